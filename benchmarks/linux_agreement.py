@@ -29,12 +29,18 @@ from dfcmodel.results import Trajectory
 from responsefn import BBRv1, NewReno, WindowRule
 from responsefn.linux import (
     LinuxBIC,
+    LinuxCDG,
     LinuxCUBIC,
     LinuxHSTCP,
     LinuxHTCP,
+    LinuxHybla,
     LinuxIllinois,
+    LinuxLP,
+    LinuxNV,
     LinuxScalable,
     LinuxVegas,
+    LinuxVeno,
+    LinuxYeAH,
     WestwoodPlus,
 )
 from validation import evidence
@@ -64,6 +70,12 @@ RULES: dict[str, WindowRule] = {
     "vegas": LinuxVegas(),
     "illinois": LinuxIllinois(),
     "scalable": LinuxScalable(),
+    "cdg": LinuxCDG(),
+    "hybla": LinuxHybla(),
+    "lp": LinuxLP(),
+    "nv": LinuxNV(),
+    "veno": LinuxVeno(),
+    "yeah": LinuxYeAH(),
 }
 """The rule of the catalogue for each congestion control of Linux."""
 
@@ -99,6 +111,7 @@ TOLERANCES: dict[str, dict[str, Tolerance]] = {
     **dict.fromkeys(
         ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable"), OTHERS
     ),
+    **dict.fromkeys(("cdg", "hybla", "lp", "nv", "veno", "yeah"), OTHERS),
     "loss": {"rate": Tolerance(0.04)},
 }
 """Expectations by the rule of a lone flow, and under random losses (``loss``)."""
@@ -122,6 +135,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "initial window of the rule": {"initial_window": 1.0},
     "ACK per packet": {"delayed_acks": False},
     "no quick ACKs": {"quick_acks": 0},
+    "16 quick ACKs": {"quick_acks": 16},
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
     "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},
@@ -260,6 +274,7 @@ def pairs(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
 PARTS: dict[str, Callable[[Mapping[str, Any], str], Iterator[dict[str, Any]]]] = {
     "linux/alone": _alone,
     "linux/other-rules": _alone,
+    "linux/remaining-rules": _alone,
     **dict.fromkeys(DELAYS, _alone),
     **dict.fromkeys(PAIRS, pairs),
     **dict.fromkeys(SEEDS, lossy),

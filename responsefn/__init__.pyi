@@ -16,6 +16,7 @@ from .responses.curves import curve
 from .responses.inverse import invert
 from .responses.laws import PFTK, TFRC, Law, Mathis
 from .rule_catalogue import catalogue
+from .rules.abe import ABE
 from .rules.adaptive_reno import ARENO
 from .rules.base import WindowRule
 from .rules.bic import BIC
@@ -28,13 +29,16 @@ from .rules.deliveries.bbr_v1 import BBRv1
 from .rules.deliveries.copa import Copa
 from .rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from .rules.deliveries.ledbat import LEDBAT
+from .rules.deliveries.ledbat_plus_plus import LEDBATpp
 from .rules.deliveries.prague import Prague
+from .rules.deliveries.search import SEARCH
 from .rules.deliveries.swift import Swift
 from .rules.fast import FAST
 from .rules.fusion import Fusion
 from .rules.highspeed_tcp import HSTCP
 from .rules.htcp import HTCP
 from .rules.illinois import Illinois
+from .rules.quic import ChromiumCUBIC, QUICNewReno
 from .rules.rates.dcqcn import DCQCN
 from .rules.rates.fixed_rate import FixedRate
 from .rules.rates.hpcc import HPCC
@@ -50,6 +54,7 @@ from .simulation.losses import Deterministic, Gilbert, Independent, independent_
 from .simulation.single_flow import simulate_curve, simulate_rule
 
 __all__ = [
+    "ABE",
     "AIMD",
     "ARENO",
     "BBR",
@@ -64,9 +69,11 @@ __all__ = [
     "HTCP",
     "LEDBAT",
     "PFTK",
+    "SEARCH",
     "TFRC",
     "TIMELY",
     "BBRv1",
+    "ChromiumCUBIC",
     "Copa",
     "Corrected",
     "Delivery",
@@ -79,6 +86,7 @@ __all__ = [
     "Gilbert",
     "Illinois",
     "Independent",
+    "LEDBATpp",
     "Law",
     "LossHistory",
     "Mathis",
@@ -86,6 +94,7 @@ __all__ = [
     "NewReno",
     "PatchedTIMELY",
     "Prague",
+    "QUICNewReno",
     "RateRule",
     "Relentless",
     "Reno",

@@ -11,6 +11,7 @@ from hopflow.results import Result
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of, equation_of, table_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis
+from responsefn.rules.abe import ABE
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
 from responsefn.rules.bic import BIC
@@ -23,7 +24,9 @@ from responsefn.rules.deliveries.bbr_v1 import BBRv1
 from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
+from responsefn.rules.deliveries.ledbat_plus_plus import LEDBATpp
 from responsefn.rules.deliveries.prague import Prague
+from responsefn.rules.deliveries.search import SEARCH
 from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
@@ -31,13 +34,20 @@ from responsefn.rules.highspeed_tcp import HSTCP
 from responsefn.rules.htcp import HTCP
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.bic import LinuxBIC
+from responsefn.rules.linux.cdg import LinuxCDG
 from responsefn.rules.linux.cubic import LinuxCUBIC
 from responsefn.rules.linux.highspeed_tcp import LinuxHSTCP
 from responsefn.rules.linux.htcp import LinuxHTCP
+from responsefn.rules.linux.hybla import LinuxHybla
 from responsefn.rules.linux.illinois import LinuxIllinois
+from responsefn.rules.linux.lp import LinuxLP
+from responsefn.rules.linux.nv import LinuxNV
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.vegas import LinuxVegas
+from responsefn.rules.linux.veno import LinuxVeno
 from responsefn.rules.linux.westwood import WestwoodPlus
+from responsefn.rules.linux.yeah import LinuxYeAH
+from responsefn.rules.quic import ChromiumCUBIC, QUICNewReno
 from responsefn.rules.rates.dcqcn import DCQCN
 from responsefn.rules.rates.fixed_rate import FixedRate
 from responsefn.rules.rates.hpcc import HPCC
@@ -61,6 +71,8 @@ ENTRIES: tuple[Response, ...] = (
     Tahoe(),
     Reno(),
     NewReno(),
+    QUICNewReno(),
+    ABE(),
     AIMD(),
     AIMD(form="precise"),
     AIMD(form="recovery"),
@@ -72,6 +84,7 @@ ENTRIES: tuple[Response, ...] = (
     BIC(),
     CUBIC(),
     CUBIC(fast_convergence=1),
+    ChromiumCUBIC(),
     HTCP(),
     Relentless(),
     DCTCP(),
@@ -89,6 +102,11 @@ ENTRIES: tuple[Response, ...] = (
     LinuxHTCP(),
     LinuxIllinois(),
     LinuxVegas(),
+    LinuxHybla(),
+    LinuxVeno(),
+    LinuxYeAH(),
+    LinuxNV(),
+    LinuxLP(),
     WestwoodPlus(),
     DCQCN(),
     TIMELY(),
@@ -99,6 +117,9 @@ ENTRIES: tuple[Response, ...] = (
     BBRv1(),
     Prague(),
     LEDBAT(),
+    LEDBATpp(),
+    LinuxCDG(),
+    SEARCH(),
     Copa(),
     Swift(),
     TFRC(),

@@ -215,7 +215,7 @@ class Flow(Described):
         ``stack``, 0 without one.
     stack
         ``"linux-6.12"``: the behaviour of hosts with Linux 6.12 besides their window rule, for options that are not given: an initial window of 10,
-        ``delayed_acks="counted"``, ``quick_acks=16``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
+        ``delayed_acks="counted"``, ``quick_acks=1079``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
         defaults. It does not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, with the same first and last links and the same number of links. Each packet takes one of
@@ -377,7 +377,7 @@ def _check_stack(flow: Flow, of: str) -> None:
         choice(f"stack {of}", flow.stack, tuple(STACKS))
     stack = NO_STACK if flow.stack is None else STACKS[flow.stack]
     window: object = unboxed(flow.initial_window)
-    if window is None:
+    if window is None and not getattr(flow.source, "sets_initial_window", False):
         object.__setattr__(flow, "initial_window", stack.initial_window)
     delayed: object = unboxed(flow.delayed_acks)
     if delayed is None:

@@ -39,11 +39,13 @@ def begin_at_peak(
 
 
 def _expected_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | None) -> Floats:
-    """Return the peak of the closed form, or that of Reno, and not above twice what the path holds."""
+    """Return the peak that the rule expects (``expected_peak``), that of its closed form, or that of Reno, and not above twice what the path holds."""
     from responsefn.responses.equations import formula_of
 
     formula = formula_of(rule)
-    if formula is None:
+    if hasattr(rule, "expected_peak"):
+        peaks = np.asarray(rule.expected_peak(p + 0.0 * rtt, rtt + 0.0 * p))
+    elif formula is None:
         peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
     elif formula.peak_window is None:
         peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt

@@ -70,6 +70,12 @@ RFC9438 = _rfc(
 RFC3742 = _rfc(
     3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2"
 )
+RFC8511 = _rfc(8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1")
+RFC9002 = _rfc(
+    9002,
+    "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",
+    "Sect. 7 and Appendix B",
+)
 RFC6817 = _rfc(
     6817,
     "S. Shalunov et al., Low extra delay background transport (LEDBAT), 2012",
@@ -137,3 +143,19 @@ TCP_BIC_6_12, TCP_CUBIC_6_12 = _linux_6_12("tcp_bic.c"), _linux_6_12("tcp_cubic.
 TCP_HTCP_6_12, TCP_ILLINOIS_6_12 = _linux_6_12("tcp_htcp.c"), _linux_6_12("tcp_illinois.c")
 TCP_SCALABLE_6_12, TCP_VEGAS_6_12 = _linux_6_12("tcp_scalable.c"), _linux_6_12("tcp_vegas.c")
 TCP_HIGHSPEED_6_12 = _linux_6_12("tcp_highspeed.c")
+TCP_CDG_6_12, TCP_HYBLA_6_12 = _linux_6_12("tcp_cdg.c"), _linux_6_12("tcp_hybla.c")
+TCP_LP_6_12, TCP_NV_6_12 = _linux_6_12("tcp_lp.c"), _linux_6_12("tcp_nv.c")
+TCP_VENO_6_12, TCP_YEAH_6_12 = _linux_6_12("tcp_veno.c"), _linux_6_12("tcp_yeah.c")
+CHROMIUM_CUBIC = Reference(
+    "quiche, quic/core/congestion_control/cubic_bytes.cc, tcp_cubic_sender_bytes.cc and hybrid_slow_start.cc, "
+    "github.com/google/quiche, commit bac04054",
+    "primary",
+)
+LEDBAT_PLUS_PLUS = Reference(
+    "P. Balasubramanian, O. Ertugay, D. Havey, LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1 to 4.5",
+    "primary",
+)
+SEARCH_DRAFT = Reference(
+    "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, github.com/mozilla/neqo",
+    "primary",
+)

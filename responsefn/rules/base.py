@@ -64,7 +64,8 @@ class WindowRule(Response, ABC):
     outside of the state are refused.
 
     A rule without `formula` has the response of its numerical cycle (`responsefn.responses.cycles`): the
-    three functions are all that it takes to get rates, inverse, metrics and plots.
+    three functions are all that it takes to get rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
+    at ``expected_peak(p, rtt)``, in packets, of a rule that has this method.
 
     Attributes
     ----------
@@ -101,6 +102,10 @@ class WindowRule(Response, ABC):
     counts_packets
         Whether the window grows by the packets that an ACK acknowledges, where the sender counts them (`dfcmodel.Flow`);
         False for a rule that is defined per ACK above slow start.
+    counts_in_slow_start
+        The same in slow start.
+    sets_initial_window
+        Whether the rule begins with the window of its own `start` under any stack (``stack`` of `dfcmodel.Flow`).
     single_below
         Loss event rates from which on the closed form is one of several responses, which `rate` says there.
 
@@ -134,6 +139,8 @@ class WindowRule(Response, ABC):
     signal: ClassVar[str] = "loss"
     counts_acks: ClassVar[bool] = False
     counts_packets: ClassVar[bool] = True
+    counts_in_slow_start: ClassVar[bool] = True
+    sets_initial_window: ClassVar[bool] = False
     single_below: ClassVar[float] = math.inf
 
     @staticmethod

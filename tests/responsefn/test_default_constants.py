@@ -23,7 +23,7 @@ NO_CONSTANTS = {
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
 CODES = {
     "STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT", "PROBE_BW", "INIT", "REFILLING",
-    "STARTING", "FEEDBACK", "STOPPING",
+    "STARTING", "FEEDBACK", "STOPPING", "FIRST", "NORMAL", "FROZEN", "RAMP", "NONE", "CUT", "LOSS",
 }  # fmt: skip
 """Names of states: any numbers that differ."""
 NUMERICAL = {
@@ -31,7 +31,7 @@ NUMERICAL = {
     "responsefn.rules.rates.dcqcn:GRID", "responsefn.rules.rates.dcqcn:BISECTIONS",
     "responsefn.rules.rates.dcqcn:MIN_RATE", "responsefn.rules.rates.rate_rule:MOST_TELEMETRY",
     "responsefn.rules.rates.dcqcn:MAX_RATE",
-    "responsefn.rules.deliveries.swift:UNPACED",
+    "responsefn.rules.deliveries.swift:UNPACED", "responsefn.rules.quic:NEWTON_STEPS",
 }  # fmt: skip
 """How equations are solved; no paper has them."""
 

@@ -72,7 +72,15 @@ LOOSE = {
 ENTRIES = [entry for entry in catalogue("rule").entries if entry.capacity != "needed"]
 
 
-LONG = ("BIC()", "LinuxBIC()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxScalable()")
+LONG = (
+    "BIC()",
+    "LinuxBIC()",
+    "LinuxCUBIC()",
+    "LinuxHTCP()",
+    "LinuxIllinois()",
+    "LinuxLP()",
+    "LinuxScalable()",
+)
 """One to five seconds each, for the compilation of their rules and the simplification of their formulas."""
 
 

@@ -18,8 +18,17 @@ BORDERS = (1.0, 2.0, 14.0, 15.0, 15.9, 16.1, 38.0, 118.0, 221.0, 84035.0, 89053.
 """Windows at which rules begin to do something else, in packets, and rows of RFC 3649's table."""
 STATES = 500
 """Random states of each function: enough for windows on both sides of every threshold."""
-ELSEWHERE = ("Linux", "WestwoodPlus", "AIMD(form", "HSTCP()", "Scalable(form")
-"""Modules of Linux, which tests/responsefn/rules/linux compares with their files, and other responses of one rule."""
+ELSEWHERE = (
+    "Linux",
+    "WestwoodPlus",
+    "QUIC",
+    "Chromium",
+    "ABE",
+    "AIMD(form",
+    "HSTCP()",
+    "Scalable(form",
+)
+"""Modules of Linux and rules of QUIC, which tests/responsefn/rules/linux and test_quic.py compare with their files, and other responses of one rule."""
 
 
 def random_state(rule: Any, draw: random.Random) -> tuple[Any, Event]:

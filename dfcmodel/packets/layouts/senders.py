@@ -189,7 +189,8 @@ def _set_row(
         row["quick"] = bool(given.handshake) + (given.quick_acks or 0)
         begin = first_state(given, rtt)
         if given.delayed_acks == STACK_COUNTS:
-            row["counted"] = COUNTED if source.counts_packets else IN_SLOW_START
+            per_ack = IN_SLOW_START if source.counts_in_slow_start else 0
+            row["counted"] = COUNTED if source.counts_packets else per_ack
         if ns2:
             begin = begin._replace(cwnd=1.0, ssthresh=float(int(given.max_window)))
         _set_numbers(rows, source, begin)

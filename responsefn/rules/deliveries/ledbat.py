@@ -10,7 +10,7 @@ from hopflow.units import quantities
 from responsefn.responses.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
-__all__ = ["LEDBAT"]
+__all__ = ["LEDBAT", "base_of", "delay_of", "filtered"]
 
 
 @quantities(target="time")
@@ -47,6 +47,7 @@ class LEDBAT(DeliveryRule):
         last: float = math.inf
         last_2: float = math.inf
         last_3: float = math.inf
+        last_4: float = math.inf
         base: float = math.inf
         base_2: float = math.inf
         base_3: float = math.inf
@@ -84,16 +85,31 @@ class LEDBAT(DeliveryRule):
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:
         """Move the window towards the target delay, by at most what is in flight and one packet."""
-        if e.time >= s.minute + 60.0:
-            s = s._replace(
-                base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
-                base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
-                base_10=s.base_9, minute=e.time,
-            )  # fmt: skip
-        base = min(s.base, e.rtt)
-        early = min(min(s.base_2, s.base_3, s.base_4), min(s.base_5, s.base_6, s.base_7))
-        least = min(base, early, min(s.base_8, s.base_9, s.base_10))
-        delay = min(e.rtt, s.last, min(s.last_2, s.last_3)) - least
+        s = filtered(s, e)
+        delay = delay_of(s) - base_of(s)
         cwnd = s.cwnd + q.gain * (q.target - delay) / q.target * e.acked / s.cwnd
         cwnd = max(2.0, min(cwnd, e.in_flight + e.acked + e.lost + 1.0))
-        return s._replace(cwnd=cwnd, last=e.rtt, last_2=s.last, last_3=s.last_2, base=base)
+        return s._replace(cwnd=cwnd)
+
+
+def filtered(s: Any, e: Any) -> Any:
+    """Return the state with a round-trip time among the last four, and among the least ones of ten minutes."""
+    if e.time >= s.minute + 60.0:
+        s = s._replace(
+            base=e.rtt, base_2=s.base, base_3=s.base_2, base_4=s.base_3, base_5=s.base_4,
+            base_6=s.base_5, base_7=s.base_6, base_8=s.base_7, base_9=s.base_8,
+            base_10=s.base_9, minute=e.time,
+        )  # fmt: skip
+    base = min(s.base, e.rtt)
+    return s._replace(last=e.rtt, last_2=s.last, last_3=s.last_2, last_4=s.last_3, base=base)
+
+
+def delay_of(s: Any) -> Any:
+    """Return the least of the last four round-trip times, s."""
+    return min(min(s.last, s.last_2), min(s.last_3, s.last_4))
+
+
+def base_of(s: Any) -> Any:
+    """Return the least round-trip time of ten minutes, s."""
+    early = min(min(s.base_2, s.base_3, s.base_4), min(s.base_5, s.base_6, s.base_7))
+    return min(s.base, early, min(s.base_8, s.base_9, s.base_10))

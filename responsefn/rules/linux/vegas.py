@@ -41,7 +41,7 @@ class LinuxVegas(LinuxRule, BandRule):
     --------
     >>> from responsefn.linux import LinuxVegas
     >>> round(float(LinuxVegas().rate(1e-3, 0.04, bandwidth=8333.0)))
-    943
+    950
     >>> round(float(LinuxVegas(kernel="2.6.22").rate(1e-3, 0.04, bandwidth=8333.0)))
     685
     """
@@ -109,7 +109,7 @@ class LinuxVegas(LinuxRule, BandRule):
         if samples > MIN_SAMPLES:
             ssthresh = max(ssthresh, math.floor(cwnd / 2.0) + math.floor(cwnd / 4.0))
         return s._replace(
-            cwnd=cwnd, ssthresh=ssthresh, base_rtt=base, least=math.inf, samples=0.0, left=whole(cwnd)
+            cwnd=cwnd, ssthresh=ssthresh, base_rtt=base, least=math.inf, samples=0.0, left=w
         )  # fmt: skip
 
     @staticmethod

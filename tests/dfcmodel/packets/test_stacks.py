@@ -13,7 +13,7 @@ from dfcmodel import CBR, RED, Flow, Fluid, Link, Packets, Scenario, simulate
 from dfcmodel.network.flows import acks_per_packet, first_state
 from dfcmodel.network.stacks import STACKS
 from responsefn import CUBIC, BBRv1, NewReno, Vegas
-from responsefn.linux import LinuxCUBIC, LinuxHSTCP
+from responsefn.linux import LinuxCDG, LinuxCUBIC, LinuxHSTCP, LinuxHybla
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 
 RATE, DELAY = 20e6 / 12000, 0.02
@@ -27,7 +27,7 @@ def path(source: Any, buffer: float = 67.0, duration: float = 30.0, **options: A
 
 def test_a_stack_gives_what_is_not_given() -> None:
     flow = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
-    assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 16)
+    assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 1079)
     off = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12", delayed_acks=False, initial_window=1)
     assert (off.initial_window, off.delayed_acks, off.quick_acks) == (1, False, 0)
     plain = Flow("f", ("a", "b"), NewReno())
@@ -98,7 +98,40 @@ CASES: tuple[tuple[Any, dict[str, Any], Packets], ...] = (
     ),
     (NewReno(), {"delayed_acks": "counted"}, Packets(seed=3, recovery="tahoe")),
     (BBRv1(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxHybla(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxCDG(), {"stack": "linux-6.12"}, Packets(seed=1)),
 )
+
+
+PARTS: dict[str, tuple[Any, dict[str, Any], Packets]] = {
+    "initial window": (LinuxCUBIC(), {"initial_window": 1}, Packets(seed=1)),
+    "delayed ACKs": (LinuxCUBIC(), {"delayed_acks": False}, Packets(seed=1)),
+    "counting of packets": (LinuxCUBIC(), {"delayed_acks": True}, Packets(seed=1)),
+    "quick ACKs": (LinuxCUBIC(), {"quick_acks": 0}, Packets(seed=1)),
+    "Linux's PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="rack")),
+    "RACK-TLP": (LinuxCUBIC(), {}, Packets(seed=1, recovery="prr")),
+    "PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="sack")),
+    "HyStart": (LinuxCUBIC(hystart=0), {}, Packets(seed=1)),
+    "trains of HyStart": (LinuxCUBIC(hystart=2), {}, Packets(seed=1)),
+    "beta 717/1024": (LinuxCUBIC(b=0.5), {}, Packets(seed=1)),
+}
+"""Of the profile of Linux 6.12 with its CUBIC: how each part is switched off, all others kept."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_of_linux_can_be_switched_off(part: str) -> None:
+    """A buffer that the slow start without HyStart overflows, with a loss now and then so that recoveries act."""
+    rule, options, method = PARTS[part]
+
+    def run(rule: Any, method: Packets, **options: Any) -> Any:
+        scenario = path(rule, 33.0, 8.0, stack="linux-6.12", **options)
+        lossy = replace(method, loss={"a->b": 0.002}, ack_delay=0.04)
+        return simulate(scenario, method=lossy, sample=0.01)
+
+    whole = run(LinuxCUBIC(), Packets(seed=1))
+    without = run(rule, method, **options)
+    assert whole.window.shape == without.window.shape
+    assert np.abs(whole.window - without.window).max() > 1.0
 
 
 @pytest.mark.parametrize(("rule", "options", "method"), CASES)

@@ -314,7 +314,8 @@ class Sender:
     def heed(self, ack: Packet) -> None:
         """Respond to a congestion mark, once per window (RFC 3168); find how many packets an ACK counts for."""
         outside = not self.in_recovery()
-        counts = self.rule.counts_packets or self.state.cwnd < self.state.ssthresh
+        slow = self.state.cwnd < self.state.ssthresh
+        counts = self.rule.counts_packets or (slow and self.rule.counts_in_slow_start)
         self.twice = self.counted and counts and outside and ack.number - self.acked > 1
         if ack.marked and not self.accurate and ack.number > self.recover:
             self.recover = self.highest

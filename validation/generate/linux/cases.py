@@ -27,6 +27,8 @@ RATE, DELAY = 20e6, 0.02
 BUFFERS = (33, 67, 133)
 """Packets: half the product of bandwidth and round trip, all of it, and twice as much."""
 SINGLE = ("bic", "highspeed", "htcp", "westwood", "vegas", "illinois", "scalable")
+REMAINING = ("cdg", "hybla", "lp", "nv", "veno", "yeah")
+"""The kernel's other congestion controls, except DCTCP, which needs marks."""
 PAIRS = (
     ("cubic", "reno"),
     ("vegas", "reno"),
@@ -132,6 +134,13 @@ CASES = (
         name="linux/other-rules",
         title="One flow of seven further rules of Linux 6.12, with a buffer of 67 packets, 30 s",
         runs=[_alone(rule, 67) for rule in SINGLE],
+    ),
+    replace(
+        ALONE,
+        program=LinuxKernel(),
+        name="linux/remaining-rules",
+        title="One flow of the six remaining rules of Linux 6.12, with buffers of 67 and 133 packets, 30 s",
+        runs=[_alone(rule, buffer) for rule in REMAINING for buffer in (67, 133)],
     ),
     replace(
         ALONE,

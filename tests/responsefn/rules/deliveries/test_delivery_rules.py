@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
-from responsefn import LEDBAT, Copa, Delivery, DeliveryRule, Prague, Swift
+from responsefn import LEDBAT, Copa, Delivery, DeliveryRule, LEDBATpp, Prague, Swift
 from tests.oracles.engines import ENGINES
 from tests.responsefn.events import Event
 
@@ -338,3 +338,77 @@ def test_flow_scaling_makes_many_flows_fair() -> None:
 def test_parameters_out_of_range_are_refused_of_swift(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"^{name} = "):
         Swift(**{name: value})
+
+
+# LEDBAT++ by its draft, 4.1 to 4.4: gain by the path, multiplicative decrease, slowdowns.
+
+RULE_PP = LEDBATpp()
+SEEN_PP = Delivery(*[0.0] * 15)._replace(time=1.0, acked=1.0, in_flight=1000.0)
+
+
+def _pp(state, delay, base=0.04, **others):
+    """The state after a delivery with this delay of the queue."""
+    known = state._replace(base=base, last=base + delay, last_2=9.0, last_3=9.0)
+    return LEDBATpp.on_delivery(known, RULE_PP.params, SEEN_PP._replace(rtt=base + delay, **others))
+
+
+@pytest.mark.parametrize(
+    ("base", "divisor"), [(0.001, 16), (0.0075, 16), (0.02, 6), (0.05, 3), (0.2, 1)]
+)
+def test_ledbat_plus_plus_grows_by_the_gain_of_its_path(base, divisor):
+    first = RULE_PP.State(20.0)
+    assert _pp(first, 0.0, base).cwnd == pytest.approx(20.0 + 1 / divisor)
+    steady = RULE_PP.State(20.0, phase=1.0)
+    assert _pp(steady, 0.05, base).cwnd == pytest.approx(20.0 + 1 / divisor / 20.0)
+
+
+@pytest.mark.parametrize("delay", [0.061, 0.09, 0.3])
+def test_ledbat_plus_plus_shrinks_in_proportion(delay):
+    steady = RULE_PP.State(20.0, phase=1.0)
+    step = max(1 / 3 - 20.0 * (delay / 0.06 - 1.0), -10.0)
+    assert _pp(steady, delay).cwnd == pytest.approx(20.0 + step / 20.0)
+
+
+def test_the_first_slow_start_ends_at_three_quarters_of_the_target():
+    assert _pp(RULE_PP.State(20.0), 0.0449).phase == 0.0
+    after = _pp(RULE_PP.State(20.0), 0.0451)
+    assert (after.phase, after.until) == (1.0, pytest.approx(1.0 + 2 * 0.0851))
+
+
+def test_a_slowdown_lasts_two_round_trips_and_a_slow_start_and_comes_after_nine_times_its_duration():
+    due = RULE_PP.State(20.0, phase=1.0, until=1.0)
+    begun = _pp(due, 0.01)
+    assert (begun.cwnd, begun.ssthresh, begun.phase) == (2.0, 20.0, 2.0)
+    assert begun.until == pytest.approx(1.1)
+    frozen = _pp(begun, 0.0, time=1.09)
+    assert frozen.cwnd == 2.0
+    ramp = _pp(frozen, 0.0, time=1.11)
+    assert (ramp.phase, ramp.cwnd) == (3.0, pytest.approx(2.0 + 1 / 3))
+    ended = _pp(ramp._replace(cwnd=19.9), 0.0, time=1.5)
+    assert (ended.cwnd, ended.phase, ended.until) == (20.0, 1.0, pytest.approx(1.5 + 9 * 0.5))
+
+
+def test_a_loss_halves_and_ends_a_slow_start():
+    seen = SEEN_PP._replace(rtt=0.05)
+    lost = LEDBATpp.on_loss(RULE_PP.State(21.0), RULE_PP.params, seen)
+    assert (lost.cwnd, lost.phase, lost.until) == (10.5, 1.0, pytest.approx(1.1))
+    ramp = LEDBATpp.on_loss(RULE_PP.State(21.0, phase=3.0, began=0.5), RULE_PP.params, seen)
+    assert (ramp.phase, ramp.until) == (1.0, pytest.approx(1.0 + 9 * 0.5))
+    timeout = LEDBATpp.on_timeout(RULE_PP.State(21.0), RULE_PP.params, seen)
+    assert (timeout.cwnd, timeout.ssthresh, timeout.phase) == (1.0, 10.5, 3.0)
+
+
+def test_of_two_that_come_one_after_the_other_both_have_half() -> None:
+    """RFC 6817's LEDBAT leaves the latecomer most of the path; slowdowns show both the empty queue."""
+    shares = []
+    for rule in (LEDBAT(target=0.06), LEDBATpp()):
+        links = [Link("a", "b", 1000.0, 0.02, 400), Link("b", "a", 1000.0, 0.02, 400)]
+        flows = [
+            Flow(name, ("a", "b"), rule, start=start)
+            for name, start in (("first", 0.0), ("late", 20.0))
+        ]
+        run = simulate(Scenario("two", links, flows, duration=120.0), Packets(seed=1), sample=0.5)
+        sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, 60.0)]
+        shares.append(float(sent[1] / sent.sum()))
+    assert shares[0] > 0.8
+    assert shares[1] == pytest.approx(0.5, abs=0.1)

@@ -1,0 +1,68 @@
+"""Alternative backoff with ECN (ABE): a smaller cut at a mark than at a loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.classic import AIMD
+
+if TYPE_CHECKING:
+    from responsefn.responses.closed_forms.symbolic import Formula
+
+__all__ = ["ABE"]
+
+
+class ABE(WindowRule):
+    """NewReno with alternative backoff (RFC 8511): a mark leaves more of the window than a loss.
+
+    A mark leaves ``beta_ecn`` of the window, once per window, a loss half. Marks come from short queues, which empty
+    after a cut to half. The response to marks is that of `AIMD` (1, 1 - beta_ecn); losses are Reno's.
+
+    Domain: p <= 0.02, of marks.
+
+    Parameters
+    ----------
+    beta_ecn
+        Part of the window that a mark leaves, 0.5 <= beta_ecn < 1. RFC 8511 recommends 0.8 for NewReno (and 0.85 for CUBIC).
+
+    Examples
+    --------
+    >>> from responsefn import ABE, AIMD
+    >>> round(ABE().rate(0.01, 0.1), 6) == round(AIMD(1.0, 0.2).rate(0.01, 0.1), 6)
+    True
+    """
+
+    class Params(NamedTuple):
+        """Part of the window that a mark leaves."""
+
+        beta_ecn: float = 0.8
+
+    recovery: ClassVar[str] = "sack"
+    signal: ClassVar[str] = "mark"
+    reference = references.RFC8511
+    domain = (0.0, 0.02)
+
+    def check(self) -> None:
+        """Check the range of the part."""
+        one_number("beta_ecn", self.params.beta_ecn, at_least=0.5, below=1.0)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start below the threshold, 1 / cwnd above."""
+        return grow(s, 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep beta_ecn at a mark."""
+        return cut(s, q.beta_ecn * s.cwnd)
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
+        """Return increase and decrease of the AIMD with the same response."""
+        return {"a": 1.0, "b": 1.0 - self.params.beta_ecn}
+
+    def formula(self) -> Formula:
+        """Return rate, peak window and inverse, in p, R, a, b."""
+        return AIMD().formula()

@@ -1,0 +1,154 @@
+"""LEDBAT++: a sender in the background that also gives way to others like it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.units import quantities
+from responsefn.responses.references import LEDBAT_PLUS_PLUS
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.deliveries.ledbat import base_of, delay_of, filtered
+
+__all__ = ["LEDBATpp"]
+
+FIRST, NORMAL, FROZEN, RAMP = 0.0, 1.0, 2.0, 3.0
+"""The first slow start; avoidance; two packets; slow start to the former window."""
+MIN_WINDOW = 2.0
+"""Packets."""
+EXIT = 3 / 4
+"""Part of the target delay that ends the first slow start."""
+FROZEN_ROUNDS, WAIT_ROUNDS = 2.0, 2.0
+"""Round trips with two packets; from the end of the first slow start to the first slowdown."""
+PERIOD = 9.0
+"""Durations of a slowdown until the next one."""
+
+
+@quantities(target="time")
+class LEDBATpp(DeliveryRule):
+    r"""LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with multiplicative decrease and periodic slowdowns.
+
+    Per round trip the window grows by a gain g packets while the delay of the queue is below ``target``, and changes by
+    max(g - c W (delay/target - 1), -W/2) above it, where g = 1 / min(``divisor``, ceil(2 target / base)). Slow start
+    grows by g packets per packet acknowledged; the first one ends at 3/4 of the target. Two round trips later, and then nine
+    times the duration of the last one after its end, comes a slowdown: two packets for two round trips, and slow start back to the former window. It shows
+    all flows the empty queue, so that a flow that came late has no advantage (`LEDBAT` has). A loss halves the window.
+
+    The delay is the least of four round-trip times less the least of ten minutes, as in `LEDBAT`.
+
+    Parameters
+    ----------
+    target
+        Delay in s, > 0.
+    decrease
+        c, > 0.
+    divisor
+        Bound of the divisor of the gain, >= 1.
+
+    Examples
+    --------
+    >>> from responsefn import LEDBATpp
+    >>> LEDBATpp().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: LEDBATpp(): has no response function of a loss rate: its window follows the delay of the queue; ...
+    """
+
+    class State(NamedTuple):
+        """Window and former window in packets; the last four delays; least delays of ten minutes, and when this one began, s.
+
+        Then the phase, and in s when it ends (in avoidance: when the next slowdown begins) and when the last slowdown began.
+        """
+
+        cwnd: float = MIN_WINDOW
+        ssthresh: float = math.inf
+        last: float = math.inf
+        last_2: float = math.inf
+        last_3: float = math.inf
+        last_4: float = math.inf
+        base: float = math.inf
+        base_2: float = math.inf
+        base_3: float = math.inf
+        base_4: float = math.inf
+        base_5: float = math.inf
+        base_6: float = math.inf
+        base_7: float = math.inf
+        base_8: float = math.inf
+        base_9: float = math.inf
+        base_10: float = math.inf
+        minute: float = 0.0
+        phase: float = FIRST
+        until: float = math.inf
+        began: float = 0.0
+
+    class Params(NamedTuple):
+        """Delay in s, constant of the decrease, bound of the divisor."""
+
+        target: float = 0.06
+        decrease: float = 1.0
+        divisor: float = 16.0
+
+    reference = LEDBAT_PLUS_PLUS
+    sets_initial_window: ClassVar[bool] = True
+    why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= g,\ d > \tau\text{: } W \mathrel{+}= \max(g - c W (d/\tau - 1), -W/2)"
+        r",\ \text{loss: } W \gets W / 2"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("target", self.params.target, above=0.0, below=5.0, hint="in s")
+        one_number("decrease", self.params.decrease, above=0.0)
+        one_number("divisor", self.params.divisor, at_least=1.0)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve, to two packets at least; a slow start ends."""
+        cwnd = min(s.cwnd, max(MIN_WINDOW, 0.5 * s.cwnd))
+        s = s._replace(cwnd=cwnd)
+        if s.phase == FIRST:
+            return s._replace(phase=NORMAL, until=e.time + WAIT_ROUNDS * e.rtt)
+        if s.phase == RAMP:
+            return s._replace(phase=NORMAL, until=e.time + PERIOD * (e.time - s.began))
+        return s
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        ssthresh = max(MIN_WINDOW, 0.5 * s.cwnd)
+        return s._replace(cwnd=1.0, ssthresh=ssthresh, phase=RAMP, began=e.time)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Follow the phases; in avoidance move the window by the delay."""
+        s = filtered(s, e)
+        base = base_of(s)
+        delay = delay_of(s) - base
+        gain = 1.0 / min(q.divisor, math.ceil(2.0 * q.target / base))
+        if s.phase == FROZEN and e.time >= s.until:
+            s = s._replace(phase=RAMP)
+        if s.phase == FROZEN or e.recovering > 0.0:
+            return s
+        if s.phase == NORMAL and e.time >= s.until:
+            until = e.time + FROZEN_ROUNDS * e.rtt
+            return s._replace(
+                cwnd=MIN_WINDOW, ssthresh=s.cwnd, phase=FROZEN, until=until, began=e.time
+            )
+        if s.phase == FIRST and delay <= EXIT * q.target:
+            return s._replace(cwnd=s.cwnd + gain * e.acked)
+        if s.phase == FIRST:
+            s = s._replace(phase=NORMAL, until=e.time + WAIT_ROUNDS * e.rtt)
+        if s.phase == RAMP:
+            cwnd = min(s.ssthresh, s.cwnd + gain * e.acked)
+            if cwnd < s.ssthresh:
+                return s._replace(cwnd=cwnd)
+            until = e.time + PERIOD * (e.time - s.began)
+            return s._replace(cwnd=cwnd, phase=NORMAL, until=until)
+        step = gain
+        if delay > q.target:
+            step = max(gain - q.decrease * s.cwnd * (delay / q.target - 1.0), -0.5 * s.cwnd)
+        cwnd = max(MIN_WINDOW, s.cwnd + step * e.acked / s.cwnd)
+        cwnd = min(cwnd, max(s.cwnd, e.in_flight + e.acked + e.lost + 1.0))
+        return s._replace(cwnd=cwnd)

@@ -1,0 +1,190 @@
+"""SEARCH: slow start that ends where what is delivered no longer follows what was sent."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.functions import maximum
+from hopflow.tcp_constants import INITIAL_WINDOW
+from responsefn.responses.references import SEARCH_DRAFT
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+
+__all__ = ["SEARCH"]
+
+BINS = 10.0
+"""Of a window; its width is that of a window divided by them."""
+MORE_BINS = 15.0
+"""By which the round-trip time may be longer than a bin."""
+
+
+class SEARCH(DeliveryRule):
+    r"""NewReno with the slow start of SEARCH (draft-chung-ccwg-search-09).
+
+    Time is divided into bins of 0.35 of the first round-trip time (``factor`` of it in ten). At the end of each bin it compares
+    what was delivered in the last ten bins with what was sent in ten bins one round trip earlier, interpolated between bins. In
+    slow start these are equal; once the path is full, less is delivered. Where it is less by ``threshold`` of what was sent,
+    slow start ends and the window is the threshold. After more than ten bins without an ACK it starts from the beginning.
+
+    Above slow start and at losses it is NewReno with selective ACKs. What the draft leaves to implementations, such as shifting of large numbers, is left out.
+
+    Parameters
+    ----------
+    factor
+        First round-trip times in a window of ten bins, > 0.
+    threshold
+        Part of what was sent that must be missing, 0 < threshold < 1.
+
+    Examples
+    --------
+    >>> from responsefn import SEARCH
+    >>> SEARCH().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: SEARCH(): has no response function of a loss rate: it follows deliveries; ...
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
+
+        Then the totals of packets delivered and sent at the ends of the last bins, newest first.
+        """
+
+        cwnd: float = INITIAL_WINDOW
+        ssthresh: float = math.inf
+        lost: float = 0.0
+        width: float = 0.0
+        ends: float = 0.0
+        bins: float = 0.0
+        acked_0: float = 0.0
+        acked_1: float = 0.0
+        acked_2: float = 0.0
+        acked_3: float = 0.0
+        acked_4: float = 0.0
+        acked_5: float = 0.0
+        acked_6: float = 0.0
+        acked_7: float = 0.0
+        acked_8: float = 0.0
+        acked_9: float = 0.0
+        acked_10: float = 0.0
+        sent_0: float = 0.0
+        sent_1: float = 0.0
+        sent_2: float = 0.0
+        sent_3: float = 0.0
+        sent_4: float = 0.0
+        sent_5: float = 0.0
+        sent_6: float = 0.0
+        sent_7: float = 0.0
+        sent_8: float = 0.0
+        sent_9: float = 0.0
+        sent_10: float = 0.0
+        sent_11: float = 0.0
+        sent_12: float = 0.0
+        sent_13: float = 0.0
+        sent_14: float = 0.0
+        sent_15: float = 0.0
+        sent_16: float = 0.0
+        sent_17: float = 0.0
+        sent_18: float = 0.0
+        sent_19: float = 0.0
+        sent_20: float = 0.0
+        sent_21: float = 0.0
+        sent_22: float = 0.0
+        sent_23: float = 0.0
+        sent_24: float = 0.0
+        sent_25: float = 0.0
+
+    class Params(NamedTuple):
+        """First round-trip times in a window, part that must be missing."""
+
+        factor: float = 3.5
+        threshold: float = 0.26
+
+    sets_initial_window: ClassVar[bool] = True
+    reference = SEARCH_DRAFT
+    dynamics: ClassVar[str] = r"W \mathrel{+}= 1,\ \text{loss: } W \gets W / 2"
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("factor", self.params.factor, above=0.0)
+        one_number("threshold", self.params.threshold, above=0.0, below=1.0)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve, to two packets at least."""
+        kept = maximum(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=kept, ssthresh=kept)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet to half the window."""
+        half = maximum(2.0, 0.5 * s.cwnd)
+        return s._replace(cwnd=1.0, ssthresh=half)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Slow start until less is delivered than was sent, then a packet per window."""
+        s = s._replace(lost=s.lost + e.lost)
+        if e.recovering > 0.0 or e.acked == 0.0:
+            return s
+        if s.ssthresh == math.inf:
+            s = searched(s, q, e)
+        step = e.acked if s.cwnd < s.ssthresh else e.acked / s.cwnd
+        return s._replace(cwnd=s.cwnd + step)
+
+
+def searched(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after SEARCH has seen an ACK: slow start may have ended."""
+    sent = e.delivered + e.in_flight + s.lost
+    if s.bins == 0.0:
+        width = e.rtt * q.factor / BINS
+        ends = e.time + width
+        return s._replace(width=width, ends=ends, bins=1.0, acked_0=e.delivered, sent_0=sent)
+    if e.time <= s.ends:
+        return s
+    passed = math.floor((e.time - s.ends) / s.width) + 1.0
+    if passed > BINS:
+        return s._replace(bins=0.0)
+    for _ in range(int(passed)):
+        s = shifted(s)
+    bins = s.bins + passed
+    ends = s.ends + passed * s.width
+    s = s._replace(bins=bins, ends=ends, acked_0=e.delivered, sent_0=sent)
+    back = e.rtt / s.width
+    whole = math.floor(back)
+    if s.bins - 1.0 - whole <= BINS or whole >= MORE_BINS:
+        return s
+    totals = (
+        s.sent_0, s.sent_1, s.sent_2, s.sent_3, s.sent_4, s.sent_5, s.sent_6, s.sent_7, s.sent_8, s.sent_9,
+        s.sent_10, s.sent_11, s.sent_12, s.sent_13, s.sent_14, s.sent_15, s.sent_16, s.sent_17, s.sent_18,
+        s.sent_19, s.sent_20, s.sent_21, s.sent_22, s.sent_23, s.sent_24, s.sent_25,
+    )  # fmt: skip
+    first = int(whole)
+    last = first + int(BINS)
+    base = totals[first] - totals[last]
+    earlier = totals[first + 1] - totals[last + 1]
+    before = earlier * (back - whole) + base * (1.0 - (back - whole))
+    now = s.acked_0 - s.acked_10
+    if before > 0.0 and (before - now) / before >= q.threshold:
+        return s._replace(ssthresh=s.cwnd)
+    return s
+
+
+def shifted(s: Any) -> Any:
+    """Return the state with all totals one bin older, the newest one kept."""
+    s = s._replace(
+        acked_1=s.acked_0, acked_2=s.acked_1, acked_3=s.acked_2, acked_4=s.acked_3, acked_5=s.acked_4,
+        acked_6=s.acked_5, acked_7=s.acked_6, acked_8=s.acked_7, acked_9=s.acked_8, acked_10=s.acked_9,
+    )  # fmt: skip
+    old = s
+    s = s._replace(
+        sent_14=s.sent_13, sent_15=s.sent_14, sent_16=s.sent_15, sent_17=s.sent_16, sent_18=s.sent_17,
+        sent_19=s.sent_18, sent_20=s.sent_19, sent_21=s.sent_20, sent_22=s.sent_21, sent_23=s.sent_22,
+        sent_24=s.sent_23, sent_25=s.sent_24,
+    )  # fmt: skip
+    return s._replace(
+        sent_1=old.sent_0, sent_2=old.sent_1, sent_3=old.sent_2, sent_4=old.sent_3, sent_5=old.sent_4, sent_6=old.sent_5,
+        sent_7=old.sent_6, sent_8=old.sent_7, sent_9=old.sent_8, sent_10=old.sent_9, sent_11=old.sent_10, sent_12=old.sent_11,
+        sent_13=old.sent_12,
+    )  # fmt: skip

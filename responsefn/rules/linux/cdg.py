@@ -1,0 +1,250 @@
+"""CAIA delay gradient (CDG) as in Linux's tcp_cdg.c."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import choice, one_number
+from responsefn.responses import references
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+
+__all__ = ["LinuxCDG"]
+
+WINDOW = 8.0
+"""Round trips whose gradients are added up."""
+ACK_GAP, LEAST_TIME = 3e-3, 125e-6
+"""Slow start: largest time in s between ACKs of a train; shortest train, and least delay that ends it, s."""
+SAMPLES = 8.0
+"""ACKs of a round before its delay is judged in slow start."""
+FALLS = -32e-6
+"""s: a sum of gradients of at most this shows that a cut has had an effect."""
+NONE, CUT, LOSS = 0.0, 1.0, 2.0
+"""What reduces the window now."""
+
+
+class LinuxCDG(LinuxRule, DeliveryRule):
+    r"""CDG as in Linux's tcp_cdg.c: cuts at random, the more likely the more the delay grows.
+
+    Once per round trip the changes of its least and of its largest round-trip time since the round before are added up over the
+    last 8 rounds; g is the first sum where it is above 0, the second otherwise, in s. With the probability
+    1 - exp(-``backoff_factor`` g) the window falls to ``beta`` of itself within a round trip. After ``use_ineff``
+    such decisions without a fall of the delay it is not cut. Otherwise the window grows as Reno's. A loss halves it, or takes it
+    to half of the window that it would have had without those cuts (the shadow window), if that is more. Slow start
+    ends by trains of ACKs and by delay, as in `LinuxCUBIC`, at any window: gaps below 3 ms for half of the least round-trip
+    time, or the minimum of more than 8 round-trip times above the least one by an eighth.
+
+    Cuts are a property of single round trips and random, so that it runs at packet level only. Left out are the toleration of losses without
+    a full queue, which the module has switched off, and its filter for delayed ACKs of single packets.
+
+    Parameters
+    ----------
+    beta
+        ``backoff_beta``, in 1024ths: part of the window that a cut leaves.
+    backoff_factor
+        Per s of the summed gradient, > 0.
+    hystart
+        ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
+    use_ineff
+        Cuts without effect after which there is none; 0: no limit.
+    use_shadow
+        1: with the shadow window, 0: without.
+    kernel
+        Version of the file: ``"6.12"``.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxCDG
+    >>> LinuxCDG().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: LinuxCDG(): has no response function of a loss rate: its window follows changes of the delay; ...
+    """
+
+    class State(NamedTuple):
+        """Window, threshold and shadow window in packets; what reduces the window; RTTs in s; gradients; the round.
+
+        Least and largest RTT of this and the last round (0: none), least one of the connection; the changes of both in the last
+        eight rounds, s, and in how many there were; cuts without effect; packets left in the round, its first and last ACK, s
+        (negative: none), and its samples.
+        """
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        shadow: float = 0.0
+        reduced: float = NONE
+        least: float = math.inf
+        most: float = 0.0
+        last_least: float = 0.0
+        last_most: float = 0.0
+        base_rtt: float = math.inf
+        low_1: float = 0.0
+        low_2: float = 0.0
+        low_3: float = 0.0
+        low_4: float = 0.0
+        low_5: float = 0.0
+        low_6: float = 0.0
+        low_7: float = 0.0
+        low_8: float = 0.0
+        high_1: float = 0.0
+        high_2: float = 0.0
+        high_3: float = 0.0
+        high_4: float = 0.0
+        high_5: float = 0.0
+        high_6: float = 0.0
+        high_7: float = 0.0
+        high_8: float = 0.0
+        gradients: float = 0.0
+        cuts: float = 0.0
+        left: float = 0.0
+        round_start: float = -1.0
+        last_ack: float = -1.0
+        samples: float = 0.0
+
+    class Params(NamedTuple):
+        """Part kept, probability of cuts, slow start, limit of cuts, shadow window, version."""
+
+        beta: float = 724 / 1024
+        backoff_factor: float = 42.0
+        hystart: int = 3
+        use_ineff: int = 5
+        use_shadow: int = 1
+        kernel: str = CURRENT
+
+    older: ClassVar[dict[str, str]] = {}
+    reference = references.TCP_CDG_6_12
+    why_no_rate: ClassVar[str] = "its window follows changes of the delay"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= 1,\ \text{with probability } 1 - e^{-f g}\text{: } W \gets \beta W"
+        r",\ \text{loss: } W \gets W / 2"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        super().check()
+        q = self.params
+        one_number("beta", q.beta, above=0.0, at_most=1.0)
+        one_number("backoff_factor", q.backoff_factor, above=0.0, hint="per s")
+        choice("hystart", q.hystart, (0, 1, 2, 3))
+        one_number("use_ineff", q.use_ineff, at_least=0.0, hint="cuts")
+        choice("use_shadow", q.use_shadow, (0, 1))
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Within a reduction of the window wait for its end; otherwise measure, perhaps begin a cut, else grow."""
+        if e.acked == 0.0:
+            return s
+        least = min(s.least, e.rtt)
+        most = max(s.most, e.rtt)
+        shadow = s.shadow if s.shadow > 0.0 else s.cwnd
+        s = s._replace(least=least, most=most, shadow=shadow, left=s.left - e.acked)
+        if e.recovering > 0.0:
+            return s
+        if s.reduced > NONE:
+            return reduced(s, q, e)
+        if s.cwnd < s.ssthresh and q.hystart > 0:
+            s = detected(s, q, e)
+        if s.left <= 0.0:
+            s = judged(s, q, e)
+            if s.reduced > NONE:
+                return s
+        if e.limited > 0.0:
+            shadow = min(s.shadow, s.cwnd)
+            return s._replace(shadow=shadow)
+        step = e.acked if s.cwnd < s.ssthresh else e.acked / whole(s.cwnd)
+        return s._replace(cwnd=s.cwnd + step, shadow=s.shadow + step)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve the larger of the window and its shadow, but no more than the window; a cut is completed."""
+        return cut_by_loss(s, q)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is the window that a loss leaves."""
+        lost = cut_by_loss(s, q)
+        return lost._replace(cwnd=1.0, reduced=NONE, left=0.0)
+
+
+def cut_by_loss(s: Any, q: Any) -> Any:
+    """Return the state after a loss."""
+    if s.reduced == CUT:
+        return s._replace(cwnd=s.ssthresh, reduced=LOSS)
+    w = whole(s.cwnd)
+    shadow = min(whole(0.5 * s.shadow), w)
+    kept = max(2.0, whole(0.5 * w))
+    if q.use_shadow > 0:
+        kept = max(kept, shadow)
+    return s._replace(cwnd=kept, ssthresh=kept, shadow=shadow, reduced=LOSS)
+
+
+def reduced(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after an ACK while the window is reduced: a cut ends with its round trip, and with a loss' recovery."""
+    if s.reduced == CUT and s.left > 0.0:
+        cwnd = max(s.ssthresh, s.cwnd - (1.0 - q.beta) * e.acked)
+        return s._replace(cwnd=cwnd)
+    s = s._replace(cwnd=s.ssthresh, reduced=NONE)
+    return new_round(s)
+
+
+def new_round(s: Any) -> Any:
+    """Return the state at the end of a round trip."""
+    left = whole(s.cwnd)
+    return s._replace(
+        last_least=s.least, last_most=s.most, least=math.inf, most=0.0, left=left, round_start=-1.0, samples=0.0
+    )  # fmt: skip
+
+
+def detected(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after slow start was perhaps ended by a train of ACKs or by the delay."""
+    base = min(s.base_rtt, s.least)
+    start = s.round_start
+    last = s.last_ack
+    samples = s.samples
+    found = False
+    if q.hystart == 1 or q.hystart == 3:
+        if start < 0.0:
+            start = e.time
+            last = e.time
+        elif e.time < last + ACK_GAP:
+            last = e.time
+            found = e.time > start + max(0.5 * base, LEAST_TIME)
+    if not found and q.hystart >= 2:
+        if samples < SAMPLES:
+            samples = samples + 1.0
+        else:
+            found = s.least > max(1.125 * base, LEAST_TIME)
+    ssthresh = whole(s.cwnd) if found else s.ssthresh
+    return s._replace(
+        base_rtt=base, round_start=start, last_ack=last, samples=samples, ssthresh=ssthresh
+    )
+
+
+def judged(s: Any, q: Any, e: Any) -> Any:
+    """Return the state at the end of a round trip: perhaps at the beginning of a cut."""
+    gradient = 0.0
+    if s.last_most > 0.0:
+        gradients = min(WINDOW, s.gradients + 1.0)
+        s = s._replace(
+            low_1=s.least - s.last_least, low_2=s.low_1, low_3=s.low_2, low_4=s.low_3, low_5=s.low_4, low_6=s.low_5,
+            low_7=s.low_6, low_8=s.low_7, gradients=gradients,
+        )  # fmt: skip
+        s = s._replace(
+            high_1=s.most - s.last_most, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3, high_5=s.high_4,
+            high_6=s.high_5, high_7=s.high_6, high_8=s.high_7,
+        )  # fmt: skip
+        low = s.low_1 + s.low_2 + s.low_3 + s.low_4 + s.low_5 + s.low_6 + s.low_7 + s.low_8
+        high = s.high_1 + s.high_2 + s.high_3 + s.high_4 + s.high_5 + s.high_6 + s.high_7 + s.high_8
+        gradient = (low if low > 0.0 else high) * WINDOW / s.gradients
+        if low <= FALLS or high <= FALLS:
+            s = s._replace(cuts=0.0)
+    s = new_round(s)
+    if gradient <= 0.0 or e.random <= math.exp(-q.backoff_factor * gradient):
+        return s
+    cuts = s.cuts + 1.0
+    if q.use_ineff > 0 and cuts > q.use_ineff:
+        return s._replace(cuts=cuts)
+    shadow = max(s.shadow, s.cwnd)
+    ssthresh = max(2.0, whole(q.beta * whole(s.cwnd)))
+    return s._replace(cuts=cuts, shadow=shadow, ssthresh=ssthresh, reduced=CUT)

@@ -1,0 +1,158 @@
+"""TCP Low Priority as in Linux's tcp_lp.c."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from responsefn.responses import references
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+
+__all__ = ["LinuxLP"]
+
+WORDS = 2.0**32
+"""Values of a word, modulo which the module computes."""
+STAMPS = 1000.0
+"""Ticks per s of the timestamps of both ends."""
+GAIN = 64.0
+"""The estimate of the receiver's clock moves by one part in this many."""
+THRESHOLD = 15.0
+"""Percent of the way from the least to the largest delay from which congestion is seen."""
+INFERENCE = 3.0
+"""Round trips after a cut in which the window does not grow and falls to one packet."""
+
+
+class LinuxLP(LinuxRule):
+    r"""TCP-LP as in Linux's tcp_lp.c: Reno that gives way as the one-way delay grows, as far as its clocks allow.
+
+    From the timestamps of an ACK, the receiver's V and the sender's own E in ticks of 1 ms, it estimates the frequency F of the
+    receiver's clock and the delay D = floor(1000 / F) V - E, which is smoothed with a gain of 1/8. Beyond 15 % of the way from
+    the least D to the largest the window is halved, and for three round trips it does not grow; within these it falls to one
+    packet. Otherwise Reno's growth and half of the window at a loss.
+
+    All of it is computed in words of 32 bits, as in the module, and this decides what it does. V has an ``offset`` that Linux draws
+    for each pair of hosts. Eight times the smoothed delay must fit into a word, so that for offsets of 2^29 and more, seven
+    eighths of them, the smoothed delay is below the least one at all times: the sender is Reno, as in the runs of
+    ``linux/remaining-rules``. Below, F moves by floor((f - F) / 64) with the ratio f of the ticks that both clocks took from one
+    ACK to the next. Where ACKs come some milliseconds apart or faster, f is 1/2, 1 or 2, and F tends to values above 1000, with which D
+    does not depend on the path. Single ticks then decide whether the sender gives way, so that runs are not those of a kernel in detail.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    offset
+        Of the receiver's timestamps in ticks, 0 <= offset < 2**32.
+    kernel
+        Version of the file: ``"6.12"``.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxLP
+    >>> round(float(LinuxLP().rate(1e-3, 0.04)))
+    956
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets; least RTT in s; all others in ticks, modulo 2**32.
+
+        Frequency of the receiver's clock in ticks per s; stamps of both at the last ACK; eight times the smoothed delay; the least
+        delay, the largest, and the largest before it was left out; three round trips; when the window was last cut
+        (negative: not yet).
+        """
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        frequency: float = 0.0
+        theirs: float = 0.0
+        ours: float = 0.0
+        smoothed: float = 0.0
+        least: float = WORDS - 1.0
+        most: float = 0.0
+        reserve: float = 0.0
+        inference: float = 0.0
+        last_cut: float = -1.0
+
+    class Params(NamedTuple):
+        """Offset in ticks, version."""
+
+        offset: float = 2.0**31
+        kernel: str = CURRENT
+
+    older: ClassVar[dict[str, str]] = {}
+    assigned: ClassVar[tuple[str, ...]] = State._fields[2:]
+    capacity: ClassVar[str] = "optional"
+    counts_acks: ClassVar[bool] = True
+    reference = references.TCP_LP_6_12
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its estimate of the receiver's clock jumps with the times of ACKs"
+
+    def check(self) -> None:
+        """Check the range of the offset."""
+        super().check()
+        one_number("offset", self.params.offset, at_least=0.0, below=WORDS, hint="in ticks")
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Measure the delay, cut the window where it is long, otherwise grow as Reno."""
+        now = float(math.floor(STAMPS * e.time))
+        s = s._replace(base_rtt=min(s.base_rtt, e.rtt))
+        ours = float(math.floor(STAMPS * (e.time - e.rtt)))
+        theirs = word(math.floor(STAMPS * (e.time - 0.5 * s.base_rtt)) + q.offset)
+        s = sampled(s, theirs, ours)
+        if now > ours:
+            s = s._replace(inference=INFERENCE * (now - ours))
+        inside = s.last_cut >= 0.0 and now - s.last_cut < s.inference
+        limit = word(s.least + math.floor(word(THRESHOLD * word(s.most - s.least)) / 100.0))
+        delay = math.floor(s.smoothed / 8.0)
+        if delay >= limit:
+            double = float(math.floor(s.smoothed / 4.0))
+            cwnd = 1.0 if inside else max(1.0, math.floor(0.5 * whole(s.cwnd)))
+            s = s._replace(cwnd=cwnd, least=float(delay), most=double, reserve=double, last_cut=now)
+        if inside:
+            return s
+        step = 1.0 if s.cwnd < s.ssthresh else 1.0 / whole(s.cwnd)
+        return s._replace(cwnd=s.cwnd + step)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve, in whole packets."""
+        return whole_cut(s, 0.5 * whole(s.cwnd))
+
+
+def word(x: Any) -> Any:
+    """Return a whole number modulo 2**32."""
+    return x - WORDS * math.floor(x / WORDS)
+
+
+def sampled(s: Any, theirs: Any, ours: Any) -> Any:
+    """Return the state after the timestamps of an ACK: the receiver's clock and the delay."""
+    frequency = s.frequency
+    if s.theirs != 0.0 and s.ours != 0.0 and theirs != s.theirs and ours != s.ours:
+        ratio = float(math.floor(STAMPS * word(theirs - s.theirs) / word(ours - s.ours)))
+        if frequency > 0.0:
+            frequency = max(0.0, frequency + math.floor((ratio - frequency) / GAIN))
+        else:
+            frequency = ratio
+    s = s._replace(frequency=frequency, theirs=theirs, ours=ours)
+    if frequency <= 0.0:
+        return s
+    delay = word(theirs * math.floor(STAMPS / frequency) - ours)
+    if delay == 0.0:
+        return s
+    most = s.most
+    reserve = s.reserve
+    if delay > most:
+        most = delay
+        if delay > reserve:
+            most = reserve if reserve > 0.0 else delay
+            reserve = delay
+    smoothed = word(8.0 * delay)
+    if s.smoothed > 0.0:
+        smoothed = word(s.smoothed + delay - math.floor(s.smoothed / 8.0))
+    return s._replace(
+        least=min(s.least, delay), most=most, reserve=reserve, smoothed=smoothed
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""TCP Veno as in Linux's tcp_veno.c."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.functions import minimum, where
+from hopflow.units import quantities
+from responsefn.responses import references
+from responsefn.rules.base import grow
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+
+__all__ = ["LinuxVeno"]
+
+
+@quantities(beta="amount")
+class LinuxVeno(LinuxRule):
+    r"""TCP Veno as in Linux's tcp_veno.c: Reno that takes losses without a queue for random ones.
+
+    The queue is W - W RTT_min / RTT with the round-trip time of the last ACK, in half packets. While it is shorter
+    than beta the window grows by a packet per W ACKs, and a loss leaves four fifths of it; otherwise by a packet
+    per 2 (W + 1) ACKs, and a loss leaves half. Windows are whole packets at a loss.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    beta
+        Packets in the queue, > 0, from which a loss is one of congestion.
+    kernel
+        Version of the file: ``"6.12"``.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxVeno
+    >>> round(float(LinuxVeno().rate(1e-3, 0.04))), round(float(LinuxVeno().rate(1e-3, 0.04, bandwidth=1000.0)))
+    (1619, 875)
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets, least RTT in s, packets in the queue at the last ACK."""
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        waiting: float = 0.0
+
+    class Params(NamedTuple):
+        """Packets in the queue of a congested path, version."""
+
+        beta: float = 3.0
+        kernel: str = CURRENT
+
+    older: ClassVar[dict[str, str]] = {}
+    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "waiting")
+    capacity: ClassVar[str] = "optional"
+    reference = references.TCP_VENO_6_12
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its windows are whole packets at a loss, so that its rate jumps with p"
+
+    def check(self) -> None:
+        """Check the range of beta."""
+        super().check()
+        one_number("beta", self.params.beta, above=0.0, hint="in packets")
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or a packet per window of ACKs without a queue, per two windows with one."""
+        base = minimum(s.base_rtt, e.rtt)
+        w = whole(s.cwnd)
+        waiting = w - 0.5 * math.floor(2.0 * w * base / e.rtt + 1e-9)
+        step = where(waiting < q.beta, 1.0 / w, 0.5 / (w + 1.0))
+        return grow(s._replace(base_rtt=base, waiting=waiting), step)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep four fifths of the window where few packets wait, else half."""
+        return whole_cut(s, where(s.waiting < q.beta, 0.8, 0.5) * whole(s.cwnd))
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is the window that a loss leaves."""
+        lost = whole_cut(s, where(s.waiting < q.beta, 0.8, 0.5) * whole(s.cwnd))
+        return lost._replace(cwnd=1.0)

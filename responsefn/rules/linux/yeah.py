@@ -1,0 +1,182 @@
+"""YeAH TCP as in Linux's tcp_yeah.c."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.units import quantities
+from responsefn.responses import references
+from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+
+__all__ = ["LinuxYeAH"]
+
+SCALABLE_ACKS = 100.0
+"""ACKs per packet of growth in its fast mode, at most."""
+MIN_SAMPLES = 2.0
+"""Round-trip times of a round up to which it does not judge the queue."""
+LEAST_COUNT = 2.0
+"""Packets: least estimate of the windows of competing Reno flows."""
+
+
+@quantities(alpha="amount")
+class LinuxYeAH(LinuxRule):
+    r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, Reno with a drain of it otherwise.
+
+    Once per round trip the queue is Q = W (R - R_min) / R in whole packets, with the minimum R of the round. It is long
+    beyond alpha packets, or where R exceeds R_min by more than a part 1/phi. Then the window grows as Reno's for the next
+    round; beyond alpha it gives up min(Q, W/2), down to an estimate of what Reno would have (which starts at half the window,
+    and grows by a packet in each such round). Otherwise a packet more takes min(W, 100) ACKs, and after zeta such rounds
+    the estimate is forgotten. A loss takes Q, at least an eighth and at most half of the window; half of it after rho rounds of
+    a long queue in a row, which mean competition.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    alpha
+        Packets in the queue beyond which it is drained.
+    phi
+        A queue is long beyond R_min / phi.
+    rho
+        Rounds of a long queue from which a loss halves the window.
+    zeta
+        Rounds of a short queue after which the estimate of Reno's window is forgotten.
+    kernel
+        Version of the file: ``"6.12"``.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxYeAH
+    >>> round(float(LinuxYeAH().rate(1e-3, 0.04))), round(float(LinuxYeAH().rate(1e-4, 0.04, bandwidth=8333.0)))
+    (2100, 8333)
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets; least RTT, and that of the round in s; its samples, and ACKs left in it.
+
+        Then the last queue in packets, rounds of a long queue in a row, the estimate of Reno's window in packets, and rounds of
+        a short queue.
+        """
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        least: float = math.inf
+        samples: float = 0.0
+        left: float = 0.0
+        queue: float = 0.0
+        long_rounds: float = 0.0
+        reno: float = LEAST_COUNT
+        short_rounds: float = 0.0
+
+    class Params(NamedTuple):
+        """Packets in the queue, part of R_min, rounds, version."""
+
+        alpha: float = 80.0
+        phi: float = 8.0
+        rho: float = 16.0
+        zeta: float = 50.0
+        kernel: str = CURRENT
+
+    older: ClassVar[dict[str, str]] = {}
+    assigned: ClassVar[tuple[str, ...]] = (
+        "ssthresh", "base_rtt", "least", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
+    )  # fmt: skip
+    capacity: ClassVar[str] = "optional"
+    counts_acks: ClassVar[bool] = True
+    reference = references.TCP_YEAH_6_12
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = (
+        "it judges the queue once per round trip, in whole packets, so that its rate jumps with p"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        super().check()
+        one_number("alpha", self.params.alpha, at_least=0.0, hint="in packets")
+        one_number("phi", self.params.phi, above=0.0)
+        one_number("rho", self.params.rho, at_least=0.0, hint="in round trips")
+        one_number("zeta", self.params.zeta, at_least=0.0, hint="in round trips")
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, Scalable TCP or Reno, and once per round trip the queue."""
+        w = whole(s.cwnd)
+        step = 1.0 / (w if s.long_rounds > 0.0 else min(w, SCALABLE_ACKS))
+        if s.cwnd < s.ssthresh:
+            step = 1.0
+        s = s._replace(
+            cwnd=s.cwnd + step,
+            base_rtt=min(s.base_rtt, e.rtt),
+            least=min(s.least, e.rtt),
+            samples=s.samples + 1.0,
+            left=s.left - 1.0,
+        )
+        if s.left > 0.0:
+            return s
+        if s.samples > MIN_SAMPLES:
+            s = judged(s, q)
+        return s._replace(least=math.inf, samples=0.0, left=w)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Lose the queue, within an eighth and half of the window, or half of it; a new round begins."""
+        return cut_by_loss(s, q)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the threshold is the window that a loss leaves."""
+        lost = cut_by_loss(s, q)
+        return lost._replace(cwnd=1.0, left=0.0)
+
+
+def judged(s: Any, q: Any) -> Any:
+    """Return the state after a round trip was judged by its queue."""
+    w = whole(s.cwnd)
+    late = s.least - s.base_rtt
+    queue = 1.0 * math.floor(w * late / s.least + 1e-9)
+    if queue <= q.alpha and late <= s.base_rtt / q.phi:
+        rounds = s.short_rounds + 1.0
+        forgets = rounds > q.zeta
+        return s._replace(
+            queue=queue,
+            long_rounds=0.0,
+            reno=LEAST_COUNT if forgets else s.reno,
+            short_rounds=0.0 if forgets else rounds,
+        )
+    cwnd = s.cwnd
+    ssthresh = s.ssthresh
+    if queue > q.alpha and w > s.reno:
+        cwnd = max(w - min(queue, math.floor(0.5 * w)), s.reno)
+        ssthresh = cwnd
+    started = s.reno > LEAST_COUNT
+    reno = s.reno + 1.0 if started else max(LEAST_COUNT, math.floor(0.5 * cwnd))
+    return s._replace(
+        cwnd=cwnd,
+        ssthresh=ssthresh,
+        queue=queue,
+        long_rounds=s.long_rounds + 1.0,
+        reno=reno,
+    )
+
+
+def cut_by_loss(s: Any, q: Any) -> Any:
+    """Return the state after a loss."""
+    w = whole(s.cwnd)
+    half = max(2.0, math.floor(0.5 * w))
+    lost = half
+    if s.long_rounds < q.rho:
+        lost = max(min(s.queue, half), 1.0 * math.floor(w / 8.0))
+    kept = max(2.0, w - lost)
+    return s._replace(
+        cwnd=kept,
+        ssthresh=kept,
+        reno=max(LEAST_COUNT, math.floor(0.5 * s.reno)),
+        short_rounds=0.0,
+        least=math.inf,
+        samples=0.0,
+        left=kept + 1.0,
+    )

@@ -1,0 +1,247 @@
+"""Window rules of QUIC: NewReno of RFC 9002, and CUBIC as in Chromium's QUIC library."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import choice, one_number
+from hopflow.functions import maximum
+from hopflow.tcp_constants import INITIAL_WINDOW
+from hopflow.units import quantities
+from responsefn.responses import references
+from responsefn.rules.base import WindowRule
+from responsefn.rules.classic import Reno
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ChromiumCUBIC", "QUICNewReno"]
+
+MIN_WINDOW = 2.0
+"""Packets: kMinimumWindow of RFC 9002, kDefaultMinimumCongestionWindow of Chromium."""
+NEWTON_STEPS = 20
+"""For the period of the curve."""
+LOW_WINDOW, SAMPLES = 16.0, 8.0
+"""HyStart: packets from which it acts, and RTT samples of a round."""
+LEAST_DELAY, MOST_DELAY, DIVISOR = 4e-3, 16e-3, 8.0
+"""HyStart: bounds in s of the increase of the delay that ends slow start, which is this part of the least RTT between them."""
+
+
+class QUICNewReno(Reno):
+    """NewReno of QUIC (RFC 9002, Sect. 7 and Appendix B): Reno's window, at least two packets, ten at the beginning.
+
+    Against TCP's: a probe timeout does not reduce the window. Persistent congestion does, to two packets (Sect. 7.6): here that
+    stands for a timeout, which in packet runs is RFC 6298's. Losses are found by selective ACKs, and all of a window are one
+    event (Sect. 7.3.2).
+
+    The response functions are those of `Reno`, with the same domain.
+
+    Parameters
+    ----------
+    form
+        Which response function, see `AIMD`.
+
+    Examples
+    --------
+    >>> from responsefn import QUICNewReno, Reno
+    >>> QUICNewReno().rate(0.01, 0.1) == Reno().rate(0.01, 0.1), QUICNewReno().State().cwnd
+    (True, 10.0)
+    """
+
+    class State(NamedTuple):
+        """Window and threshold in packets."""
+
+        cwnd: float = INITIAL_WINDOW
+        ssthresh: float = math.inf
+
+    recovery: ClassVar[str] = "sack"
+    sets_initial_window: ClassVar[bool] = True
+    reference = references.RFC9002
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve, to two packets at least."""
+        kept = maximum(MIN_WINDOW, 0.5 * s.cwnd)
+        return s._replace(cwnd=kept, ssthresh=kept)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from two packets to half the window."""
+        return s._replace(cwnd=MIN_WINDOW, ssthresh=maximum(MIN_WINDOW, 0.5 * s.cwnd))
+
+
+class ChromiumCUBIC(WindowRule):
+    r"""CUBIC as in Chromium's QUIC library (``cubic_bytes.cc``): as several connections, two by default.
+
+    With N connections a loss leaves (N - 1 + beta) / N of the window, and the Reno-friendly window grows by
+    3 N^2 (1 - B) / (1 + B) packets per window of ACKs, B being that part. Below the last peak by more than a packet, it remembers
+    (N - 1 + 0.85) / N of the window instead of all (fast convergence). The curve begins at the first ACK after recovery; the window is set to
+    it, one least round trip ahead, at each ACK, by at most half a packet per packet acknowledged. So CUBIC's part of it
+    responds to losses as one connection with a larger beta; it is the cut and the Reno-friendly window that take the place of N.
+    Linux's module counts ACKs between whole packets (`LinuxCUBIC`); here windows are bytes, without rounding.
+
+    Slow start ends by delay: from 16 packets on, where the minimum of the first eight round-trip times of a round exceeds the
+    least one by an eighth of it, within 4 and 16 ms. There is no detection of trains. A connection begins with 10 packets,
+    and a timeout leaves two. It paces at 2 windows per round trip in slow start and 1.25 above it: ``pacing`` of `dfcmodel.Flow`.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    connections
+        N, a whole number >= 1.
+    C
+        Packets/s^3 (``kCubeCongestionWindowScale`` 410 of 1024).
+    beta
+        Part of the window that a loss leaves to one connection.
+    remembered
+        Part that one connection remembers of a window below the last peak.
+    hystart
+        1 or 0; 0: slow start ends by a loss.
+
+    Examples
+    --------
+    >>> from responsefn import ChromiumCUBIC
+    >>> round(float(ChromiumCUBIC().rate(1e-3, 0.04))), round(float(ChromiumCUBIC(connections=1).rate(1e-3, 0.04)))
+    (1937, 970)
+    """
+
+    class State(NamedTuple):
+        """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
+
+        ``since`` is negative until the curve begins. Of HyStart: packets left in the round, its least RTT and samples.
+        """
+
+        cwnd: float = INITIAL_WINDOW
+        ssthresh: float = math.inf
+        peak: float = 0.0
+        origin: float = 0.0
+        plateau: float = 0.0
+        since: float = -1.0
+        base_rtt: float = math.inf
+        reno: float = 1.0
+        left: float = 0.0
+        least: float = math.inf
+        samples: float = 0.0
+
+    class Params(NamedTuple):
+        """Connections, packets/s^3, parts kept and remembered, slow start."""
+
+        connections: int = 2
+        C: float = 410 / 1024
+        beta: float = 0.7
+        remembered: float = 0.85
+        hystart: int = 1
+
+    assigned: ClassVar[tuple[str, ...]] = (
+        "peak", "origin", "plateau", "since", "base_rtt", "left", "least", "samples",
+    )  # fmt: skip
+    recovery: ClassVar[str] = "sack"
+    sets_initial_window: ClassVar[bool] = True
+    reference = references.CHROMIUM_CUBIC
+    domain = (0.0, 0.02)
+    monotone = False
+    why_no_inverse = "its cycles come to rest slowly, so that its rate is no smooth function of p"
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("connections", q.connections, at_least=1.0)
+        one_number("C", q.C, above=0.0)
+        one_number("beta", q.beta, above=0.0, below=1.0)
+        one_number("remembered", q.remembered, above=0.0, at_most=1.0)
+        choice("hystart", q.hystart, (0, 1))
+
+    @quantities(p="share", rtt="time")
+    def expected_peak(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.float64]:
+        """Return the peak to which a cycle returns, in packets: of the curve, or of Reno's window where that is larger.
+
+        The curve is one round trip R ahead, so that a cycle of the curve lasts K - R and has
+        C/R (K^3 (K - R)/(1 - B) - (K - R)^4/4) = 1/p packets, from which K follows by Newton's method.
+
+        Parameters
+        ----------
+        p
+            Loss event rate, any shape.
+        rtt
+            Round-trip time in s, any shape that broadcasts with ``p``.
+        """
+        q, p, rtt = self.params, np.asarray(p, dtype=float), np.asarray(rtt, dtype=float)
+        lost = 1.0 - share(q.connections, q.beta)
+        gain = 3.0 * q.connections**2 * lost / (2.0 - lost)
+        line = np.sqrt(2.0 * gain / (lost * (2.0 - lost) * p))
+        period = rtt + (rtt / (p * q.C * (1.0 / lost - 0.25))) ** 0.25
+        for _ in range(NEWTON_STEPS):
+            left = period - rtt
+            packets = q.C / rtt * (period**3 * left / lost - left**4 / 4.0)
+            slope = q.C / rtt * ((3.0 * period**2 * left + period**3) / lost - left**3)
+            period = np.maximum(rtt, period - (packets - 1.0 / p) / slope)
+        peaks: NDArray[np.float64] = np.maximum(line, q.C * period**3 / lost)
+        return peaks
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or to the larger of the curve and Reno's window."""
+        base = min(s.base_rtt, e.rtt)
+        s = s._replace(base_rtt=base)
+        if s.cwnd < s.ssthresh:
+            if q.hystart > 0:
+                s = late(s, e)
+            if s.cwnd < s.ssthresh:
+                return s._replace(cwnd=s.cwnd + 1.0)
+            return s
+        if s.since < 0.0:
+            below = max(0.0, s.peak - s.cwnd)
+            s = s._replace(
+                since=e.time,
+                origin=max(s.peak, s.cwnd),
+                plateau=(below / q.C) ** (1.0 / 3.0),
+                reno=s.cwnd,
+            )
+        kept = share(q.connections, q.beta)
+        ahead = e.time + base - s.since - s.plateau
+        curve = min(s.origin + q.C * ahead * ahead * ahead, s.cwnd + 0.5)
+        gain = 3.0 * q.connections * q.connections * (1.0 - kept) / (1.0 + kept)
+        reno = s.reno + gain / s.reno
+        return s._replace(cwnd=max(curve, reno), reno=reno)
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep the part of the connections; remember less of a window below the last peak."""
+        lower = s.cwnd + 1.0 < s.peak
+        peak = share(q.connections, q.remembered) * s.cwnd if lower else s.cwnd
+        kept = max(MIN_WINDOW, share(q.connections, q.beta) * s.cwnd)
+        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from two packets to half the window; the peak is forgotten."""
+        half = max(MIN_WINDOW, 0.5 * s.cwnd)
+        return s._replace(cwnd=MIN_WINDOW, ssthresh=half, peak=0.0, since=-1.0, left=0.0)
+
+
+def share(connections: Any, part: Any) -> Any:
+    """Return the part of the window of several connections where one of them keeps a part of its own."""
+    return (connections - 1.0 + part) / connections
+
+
+def late(s: Any, e: Any) -> Any:
+    """Return the state after HyStart has seen an ACK: slow start ends where the delay has grown."""
+    left = s.left - 1.0
+    least = s.least
+    samples = s.samples
+    if left <= 0.0:
+        left = s.cwnd
+        least = math.inf
+        samples = 0.0
+    samples = samples + 1.0
+    if samples <= SAMPLES:
+        least = min(least, e.rtt)
+    ssthresh = s.ssthresh
+    allowed = min(MOST_DELAY, max(LEAST_DELAY, s.base_rtt / DIVISOR))
+    if samples >= SAMPLES and s.cwnd >= LOW_WINDOW and least > s.base_rtt + allowed:
+        ssthresh = s.cwnd
+    return s._replace(left=left, least=least, samples=samples, ssthresh=ssthresh)
