@@ -35,7 +35,7 @@ JIT = "jit.py"
 PLAIN_JIT = "hopflow.kernels.plain_jit"
 DOTTED = re.compile(r"\bfrom\s+\w+\.")
 """Found in each module that imports from a module of another package."""
-COMPILERS = ("compilers.py", "entries.py")
+COMPILERS = ("compilers.py", "entries.py", "object_arguments.py", "object_layouts.py")
 """Of this folder, what determines the machine code too, and how it is called."""
 _entries: dict[tuple[Path, str], Entry] = {}
 _lock = threading.Lock()
