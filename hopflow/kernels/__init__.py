@@ -165,7 +165,7 @@ def is_built(
     """
     parts = _parts(template, inserted)
     with _lock:
-        return is_compiled(_written(parts), template.__name__, salt)
+        return is_compiled(_written(parts), template.__name__, salt, parts.signature)
 
 
 def _written(parts: _Parts) -> Module:

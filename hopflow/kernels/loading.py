@@ -36,9 +36,15 @@ def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     return _Located(getattr(loaded, name), module, text, stem)
 
 
-def is_compiled(module: Module, name: str, salt: str) -> bool:
-    """Return whether a module's kernel is loaded or its machine code is in the cache folder."""
-    stem = _stem(module.text(), salt)
+def is_compiled(module: Module, name: str, salt: str, signature: str = "") -> bool:
+    """Return whether a module's kernel is loaded or its machine code is in the cache folder.
+
+    That of a C callback, which has a signature, is where `import_text` finds it.
+    """
+    text = module.text()
+    if signature and _callbacks_of(text).is_file():
+        return True
+    stem = _stem(text, salt)
     if f"hopflow_{stem}" in sys.modules:
         return True
     return any((folder() / "__pycache__").glob(f"{stem}.{name}-*.nbi"))
@@ -92,16 +98,14 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
     if not compiled:
         return _interpreted(module)
     text = module.text()
-    salt = _passes()
-    stem = _stem(text, salt)
-    path = folder() / f"{stem}-{processor()}.code"
+    path = _callbacks_of(text)
     if found := load_file(path):
         return types.SimpleNamespace(**found)
     from numba.core.errors import NumbaError
 
     start_numba()
     with contextlib.suppress(Exception):  # what the fewer passes cannot do, all of Numba's may
-        loaded = _loaded(stem, _with_fewer_passes(text))
+        loaded = _loaded(_stem(text, _passes()), _with_fewer_passes(text))
         _keep_callbacks(path, loaded)
         return loaded
     stem = _stem(text, "")
@@ -109,6 +113,11 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
         return _loaded(stem, text)
     except NumbaError as error:
         raise KernelError(_located(str(error), module, text, stem)) from None
+
+
+def _callbacks_of(text: str) -> Path:
+    """Return the file of the machine code of the C callbacks of a module's text."""
+    return folder() / f"{_stem(text, _passes())}-{processor()}.code"
 
 
 def _keep_callbacks(path: Path, loaded: types.ModuleType) -> None:

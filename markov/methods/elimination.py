@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
 
 from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
+from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
 from markov.computing.memory import check_room
 from markov.computing.vectors import row_numbers
@@ -310,9 +310,8 @@ def short_order(
         return order
     matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
     if reference is None:
-        return reverse_cuthill_mckee(matrix)[::-1].astype(np.int64)
-    found = breadth_first_order(matrix, reference, directed=False, return_predecessors=False)
-    return found.astype(np.int64)
+        return cuthill_mckee_order(matrix)
+    return breadth_first_order(matrix, reference, directed=False)
 
 
 def _kernel(name: str, seconds: float, types: str = "") -> Callable[..., Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from hopflow.kernels import shape_of
 from markov.computing import costs
@@ -128,6 +127,8 @@ def factorized(matrix: sp.csc_matrix, seconds: float) -> Any:
 
     Ctrl-C stops it where it is predicted to take many ``seconds``.
     """
+    from scipy.sparse.linalg import splu
+
     factorize = partial(
         splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC
     )
