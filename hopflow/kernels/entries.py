@@ -68,6 +68,11 @@ class Entry:
         """Whether it has been loaded or compiled for some types of arguments."""
         return bool(self._ready)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether its machine code for some types of arguments is in the cache folder."""
+        return self.is_ready or any(self.stem.parent.glob(f"{self.stem.name}-*{SUFFIX}"))
+
     def __call__(self, *args: Any) -> Any:
         """Run the function.
 

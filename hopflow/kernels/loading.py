@@ -18,13 +18,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hopflow.kernels.entries import Entry
 from hopflow.kernels.machine_code import load_file, processor, write_file
-from hopflow.kernels.module import Module
+from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.stopwatch import loading
 
-__all__ = ["compiler_versions", "folder", "import_text", "interpret", "is_compiled", "load"]
+__all__ = [
+    "compiler_texts",
+    "compiler_versions",
+    "folder",
+    "import_text",
+    "interpret",
+    "is_compiled",
+    "load",
+    "load_entry",
+]
+
+COMPILERS = ("compilers.py", "entries.py", "object_arguments.py", "object_layouts.py", "jit.py")
+"""Of this folder, what determines the machine code of entries, and how it is called."""
+DECORATORS = (
+    (f"@{PLAIN_KERNEL}", "@entry"),
+    (f"@{KERNEL}", "@entry"),
+    (f"@{TEMPLATE}", "@inlined"),
+    ("from numba import cfunc, njit", "from hopflow.kernels.jit import entry, inlined"),
+)
+"""Of a module of templates, and those by which it compiles as a kernel package does."""
 
 
 @loading()
@@ -34,6 +54,15 @@ def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     stem = _stem(text, salt)
     loaded = sys.modules.get(f"hopflow_{stem}") or _import(stem, text)
     return _Located(getattr(loaded, name), module, text, stem)
+
+
+def load_entry(module: Module, name: str) -> Entry:
+    """Return a kernel that allocates nothing, whose machine code is loaded from a file, without Numba, where there is one."""
+    text = module.text()
+    for plain, of_packages in DECORATORS:
+        text = text.replace(plain, of_packages)
+    stem = _stem(text, compiler_texts())
+    return Entry(name, folder() / stem, lambda: getattr(_loaded(stem, text), name))
 
 
 def is_compiled(module: Module, name: str, salt: str, signature: str = "") -> bool:
@@ -54,6 +83,14 @@ def _stem(text: str, salt: str) -> str:
     """Return the file name of a module: a hash of everything that determines its machine code."""
     key = f"{text}\n{salt}\n{compiler_versions()}"
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+
+
+@functools.cache
+def compiler_texts() -> str:
+    """Return the text of `COMPILERS`."""
+    return "\0".join(
+        Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS
+    )
 
 
 @functools.cache

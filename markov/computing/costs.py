@@ -16,6 +16,7 @@ __all__ = [
     "GRACE",
     "LENIENT",
     "LOADING",
+    "LOADING_CODE",
     "MEMORY",
     "elimination",
     "has_numba",
@@ -35,6 +36,8 @@ __all__ = [
 
 LOADING = 1.0
 """To import Numba and to load some kernels from their cache."""
+LOADING_CODE = 0.05
+"""To load some kernels from files of their machine code, and LLVM's library."""
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 

@@ -12,7 +12,9 @@ import scipy.sparse as sp
 from markov.computing import graphs
 
 CHAIN = "from markov import PauseTandem, stationary; stationary(PauseTandem())"
-ASKED = "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
+ASKED = (
+    "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
+)
 
 
 def random_graph(seed: int) -> sp.csr_matrix:
