@@ -143,6 +143,7 @@ def chains() -> Iterator[Figure]:
 
 def elimination() -> Iterator[Figure]:
     """Yield how much more elimination takes, at least, for chains that are solved by multigrid."""
+    stationary(PauseTandem(), Multilevel())  # loads the kernels
     more = []
     for name in ("kanban", "polling", "cluster"):
         chain = MarkovChain(generator(CHAINS[name][0]()))
