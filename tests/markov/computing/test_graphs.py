@@ -51,6 +51,19 @@ def test_the_components_of_an_irreducible_chain_are_one(monkeypatch) -> None:
     assert labels.tolist() == [0] * 5
 
 
+def test_many_searches_load_what_scipy_has(monkeypatch) -> None:
+    """Small graphs, until they have had as many entries as a sweep over many chains."""
+    monkeypatch.delitem(sys.modules, "scipy.sparse.csgraph", raising=False)
+    monkeypatch.setitem(graphs._searched, "entries", 0)
+    ring = sp.csr_matrix(np.roll(np.eye(100), 1, axis=1))
+    plain = [graphs._by_plain_python(ring) for _ in range(graphs.MAX_PLAIN_ENTRIES // 100 + 5)]
+    assert plain == [True] * (graphs.MAX_PLAIN_ENTRIES // 100) + [False] * 5
+    large = sp.csr_matrix((graphs.PLAIN_ENTRIES + 1, graphs.PLAIN_ENTRIES + 1))
+    large.setdiag(1.0)
+    monkeypatch.setitem(graphs._searched, "entries", 0)
+    assert not graphs._by_plain_python(large)
+
+
 def test_a_first_small_chain_loads_neither_searches_nor_linear_algebra_of_scipy() -> None:
     command = [sys.executable, "-c", f"{CHAIN}; {ASKED}"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
