@@ -44,7 +44,7 @@ def breadth_first_order(
         found = csgraph.breadth_first_order(
             graph, start, directed=directed, return_predecessors=False
         )
-        return found.astype(np.int64)  # type: ignore[no-any-return]
+        return found.astype(np.int64)
     ways = [graph] if directed else [graph, graph.T.tocsr()]
     order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))
     return np.array(order, dtype=np.int64)
@@ -71,7 +71,7 @@ def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
     if not _by_plain_python(graph):
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-        return reverse_cuthill_mckee(graph)[::-1].astype(np.int64)  # type: ignore[no-any-return]
+        return reverse_cuthill_mckee(graph)[::-1].astype(np.int64)
     both = (graph + graph.T).tocsr()
     loops = both.indices == row_numbers(both.indptr)
     degrees = np.diff(both.indptr) + np.bincount(both.indices[loops], minlength=both.shape[0])
