@@ -119,8 +119,8 @@ def _answer(model: Callable[[], Any]) -> object:
     return stationary(model())
 
 
-def _of_matrix(Q: Any) -> object:
-    return stationary(MarkovChain(Q))
+def _of_matrix(Q: Any, *method: Any) -> object:
+    return stationary(MarkovChain(Q), *method)
 
 
 def chains() -> Iterator[Figure]:
@@ -148,8 +148,8 @@ def elimination() -> Iterator[Figure]:
     for name in ("kanban", "polling", "cluster"):
         chain = MarkovChain(generator(CHAINS[name][0]()))
         ours, direct = least(
-            lambda Q=chain.Q: stationary(MarkovChain(Q)),
-            lambda Q=chain.Q: stationary(MarkovChain(Q), GTH()),
+            partial(_of_matrix, chain.Q),
+            partial(_of_matrix, chain.Q, GTH()),
             rounds=3,
         )
         more.append(direct - ours)
@@ -255,8 +255,8 @@ def rates() -> Iterator[Figure]:
     for rule in (NewReno(), Reno(), DCTCP(), Mathis()):
         p, naive = losses(rule, MANY), plain(rule)
         ours, theirs = least(
-            lambda rule=rule, p=p: rule.rate(p, RTT),
-            lambda naive=naive, p=p: naive(p, RTT),
+            partial(rule.rate, p, RTT),
+            partial(naive, p, RTT),
             rounds=RATE_ROUNDS,
         )
         what = f"`rate` of {type(rule).__name__} beside plain NumPy, {MANY:,} rates"
