@@ -10,6 +10,7 @@ replaces their rows only. The main job has its wall time, for which a user waits
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from typing import Any, NamedTuple
 from scipy.sparse.linalg import spsolve
 from tqdm import tqdm
 
+from benchmarks.fluid import seconds_of_law
+from benchmarks.laws import MANY, RTT, losses, plain
 from benchmarks.machines import this_machine
 from benchmarks.many_flows import dumbbells
 from benchmarks.startup import COMMANDS, seconds_of
@@ -31,6 +34,7 @@ from benchmarks.time_and_passage import GRID
 from benchmarks.timing import compare
 from dfcmodel import Fluid
 from markov import (
+    GTH,
     MM1K,
     Cluster,
     CoxTandem,
@@ -47,7 +51,9 @@ from markov import (
     stationary,
     transient,
 )
+from responsefn import DCTCP, Mathis, NewReno, Reno
 from validation.packet_networks import dumbbell_scenario
+from validation.running import kept_findings
 
 __all__ = ["Figure", "figures", "text_of"]
 
@@ -55,6 +61,8 @@ TABLE = Path(__file__).parent / "results" / "daily_use.md"
 BOUNDS = Path(__file__).with_name("daily_use_bounds.toml")
 """What bounds a figure and what was tried, by what is measured or the first words of that; shown where a target is missed."""
 ROUNDS = 7
+RATE_ROUNDS = 30
+"""More of them: a few per cent decide."""
 NODES = 3
 """Of a flow in a dumbbell."""
 
@@ -81,14 +89,17 @@ def least(*runs: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     return [row.fastest for row in rows]
 
 
+KANBAN_3_BEFORE = 0.847
+"""CPU s of the search for the states of kanban with 3 tickets by commit 37b91fde: the minimum of four, with 0.187 s of the present
+state after it, both on an Intel Xeon with two cores at a load of 18."""
 SOLVED_BEFORE = 5
 """Answers after which rules are run on arrays, as in any sweep."""
 
 
-def kanban_of_other_rules() -> Kanban:
+def kanban_of_other_rules(tickets: int = 2) -> Kanban:
     """Return a model whose rules are a function of its own: the states that others had are no help."""
     rules = FunctionType(Kanban.rules.__code__, Kanban.rules.__globals__)  # type: ignore[attr-defined]
-    return type("Kanban", (Kanban,), {"rules": staticmethod(rules)})(2)  # type: ignore[no-any-return]
+    return type("Kanban", (Kanban,), {"rules": staticmethod(rules)})(tickets)  # type: ignore[no-any-return]
 
 
 CHAINS: dict[str, tuple[Callable[[], Any], float]] = {
@@ -108,8 +119,8 @@ def _answer(model: Callable[[], Any]) -> object:
     return stationary(model())
 
 
-def _of_matrix(Q: Any) -> object:
-    return stationary(MarkovChain(Q))
+def _of_matrix(Q: Any, *method: Any) -> object:
+    return stationary(MarkovChain(Q), *method)
 
 
 def chains() -> Iterator[Figure]:
@@ -118,13 +129,32 @@ def chains() -> Iterator[Figure]:
     if "numba" not in sys.modules:
         (found,) = least(partial(_answer, PauseTandem))
         states = stationary(PauseTandem()).pi.size
-        yield Figure("pause chain, by NumPy, no kernels loaded", unit, 2.0, 1e6 * found / states)
+        yield Figure("pause chain, Numba not loaded", unit, 2.0, 1e6 * found / states)
     stationary(PauseTandem(), Multilevel())  # loads them
     for name, (model, target) in CHAINS.items():
         for _ in range(SOLVED_BEFORE):
             states = stationary(model()).pi.size
         (found,) = least(partial(_answer, model))
         yield Figure(f"{name}, {states:,} states", unit, target, 1e6 * found / states)
+    (found,) = least(lambda: explore(kanban_of_other_rules(3)).chain, rounds=3)
+    what = "kanban of 3 tickets, its states searched for, beside 25 November 2026"
+    yield Figure(what, "ratio", 1.0 / 3.0, found / KANBAN_3_BEFORE)
+
+
+def elimination() -> Iterator[Figure]:
+    """Yield how much more elimination takes, at least, for chains that are solved by multigrid."""
+    stationary(PauseTandem(), Multilevel())  # loads the kernels
+    more = []
+    for name in ("kanban", "polling", "cluster"):
+        chain = MarkovChain(generator(CHAINS[name][0]()))
+        ours, direct = least(
+            partial(_of_matrix, chain.Q),
+            partial(_of_matrix, chain.Q, GTH()),
+            rounds=3,
+        )
+        more.append(direct - ours)
+    what = "elimination where multigrid answers: the least that it takes more"
+    yield Figure(what, "ms", 50.0, 1e3 * min(more), more_is_better=True)
 
 
 def beside_spsolve() -> Iterator[Figure]:
@@ -191,12 +221,16 @@ def first_answers() -> Iterator[Figure]:
 
 
 def main_job() -> Iterator[Figure]:
-    """Yield the times of `hopflow validate`: everything, and when nothing has changed."""
+    """Yield the times of `hopflow validate`: everything, with what models computed, and when nothing has changed."""
     with tempfile.TemporaryDirectory() as folder:
         for name, words, target in (
             ("hopflow validate --fresh", ("--fresh",), 120.0),
+            ("hopflow validate, kernels compiled, models kept, no findings", (), 20.0),
             ("hopflow validate, nothing changed", (), 3.0),
         ):
+            if "no findings" in name:
+                shutil.rmtree(kept_findings())
+                shutil.rmtree(folder)
             began = time.perf_counter()
             command = [sys.executable, "-m", "hopflow", "validate", "--report", folder, *words]
             subprocess.run(command, check=True, capture_output=True)
@@ -208,9 +242,25 @@ def fluid() -> Iterator[Figure]:
     for row in dumbbells():
         if row.name.startswith("hopflow") and row.size and row.size <= 32:
             step = Fluid().step_of(dumbbell_scenario("newreno", int(row.size), 1))
-            cost = 1e9 * row.seconds * step / (row.size * NODES)
+            cost = 1e9 * row.fastest * step / (row.size * NODES)
             what = f"fluid, dumbbell of {row.size:.0f} flows"
             yield Figure(what, "ns per node, flow and step", 6.0, cost)
+    periods = 10_000
+    cost = 1e9 * min(seconds_of_law(1, 1000, periods)) / 1000
+    yield Figure("the law of DFC alone, 1,000 nodes", "ns per node and period", 0.4, cost)
+
+
+def rates() -> Iterator[Figure]:
+    """Yield the times of a million rates by laws of one or two operations, as ratios to plain NumPy."""
+    for rule in (NewReno(), Reno(), DCTCP(), Mathis()):
+        p, naive = losses(rule, MANY), plain(rule)
+        ours, theirs = least(
+            partial(rule.rate, p, RTT),
+            partial(naive, p, RTT),
+            rounds=RATE_ROUNDS,
+        )
+        what = f"`rate` of {type(rule).__name__} beside plain NumPy, {MANY:,} rates"
+        yield Figure(what, "ratio", 1.0, ours / theirs)
 
 
 def time_questions() -> Iterator[Figure]:
@@ -229,7 +279,17 @@ def time_questions() -> Iterator[Figure]:
         yield Figure(what, "ratio", 2.0, seconds / solve)
 
 
-PARTS = (chains, beside_spsolve, search, first_answers, fluid, time_questions, main_job)
+PARTS = (
+    chains,
+    elimination,
+    beside_spsolve,
+    search,
+    first_answers,
+    fluid,
+    rates,
+    time_questions,
+    main_job,
+)
 
 
 def figures(names: Collection[str] = ()) -> Iterator[Figure]:

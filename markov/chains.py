@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.checks import choice, shown
 from hopflow.equality import same
 from hopflow.errors import RuleError
 from hopflow.html_tables import table_html
+from markov.computing.graphs import breadth_first_order
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Built
@@ -267,7 +267,7 @@ class MarkovChain:
             return np.ones(self.size, dtype=bool)
         first = self.number_of(start)
         reachable = np.zeros(self.size, dtype=bool)
-        reachable[breadth_first_order(self.Q, first, return_predecessors=False)] = True
+        reachable[breadth_first_order(self.Q, first)] = True
         return reachable
 
     @cached_property

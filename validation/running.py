@@ -36,7 +36,7 @@ from validation.verdicts import Claim, Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["begin_imports", "checked", "key_of"]
+__all__ = ["begin_imports", "checked", "kept_findings", "key_of"]
 
 HERE = Path(__file__).parent
 NOT_USED = (
@@ -114,7 +114,7 @@ def begin_imports(*, fresh: bool) -> None:
 
     Not where findings are kept and used again: a few claims at most are checked then.
     """
-    used = not fresh and any(_folder().glob("*.pickle"))
+    used = not fresh and any(kept_findings().glob("*.pickle"))
     if cores() > 1 and not used and _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -212,12 +212,13 @@ def _common() -> str:
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
-def _folder() -> Path:
+def kept_findings() -> Path:
+    """Return the folder of findings that are used again."""
     return cache_folder() / "findings"
 
 
 def _place(claim: Claim) -> Path:
-    return _folder() / f"{claim.id}-{key_of(claim)[:32]}.pickle"
+    return kept_findings() / f"{claim.id}-{key_of(claim)[:32]}.pickle"
 
 
 def _load(claim: Claim) -> Finding | None:

@@ -29,7 +29,8 @@ from functools import cache
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.kernels.callbacks import build_callbacks
-from hopflow.kernels.loading import import_text, interpret, is_compiled, load
+from hopflow.kernels.entries import Entry
+from hopflow.kernels.loading import import_text, interpret, is_compiled, load, load_entry
 from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module, callback
 from hopflow.kernels.package import compiled_package, is_compiled_package, loop_of
 from hopflow.kernels.records import Layout, definitions, rebuild
@@ -41,6 +42,7 @@ __all__ = [
     "KernelError",
     "build",
     "build_callbacks",
+    "build_entry",
     "compiled_package",
     "is_built",
     "is_compiled_package",
@@ -153,6 +155,16 @@ def build(
         return kernel
 
 
+def build_entry(template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()) -> Entry:
+    """Return ``template``, which must not allocate arrays, compiled for any types of arguments as they come.
+
+    Its machine code is loaded from a file, without Numba, where that was compiled before. Arguments as for `build`.
+    """
+    parts = _parts(template, {"helpers": helpers})
+    with _lock:
+        return load_entry(_written(parts), template.__name__)
+
+
 def is_built(
     template: Callable[..., Any], *, salt: str = "", **inserted: Unpack[Insertions]
 ) -> bool:
@@ -165,7 +177,7 @@ def is_built(
     """
     parts = _parts(template, inserted)
     with _lock:
-        return is_compiled(_written(parts), template.__name__, salt)
+        return is_compiled(_written(parts), template.__name__, salt, parts.signature)
 
 
 def _written(parts: _Parts) -> Module:

@@ -35,6 +35,7 @@ from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
 
 from hopflow.kernels.machine_code import load
+from hopflow.kernels.object_arguments import PACKED, add_packed
 
 __all__ = [
     "CallbackCompiler",
@@ -65,14 +66,6 @@ REMEMBERED = (
     (BaseContext, "mangler"),
 )
 """What is asked for again and again; see `_Memory`."""
-WORD = ir.IntType(64)
-PACKED = "packed."
-"""Begin of the symbol of a function that takes words; Numba's begin of that of a callback is ``cfunc.``."""
-_HEAD = object.__basicsize__ // 8
-ARRAY_DATA, ARRAY_SHAPE, ARRAY_STRIDES = _HEAD, _HEAD + 2, _HEAD + 3
-"""Words of `PyArrayObject` (NumPy's ndarraytypes.h): the address of the data, those of lengths and of strides."""
-VOID_DATA = _HEAD + 1
-"""Word of `PyVoidScalarObject` (arrayscalars.h): the address of a record; an object with a size comes before it."""
 for _owner, _name in (
     *REMEMBERED,
     (PythonAPI, "gil_ensure"),
@@ -338,84 +331,6 @@ class _Whole(_Assembled):
         super()._optimize_final_module()
 
 
-class _Words:
-    """The arguments of a function, of types of Numba's, made of words in memory, as `hopflow.kernels.entries` packs them."""
-
-    def __init__(self, context: Any, builder: Any, first: Any) -> None:
-        self.context, self.builder, self.first = context, builder, first
-        self.taken = 0
-
-    def argument(self, kind: Any) -> Any:
-        """Return the next argument."""
-        if isinstance(kind, types.BaseTuple):
-            inner: Any = kind
-            parts = [self.argument(part) for part in inner]
-            return self.context.make_tuple(self.builder, kind, parts)
-        word = self._word(self.first, self.taken)
-        self.taken += 1
-        if isinstance(kind, types.Array):
-            return self._array(kind, word)
-        form = self.context.get_value_type(kind)
-        if isinstance(kind, types.Record):
-            return self.builder.inttoptr(self._word(word, VOID_DATA), form)
-        if isinstance(kind, types.Float):
-            return self.builder.bitcast(word, form)
-        return self.builder.trunc(word, form) if form.width < WORD.width else word
-
-    def _word(self, place: Any, index: int) -> Any:
-        """Return a word of memory."""
-        if not isinstance(place.type, ir.PointerType):
-            place = self.builder.inttoptr(place, WORD.as_pointer())
-        return self.builder.load(self.builder.gep(place, [ir.Constant(WORD, index)]))
-
-    def _array(self, kind: Any, place: Any) -> Any:
-        """Return an array whose object of NumPy's is at a place; nobody counts references to it."""
-        found = arrayobj.make_array(kind)(self.context, self.builder)
-        shape, strides = (
-            [self._word(self._word(place, at), n) for n in range(kind.ndim)]
-            for at in (ARRAY_SHAPE, ARRAY_STRIDES)
-        )
-        item = self.context.get_data_type(kind.dtype)
-        arrayobj.populate_array(
-            found,
-            data=self.builder.inttoptr(self._word(place, ARRAY_DATA), item.as_pointer()),
-            shape=shape,
-            strides=strides,
-            itemsize=ir.Constant(WORD, arrayobj.get_itemsize(self.context, kind)),
-            meminfo=None,
-        )
-        return found._getvalue()
-
-
-def _add_packed(context: Any, library: Any, fndesc: Any) -> str:
-    """Add to a library a function that calls the one described with words; return its symbol.
-
-    It takes the place of the words and a place for what is returned; its own result is not 0 after an exception.
-    """
-    module = context.create_module("packed")
-    kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
-    called = ir.Function(module, kind, fndesc.llvm_func_name)
-    places = [WORD.as_pointer()] * 2
-    packed = ir.Function(
-        module, ir.FunctionType(ir.IntType(32), places), f"{PACKED}{fndesc.llvm_func_name}"
-    )
-    builder = ir.IRBuilder(packed.append_basic_block())
-    words = _Words(context, builder, packed.args[0])
-    given = [words.argument(each) for each in fndesc.argtypes]
-    status, result = context.call_conv.call_function(
-        builder, called, fndesc.restype, fndesc.argtypes, given
-    )
-    if fndesc.restype != types.none:
-        data = context.get_data_packer([fndesc.restype]).as_data(builder, [result])
-        builder.store(
-            builder.extract_value(data, 0),
-            builder.bitcast(packed.args[1], data.type.elements[0].as_pointer()),
-        )
-    builder.ret(status.code)
-    library.add_ir_module(module)
-    return str(packed.name)
-
-
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _LowerEntry(LoweringPass):
     """Lower the function that Python calls, and assemble it with what passes its arguments."""
@@ -434,7 +349,7 @@ class _LowerEntry(LoweringPass):
         lowered = state["cr"]
         if lowered.env.consts:
             raise NotImplementedError(f"{name}: it needs objects of Python")
-        symbol = _add_packed(state.targetctx, library, lowered.fndesc)
+        symbol = add_packed(state.targetctx, library, lowered.fndesc)
         library.finalize()
         library.code = Code(library.data, symbol, str(types.unliteral(lowered.fndesc.restype)))
         nowhere = 0  # the address of a wrapper for Python, which it has not

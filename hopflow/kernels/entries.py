@@ -1,8 +1,9 @@
 """Calls of the compiled functions of kernel packages from Python, by address.
 
-A kernel takes arrays, numbers, records and tuples of them. A call passes a word for each of them, in order: an array as
-the address of NumPy's object, whose fields the machine code reads (`hopflow.kernels.compilers`). So the machine code needs
-nothing of Numba when it comes from a file.
+A kernel takes arrays, numbers, records and tuples of them. A call passes the address of Python's tuple of all of them:
+the machine code finds the objects in it, reads their fields, and refuses objects of other kinds than it was compiled for
+(`hopflow.kernels.object_arguments`). So it needs nothing of Numba when it comes from a file, and a call does not depend on
+how many arrays there are.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hopflow.kernels.machine_code import Loaded, load_file, processor, write_file
+from hopflow.kernels.machine_code import load_file, processor, write_file
+from hopflow.kernels.object_layouts import FLAGS, IN_ORDER_OF_C, OTHER_FLAGS, OTHER_KINDS
 from hopflow.kernels.stopwatch import loading
 
 __all__ = ["Entry"]
 
-IN_ORDER_OF_C = 0x1
-FLAGS_IN_ORDER_OF_C, FLAGS = 0x1 | 0x100 | 0x400, 0x2 | 0x100 | 0x400
-"""Of an array, as NumPy numbers them: in the order of C or, otherwise, of Fortran; aligned, writeable."""
 SUFFIX = ".code"
-CALL = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
-"""Of the machine code: the words, where to write what it returns; not 0 after an exception. Other threads run meanwhile."""
+CALL = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p
+)
+"""Of the machine code: the tuple of arguments, the words of numbers, what the kinds of the others must be, and where to write
+what it returns; not 0 after an exception or for other kinds of arguments. Other threads run meanwhile."""
 RESULTS: dict[str, Any] = {
     "none": ctypes.c_void_p,
     "int64": ctypes.c_int64,
@@ -52,7 +55,8 @@ class Entry:
 
     def __init__(self, name: str, stem: Path, compile_: Callable[[], Any]) -> None:
         self.name, self.stem, self._compile = name, stem, compile_
-        self._ready: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._ready: dict[tuple[Any, ...], Callable[[tuple[Any, ...]], Callable[..., Any]]] = {}
+        self._last: Callable[[tuple[Any, ...]], Any] = _other
 
     @property
     def dispatcher(self) -> Any:
@@ -64,6 +68,11 @@ class Entry:
         """Whether it has been loaded or compiled for some types of arguments."""
         return bool(self._ready)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether its machine code for some types of arguments is in the cache folder."""
+        return self.is_ready or any(self.stem.parent.glob(f"{self.stem.name}-*{SUFFIX}"))
+
     def __call__(self, *args: Any) -> Any:
         """Run the function.
 
@@ -72,18 +81,25 @@ class Entry:
         RuntimeError
             Where the function raised an exception.
         """
-        words: list[Any] = []
+        found = self._last(args)  # most calls are of the kinds of the call before
+        if found is not _OTHER:
+            return found
         kinds: list[Any] = []
-        _flatten(args, words, kinds)
+        _flatten(args, kinds)
         key = tuple(kinds)
-        run = self._ready.get(key)
-        if run is None:
+        if key not in self._ready:
             with loading():
-                run = self._ready[key] = self._prepared(key, args)
-        return run(args, words)
+                self._ready[key] = self._prepared(key, args)
+        run = self._last = self._ready[key](args)
+        found = run(args)
+        if found is _OTHER:
+            raise RuntimeError(f"{self.name}: its arguments changed while it was called")
+        return found
 
-    def _prepared(self, key: tuple[Any, ...], args: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return what calls the machine code for some types of arguments."""
+    def _prepared(
+        self, key: tuple[Any, ...], args: tuple[Any, ...]
+    ) -> Callable[[tuple[Any, ...]], Callable[..., Any]]:
+        """Return what returns, for some arguments, a function that calls the machine code with those and with equal ones."""
         text = "\0".join((processor(), *map(_text_of, key)))
         path = self.stem.with_name(
             f"{self.stem.name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}{SUFFIX}"
@@ -93,67 +109,117 @@ class Entry:
             dispatcher = self.dispatcher
             code = _assembled(dispatcher, args)
             if code is None:  # a Numba whose inner modules have other names: its own calls
-                return lambda args, words: dispatcher(*args)  # noqa: ARG005
+                return lambda args: lambda given: dispatcher(*given)  # noqa: ARG005
             write_file(path, [code.data], {self.name: (code.symbol, code.returned)})
             found = load_file(path)
             if found is None:
                 raise ImportError(f"{self.name}: its machine code cannot be loaded")
-        return self._caller(found[self.name], "".join(map(_letter_of, key)))
+        loaded = found[self.name]
+        function, result = CALL(loaded.address), RESULTS[loaded.about]
+        return lambda args: _MachineCall(self.name, function, result, args)
 
-    def _caller(self, loaded: Loaded, layout: str) -> Callable[..., Any]:
-        """Return a function that calls an address with words of a layout."""
-        pack = struct.Struct(layout).pack
-        function = CALL(loaded.address)
-        result = RESULTS[loaded.about]
 
-        def run(args: tuple[Any, ...], words: list[Any]) -> Any:  # noqa: ARG001
-            returned = result()
-            if function(pack(*words), ctypes.addressof(returned)) != 0:
-                raise RuntimeError(f"{self.name}: the compiled function raised an exception")
-            return returned.value
+_OTHER = object()
+"""What a call returns for arguments of other kinds than its own."""
 
-        return run
+
+def _other(args: tuple[Any, ...]) -> Any:  # noqa: ARG001
+    """Return that all arguments are of other kinds."""
+    return _OTHER
 
 
 NUMBERS: dict[type, tuple[str, type]] = {
-    bool: ("q", bool), int: ("q", int), float: ("d", float), np.bool_: ("q", np.bool_), np.int64: ("q", np.int64),
+    bool: ("?7x", bool), int: ("q", int), float: ("d", float), np.bool_: ("?7x", np.bool_), np.int64: ("q", np.int64),
     np.uint64: ("Q", np.uint64), np.float64: ("d", float),
 }  # fmt: skip
 """Letters of `struct` and kinds of numbers; another type of number is refused."""
+_NO_NUMBER = ("", type)
 
 
-def _flatten(values: tuple[Any, ...], words: list[Any], kinds: list[Any]) -> None:
-    """Append the words and the kinds of some arguments.
+class _MachineCall:
+    """A call of machine code with arguments of the kinds of ``args``.
+
+    It holds none of them, only their types, so that nothing else gets the addresses of those.
+    """
+
+    def __init__(self, name: str, function: Any, result: Any, args: tuple[Any, ...]) -> None:
+        self.name, self.function, self.result = name, function, result
+        self.types: list[Any] = []
+        self.words: list[int] = []
+        self.numbers: list[tuple[tuple[int, ...], type]] = []
+        self._see(args, ())
+        letters = "".join(NUMBERS[kind][0] for _, kind in self.numbers)
+        self.pack = struct.Struct(letters).pack
+        self.expected = struct.pack(f"{len(self.words)}Q", *self.words)
+
+    def _expect(self, kind: Any) -> None:
+        """Append a type whose address the machine code compares."""
+        self.types.append(kind)
+        self.words.append(id(kind))
+
+    def _see(self, values: tuple[Any, ...], place: tuple[int, ...]) -> None:
+        """Append what the machine code compares of some arguments, in its order, and the places of numbers."""
+        for n, value in enumerate(values):
+            if isinstance(value, tuple):
+                self._expect(type(value))
+                self._see(value, (*place, n))
+            elif isinstance(value, np.ndarray | np.void):
+                self._expect(type(value))
+                self._expect(value.dtype)
+                if isinstance(value, np.ndarray):
+                    self.words.append(_flags_of(value))
+            else:
+                self.numbers.append(((*place, n), NUMBERS[type(value)][1]))
+
+    def __call__(self, args: tuple[Any, ...]) -> Any:
+        """Run the machine code; return `_OTHER` where it has not, since the arguments are of other kinds."""
+        words = []
+        try:
+            for place, kind in self.numbers:
+                value: Any = args
+                for n in place:
+                    value = value[n]
+                if NUMBERS.get(type(value), _NO_NUMBER)[1] is not kind:
+                    return _OTHER
+                words.append(value)
+        except (LookupError, TypeError):  # other tuples
+            return _OTHER
+        returned = self.result()
+        place_of_result = ctypes.addressof(returned)
+        status = self.function(id(args), self.pack(*words), self.expected, place_of_result)
+        if status == OTHER_KINDS:
+            return _OTHER
+        if status != 0:
+            raise RuntimeError(f"{self.name}: the compiled function raised an exception")
+        return returned.value
+
+
+def _flags_of(array: NDArray[Any]) -> int:
+    """Return the flags of an array on which its kind depends: that it is in the order of Fortran only where not in that of C."""
+    flags: int = array.flags.num
+    return flags & (FLAGS if flags & IN_ORDER_OF_C else OTHER_FLAGS)
+
+
+def _flatten(values: tuple[Any, ...], kinds: list[Any]) -> None:
+    """Append the kinds of some arguments.
 
     The kind of an array is its type, dimensions and flags; of a record ``np.void`` and its type; of a tuple its class and length;
-    of a number its type. Each call makes them of a hundred arrays: they are plain tuples and types.
+    of a number its type.
     """
     for value in values:
         if isinstance(value, np.ndarray):
-            words.append(id(value))
-            flags = value.flags.num
-            flags &= FLAGS_IN_ORDER_OF_C if flags & IN_ORDER_OF_C else FLAGS
-            kinds.append((value.dtype, value.ndim, flags))
+            kinds.append((value.dtype, value.ndim, _flags_of(value)))
         elif isinstance(value, tuple):
             kinds.append((type(value), len(value)))
-            _flatten(value, words, kinds)
+            _flatten(value, kinds)
         elif isinstance(value, np.void):
-            words.append(id(value))
             kinds.append((np.void, value.dtype))
         else:
             kind = NUMBERS.get(type(value))
             if kind is None:
                 known = "bool, int, float, np.bool_, np.int64, np.uint64 or np.float64"
                 raise TypeError(f"an argument of type {type(value).__name__}: must be {known}")
-            words.append(value)
             kinds.append(kind[1])
-
-
-def _letter_of(kind: Any) -> str:
-    """Return the letter of `struct` for the word of an argument, empty for a tuple."""
-    if isinstance(kind, type):
-        return NUMBERS[kind][0]
-    return "" if isinstance(kind[0], type) and issubclass(kind[0], tuple) else "P"
 
 
 def _text_of(kind: Any) -> str:

@@ -18,13 +18,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from hopflow.kernels.entries import Entry
 from hopflow.kernels.machine_code import load_file, processor, write_file
-from hopflow.kernels.module import Module
+from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.stopwatch import loading
 
-__all__ = ["compiler_versions", "folder", "import_text", "interpret", "is_compiled", "load"]
+__all__ = [
+    "compiler_texts",
+    "compiler_versions",
+    "folder",
+    "import_text",
+    "interpret",
+    "is_compiled",
+    "load",
+    "load_entry",
+]
+
+COMPILERS = ("compilers.py", "entries.py", "object_arguments.py", "object_layouts.py", "jit.py")
+"""Of this folder, what determines the machine code of entries, and how it is called."""
+DECORATORS = (
+    (f"@{PLAIN_KERNEL}", "@entry"),
+    (f"@{KERNEL}", "@entry"),
+    (f"@{TEMPLATE}", "@inlined"),
+    ("from numba import cfunc, njit", "from hopflow.kernels.jit import entry, inlined"),
+)
+"""Of a module of templates, and those by which it compiles as a kernel package does."""
 
 
 @loading()
@@ -36,9 +56,24 @@ def load(module: Module, name: str, salt: str) -> Callable[..., Any]:
     return _Located(getattr(loaded, name), module, text, stem)
 
 
-def is_compiled(module: Module, name: str, salt: str) -> bool:
-    """Return whether a module's kernel is loaded or its machine code is in the cache folder."""
-    stem = _stem(module.text(), salt)
+def load_entry(module: Module, name: str) -> Entry:
+    """Return a kernel that allocates nothing, whose machine code is loaded from a file, without Numba, where there is one."""
+    text = module.text()
+    for plain, of_packages in DECORATORS:
+        text = text.replace(plain, of_packages)
+    stem = _stem(text, compiler_texts())
+    return Entry(name, folder() / stem, lambda: getattr(_loaded(stem, text), name))
+
+
+def is_compiled(module: Module, name: str, salt: str, signature: str = "") -> bool:
+    """Return whether a module's kernel is loaded or its machine code is in the cache folder.
+
+    That of a C callback, which has a signature, is where `import_text` finds it.
+    """
+    text = module.text()
+    if signature and _callbacks_of(text).is_file():
+        return True
+    stem = _stem(text, salt)
     if f"hopflow_{stem}" in sys.modules:
         return True
     return any((folder() / "__pycache__").glob(f"{stem}.{name}-*.nbi"))
@@ -48,6 +83,14 @@ def _stem(text: str, salt: str) -> str:
     """Return the file name of a module: a hash of everything that determines its machine code."""
     key = f"{text}\n{salt}\n{compiler_versions()}"
     return f"kernel_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+
+
+@functools.cache
+def compiler_texts() -> str:
+    """Return the text of `COMPILERS`."""
+    return "\0".join(
+        Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS
+    )
 
 
 @functools.cache
@@ -92,16 +135,14 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
     if not compiled:
         return _interpreted(module)
     text = module.text()
-    salt = _passes()
-    stem = _stem(text, salt)
-    path = folder() / f"{stem}-{processor()}.code"
+    path = _callbacks_of(text)
     if found := load_file(path):
         return types.SimpleNamespace(**found)
     from numba.core.errors import NumbaError
 
     start_numba()
     with contextlib.suppress(Exception):  # what the fewer passes cannot do, all of Numba's may
-        loaded = _loaded(stem, _with_fewer_passes(text))
+        loaded = _loaded(_stem(text, _passes()), _with_fewer_passes(text))
         _keep_callbacks(path, loaded)
         return loaded
     stem = _stem(text, "")
@@ -109,6 +150,11 @@ def import_text(module: Module, *, compiled: bool = True) -> Any:
         return _loaded(stem, text)
     except NumbaError as error:
         raise KernelError(_located(str(error), module, text, stem)) from None
+
+
+def _callbacks_of(text: str) -> Path:
+    """Return the file of the machine code of the C callbacks of a module's text."""
+    return folder() / f"{_stem(text, _passes())}-{processor()}.code"
 
 
 def _keep_callbacks(path: Path, loaded: types.ModuleType) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hopflow.kernels.entries import SUFFIX, Entry
-from hopflow.kernels.loading import compiler_versions, folder
+from hopflow.kernels.loading import compiler_texts, compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
 from hopflow.progress import alone, progress_bar, shown
 
@@ -35,8 +35,6 @@ JIT = "jit.py"
 PLAIN_JIT = "hopflow.kernels.plain_jit"
 DOTTED = re.compile(r"\bfrom\s+\w+\.")
 """Found in each module that imports from a module of another package."""
-COMPILERS = ("compilers.py", "entries.py")
-"""Of this folder, what determines the machine code too, and how it is called."""
 _entries: dict[tuple[Path, str], Entry] = {}
 _lock = threading.Lock()
 
@@ -175,12 +173,11 @@ def _written(name: str) -> Path:
     source = Path(next(iter(spec.submodule_search_locations)))
     texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
-    compilers = (Path(__file__).with_name(each).read_text(encoding="utf-8") for each in COMPILERS)
     parts = [
         name,
         compiler_versions(),
         np.__version__,
-        *compilers,
+        compiler_texts(),
         *(f"{file}\0{texts[file]}" for file in sorted(texts)),
     ]
     key = "\0".join(parts)

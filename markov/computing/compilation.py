@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hopflow.kernels import build, shape_of
+from hopflow.kernels import build, build_entry, shape_of
 from hopflow.kernels.records import layout_of, plain
 from markov.computing import costs
 
@@ -54,20 +54,35 @@ def bound_kernel(
     return lambda: kernel(*given)
 
 
-remembered = cache(compiled)
+@cache
+def remembered(
+    template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
+) -> Callable[..., Any]:
+    """Return a template compiled for any types of its arguments, or as plain Python without Numba.
+
+    It allocates nothing: its machine code is loaded from a file, without Numba, where that was compiled before.
+    """
+    return build_entry(template, helpers) if costs.has_numba() else template
 
 
-def without_numba(seconds: float) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading Numba takes longer.
+def without_numba(
+    seconds: float, template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
+) -> bool:
+    """Return whether to use NumPy for work of ``seconds``, since loading what compiles the template takes longer.
 
-    Work that NumPy has done counts too: a sweep over many small chains loads Numba once they have
-    taken as long as that, and so never takes twice as long as with the better choice of the two.
+    That is its machine code, or Numba where it was not compiled before. Work that NumPy has done counts too: a sweep
+    over many small chains loads it once they have taken as long as that, and so never takes twice as long as with the better choice.
     """
     if not costs.has_numba():
         return True
-    if "numba" in sys.modules or _spent["by NumPy"] + seconds >= costs.LOADING:
+    if "numba" in sys.modules:
         return False
-    _spent["by NumPy"] += seconds
+    spent = _spent["by NumPy"] + seconds
+    if spent >= costs.LOADING_CODE:
+        kernel: Any = remembered(template, helpers)
+        if spent >= costs.LOADING or kernel.is_compiled:
+            return False
+    _spent["by NumPy"] = spent
     return True
 
 

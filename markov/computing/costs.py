@@ -16,12 +16,14 @@ __all__ = [
     "GRACE",
     "LENIENT",
     "LOADING",
+    "LOADING_CODE",
     "MEMORY",
     "elimination",
     "has_numba",
     "layout",
     "levels",
     "levels_work",
+    "miss",
     "multigrid",
     "multigrid_proof",
     "order",
@@ -35,6 +37,8 @@ __all__ = [
 
 LOADING = 1.0
 """To import Numba and to load some kernels from their cache."""
+LOADING_CODE = 0.05
+"""To load some kernels from files of their machine code, and LLVM's library."""
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 
@@ -61,11 +65,23 @@ def loading(loaded: bool = False) -> float:
     """Return the seconds until a compiled kernel runs, ``loaded`` or not; inf without Numba.
 
     They differ between processes. With ``loaded=True``, here and below, costs are those of a process that has
-    loaded the kernels.
+    loaded the kernels, which is what counts as well once as many seconds were missed (`miss`).
     """
     if not has_numba():
         return float("inf")
-    return 0.0 if loaded or "numba" in sys.modules else LOADING
+    known = loaded or "numba" in sys.modules or _missed["seconds"] >= LOADING
+    return 0.0 if known else LOADING
+
+
+def miss(seconds: float) -> None:
+    """Count seconds by which something takes longer, since that is less than loading Numba takes.
+
+    Once they are as many as that it is loaded: a sweep over chains never takes twice as long as with the better choice.
+    """
+    _missed["seconds"] += seconds
+
+
+_missed = {"seconds": 0.0}
 
 
 @cache

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
 from markov.computing import costs
 from markov.computing import double_double_kernels as kernels
 from markov.computing.compilation import remembered, without_numba
@@ -36,6 +35,7 @@ __all__ = [
     "sum_error",
 ]
 
+HELPERS = kernels.two_sum, kernels.two_product
 U = 2.0**-53
 TINY = 2.0**-1022
 CHUNK = 1 << 15
@@ -75,7 +75,7 @@ class DoubleDouble:
         self.Q = Q
         ends = np.diff(Q.indptr) + np.bincount(Q.indices, minlength=Q.shape[0])
         self.terms = int(ends.max())
-        self.plain = without_numba(costs.plain_products(Q.nnz))
+        self.plain = without_numba(costs.plain_products(Q.nnz), kernels.drifts, HELPERS)
         self._edges = _Edges(Q, self.terms) if self.plain else None
 
     def net_flow(self, x: Vector, low: Vector | None = None) -> Product:
@@ -97,13 +97,12 @@ class DoubleDouble:
         if self._edges is not None:
             return self._edges.variation(x, g)
         arguments = self.Q.indptr, self.Q.indices, self.Q.data, x, g
-        return float(remembered(kernels.variation, shape_of(arguments))(*arguments))
+        return float(remembered(kernels.variation)(*arguments))
 
     def _compiled(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
         Q, sums = self.Q, np.zeros((3, len(x)))
         arguments = Q.indptr, Q.indices, Q.data, x, low, *sums
-        helpers = kernels.two_sum, kernels.two_product
-        remembered(template, shape_of(arguments), helpers)(*arguments)
+        remembered(template, HELPERS)(*arguments)
         total, rest, size = sums
         total += rest
         return self._bounded(total, size)

@@ -118,6 +118,8 @@ class _Experience:
 
     def __init__(self) -> None:
         self.states: dict[Any, float] = {}
+        self.searched: dict[Any, float] = {}
+        self._compiled_in: dict[Any, float] = {}
         self._by_regions: dict[Any, bool] = {}
 
     def suggests_regions(self, ways: Ways) -> bool:
@@ -140,6 +142,28 @@ class _Experience:
         while len(self.states) > MAX_RULES:
             self.states.pop(next(iter(self.states)), None)
 
+    def add_search(self, ways: Ways, seconds: float) -> None:
+        """Count the seconds of a search for states; -inf: these rules cannot run compiled."""
+        code = getattr(ways.model.rules, "__code__", None)
+        self.searched[code] = self.searched.pop(code, 0.0) + seconds
+        while len(self.searched) > MAX_RULES:
+            self.searched.pop(next(iter(self.searched)), None)
+
+    def suggests_compiler(self, ways: Ways) -> bool:
+        """Whether searches by these rules have lasted as long as it takes until they run compiled.
+
+        That is predicted once per rules: little where their machine code is in the cache.
+        """
+        code = getattr(ways.model.rules, "__code__", None)
+        seconds = self.searched.get(code, 0.0)
+        if seconds < compiled.WARM or ways.is_known:
+            return False
+        if code not in self._compiled_in:
+            self._compiled_in[code] = _seconds_to_compile(ways)
+            while len(self._compiled_in) > MAX_RULES:
+                self._compiled_in.pop(next(iter(self._compiled_in)), None)
+        return seconds >= self._compiled_in[code]
+
     def suggests_arrays(self, ways: Ways, expected: int) -> bool:
         """Whether a chain with the expected number of states is to be built on arrays."""
         size = ways.space.size
@@ -158,7 +182,14 @@ def _on_arrays(ways: Ways, expected: int) -> Built | None:
     """Build a chain on arrays where that is quicker; None: it is not, or these rules have no translation."""
     if not _experience.suggests_arrays(ways, expected):
         return None
+    if _experience.suggests_compiler(ways):
+        if (found := ways.by_compiler()) is not None:
+            return found
+        _experience.add_search(ways, -np.inf)
+    searches, begin = not ways.is_known, time.perf_counter()
     found = ways.by_arrays()
+    if searches:
+        _experience.add_search(ways, time.perf_counter() - begin)
     _experience.add(ways, np.inf if found is None else found.codes.shape[1])
     return found
 

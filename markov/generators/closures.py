@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
+
+from markov.computing.graphs import breadth_first_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ def ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | Non
 def led_to(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
     """Return which states a state leads to, itself included; shape (states,)."""
     entered = np.zeros(graph.shape[0], dtype=bool)
-    entered[breadth_first_order(graph, first, return_predecessors=False)] = True
+    entered[breadth_first_order(graph, first)] = True
     return entered
 
 

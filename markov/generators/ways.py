@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -214,6 +215,18 @@ class Ways:
             return None
         edges = edges_by_sets(self.calls, self.space, seconds)
         return None if edges is None else self._checked(edges, "the rules on sets of states")
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether no search is needed on arrays: the space is done as a whole, or the states that an earlier chain had are kept."""
+        from markov.generators.array_rules.chains import key_of
+        from markov.generators.array_rules.patterns import remembered_numbers
+        from markov.generators.array_rules.search import WHOLE_SPACE
+
+        first = self._first()
+        if first is None or self.space.size <= WHOLE_SPACE:
+            return True
+        return remembered_numbers(key_of(self.calls, self.space, first)) is not None
 
     def by_arrays(self, _seconds: float = np.inf) -> Built | None:
         """Run the rules on arrays of states."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import solve_triangular
-from scipy.sparse.csgraph import connected_components
 
+from markov.computing.graphs import strong_components
 from markov.computing.progress import Counter
 from markov.methods.elimination import eliminate_down_to
 from markov.methods.entrywise import Extremes
@@ -294,7 +293,7 @@ def _pivot_pi(local: NDArray[np.float64], extremes: Extremes) -> NDArray[np.floa
     if not np.all(np.isfinite(local)):
         return np.full(len(local), np.nan)
     np.fill_diagonal(local, 0.0)
-    count, label = connected_components(sp.csr_matrix(local), directed=True, connection="strong")
+    count, label = strong_components(sp.csr_matrix(local))
     rows, columns = np.nonzero(local)
     closed = np.setdiff1d(np.arange(count), label[rows][label[rows] != label[columns]])
     if len(closed) > 1:
@@ -315,6 +314,8 @@ def _substitute(into: NDArray[np.float64], within: NDArray[np.float64]) -> NDArr
 
     The substitution only adds products of non-negative numbers.
     """
+    from scipy.linalg import solve_triangular
+
     matrix = -np.triu(within, 1)
     solution: NDArray[np.float64] = solve_triangular(
         matrix, into.T, trans="T", unit_diagonal=True, check_finite=False

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
 
 from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
+from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
 from markov.computing.memory import check_room
 from markov.computing.vectors import row_numbers
@@ -149,7 +149,7 @@ class BandFactors:
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
         layout = self.rates, self.form.row_stride, self.form.first
         with np.errstate(all="ignore"):  # what is not finite is looked for
-            if without_numba(self.form.plain_seconds):
+            if _by_numpy(name, self.form.plain_seconds):
                 self._plain = self._plain or plain.Substitution(*layout)
                 getattr(self._plain, name)(*vectors)
             else:
@@ -167,7 +167,7 @@ def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
     rates = np.zeros(form.n_values)
-    place = _kernel("lay_out", form.plain_seconds, Q.indices.dtype.str)
+    place = _kernel("lay_out", form.plain_seconds)
     place(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
         _eliminate(rates, form.row_stride, form.first, 1, form.block, form.plain_seconds)
@@ -287,7 +287,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     rank[order] = np.arange(n)
     first = np.arange(n)
     seconds = costs.plain_layout(len(indices))
-    _kernel("lowest_beside", seconds, indices.dtype.str)(indptr, indices, rank, first)
+    _kernel("lowest_beside", seconds)(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
@@ -310,18 +310,20 @@ def short_order(
         return order
     matrix = sp.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(n, n))
     if reference is None:
-        return reverse_cuthill_mckee(matrix)[::-1].astype(np.int64)
-    found = breadth_first_order(matrix, reference, directed=False, return_predecessors=False)
-    return found.astype(np.int64)
+        return cuthill_mckee_order(matrix)
+    return breadth_first_order(matrix, reference, directed=False)
 
 
-def _kernel(name: str, seconds: float, types: str = "") -> Callable[..., Any]:
-    """Return a function of `markov.methods.gth_kernels` compiled for some types, or its counterpart in NumPy."""
-    if without_numba(seconds):
-        found: Callable[..., Any] = getattr(plain, name)
-        return found
-    return _compiled(name, types)
+def _kernel(name: str, seconds: float) -> Callable[..., Any]:
+    """Return a function of `markov.methods.gth_kernels`, compiled, or its counterpart in NumPy."""
+    found: Callable[..., Any] = getattr(plain, name)
+    return found if _by_numpy(name, seconds) else _compiled(name)
 
 
-def _compiled(name: str, types: str = "") -> Callable[..., Any]:
-    return remembered(getattr(kernels, name), types, kernels.HELPERS.get(name, ()))
+def _by_numpy(name: str, seconds: float) -> bool:
+    """Return whether NumPy does sooner what such a function does."""
+    return without_numba(seconds, getattr(kernels, name), kernels.HELPERS.get(name, ()))
+
+
+def _compiled(name: str) -> Callable[..., Any]:
+    return remembered(getattr(kernels, name), kernels.HELPERS.get(name, ()))

@@ -92,10 +92,12 @@ def flows(rates, row_stride, first, pi):
     for i in range(n):
         while end < n and first[end] <= i:
             end += 1
-        if pi[i] > 1e20:
-            _, exponent = math.frexp(pi[i])
+        if 1e20 < pi[i] < math.inf:
+            scale = 0.5  # a power of two: math.frexp would need a function of Numba's
+            while scale * pi[i] >= 1.0:
+                scale *= 0.5
             for j in range(end):
-                pi[j] = math.ldexp(pi[j], -exponent)  # exact
+                pi[j] *= scale
         for j in range(i + 1, end):
             pi[j] += pi[i] * rates[i * row_stride + j]
 

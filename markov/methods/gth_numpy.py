@@ -9,7 +9,6 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from markov.computing.double_double import sum_error
 from markov.computing.vectors import row_numbers
@@ -119,7 +118,7 @@ class Substitution:
         for part in reversed(self._parts):
             here, exits = slice(part.low, part.high), part.exits
             jumps = np.eye(len(exits)) - np.tril(part.inner, -1) / exits[:, None]
-            r[here] = solve_triangular(jumps, r[here], lower=True, trans="T", check_finite=False)
+            r[here] = _solve_upper(jumps.T, r[here])
             r[here] /= exits
             r[part.start : part.low] += r[here] @ part.left
         r[0] = 0.0
@@ -131,7 +130,7 @@ class Substitution:
         """See the kernel."""
         for part in reversed(self._parts):
             here = slice(part.low, part.high)
-            g[here] = solve_triangular(part.upper, g[here], unit_diagonal=True, check_finite=False)
+            g[here] = _solve_upper(part.upper, g[here])
             g[part.start : part.low] += part.above @ g[here]
         g[0] = low[0] = 0.0
         exits = self._entries.diagonal().tolist()
@@ -149,7 +148,7 @@ class _Part(NamedTuple):
     """Places low .. high - 1, joined with places from ``start`` on.
 
     ``above`` has the entries from the places below into them, ``left`` those back, ``inner`` those
-    between them, ``upper`` -U, ``exits`` their exit rates.
+    between them, ``upper`` the identity less U, ``exits`` their exit rates.
     """
 
     start: int
@@ -163,10 +162,15 @@ class _Part(NamedTuple):
 
     def after(self, into: Vector) -> Vector:
         """Solve x = into + x U, where U has the entries from each place to higher ones."""
-        found: Vector = solve_triangular(
-            self.upper, into, trans="T", unit_diagonal=True, check_finite=False
-        )
-        return found
+        return _solve_upper(self.upper.T[::-1, ::-1], into[::-1])[::-1]
+
+
+def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
+    """Solve an upper triangular system, whose LU factors are the identity and the matrix.
+
+    SciPy's `solve_triangular` would load `scipy.linalg`, which takes longer than a small chain.
+    """
+    return np.asarray(np.linalg.solve(matrix, right))
 
 
 def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
@@ -182,7 +186,7 @@ def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
         exits = inner.diagonal().copy()
         if low == 0:
             exits[0] = 1.0  # place 0 has none
-        before = low - start
-        part = _Part(start, low, high, upper[:before], lower[:, :before], inner, -jumps, exits)
+        before, rest = low - start, np.eye(high - low) - jumps
+        part = _Part(start, low, high, upper[:before], lower[:, :before], inner, rest, exits)
         found.append(part)
     return found

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from hopflow.checks import choice, number
 from markov.computing.progress import report
@@ -86,6 +85,8 @@ class GaussSeidel(Iteration):
         if self.ordering == "natural":
             return np.arange(len(exit_rates))
         if self.ordering == "cuthill-mckee":
+            from scipy.sparse.csgraph import reverse_cuthill_mckee
+
             return reverse_cuthill_mckee(inflow, symmetric_mode=False).astype(np.int64)
         flow, _ = relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE)
         return np.argsort(-flow, kind="stable")

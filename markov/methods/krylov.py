@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spilu
 
 from hopflow.checks import choice, number
 from markov.computing import costs
@@ -142,6 +141,8 @@ class Krylov(Iteration):
         """Return a preconditioner of ``matrix @ x = right``, or None, and its bytes."""
         if hierarchy is not None:
             return self._cycles(flow, reference, hierarchy)
+        from scipy.sparse.linalg import spilu
+
         make = partial(spilu, matrix, drop_tol=self.drop_tolerance, fill_factor=self.fill_factor)
         try:
             ilu = interruptible(make, costs.sparse_lu(self.fill_factor * matrix.nnz, np.inf))

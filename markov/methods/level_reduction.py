@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import dijkstra
 
 from hopflow.checks import flag, instance
 from markov.computing.memory import check_room
@@ -87,6 +86,8 @@ def partition(
             jump = int(np.abs(values[edges.row] - values[edges.col]).max(initial=1))
             found.append(_counted((values - values.min()) // max(jump, 1), f"component {name}"))
     if component is None:
+        from scipy.sparse.csgraph import dijkstra
+
         pattern = sp.csr_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
         start = 0
         for _ in range(2):

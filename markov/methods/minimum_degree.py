@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import spilu
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +57,8 @@ def minimum_degree_order(
         None when it took too long.
     """
     if seconds <= SHORT or not sys.executable:
+        from scipy.sparse.linalg import spilu
+
         return np.asarray(spilu(matrix, **DROP_ALL).perm_c, dtype=np.int64)
     packed = io.BytesIO()
     np.savez(packed, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from markov.computing.vectors import inner, norm
 
@@ -68,6 +67,8 @@ def gmres(
             columns.append(column)
             sizes[-1:] = _turned(turns[-1], sizes[-1], 0.0)
         done += len(columns)
+        from scipy.linalg import solve_triangular
+
         triangle = np.zeros((len(columns), len(columns)))
         for n, column in enumerate(columns):
             triangle[: n + 1, n] = column[: n + 1]

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
-from hopflow.kernels import shape_of
 from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
 from markov.computing.interruption import interruptible
@@ -113,12 +111,12 @@ def _column_counts(
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
     parent, counts = np.empty((2, n), dtype=np.int64)
     room = np.empty((8, n), dtype=np.int64)
-    plain = without_numba(costs.plain_symbolic(len(indices)))
+    plain = without_numba(costs.plain_symbolic(len(indices)), kernels.elimination_tree)
     arguments = (indptr, indices, parent, room[0]), (indptr, indices, parent, room, counts)
     helpers = (), (kernels.postorder,)
     templates: tuple[Callable[..., Any], ...] = kernels.elimination_tree, kernels.column_counts
     for template, given, needed in zip(templates, arguments, helpers, strict=True):
-        run = template if plain else remembered(template, shape_of(given), needed)
+        run = template if plain else remembered(template, needed)
         run(*given)
     return counts.astype(np.float64)
 
@@ -128,6 +126,8 @@ def factorized(matrix: sp.csc_matrix, seconds: float) -> Any:
 
     Ctrl-C stops it where it is predicted to take many ``seconds``.
     """
+    from scipy.sparse.linalg import splu
+
     factorize = partial(
         splu, matrix, permc_spec="NATURAL", relax=1, diag_pivot_thresh=0.0, options=SYMMETRIC
     )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components, dijkstra
-from scipy.sparse.linalg import splu
 
+from markov.computing.graphs import strong_components
 from markov.methods.elimination import eliminate_down_to
 from markov.methods.gth import DENSE_LIMIT
 
@@ -25,7 +24,7 @@ def closed_classes(Q: sp.csr_matrix) -> list[NDArray[np.int64]]:
 
     They are the strongly connected components of the transitions that no transition leaves.
     """
-    count, labels = connected_components(Q, directed=True, connection="strong")
+    count, labels = strong_components(Q)
     edges = Q.tocoo()
     leaves = np.zeros(count, dtype=bool)
     out = (labels[edges.row] != labels[edges.col]) & (edges.data > 0)
@@ -45,6 +44,8 @@ def period(Q: sp.csr_matrix) -> int:
     off = edges.row != edges.col
     if not off.any():
         return 1
+    from scipy.sparse.csgraph import dijkstra
+
     distance = dijkstra(abs(Q), indices=[0], unweighted=True)[0].astype(np.int64)
     excess = distance[edges.row[off]] + 1 - distance[edges.col[off]]
     return int(np.gcd.reduce(np.abs(excess)))
@@ -78,6 +79,8 @@ def absorption(
     ends = np.column_stack([np.asarray(rows[:, c].sum(axis=1)).ravel() for c in classes])
     inside = rows[:, transient]
     if len(transient) > DENSE_LIMIT:
+        from scipy.sparse.linalg import splu
+
         matrix = sp.csc_matrix(-inside)
         lu = splu(matrix, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         found = lu.solve(ends)

@@ -6,7 +6,6 @@ Plain Python solves a few short cycles faster than the compiler compiles the rul
 from __future__ import annotations
 
 import itertools
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -147,19 +146,24 @@ def runners(rule: Dynamics, packets: Floats) -> Iterator[Runner]:
 
 
 def _plain_python_will_do(rule: Dynamics, packets: Floats) -> bool:
-    """Return whether a few cycles are wanted of a rule that was hardly used and is not compiled.
-
-    Or whose machine code is there, where Numba, which loads it, is not loaded yet.
-    """
+    """Return whether a few cycles are wanted of a rule that was hardly used, and whose machine code is not in the cache."""
     kind = kind_of(rule)
     if len(packets) > PLAIN_CASES or _solved[kind] > PLAIN_SOLUTIONS:
         return False
     if packets.max(initial=0.0) > PLAIN_ACKS:
         return False
-    if "numba" in sys.modules and is_compiled(templates.alone, rule):
+    if _is_compiled(rule):
         return False
     _solved[kind] += len(packets)
     return True
+
+
+def _is_compiled(rule: Dynamics) -> bool:
+    """Return whether all that a solution of cycles runs is compiled: the loops, and the steps of a rule."""
+    loops = ("cycles.run", "checks.run")
+    return all(is_compiled_package(KERNEL, each) for each in loops) and all(
+        is_compiled(each, rule) for each in (templates.alone, templates.loss)
+    )
 
 
 def _steps_will_do(rule: Dynamics, points: int) -> bool:

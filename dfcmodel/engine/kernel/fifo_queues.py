@@ -14,18 +14,19 @@ from typing import Any
 
 from .jit import inlined, summing
 from .quantum import quantize
-from .records import AREA, ARRIVED, LOST_HERE, NOW, ONE, SENT, TWO
+from .records import AREA, ARRIVED, LOST_HERE, NOW, ONE, PREVIOUS, SENT, TWO
 
 __all__ = ["copy", "gather_arrivals", "serve_band", "sum_of"]
 
 
 @summing
 def gather_arrivals(first: int, end: int, here: Any, origin: Any, shared: Any) -> float:
-    """Set what has arrived at queues ``first`` .. ``end`` - 1 and was not dropped; return the sum."""
-    lost, arrived = shared[LOST_HERE], shared[ARRIVED]
+    """Set what has arrived at queues ``first`` .. ``end`` - 1 and was not dropped, now and before; return the sum."""
+    lost, arrived, previous = shared[LOST_HERE], shared[ARRIVED], shared[PREVIOUS]
     total = 0.0
     for c in range(first, end):
         came = here[origin[c]] - lost[c]
+        previous[c] = arrived[c]
         arrived[c] = came
         total += came
     return total
@@ -104,12 +105,12 @@ def put_on_wire(
     weight, quantum = link.weight, step.quantum
     if weight == 1.0:
         for c in range(first, end):
-            there[c] = now[c]
+            there[c] = before[c] = now[c]
     else:
         for c in range(first, end):
-            there[c] = before[c] + quantize(weight * (now[c] - before[c]), quantum)
-    for c in range(first, end):
-        before[c] = now[c]
+            sent = now[c]
+            there[c] = before[c] + quantize(weight * (sent - before[c]), quantum)
+            before[c] = sent
 
 
 @inlined

@@ -14,7 +14,7 @@ from .jit import compiled, inlined
 from .managers import manage, mark_leaving
 from .overflow import set_backlog
 from .quantum import quantize
-from .records import ARRIVED, BEFORE, PER_INPUT, PREVIOUS, SENT, TWO
+from .records import ARRIVED, BEFORE, PER_INPUT, SENT, TWO
 
 __all__ = ["serve_shared"]
 
@@ -101,7 +101,6 @@ def longest_backlog(link: Any, bands: Any, shared: Any) -> float:
 @inlined
 def take_in(link: Any, first: int, end: int, here: Any, net: Any, shared: Any) -> float:
     """Set what has arrived at the queues of a link, its first to ``end`` - 1; return the sum."""
-    copy(first, end, shared[ARRIVED], shared[PREVIOUS])
     if link.shared == 0 or link.late == 1:
         copy(first, end, shared[SENT], shared[BEFORE])
     return gather_arrivals(first, end, here, net.origin, shared)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
+from markov.computing.graphs import breadth_first_order
 from markov.computing.memory import check_room
 from markov.multigrid.grids.moves import Moves, products
 
@@ -237,5 +237,5 @@ def boxes_of(moves: Moves, ends: Cell, width: int, first: tuple[Cell, int] | Non
     graph = sp.csr_matrix((np.ones(len(box), dtype=np.int8), pairs), shape=(size, size))
     begin = int(boxes_at(cuts, np.array([first[0]]))[0]) * width + first[1]
     found = np.zeros(size, dtype=bool)
-    found[breadth_first_order(graph, begin, return_predecessors=False)] = True
+    found[breadth_first_order(graph, begin)] = True
     return Boxes(moves, ends, found.reshape(*shape, width))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
 from hopflow.errors import RuleError, place_of
+from markov.computing.graphs import breadth_first_order
 from markov.generators.calls import Calls
 from markov.generators.repetition import refuse_changing, some_of
 from markov.generators.tracing import Span, Traced, shift
@@ -200,7 +200,7 @@ class _Levels:
         values = list(self.space.flat(self.space.canonical(start)))
         values.pop(self.axis)
         first = int(self.phases.numbers(self.phases.codes([tuple(values)]))[0])
-        found = breadth_first_order(graph, first, return_predecessors=False)
+        found = breadth_first_order(graph, first)
         return np.sort(found).astype(np.int64)
 
     def refuse(self, phases: NDArray[np.int64]) -> None:

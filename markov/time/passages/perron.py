@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 from hopflow.status import OnFailure, Status, deliver
+from markov.computing.graphs import strong_components
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected
 from markov.time.passages.absorbing import Absorbing
@@ -137,7 +137,7 @@ def quasi_stationary(
     chain = as_chain(model)
     inside = _not_absorbing(chain, to)
     system = Absorbing(chain.Q, inside)
-    count, _ = connected_components(system.F, directed=True, connection="strong")
+    count, _ = strong_components(system.F)
     if count > 1:
         said = f"{count} classes that do not all lead to each other: must be one"
         raise ValueError(f"the {len(system.states)} states that are not absorbing are {said}")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
+
+from markov.computing.graphs import breadth_first_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def leads_to(backward: sp.csr_matrix, target: Truth, within: Truth | None = None
     ends = np.append(indptr, len(columns)).astype(np.int64)
     graph = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(n + 1, n + 1))
     found = np.zeros(n + 1, dtype=bool)
-    found[breadth_first_order(graph, n, return_predecessors=False)] = True
+    found[breadth_first_order(graph, n)] = True
     return found[:n]
 
 

@@ -25,8 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
 from markov.computing.double_double import product, product_error, split, sum_error
 from markov.computing.double_double_kernels import two_product, two_sum
@@ -179,11 +177,12 @@ def _merged(high: Matrix, low: Matrix) -> Pair:
 
 def _product(a: Pair, b: Pair) -> Pair:
     n = len(a.high)
-    if without_numba(SECONDS_PER_CALL * n + 1e-8 * n**3) or not costs.has_numba():
+    helpers = two_sum, two_product
+    if without_numba(SECONDS_PER_CALL * n + 1e-8 * n**3, multiply, helpers):
         return _product_by_columns(a, b)
     out = Pair(np.empty((n, n)), np.empty((n, n)))
     arguments = *a, *b, *out
-    remembered(multiply, shape_of(arguments), (two_sum, two_product))(*arguments)
+    remembered(multiply, helpers)(*arguments)
     return out
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -103,3 +105,73 @@ def test_a_type_of_number_that_has_no_word_is_refused(run) -> None:
     given, flag, _, out = arguments()
     with pytest.raises(TypeError, match=r"complex.*np.float64"):
         run(given, flag, 1j, out)
+
+
+def test_a_call_like_the_one_before_takes_the_fields_of_now(run) -> None:
+    """Arrays replaced, resized and written between two calls: what is in memory counts, not what was."""
+    (matrix, (records, one), pair), flag, number, out = arguments()
+    assert run((matrix, (records, one), pair), flag, number, out) == 9
+    one = records.copy()[2]
+    one["whole"], one["real"] = 70, 0.25
+    records.resize(6, refcheck=False)
+    matrix = np.arange(100.0, 120.0).reshape(4, 5)
+    assert run((matrix, (records, one), Pair(1.0, 4)), np.bool_(False), 6, out) == 12
+    assert out.tolist() == [107.0 + 40.0 + 500.0, 5.5, 70.25, -3.0, -1.0]
+
+
+@pytest.mark.parametrize("what", ["type", "flags", "dimensions", "order", "record"])
+def test_arguments_changed_in_place_are_of_another_kind(run, what) -> None:
+    """The same objects as in the call before, whose fields say something else."""
+    given, flag, number, out = arguments()
+    (matrix, (records, _one), _) = given
+    assert run(given, flag, number, out) == 9
+    before = out.copy()
+    if what == "type":
+        matrix.dtype = np.int64  # the same bytes
+        assert run(given, flag, number, out) == 9
+        assert out[0] == float(matrix[1, 2]) + 430.0
+    elif what == "flags":
+        out.flags.writeable = False
+        with pytest.raises(Exception, match="readonly"):
+            run(given, flag, number, out)
+        assert out.tolist() == before.tolist()
+    elif what == "dimensions":
+        matrix.shape = (12,)
+        with pytest.raises(Exception, match="ndex"):  # Numba refuses two indices of one dimension
+            run(given, flag, number, out)
+    elif what == "order":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy advises against it
+            matrix.strides = (8, 24)
+        assert run(given, flag, number, out) == 9
+        assert out[0] == matrix[1, 2] + 430.0 != before[0]
+    else:
+        other = np.zeros(1, [("real", np.float64), ("whole", np.int64)])[0]
+        other["real"], other["whole"] = 0.125, 3
+        assert run((matrix, (records, other), Pair(0.0, 0)), flag, number, out) == 9
+        assert out[2] == 3.125
+
+
+def test_other_tuples_than_in_the_call_before_are_refused(run) -> None:
+    """A list, a longer tuple, an array or nothing at all in the place of what was there."""
+    (matrix, pair_of_records, pair), flag, number, out = arguments()
+    run((matrix, pair_of_records, pair), flag, number, out)
+    out[:] = 0.0
+    with pytest.raises(TypeError, match="an argument of type list"):
+        run((matrix, list(pair_of_records), pair), flag, number, out)
+    with pytest.raises(TypeError, match="an argument of type NoneType"):
+        run((None, pair_of_records, pair), flag, number, out)
+    for wrong in ((*pair, 1), (pair.left,), np.array([2.25, -3.0])):
+        with pytest.raises(Exception, match=r"ull|unpack|attribute|Invalid"):
+            run((matrix, pair_of_records, wrong), flag, number, out)
+    with pytest.raises(Exception, match="argument"):
+        run((matrix, pair_of_records, pair), flag, number)
+    assert not out.any()
+
+
+def test_a_call_keeps_no_array_alive(run) -> None:
+    given, flag, number, out = arguments()
+    run(given, flag, number, out)
+    kept = [weakref.ref(given[0]), weakref.ref(given[1][0]), weakref.ref(out)]
+    del given, out
+    assert [each() for each in kept] == [None] * 3

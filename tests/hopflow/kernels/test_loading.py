@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hopflow import kernels
@@ -210,6 +211,40 @@ def test_a_callback_is_loaded_without_numba_and_compiled_anew_where_its_file_is_
             assert machine_code.load_file(kept) is None
     assert twice(monkeypatch, tmp_path) == 3.0
     assert machine_code.load_file(kept)
+
+
+@pytest.mark.parametrize("signature", ["void(CPointer(float64), float64)", ""])
+def test_what_is_in_the_cache_folder_is_known_to_be_compiled(
+    signature, tmp_path, monkeypatch
+) -> None:
+    """A callback and a function of Python's: before, in this process, and in the next."""
+    monkeypatch.setattr(loading, "folder", lambda: tmp_path)
+
+    def halved(w, a):
+        w[0] = 0.5 * a
+
+    def forget() -> None:
+        kernels._built.clear()
+        for name in [name for name in sys.modules if name.startswith("hopflow_kernel_")]:
+            monkeypatch.delitem(sys.modules, name)
+
+    forget()
+    assert not kernels.is_built(halved, signature=signature)
+    numbers = np.zeros(1)
+    built = kernels.build(halved, signature=signature)
+    if signature:
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(built.address)
+        call(numbers.ctypes.data, 3.0)
+    else:
+        built(numbers, 3.0)
+    assert numbers[0] == 1.5
+    assert kernels.is_built(halved, signature=signature)
+    forget()
+    assert kernels.is_built(halved, signature=signature)
+    for file in tmp_path.rglob("kernel_*"):
+        if file.suffix in {".code", ".nbi"}:
+            file.unlink()
+    assert not kernels.is_built(halved, signature=signature)
 
 
 def test_code_that_needs_what_the_process_has_not_is_not_loaded(tmp_path, monkeypatch) -> None:

@@ -112,3 +112,68 @@ def test_start_decides_between_closed_classes():
     whole = MarkovChain(Forked(), reachable=False)
     assert whole.transient_states.tolist() == [2, 3, 4, 5]
     np.testing.assert_allclose(stationary(whole).pi, [0.75, 0.25, 0, 0, 0, 0])
+
+
+def lost(s, q):
+    """Rules of two queues, of which the second loses what the first one sends: 17 of 120,000 states are entered."""
+    if s.a < 16:
+        yield s._replace(a=s.a + 1), q.arrivals
+    if s.a > 0:
+        yield s._replace(a=s.a - 1), 2.0
+
+
+def queues(rules) -> ChainModel:
+    """Return a model with a start and a large space."""
+
+    class State(NamedTuple):
+        a: int
+        b: int
+
+    class Params(NamedTuple):
+        arrivals: float = 1.0
+
+    members = {
+        "State": State, "Params": Params, "rules": staticmethod(rules),
+        "space": lambda _: {"a": range(300), "b": range(400)}, "start": lambda _: {"a": 0, "b": 0},
+    }  # fmt: skip
+    model: ChainModel = type("Queues", (ChainModel,), members)()
+    return model
+
+
+def copy_of(rules):
+    return type(rules)(rules.__code__, rules.__globals__)
+
+
+def test_rules_whose_searches_last_long_are_compiled(monkeypatch) -> None:
+    """Once searches on arrays have lasted as long as compilation does; not where the states are known."""
+    experience = building._Experience()
+    monkeypatch.setattr(building, "_experience", experience)
+    monkeypatch.setattr(building, "PYTHON_STATES", -1)
+    monkeypatch.setattr(building, "_seconds_to_compile", lambda _: 0.0)
+    first = build_chain(queues(lost))
+    again = build_chain(queues(lost))
+    assert again.how == first.how != "the rules compiled"
+    (code,) = experience.searched
+    assert 0.0 < experience.searched[code] < 10.0
+    experience.searched[code] = 10.0
+    assert build_chain(queues(lost)).how == "the rules compiled"  # of other State types
+    known = queues(lost)
+    build_chain(known, by="arrays")
+    assert build_chain(known).how == first.how
+    other = build_chain(queues(copy_of(lost)))
+    assert other.how == "the rules compiled"
+    np.testing.assert_array_equal(other.Q.toarray(), first.Q.toarray())
+    np.testing.assert_array_equal(other.codes, first.codes)
+
+
+def test_rules_that_do_not_compile_are_not_tried_again(monkeypatch) -> None:
+    experience = building._Experience()
+    monkeypatch.setattr(building, "_experience", experience)
+    monkeypatch.setattr(building, "PYTHON_STATES", -1)
+    monkeypatch.setattr(building, "_seconds_to_compile", lambda _: 0.0)
+    tried = []
+    monkeypatch.setattr(building.Ways, "by_compiler", lambda *_: tried.append(1))
+    experience.searched[lost.__code__] = 10.0
+    for _ in range(3):
+        assert build_chain(queues(copy_of(lost))).how != "the rules compiled"
+    assert len(tried) == 1

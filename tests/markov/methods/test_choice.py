@@ -12,6 +12,7 @@ from hopflow import Status
 from markov import (
     GTH,
     CoxTandem,
+    Kanban,
     MarkovChain,
     Multilevel,
     PauseTandem,
@@ -21,6 +22,7 @@ from markov import (
     stationary,
 )
 from markov.computing import costs
+from markov.methods.choice import choose
 from tests.markov.methods.conftest import tree
 
 
@@ -33,6 +35,20 @@ def test_what_is_chosen():
     assert isinstance(answer.method, Multilevel)
     assert "multigrid" in answer.reason
     assert "predicted" in answer.reason
+
+
+def test_a_sweep_loads_numba_once_it_has_missed_as_much(monkeypatch):
+    """A chain that multigrid solves sooner where its kernels are loaded, solved by elimination a few times."""
+    Q = MarkovChain(Kanban(tickets=2)).Q
+    pytest.importorskip("numba")
+    assert isinstance(choose(Q, None)[0], Multilevel)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setitem(costs._missed, "seconds", 0.0)
+    found = [type(choose(Q, None)[0]) for _ in range(30)]
+    first = found.index(Multilevel)
+    assert 1 < first < 25
+    assert set(found[:first]) == {GTH}
+    assert set(found[first:]) == {Multilevel}
 
 
 def test_without_numba_no_method_needs_it(monkeypatch):

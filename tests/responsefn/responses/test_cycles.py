@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections import Counter
 from typing import NamedTuple
 
@@ -104,6 +105,18 @@ def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypat
         for name, values in zip(fields, expected, strict=True):
             np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
     assert asked == 2 * [(cycle_loops.KERNEL, "cycles.run")]
+
+
+@pytest.mark.parametrize("missing", [None, "cycles.run", "checks.run", "alone", "loss"])
+def test_what_is_in_the_cache_is_used_from_the_first_cycle_on(missing, monkeypatch):
+    """Machine code of the loops and of both steps; plain Python solves a few cycles where one is missing."""
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(cycle_loops, "_solved", Counter())
+    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda _, name: name != missing)
+    monkeypatch.setattr(cycle_loops, "is_compiled", lambda step, _: step.__name__ != missing)
+    first = next(cycle_loops.runners(Stamped(), np.array([100.0])))
+    assert (first == cycle_loops.COMPILED) == (missing is None)
+    assert (first == cycle_loops.PLAIN) == (missing is not None)
 
 
 def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import splu
 
 from markov.multigrid.grids.coarsening import Aggregation, coarsened, factors_along
 from markov.multigrid.grids.cycles import COARSEST_LEVEL_STATES, cycle
@@ -264,6 +263,8 @@ class _Direct:
             own[some] = np.asarray(jumps.sum(axis=1)).ravel()[some]
             own[level.reference] += level.leak / level.out[level.reference]
         matrix = sp.diags_array(own) - sp.diags_array(self.scale) @ jumps
+        from scipy.sparse.linalg import splu
+
         # pivots on the diagonal: small entries of the solution are not lost beside large ones
         self.factors = splu(
             sp.csc_matrix(matrix),

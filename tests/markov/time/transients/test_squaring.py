@@ -61,7 +61,7 @@ def test_the_kernel_and_numpy_agree_to_the_last_bit(monkeypatch):
     if not costs.has_numba():
         pytest.skip("Numba is not installed")
     a = exponential(pair(STIFF), 1.0).matrix
-    monkeypatch.setattr(squaring, "without_numba", lambda _: False)
+    monkeypatch.setattr(squaring, "without_numba", lambda *_: False)
     compiled, by_columns = squaring._product(a, a), squaring._product_by_columns(a, a)
     assert np.array_equal(compiled.high, by_columns.high)
     assert np.array_equal(compiled.low, by_columns.low)

@@ -1,0 +1,115 @@
+"""Searches in the graph of a sparse matrix, without `scipy.sparse.csgraph` where it is not loaded and the graph is small.
+
+`csgraph` loads `scipy.linalg`, 0.06 s of CPU, and a first small chain needs nothing else of that. Both ways return the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from markov.computing.vectors import row_numbers
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+__all__ = ["breadth_first_order", "cuthill_mckee_order", "strong_components"]
+
+PLAIN_ENTRIES = 20_000
+"""Entries of a matrix whose search by plain Python takes less than a tenth of the import."""
+MAX_PLAIN_ENTRIES = 300_000
+"""Entries that plain Python searches in a process, in all: it takes as long as the import then, and eight times as long as SciPy."""
+
+
+def breadth_first_order(
+    graph: sp.csr_matrix, start: int, *, directed: bool = True
+) -> NDArray[np.int64]:
+    """Return the states that one leads to, itself first, in the order of a breadth-first search.
+
+    Parameters
+    ----------
+    graph
+        Entries are edges from rows to columns, whatever their values.
+    start
+        Number of a state.
+    directed
+        Whether edges are followed from row to column only; otherwise those out of a state come before those into it.
+    """
+    if not _by_plain_python(graph):
+        from scipy.sparse import csgraph
+
+        found = csgraph.breadth_first_order(
+            graph, start, directed=directed, return_predecessors=False
+        )
+        return found.astype(np.int64)
+    ways = [graph] if directed else [graph, graph.T.tocsr()]
+    order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))
+    return np.array(order, dtype=np.int64)
+
+
+def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:
+    """Return the number of strongly connected components, and that of the component of each state."""
+    n = graph.shape[0]
+    if n and _by_plain_python(graph):
+        there = len(breadth_first_order(graph, 0))
+        if there == n == len(breadth_first_order(graph.T.tocsr(), 0)):
+            return 1, np.zeros(n, dtype=np.int32)
+    from scipy.sparse import csgraph
+
+    count, labels = csgraph.connected_components(graph, directed=True, connection="strong")
+    return int(count), labels
+
+
+def cuthill_mckee_order(graph: sp.csr_matrix) -> NDArray[np.int64]:
+    """Return the states in the order of Cuthill and McKee (1969), edges counting in both directions.
+
+    From a state with fewest neighbours breadth first, those of a state by how many neighbours they have; then the next part.
+    """
+    if not _by_plain_python(graph):
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        return reverse_cuthill_mckee(graph)[::-1].astype(np.int64)
+    both = (graph + graph.T).tocsr()
+    loops = both.indices == row_numbers(both.indptr)
+    degrees = np.diff(both.indptr) + np.bincount(both.indices[loops], minlength=both.shape[0])
+    degrees = degrees.astype(np.int32)  # as SciPy has them: equal ones are sorted alike
+    begins, targets, rank = both.indptr.tolist(), both.indices.tolist(), degrees.tolist()
+    seen: set[int] = set()
+    order: list[int] = []
+    for first in np.argsort(degrees).tolist():
+        if first in seen:
+            continue
+        seen.add(first)
+        part = [first]
+        for state in part:  # which grows
+            new = [x for x in targets[begins[state] : begins[state + 1]] if x not in seen]
+            seen.update(new)
+            part += sorted(new, key=rank.__getitem__)
+        order += part
+    return np.array(order, dtype=np.int64)
+
+
+_searched = {"entries": 0}
+
+
+def _by_plain_python(graph: sp.csr_matrix) -> bool:
+    """Whether what SciPy has for a graph is not loaded, and the graph is small, as those were that were searched without."""
+    if "scipy.sparse.csgraph" in sys.modules or graph.nnz > PLAIN_ENTRIES:
+        return False
+    _searched["entries"] += graph.nnz
+    return _searched["entries"] <= MAX_PLAIN_ENTRIES
+
+
+def _order(ways: list[tuple[list[int], list[int]]], start: int) -> list[int]:
+    """Return the order of a breadth-first search along the rows of some matrices, each as its pointers and indices."""
+    seen, order = {start}, [start]
+    for state in order:  # which grows
+        for begins, targets in ways:
+            for target in targets[begins[state] : begins[state + 1]]:
+                if target not in seen:
+                    seen.add(target)
+                    order.append(target)
+    return order
