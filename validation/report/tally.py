@@ -18,7 +18,9 @@ __all__ = [
     "Table",
     "bars",
     "fabric_verdict",
+    "fields",
     "in_words",
+    "judging",
     "on_fabrics",
     "own_models",
     "own_verdict",
@@ -32,6 +34,8 @@ FIELDS = {
 }  # fmt: skip
 """The sources of evidence as the list of claims names them, with their titles."""
 COLUMNS = tuple(Verdict)
+LINUX = "Linux"
+"""The source of the own comparisons that judge it."""
 WORDS = {
     Verdict.HOLDS: "hold",
     Verdict.CONTRADICTED: "are contradicted",
@@ -71,6 +75,23 @@ class Count(NamedTuple):
     claims: int
     verdict: Verdict
     words: str
+
+
+def judging(rows: Sequence[Row]) -> list[str]:
+    """Return the simulators that judge any of the claims.
+
+    Examples
+    --------
+    >>> judging([{"simulators": {"ns-3": "holds"}}])
+    ['ns-3']
+    """
+    return [name for name in SIMULATORS if any(name in row["simulators"] for row in rows)]
+
+
+def fields(rows: Sequence[Row]) -> dict[str, str]:
+    """Return those of `FIELDS` that are sources of these claims."""
+    left_out = set(SIMULATORS) - set(judging(rows))
+    return {field: title for field, title in FIELDS.items() if field not in left_out}
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
@@ -136,16 +157,21 @@ def own_models(rows: Sequence[Row]) -> str:
 
     Examples
     --------
-    >>> row = {"paper": "hopflow", "model": "contradicted", "simulation": "not applicable"}
+    >>> row = {"paper": "hopflow", "model": "contradicted", "simulation": "not applicable", "simulators": {}}
     >>> own_models([row])
     "Of 1 comparison of hopflow's own models with simulators, formulas and a switch, 1 misses the limit set for it."
     """
     own = [row for row in rows if row["paper"] == OWN]
     of_models = [row["model"] for row in own if row["model"] != Verdict.NOT_APPLICABLE]
-    others = [own_verdict(row) for row in own if row["model"] == Verdict.NOT_APPLICABLE]
+    others = [row for row in own if row["model"] == Verdict.NOT_APPLICABLE]
+    of_linux, of_simulators = (
+        [own_verdict(row) for row in others if (LINUX in row["simulators"]) == linux]
+        for linux in (True, False)
+    )
     found = [
         _limits(of_models, "of hopflow's own models with simulators, formulas and a switch"),
-        _limits(others, "of simulators with one another"),
+        _limits(of_simulators, "of simulators with one another"),
+        _limits(of_linux, "of Linux with the papers and RFCs of its rules"),
     ]
     return " ".join(filter(None, found))
 
