@@ -17,6 +17,7 @@ from validation.claims.zheng2002.pairs import (
     CASE,
     EXCHANGED,
     GENTLE,
+    LAST,
     LATER,
     LATEST,
     QUARTER,
@@ -34,7 +35,7 @@ EXCEPTIONS = (f"{GENTLE} beside {TFRC}", f"{QUARTER} beside {TFRC}")
 EXCEPTION = EXCEPTIONS[0]
 
 
-@effects("Z17", cases=(CASE, LATER, LATEST), least=SIMILAR)
+@effects("Z17", cases=(CASE, LATER, LATEST, LAST), least=SIMILAR)
 def flows_of_one_kind() -> Effects:
     """Measure how much the rates of like flows differ."""
     pairs = ((GENTLE, TCP), (QUARTER, TCP), (GENTLE, TFRC), (QUARTER, TFRC), (TFRC, TCP))
