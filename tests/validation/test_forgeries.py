@@ -54,8 +54,10 @@ JUDGED = {
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a copy of the package."""
+    """Return a folder with a copy of the package, beside the others."""
     folder = tmp_path_factory.mktemp("forged")
+    for name in ("hopflow", "dfcmodel", "markov", "responsefn"):
+        (folder / name).symlink_to(PACKAGE.parent / name, target_is_directory=True)
     shutil.copytree(PACKAGE, folder / "validation", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
