@@ -224,10 +224,7 @@ def _groups(
     content: bytes, packed: bool, columns: tuple[str, ...], left_out: int | None
 ) -> Mapping[tuple[Any, ...], pd.DataFrame]:
     whole = _without(_parsed(content, packed), left_out)
-    return {
-        key if isinstance(key, tuple) else (key,): rows
-        for key, rows in whole.groupby(list(columns), sort=False)
-    }
+    return dict(iter(whole.groupby(list(columns), sort=False)))
 
 
 @functools.lru_cache(maxsize=64)

@@ -168,12 +168,12 @@ def own_models(rows: Sequence[Row]) -> str:
         [own_verdict(row) for row in others if (LINUX in row["simulators"]) == linux]
         for linux in (True, False)
     )
-    found = [
-        _limits(of_models, "of hopflow's own models with simulators, formulas and a switch"),
-        _limits(of_simulators, "of simulators with one another"),
-        _limits(of_linux, "of Linux with the papers and RFCs of its rules"),
-    ]
-    return " ".join(filter(None, found))
+    counted = {
+        "hopflow's own models with simulators, formulas and a switch": of_models,
+        "simulators with one another": of_simulators,
+        "Linux with the papers and RFCs of its rules": of_linux,
+    }
+    return _limits({what: verdicts for what, verdicts in counted.items() if verdicts})
 
 
 def own_verdict(row: Row) -> str:
@@ -207,14 +207,18 @@ def on_fabrics(rows: Sequence[Row]) -> str:
     return f"Of {len(seen)} published {some} on fabrics, judged by hopflow alone, {said}."
 
 
-def _limits(verdicts: list[str], what: str) -> str:
-    """Return how many comparisons miss their limit, in a sentence; "" of none."""
-    if not verdicts:
-        return ""
-    missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
-    some = "comparison" if len(verdicts) == 1 else "comparisons"
-    misses = "misses the limit set for it" if missed == 1 else "miss the limit set for them"
-    return f"Of {len(verdicts)} {some} {what}, {missed} {misses}."
+def _limits(compared: dict[str, list[str]]) -> str:
+    """Return how many comparisons of each kind miss their limit, in a sentence; "" of none."""
+    said = []
+    for what, verdicts in compared.items():
+        missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
+        if said:
+            said.append(f"of {len(verdicts)} of {what}, {missed}")
+        else:
+            some = "comparison" if len(verdicts) == 1 else "comparisons"
+            misses = "misses the limit set for it" if missed == 1 else "miss the limit set for them"
+            said.append(f"Of {len(verdicts)} {some} of {what}, {missed} {misses}")
+    return f"{'; '.join(said)}." if said else ""
 
 
 def _count(claims: int, verdict: Verdict, words: str) -> Count:
