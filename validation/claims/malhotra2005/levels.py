@@ -113,11 +113,6 @@ class NumberOfRates:
             found[rtt] = all(abs(value - three) < near * abs(two - three) for value in more)
         return found
 
-    def more(self, rtt: float, times: float) -> Verdict:
-        """Return whether N = 2 gains more than so many times what N = 3 does in the chain."""
-        two, three = self.pairs[HIGH, rtt]
-        return Verdict.of(two > times * three)
-
     @property
     def nearer(self) -> dict[float, list[Estimate]]:
         """Distance of N = 2 from N = 3 less that of N = 4 and 5 from N = 3, in packets, by round-trip time.
@@ -178,8 +173,9 @@ def judge(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> Jud
 
 
 def _judged(found: NumberOfRates, rtt: float, times: float, near: float) -> Judgement:
+    two, three = found.pairs[HIGH, rtt]
     return {
-        "more": model_only(found.more(rtt, times)),
+        "more": model_only(Verdict.of(two > times * three)),
         "close": model_only(Verdict.of(found.within(near)[rtt])),
     }
 

@@ -33,6 +33,8 @@ SIMILAR = 0.2
 EXCEPTIONS = (f"{GENTLE} beside {TFRC}", f"{QUARTER} beside {TFRC}")
 """The flows that vary somewhat, as the paper has it."""
 EXCEPTION = EXCEPTIONS[0]
+LOOKS = (10, 110, 310)
+"""Runs of the second exception after which it was tested before all were there."""
 
 
 @effects("Z17", cases=(CASE, LATER, LATEST, LAST), least=SIMILAR)
