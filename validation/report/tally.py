@@ -209,7 +209,7 @@ def on_fabrics(rows: Sequence[Row]) -> str:
 
 def _limits(compared: dict[str, list[str]]) -> str:
     """Return how many comparisons of each kind miss their limit, in a sentence; "" of none."""
-    said = []
+    said: list[str] = []
     for what, verdicts in compared.items():
         missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
         if said:
