@@ -14,7 +14,7 @@ import functools
 import io
 import json
 import lzma
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "cases",
     "full_name",
+    "grouped",
     "leaving_out",
     "load",
     "overview",
@@ -169,12 +170,24 @@ def table(case: str, name: str | None = None) -> pd.DataFrame:
     stems = {file.split(".")[0]: file for file in files}
     file = stems[choice("table", next(iter(stems)) if name is None else name, stems)]
     whole = _parsed(manifest.read(f"{case}/{file}"), file.endswith(".xz"))
-    if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
-        whole = whole[whole["seed"] != _left_out.get()]
-    found = whole.copy()
+    found = _without(whole, _left_out.get()).copy()
     columns = files[file]["columns"].items()
     found.attrs = {name: f"{about['meaning']} ({about['unit']})" for name, about in columns}
     return found
+
+
+def grouped(case: str, *columns: str) -> Mapping[tuple[Any, ...], pd.DataFrame]:
+    """Return the rows of a case's first table by the entries of some columns, computed once.
+
+    Examples
+    --------
+    >>> from validation.evidence import grouped
+    >>> len(grouped("zheng2002/periodic-loss", "rule", "seed")["TCP(1,1/2)", 1]) > 1
+    True
+    """
+    file = next(iter(provenance(case)["files"]))
+    content = manifest.read(f"{case}/{file}")
+    return _groups(content, file.endswith(".xz"), columns, _left_out.get())
 
 
 @contextlib.contextmanager
@@ -197,6 +210,21 @@ def leaving_out(seed: int) -> Iterator[None]:
 
 FEWEST_SEEDS = 3
 _left_out: contextvars.ContextVar[int | None] = contextvars.ContextVar("left_out", default=None)
+
+
+def _without(whole: pd.DataFrame, seed: int | None) -> pd.DataFrame:
+    """Return the rows of a table without those of a seed, where it has enough others."""
+    if "seed" in whole and whole["seed"].nunique() >= FEWEST_SEEDS:
+        return whole[whole["seed"] != seed]
+    return whole
+
+
+@functools.lru_cache(maxsize=4)
+def _groups(
+    content: bytes, packed: bool, columns: tuple[str, ...], left_out: int | None
+) -> Mapping[tuple[Any, ...], pd.DataFrame]:
+    whole = _without(_parsed(content, packed), left_out)
+    return dict(iter(whole.groupby(list(columns), sort=False)))
 
 
 @functools.lru_cache(maxsize=64)

@@ -112,8 +112,9 @@ def _bundled(function: str, arguments: str) -> dict[int, list[float]]:
     """Return the numbers of the bundled seeds of a function, in the order of the seeds."""
     if CASE not in evidence.cases():
         return {}
-    table = evidence.table(CASE)
-    own = table[(table["function"] == function) & (table["arguments"] == arguments)]
+    own = evidence.grouped(CASE, "function", "arguments").get((function, arguments))
+    if own is None:
+        return {}
     runs = own.sort_values("number").groupby("seed")["value"]
     return {int(str(seed)): values.tolist() for seed, values in runs}
 

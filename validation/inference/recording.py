@@ -106,6 +106,7 @@ def sentence(claim: str) -> str:
         return ""
     whole = f"the claim holds in {percent(weight.every)} of the settings compatible with them"
     parts = "; ".join(f"{name} {percent(part)}" for name, part in weight.statements.items())
+    parts = parts.replace("_", " ")
     before = f"in {percent(weight.before)} of all settings without them"
     by_statement = f" (by statement: {parts})" if len(weight.statements) > 1 else ""
     circular = f"; {CIRCULAR[claim]}" if claim in CIRCULAR else ""

@@ -108,31 +108,37 @@ def start_page(
         What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
     """
     surprising = most_surprising(rows)
-    grouped_rows = {
-        name: [row for row in rows if group_of(row["paper"]) == name] for name in ("fabrics", "own")
-    }
+    papers, own, fabrics = (
+        [row for row in rows if group_of(row["paper"]) == name]
+        for name in ("papers", "own", "fabrics")
+    )
     return filled(
         "index.html",
-        rows=[row for row in rows if row not in grouped_rows["fabrics"]],
+        rows=papers,
+        more={
+            "hopflow's own comparisons": (own, "Comparisons of models, simulators and Linux"),
+            "Claims of papers on fabrics": (
+                fabrics,
+                "Published claims on fabrics, judged by hopflow's models and packets",
+            ),
+        },
         shown=len(rows),
         of_papers=len(
             {entry.paper for entry in entries().values() if group_of(entry.paper) == "papers"}
         ),
         fabrics=tally.on_fabrics(rows),
-        fabric_rows=[
-            row | {"judged": tally.fabric_verdict(row)} for row in grouped_rows["fabrics"]
-        ],
+        fabric_rows=[row | {"judged": tally.fabric_verdict(row)} for row in fabrics],
         outdated=outdated,
         progress=progress,
         recomputed=recomputed or {},
         tallies=tally.bars(rows),
         own=tally.own_models(rows),
-        own_rows=[row | {"judged": tally.own_verdict(row)} for row in grouped_rows["own"]],
+        own_rows=[row | {"judged": tally.own_verdict(row)} for row in own],
         tables=tally.tables(rows),
         surprises=surprising,
         others=[row for row in contradicted_by_all(rows) if row not in surprising],
         rule=RULE,
-        fields=tally.FIELDS,
+        fields=tally.fields(papers),
         claims=sum(group_of(entry.paper) == "papers" for entry in entries().values()),
         meanings=MEANINGS,
     )

@@ -18,7 +18,9 @@ __all__ = [
     "Table",
     "bars",
     "fabric_verdict",
+    "fields",
     "in_words",
+    "judging",
     "on_fabrics",
     "own_models",
     "own_verdict",
@@ -32,6 +34,8 @@ FIELDS = {
 }  # fmt: skip
 """The sources of evidence as the list of claims names them, with their titles."""
 COLUMNS = tuple(Verdict)
+LINUX = "Linux"
+"""The source of the own comparisons that judge it."""
 WORDS = {
     Verdict.HOLDS: "hold",
     Verdict.CONTRADICTED: "are contradicted",
@@ -71,6 +75,23 @@ class Count(NamedTuple):
     claims: int
     verdict: Verdict
     words: str
+
+
+def judging(rows: Sequence[Row]) -> list[str]:
+    """Return the simulators that judge any of the claims.
+
+    Examples
+    --------
+    >>> judging([{"simulators": {"ns-3": "holds"}}])
+    ['ns-3']
+    """
+    return [name for name in SIMULATORS if any(name in row["simulators"] for row in rows)]
+
+
+def fields(rows: Sequence[Row]) -> dict[str, str]:
+    """Return those of `FIELDS` that are sources of these claims."""
+    left_out = set(SIMULATORS) - set(judging(rows))
+    return {field: title for field, title in FIELDS.items() if field not in left_out}
 
 
 def tables(rows: Sequence[Row]) -> dict[str, Table]:
@@ -136,18 +157,23 @@ def own_models(rows: Sequence[Row]) -> str:
 
     Examples
     --------
-    >>> row = {"paper": "hopflow", "model": "contradicted", "simulation": "not applicable"}
+    >>> row = {"paper": "hopflow", "model": "contradicted", "simulation": "not applicable", "simulators": {}}
     >>> own_models([row])
     "Of 1 comparison of hopflow's own models with simulators, formulas and a switch, 1 misses the limit set for it."
     """
     own = [row for row in rows if row["paper"] == OWN]
     of_models = [row["model"] for row in own if row["model"] != Verdict.NOT_APPLICABLE]
-    others = [own_verdict(row) for row in own if row["model"] == Verdict.NOT_APPLICABLE]
-    found = [
-        _limits(of_models, "of hopflow's own models with simulators, formulas and a switch"),
-        _limits(others, "of simulators with one another"),
-    ]
-    return " ".join(filter(None, found))
+    others = [row for row in own if row["model"] == Verdict.NOT_APPLICABLE]
+    of_linux, of_simulators = (
+        [own_verdict(row) for row in others if (LINUX in row["simulators"]) == linux]
+        for linux in (True, False)
+    )
+    counted = {
+        "hopflow's own models with simulators, formulas and a switch": of_models,
+        "simulators with one another": of_simulators,
+        "Linux with the papers and RFCs of its rules": of_linux,
+    }
+    return _limits({what: verdicts for what, verdicts in counted.items() if verdicts})
 
 
 def own_verdict(row: Row) -> str:
@@ -181,14 +207,18 @@ def on_fabrics(rows: Sequence[Row]) -> str:
     return f"Of {len(seen)} published {some} on fabrics, judged by hopflow alone, {said}."
 
 
-def _limits(verdicts: list[str], what: str) -> str:
-    """Return how many comparisons miss their limit, in a sentence; "" of none."""
-    if not verdicts:
-        return ""
-    missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
-    some = "comparison" if len(verdicts) == 1 else "comparisons"
-    misses = "misses the limit set for it" if missed == 1 else "miss the limit set for them"
-    return f"Of {len(verdicts)} {some} {what}, {missed} {misses}."
+def _limits(compared: dict[str, list[str]]) -> str:
+    """Return how many comparisons of each kind miss their limit, in a sentence; "" of none."""
+    said: list[str] = []
+    for what, verdicts in compared.items():
+        missed = len(verdicts) - verdicts.count(Verdict.HOLDS)
+        if said:
+            said.append(f"of {len(verdicts)} of {what}, {missed}")
+        else:
+            some = "comparison" if len(verdicts) == 1 else "comparisons"
+            misses = "misses the limit set for it" if missed == 1 else "miss the limit set for them"
+            said.append(f"Of {len(verdicts)} {some} of {what}, {missed} {misses}")
+    return f"{'; '.join(said)}." if said else ""
 
 
 def _count(claims: int, verdict: Verdict, words: str) -> Count:

@@ -13,6 +13,7 @@ from validation.manifest import MANIFEST_SHA256
 from validation.records import OWN
 from validation.report.families import common_caption, page_of
 from validation.report.rows import sources_of, verdict_of
+from validation.report.tally import judging
 from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ MARKS = {
     Verdict.UNDECIDABLE: "?",
     Verdict.NOT_APPLICABLE: "–",
 }
+ROWS_UNFOLDED = 15
+"""Quantities of a claim that its page shows without a click."""
 MARKUP = re.compile(r"[`*_\[\]\\!|~#]|https?:")
 """What Markdown may turn into anything but itself within a line."""
 
@@ -80,11 +83,12 @@ def _environment() -> jinja2.Environment:
         "anchor": lambda case: case.replace("/", "-"),
         "page": page_of,
     }
-    new.filters |= {"sources": sources_of, "written_out": written_out}
+    new.filters |= {"sources": sources_of, "written_out": written_out, "judging": judging}
     new.globals |= {
         "verdict_of": verdict_of,
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
         "papers": PAPERS,
+        "rows_unfolded": ROWS_UNFOLDED,
         "simulators": SIMULATORS,
         "version": hopflow.__version__,
         "manifest": MANIFEST_SHA256,

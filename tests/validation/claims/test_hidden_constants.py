@@ -14,7 +14,6 @@ import pytest
 import validation.claims
 from validation.checks import subjects
 from validation.claims import ledger
-from validation.claims.takano2006 import studies
 from validation.records import recorded_thresholds
 
 FOLDER = Path(inspect.getfile(validation.claims)).parent
@@ -200,8 +199,3 @@ def test_excuses_are_of_limits_that_exist() -> None:
         source = (FOLDER / Path(*name.split(".")).with_suffix(".py")).read_text(encoding="utf-8")
         module = importlib.import_module(f"validation.claims.{name}")
         assert text in {found for found, _ in limits(module, source)}, (name, text)
-
-
-def test_the_part_of_a_threshold_that_counts_as_steady_is_a_fifth() -> None:
-    """It has no threshold of its own: it goes with the one of unstable, and turns no verdict when it is changed a little."""
-    assert studies.STEADY == 0.2

@@ -13,14 +13,14 @@ R, C, N, A, D = (
     )
 )  # fmt: skip
 ROWS = [
-    {"id": id, "paper": paper, "model": model, "simulation": packets}
-    for id, paper, model, packets in (
-        ("M01", "malhotra2005", R, R),
-        ("M02", "malhotra2005", C, R),
-        ("K01", "kaneko2007", N, C),
-        ("S01", "hopflow", C, A),
-        ("S02", "hopflow", R, A),
-        ("S03", "hopflow", A, C),
+    {"id": id, "paper": paper, "model": model, "simulation": packets, "simulators": judged}
+    for id, paper, model, packets, judged in (
+        ("M01", "malhotra2005", R, R, {}),
+        ("M02", "malhotra2005", C, R, {}),
+        ("K01", "kaneko2007", N, C, {"ns-2": C}),
+        ("S01", "hopflow", C, A, {}),
+        ("S02", "hopflow", R, A, {}),
+        ("S03", "hopflow", A, C, {"ns-3": C}),
     )
 ]
 
@@ -54,7 +54,16 @@ def test_own_comparisons_are_counted_in_a_sentence() -> None:
     said = tally.own_models(ROWS)
     assert said.startswith("Of 2 comparisons of hopflow's own models")
     assert "1 misses the limit" in said
-    assert said.endswith(
-        "Of 1 comparison of simulators with one another, 1 misses the limit set for it."
-    )
+    assert said.endswith("; of 1 of simulators with one another, 1.")
     assert tally.own_models(ROWS[:3]) == ""
+
+
+def test_comparisons_of_linux_are_counted_by_themselves() -> None:
+    linux = ROWS[-1] | {"simulation": R, "simulators": {"Linux": R}}
+    said = tally.own_models([*ROWS, linux])
+    assert said.endswith("; of 1 of Linux with the papers and RFCs of its rules, 0.")
+
+
+def test_columns_are_of_simulators_that_judge_a_claim() -> None:
+    assert tally.judging(ROWS) == ["ns-2", "ns-3"]
+    assert list(tally.fields(ROWS[:3])) == ["model", "packets", "ns-2", "level"]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
@@ -51,12 +52,11 @@ def levelled(
             runs = [run_of(seed, *setting, RULES | dict(changed)) for seed in base]
         else:
             runs = two_flows(*setting, base=base)
-        found += [
-            group.assign(goodput_bits=goodput, mean_cwnd=window, seed=n)
-            for n, (goodput, window) in enumerate(runs)
-        ]
-    every: pd.DataFrame = pd.concat(found)
-    return every
+        rates, windows = (np.ravel([run[n] for run in runs]) for n in (0, 1))
+        every = pd.concat([group] * len(runs), ignore_index=True)
+        numbers = np.repeat(np.arange(len(runs)), len(group))
+        found.append(every.assign(goodput_bits=rates, mean_cwnd=windows, seed=numbers))
+    return pd.concat(found)
 
 
 Setting = tuple[

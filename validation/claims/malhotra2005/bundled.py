@@ -24,6 +24,7 @@ from validation.statistics import (
 THRESHOLDS = "malhotra2005/pause-thresholds"
 GRANULARITY = "malhotra2005/pause-granularity"
 LEVELS = "malhotra2005/pause-levels"
+MORE_LEVELS = "malhotra2005/pause-levels-seeds"
 LOW_THRESHOLD = "malhotra2005/pause-low-threshold"
 OFF = "malhotra2005/pause-off"
 LOAD = "malhotra2005/pause-load"
@@ -66,21 +67,23 @@ class Runs(dict[Setting, Run]):
 
 
 def runs(*cases: str) -> Runs:
-    """Return the parameter sets of the cases that the chain can model.
+    """Return the parameter sets of the cases that the chain can model, of one with all its seeds.
 
     These have exponential packet sizes, no signalling delay, and a rate mu2 > 0 while paused.
     """
-    found = Runs()
+    by_setting: dict[Setting, list[dict[Any, Any]]] = {}
     for case in cases:
-        by_setting: dict[Setting, list[dict[Any, Any]]] = {}
         for row in evidence.table(case).to_dict("records"):
             known = row["service"] == "exponential" and row["signal_delay"] == 0
             if known and row["paused_rate"] > 0:
                 by_setting.setdefault(_setting(row), []).append(row)
-        batches = evidence.provenance(case)["parameters"]["batches_per_seed"]["value"]
-        for setting, seeds in by_setting.items():
-            estimates = {measure: _pooled(seeds, measure, int(batches) - 1) for measure in MEASURES}
-            found[setting] = Run(setting, estimates, tuple(seeds))
+    (batches,) = {
+        int(evidence.provenance(case)["parameters"]["batches_per_seed"]["value"]) for case in cases
+    }
+    found = Runs()
+    for setting, seeds in by_setting.items():
+        estimates = {measure: _pooled(seeds, measure, batches - 1) for measure in MEASURES}
+        found[setting] = Run(setting, estimates, tuple(seeds))
     return found
 
 

@@ -37,8 +37,6 @@ from validation.verdicts import Judgement, Verdict, model_only
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LONG_RTT = 20.0
-"""The other round-trip time at which N = 2 and N = 3 are judged, s."""
 HIGHS, RUN_HIGHS = (11, 13, 15, 17, 18, 19), (13, 15, 17, 19)
 MAP_RTTS = (0.3, 1.0, 2.5, 5.0, 10.0, 20.0)
 PAUSED = (0.5, 2.0, 10.0)
@@ -116,18 +114,18 @@ class NumberOfRates:
         return found
 
     @property
-    def nearer(self) -> list[Estimate]:
-        """Distance of N = 2 from N = 3 less that of N = 4 and 5 from N = 3, in packets.
+    def nearer(self) -> dict[float, list[Estimate]]:
+        """Distance of N = 2 from N = 3 less that of N = 4 and 5 from N = 3, in packets, by round-trip time.
 
         The signs of the differences are those of the chain.
         """
-        found = []
+        found: dict[float, list[Estimate]] = {rtt: [] for rtt in SEEN}
         for rtt, rates in product(SEEN, MORE.values()):
             two, three = self.pairs[HIGH, rtt]
             sign = math.copysign(1.0, two - three)
             other = math.copysign(1.0, self.chain(rates, rtt) - three)
             gains = [self.packets(r, rtt) for r in (HEAVY, THREE, rates)]
-            found.append(combine(gains, (sign, other - sign, -other)))
+            found[rtt].append(combine(gains, (sign, other - sign, -other)))
         return found
 
 
@@ -137,10 +135,10 @@ def ratio(high: int, rtt: float, paused_rate: float) -> float:
     return gain(two) / gain(three)
 
 
-@claim("M07", cases=(bundled.GRANULARITY, bundled.LEVELS))
+@claim("M07", cases=(bundled.GRANULARITY, bundled.LEVELS, bundled.MORE_LEVELS))
 def measure() -> NumberOfRates:
     """Solve the chain with two to five rates, and read the packet runs."""
-    data = bundled.runs(bundled.GRANULARITY, bundled.LEVELS)
+    data = bundled.runs(bundled.GRANULARITY, bundled.LEVELS, bundled.MORE_LEVELS)
     return NumberOfRates(
         {
             (high, rtt): (gain(Setting(HEAVY, high, rtt=rtt)), gain(Setting(THREE, high, rtt=rtt)))
@@ -171,33 +169,36 @@ def judge(found: NumberOfRates, *, times: float = 1.0, near: float = 1.0) -> Jud
 
     The number of rates is one of the model: TCP has none.
     """
-    close = found.within(near).values()
-    two, three = found.pairs[HIGH, chain.RTT]
+    return _judged(found, chain.RTT, times, near)
+
+
+def _judged(found: NumberOfRates, rtt: float, times: float, near: float) -> Judgement:
+    two, three = found.pairs[HIGH, rtt]
     return {
         "more": model_only(Verdict.of(two > times * three)),
-        "close": model_only(Verdict.of(all(close), not any(close))),
+        "close": model_only(Verdict.of(found.within(near)[rtt])),
     }
 
 
 @measure.readings
-def readings(found: NumberOfRates, *, times: float = 1.0) -> dict[str, Judgement]:
-    """Judge a longer round-trip time, and other readings of the rules at 1 s."""
-    two, three = (found.chain(rates, LONG_RTT) for rates in (HEAVY, THREE))
+def readings(
+    found: NumberOfRates, *, times: float = 1.0, near: float = 1.0
+) -> dict[str, Judgement]:
+    """Judge longer round-trip times, and other readings of the rules at 1 s."""
+    longer = {f"RTT {rtt:g} s": _judged(found, rtt, times, near) for rtt in SEEN if rtt > chain.RTT}
     rules = {
         chain.reading(key): {"more": model_only(Verdict.of(ratio > times))}
         for key, ratio in found.readings.items()
         if key != chain.READINGS[0]
     }
-    return {f"RTT {LONG_RTT:g} s": {"more": model_only(Verdict.of(two > times * three))}} | rules
+    return longer | rules
 
 
 @measure.same_process
 def same_process(found: NumberOfRates, *, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge the chain's own events."""
-    near = everywhere(found.nearer, level) is Verdict.HOLDS
-    not_near = everywhere([-e for e in found.nearer], level) is Verdict.HOLDS
     more = everywhere([found.differences[chain.RTT]], level)
-    return {"more": more, "close": Verdict.of(near, not_near)}
+    return {"more": more, "close": everywhere(found.nearer[chain.RTT], level)}
 
 
 @measure.draw

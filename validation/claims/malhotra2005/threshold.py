@@ -190,17 +190,22 @@ measure.constants_of(chain)
 def judge(found: BestThreshold) -> Judgement:
     """Judge whether the chain's gain collapses close to B2, and whether its optimum is in the band; TCP is judged by M11."""
     inside = [best in BAND for best in found.best.values()]
-    collapse = all(scan[ABOVE] > scan[LAST] for scan in map(found.scans.get, SEEN) if scan)
     return {
-        "collapse": model_only(Verdict.of(collapse)),
+        "collapse": model_only(_collapses(found, ABOVE)),
         "optimum": model_only(Verdict.of(all(inside), not any(inside))),
     }
 
 
+def _collapses(found: BestThreshold, high: int) -> Verdict:
+    """Return whether the chain's gain falls from a threshold to the last one below B2."""
+    return Verdict.of(all(scan[high] > scan[LAST] for scan in map(found.scans.get, SEEN) if scan))
+
+
 @measure.readings
 def readings(found: BestThreshold) -> dict[str, Judgement]:
-    """Judge the optimum at 1 s in other readings of the rules."""
-    return {
+    """Judge the fall from the middle of the paper's band, and the optimum at 1 s in other readings of the rules."""
+    middle = BAND[len(BAND) // 2]
+    return {f"the fall from T1 = {middle}": {"collapse": model_only(_collapses(found, middle))}} | {
         chain.reading(key): {"optimum": model_only(Verdict.of(best in BAND))}
         for key, best in found.readings.items()
         if key != chain.READINGS[0]

@@ -126,12 +126,16 @@ AXES = ("transport", "slowdown")
 @on_fabrics("I01", cases=(CASE,))
 def irn_and_roce() -> Effects:
     """Compare IRN without PFC with RoCE with it."""
-    better = _worse(ROCE, IRN)
+    better, tail = _worse(ROCE, IRN), _worse(ROCE, IRN, 1)
     return Effects(
-        {"better": Statement(level=(better,)), "tail": Statement(level=(_worse(ROCE, IRN, 1),))},
+        {"better": Statement(level=(better,)), "tail": Statement(level=(tail,))},
         _curves(IRN, ROCE),
         AXES,
-        values={"better": better},
+        values={
+            "better": better,
+            "tail": tail,
+            "draws": min(map(len, map(random_runs, (ROCE, IRN)))),
+        },
     )
 
 
@@ -193,4 +197,5 @@ def incasts() -> Effects:
             for name, times in (("IRN", own), ("RoCE and PFC", roce))
         },
         ("senders", "completion (ms)"),
+        values={"gains": dict(zip(SENDERS, gains, strict=True))},
     )

@@ -204,9 +204,12 @@ def in_own_links(judge: Callable[[str, Hosts], Judgement]) -> ByReading:
     return found
 
 
-def moves(runs: Swing, unstable: float, level: float) -> Verdict:
-    """Judge whether the runs are unstable on average; that they are steady is the opposite."""
-    return swings(runs.relative, unstable, studies.STEADY * unstable, level)
+def moves(runs: Swing, unstable: float, steady: float, level: float) -> Verdict:
+    """Judge whether the runs are unstable on average; that they are steady is the opposite.
+
+    ``steady`` is a fraction of ``unstable``; one is the largest.
+    """
+    return swings(runs.relative, unstable, min(steady, 1.0) * unstable, level)
 
 
 def _own(name: str, kind: str, part: float) -> Own:

@@ -118,12 +118,13 @@ def judge(
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     wrong: float = WRONG,
     level: float = LEVEL,
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
     one = found.matrix
-    return of_sources(judged(one, Hosts(), near, unstable, level), (one,), Hosts(), wrong)
+    return of_sources(judged(one, Hosts(), near, unstable, steady, level), (one,), Hosts(), wrong)
 
 
 @measure.readings
@@ -132,13 +133,14 @@ def readings(
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     wrong: float = WRONG,
     level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
     one = found.matrix
     return {
-        name: of_sources(judged(one, hosts, near, unstable, level), (one,), hosts, wrong)
+        name: of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
         for name, hosts in READINGS.items()
     }
 
@@ -149,11 +151,14 @@ def own_links(
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     level: float = LEVEL,
 ) -> ByReading:
     """Judge hosts with a link of their own at hopflow's packet level."""
     return in_own_links(
-        lambda kind, hosts: judged(found.matrix.at_level(kind), hosts, near, unstable, level)
+        lambda kind, hosts: judged(
+            found.matrix.at_level(kind), hosts, near, unstable, steady, level
+        )
     )
 
 
@@ -163,17 +168,20 @@ def apart(
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     wrong: float = WRONG,
     level: float = LEVEL,
 ) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2."""
-    asked = {"near": near, "unstable": unstable, "wrong": wrong, "level": level}
+    asked = {"near": near, "unstable": unstable, "steady": steady, "wrong": wrong, "level": level}
     needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
     needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
-def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float, level: float) -> Judgement:
+def judged(
+    matrix: Matrix, hosts: Hosts, near: float, unstable: float, steady: float, level: float
+) -> Judgement:
     """Judge one reading of the hosts."""
     limit = matrix.fair(hosts) - near
 
@@ -186,10 +194,10 @@ def judged(matrix: Matrix, hosts: Hosts, near: float, unstable: float, level: fl
     dfc = matrix.with_dfc[hosts.with_dfc]
     return {
         "low": without(matrix, hosts, is_low),
-        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable, level)),
+        "unstable": without(matrix, hosts, lambda runs: moves(runs, unstable, steady, level)),
         "lossy": Sides(*map(lossy, matrix.without(hosts))),
         "dfc_low": dfc.each(lambda cell: is_low(cell.of(hosts))),
-        "dfc_unstable": dfc.each(lambda cell: moves(cell.of(hosts), unstable, level)),
+        "dfc_unstable": dfc.each(lambda cell: moves(cell.of(hosts), unstable, steady, level)),
         "dfc_lossy": dfc.each(lossy),
     }
 

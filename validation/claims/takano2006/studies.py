@@ -48,7 +48,7 @@ UNSTABLE = 0.5
 Relative, since the efficiencies of the scenarios differ by more than a factor of ten.
 """
 STEADY = 0.2
-"""Fraction of `UNSTABLE` below which a flow counts as steady."""
+"""Fraction of the limit of unstable below which a flow counts as steady; between both it is neither."""
 BIN = "10 ms"
 """The bin of all efficiencies, in the fluid and in the tables."""
 FLOWS = ("target", "background")

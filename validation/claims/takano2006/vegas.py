@@ -62,11 +62,12 @@ def judge(
     found: Oscillation,
     *,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     apart: float = vegas_runs.SAME_MEAN,
     level: float = LEVEL,
 ) -> Judgement:
     """Judge strong oscillation, the same with and without DFC, and no loss."""
-    judged = oscillates(found, unstable, level, lambda each: each.bursts)
+    judged = oscillates(found, lambda each: each.bursts, unstable, steady, level)
     for side, runs in found.runs.items():
         judged[f"lossless, {side}"] = runs.each(lambda each: Verdict.of(each.lost == 0.0))
     pairs = zip(*found.runs.values(), strict=True)
@@ -76,25 +77,30 @@ def judge(
 
 def oscillates(
     found: Oscillation,
-    unstable: float,
-    level: float,
     seen: Callable[[vegas_runs.VegasRuns], Swing],
+    unstable: float,
+    steady: float,
+    level: float,
 ) -> Judgement:
     """Judge strong oscillation on both sides, in the bins of ``seen``."""
     return {
-        f"oscillates, {side}": runs.each(lambda each: moves(seen(each), unstable, level))
+        f"oscillates, {side}": runs.each(lambda each: moves(seen(each), unstable, steady, level))
         for side, runs in found.runs.items()
     }
 
 
 @measure.readings
 def readings(
-    found: Oscillation, *, unstable: float = studies.UNSTABLE, level: float = LEVEL
+    found: Oscillation,
+    *,
+    unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
+    level: float = LEVEL,
 ) -> dict[str, Judgement]:
     """Judge the oscillation of means over more than a round trip, which the paper says do not have it."""
     return {
         f"efficiency in bins of {studies.BIN}": oscillates(
-            found, unstable, level, lambda each: each.swing
+            found, lambda each: each.swing, unstable, steady, level
         )
     }
 
@@ -104,6 +110,7 @@ def at_packet_level(
     found: Oscillation,
     *,
     unstable: float = studies.UNSTABLE,
+    steady: float = studies.STEADY,
     apart: float = vegas_runs.SAME_MEAN,
     level: float = LEVEL,
 ) -> dict[str, Verdict]:
@@ -112,7 +119,7 @@ def at_packet_level(
     alike = vegas_runs.alike(dfc.mean, fifo.mean, apart)
     judged = {"same": Verdict.of(alike)}
     for side, each in found.level.items():
-        judged[f"oscillates, {side}"] = moves(each.bursts, unstable, level)
+        judged[f"oscillates, {side}"] = moves(each.bursts, unstable, steady, level)
         judged[f"lossless, {side}"] = Verdict.of(each.lost == 0.0)
     return judged
 

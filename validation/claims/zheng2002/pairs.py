@@ -30,6 +30,8 @@ LATER = "zheng2002/pairs-8x8-seeds"
 """Further seeds: over ten some intervals decided nothing."""
 LATEST = "zheng2002/pairs-8x8-more-seeds"
 """Further ones of TCP(3/7,1/4) with TFRC."""
+LAST = "zheng2002/pairs-8x8-last-seeds"
+"""A thousand more, most of them of this pair."""
 EXCHANGED = "a and b exchanged"
 """The reading of the caption of the paper's Fig. 7, which has TCP(1/8,1/5)."""
 SENSITIVITY = "zheng2002/sensitivity"
@@ -83,7 +85,7 @@ def pair(one: str, other: str, **reading: Any) -> pd.DataFrame:
     if chosen["reading"] == EXCHANGED:
         del chosen["background"]
         return kinds((OTHER,), **chosen)
-    return kinds((CASE, LATER, LATEST), **chosen)
+    return kinds((CASE, LATER, LATEST, LAST), **chosen)
 
 
 FACTOR = 2.0
@@ -166,12 +168,19 @@ def derived(one: str, reading: str = "1-b") -> float:
     return math.sqrt(a * (2.0 - b) / (2.0 * b) / 1.5)
 
 
-@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, OTHER), equal=True)
-@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, OTHER, SENSITIVITY), equal=True)
-@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, OTHER), equal=True)
-@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, OTHER), equal=True)
+@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER), equal=True)
+@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, SENSITIVITY), equal=True)
+@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, LAST, OTHER), equal=True)
+@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, LAST, OTHER), equal=True)
 @effects(
-    "Z10", TFRC, TCP, SAME, 1, cases=(CASE, LATER, SENSITIVITY), equal=True, also={"factor": FACTOR}
+    "Z10",
+    TFRC,
+    TCP,
+    SAME,
+    1,
+    cases=(CASE, LATER, LAST, SENSITIVITY),
+    equal=True,
+    also={"factor": FACTOR},
 )
 def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -60,6 +61,7 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
     }
 
 
+@functools.cache
 def _both(name: str, **link: float) -> pd.DataFrame:
     """Return a table of the pairs of TCP with both queues at hopflow's packet level."""
     tables = []
@@ -100,6 +102,7 @@ def smoother_with_red() -> Effects:
                 for n in (SLOW.buffer, SHORT)
             ],
             "all": found,
+            "own": -_compared(_both("flows"), "rate_cov", -1.0)[f"{QUARTER} with {TCP}, {QUARTER}"],
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
         readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},

@@ -21,6 +21,8 @@ from validation.generate.programs import Ns3
 
 PROGRAM = Ns3("pause-chain", ("core",))
 SEEDS = range(1, 11)
+LEVEL_SEEDS = range(11, 41)
+"""Further seeds of the numbers of rates at a round-trip time of a second: over ten the distance from three rates is open, and 28 decide it."""
 BATCHES = 10
 """Of one seed."""
 OFF = 20
@@ -225,7 +227,12 @@ def _point(
 
 
 def _case(
-    name: str, title: str, claims: tuple[str, ...], family: int, points: Iterable[dict[str, Any]]
+    name: str,
+    title: str,
+    claims: tuple[str, ...],
+    family: int,
+    points: Iterable[dict[str, Any]],
+    seeds: range = SEEDS,
 ) -> Case:
     numbered = [{**point, "family": 1000 * family + k} for k, point in enumerate(points)]
     times: dict[float, float] = {point["rtt"]: point["seconds"] for point in numbered}
@@ -247,7 +254,7 @@ def _case(
             "warmup": ("500 + 20 RTT", "s"),
         },
         tables={"measures": TABLE},
-        runs=[{"seed": seed, "points": numbered} for seed in SEEDS],
+        runs=[{"seed": seed, "points": numbered} for seed in seeds],
         calls=calls,
         read=read,
         simulated_seconds=simulated_seconds,
@@ -487,5 +494,17 @@ CASES = (
             )
             for high in (9, 11, 13, 15, 17, 19)
         ),
+    ),
+    _case(
+        "pause-levels-seeds",
+        "Pause tandem: N = 2, 3, 4, 5 with linear rates from 50 to 1 at RTT 1 s, control on and off, thirty more seeds",
+        ("M07",),
+        17,
+        (
+            _point(rates, 1.0, high, seconds=SHORT)
+            for rates in ((50, 1), (50, 25, 1), (50, 34, 17, 1), (50, 38, 26, 13, 1))
+            for high in (15, OFF)
+        ),
+        LEVEL_SEEDS,
     ),
 )

@@ -45,9 +45,12 @@ def test_the_order_turns_with_the_runs_and_the_bias_widens_it() -> None:
 
 def test_instability_is_relative_to_the_mean() -> None:
     runs = Swing(np.full(8, 0.05), np.tile([0.03, 0.04], 4))
-    assert moves(runs, 0.5, LEVEL) is R
-    assert moves(Swing(10 * runs.mean, runs.absolute), 0.5, LEVEL) is C
-    assert moves(Swing(2 * runs.mean, runs.absolute), 0.5, LEVEL) is N
+    assert moves(runs, 0.5, 0.2, LEVEL) is R
+    assert moves(Swing(10 * runs.mean, runs.absolute), 0.5, 0.2, LEVEL) is C
+    between = Swing(2 * runs.mean, runs.absolute)
+    assert moves(between, 0.5, 0.2, LEVEL) is N
+    assert moves(between, 0.5, 1.0, LEVEL) is C
+    assert moves(runs, 0.5, 5.0, LEVEL) is R
 
 
 @pytest.mark.slow  # the models of ten scenarios on four hosts
