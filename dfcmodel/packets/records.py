@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Records"]
 
-SWITCHES = 2**13
-"""Pauses and resumes for which there is room: half of them in one window."""
+SWITCHES = 2**15
+"""Pauses and resumes for which there is room: half of them in one window. Memory is that of the rows in use."""
 
 
 class Records:

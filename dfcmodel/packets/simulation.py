@@ -202,7 +202,7 @@ def _repairs(plan: Plan) -> tuple[str, ...]:
 
 def _paused(plan: Plan, rows: Any) -> Any:
     """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
-    link = plan.ports.link
+    link = plan.ports.link.copy()
     for p, f in _hosts(plan).items():
         link[p] = -1 - f
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time

@@ -213,7 +213,8 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
         inside = port.last - port.first
         if inside > port.alarm:
             net.counters[CROWDED] = 1
-            if inside > port.ring_mask:
+            full = port.ring_mask + 1 if port.unit == 0.0 else port.ring_mask  # see `enter_bytes`
+            if inside > full:
                 net.counters[FAULT] = 1
     else:
         port.first = 0
