@@ -94,17 +94,17 @@ def encoded(given: Sequence[Any]) -> Column:
     (('b', 'a'), [0, 1, 0])
     """
     kept = list(given)  # so that no two of them have one identity in turn
-    place: dict[Any, int] = {}
+    keys: list[Any] = kept
     if QUICKLY_HASHED.issuperset(map(type, kept)):
-        codes = [place.setdefault(value, len(place)) for value in kept]
+        place = code = {value: n for n, value in enumerate(dict.fromkeys(kept))}
     else:
-        identities = list(map(id, kept))
-        objects = dict(zip(identities, kept, strict=True))  # most are identical
+        keys, place = list(map(id, kept)), {}
+        objects = dict(zip(keys, kept, strict=True))  # most are identical
         code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
-        codes = list(map(code.__getitem__, identities))
     if len(place) < 2:
         return Column(tuple(place), None, len(kept))
-    return Column(tuple(place), np.array(codes, dtype=np.int64), len(kept))
+    which = np.fromiter(map(code.__getitem__, keys), np.int64, len(kept))
+    return Column(tuple(place), which, len(kept))
 
 
 def column_of(given: Sequence[Any]) -> Column:

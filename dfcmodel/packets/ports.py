@@ -214,6 +214,18 @@ class Ports:
             found.setdefault((port.source, port.target), p)
         return found
 
+    @cached_property
+    def opposite(self) -> Integers:
+        """The link over which the ACKs of each link return, shape (L,); -1: they need a port of their own."""
+        links = self.scenario.link_table
+        if not self.method.ack_transmission:
+            return np.full(len(links), -1)
+        there = links.source * len(links.nodes) + links.target
+        back = links.target * len(links.nodes) + links.source
+        order = np.argsort(there)
+        at = order[np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)]
+        return np.where(there[at] == back, at, -1)
+
     def _port(self, link: Link, is_host: bool) -> Port:
         """Return the port of a link, in a host or not."""
         room, cell = self._room(link, link.discipline)
@@ -275,7 +287,11 @@ class Ports:
         first, is_nic = links.first, self.scenario.host_is("nic")
         own = ~at_once & ~is_nic  # with access links of their own
         access = np.full(len(links), -1, dtype=np.int64)
-        for f in self._first_users(receives_feedback, own).tolist():
+        returns = receives_feedback & (
+            np.bincount(links.flow, self.opposite[links.places] < 0, len(links)) > 0
+        )
+        chosen = self._first_users(receives_feedback, own)
+        for f in chosen[~at_once[chosen] | returns[chosen]].tolist():
             out = list(links[f])
             if not at_once[f]:
                 access[f] = self.access(f, out[0])
@@ -315,7 +331,9 @@ class Ports:
         place = np.arange(len(flow)) - back.begin[flow]
         there = forward.places[forward.begin[flow] + counts[flow] - 1 - place]
         mirror = np.full(len(self.all), -1, dtype=np.int64)
-        for p in present(there, len(self.all)).tolist():
+        mirror[: len(self.opposite)] = self.opposite
+        used = present(there, len(self.all))
+        for p in used[mirror[used] < 0].tolist():
             mirror[p] = self.reverse(p)
         return Routes(mirror[there], counts)
 
@@ -324,6 +342,8 @@ class Ports:
 
         ACKs that take no time have mirrors to themselves, in which nothing waits.
         """
+        if p < len(self.opposite) and self.opposite[p] >= 0:
+            return int(self.opposite[p])
         port = self.all[p]
         if not self.method.ack_transmission:
             if p not in self.for_acks:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.columns import column_of
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
@@ -193,11 +194,11 @@ def _hosts(plan: Plan) -> dict[int, int]:
 
 def _repairs(plan: Plan) -> tuple[str, ...]:
     """Return how each flow repairs losses; "" where it does not."""
-    recoveries, repairs = plan.recoveries, plan.repairs
+    repairs = column_of(plan.repairs).map(str)
     if not plan.scenario.table.of_kind(WindowRule).any():
-        return tuple(map(str, repairs))
-    named = (str(kind) if kind != "" else "" for kind in recoveries)
-    return tuple(name or str(repair) for name, repair in zip(named, repairs, strict=True))
+        return tuple(repairs)
+    recoveries = column_of(plan.recoveries).map(str)
+    return tuple(name or repair for name, repair in zip(recoveries, repairs, strict=True))
 
 
 def _paused(plan: Plan, rows: Any) -> Any:
