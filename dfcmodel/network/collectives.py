@@ -403,16 +403,23 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):
         raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, or paths")
-    paths = [tuple(nodes_of(f"routes[{n}]", path)) for n, path in enumerate(routes)]
+    paths = [
+        path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path))
+        for n, path in enumerate(routes)
+    ]
     check_count("routes", paths, len(sources))
     for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
         if len(path) < 2 or path[0] != a or path[-1] != b:
             raise ValueError(
                 f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
             )
-    place: dict[Hashable, int] = {}
-    numbers = [[place.setdefault(node, len(place)) for node in path] for path in paths]
-    return tuple(place), Routes.of(numbers)
+    try:
+        nodes = encoded([node for path in paths for node in path])
+    except TypeError:
+        for n, path in enumerate(paths):
+            nodes_of(f"routes[{n}]", path)
+        raise
+    return nodes.values, Routes(nodes.whole(), np.fromiter(map(len, paths), np.int64, len(paths)))
 
 
 def _check(flows: Flows, may_return: bool) -> None:

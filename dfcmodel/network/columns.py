@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["Column", "among", "check_count", "column_for", "column_of", "encoded", "nodes_of"]
 
 
+QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
+"""Types of values whose hashes cost less than to find out which of them are one object."""
+
+
 class Column(Sequence[Any]):
     """The values of an option of F flows: ``values[which[f]]`` of flow f.
 
@@ -90,13 +94,16 @@ def encoded(given: Sequence[Any]) -> Column:
     (('b', 'a'), [0, 1, 0])
     """
     kept = list(given)  # so that no two of them have one identity in turn
-    identities = list(map(id, kept))
-    objects = dict(zip(identities, kept, strict=True))  # most are identical: their hashes cost more
-    place: dict[Any, int] = {}
-    code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
+    keys: list[Any] = kept
+    if QUICKLY_HASHED.issuperset(map(type, kept)):
+        place = code = {value: n for n, value in enumerate(dict.fromkeys(kept))}
+    else:
+        keys, place = list(map(id, kept)), {}
+        objects = dict(zip(keys, kept, strict=True))  # most are identical
+        code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
     if len(place) < 2:
         return Column(tuple(place), None, len(kept))
-    which = np.fromiter(map(code.__getitem__, identities), np.int64, len(kept))
+    which = np.fromiter(map(code.__getitem__, keys), np.int64, len(kept))
     return Column(tuple(place), which, len(kept))
 
 

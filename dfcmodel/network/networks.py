@@ -265,9 +265,9 @@ class Scenario(Described):
         n, u, priority = self._fed
         examples, own = self.link_table.kinds, self.link_table.kind_of
         over = np.where(u >= 0, u, self.routes.first[np.maximum(-1 - u, 0)])
-        classes, rank = np.unique(priority, return_inverse=True)
+        classes, rank = coded(priority)
         span = len(examples) * len(classes)
-        keys = (own[n] * len(examples) + own[over]) * len(classes) + rank.reshape(-1)
+        keys = (own[n] * len(examples) + own[over]) * len(classes) + rank
         known, place = coded(keys)
         rooms, are_lossless = np.empty(len(known)), np.empty(len(known), dtype=np.bool_)
         for k, key in enumerate(known.tolist()):
@@ -451,7 +451,7 @@ class Scenario(Described):
         counts[list(self.interfaces)] = False
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
-        classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
+        classes, rank = coded(self.table.numbers("priority").astype(np.int64))
         flow = routes.flow
         examples = []  # hops that differ in links and class, each the first of its kind
         for at, low, span in (
@@ -459,17 +459,17 @@ class Scenario(Described):
             (np.flatnonzero(counts[routes.places] & (before < F)), 0, F),
         ):
             keys = (routes.places[at] * span + before[at] - low) * len(classes)
-            keys += rank.reshape(-1)[flow[at]]
+            keys += rank[flow[at]]
             examples.append(at[distinct(keys, count * span * len(classes))[1]])
         own = np.sort(np.concatenate(examples))
-        priority = classes[rank.reshape(-1)[flow[own]]].astype(np.int64)
+        priority = classes[rank[flow[own]]]
         return routes.places[own].astype(np.int64), before[own] - F, priority
 
     @cached_property
     def _classes_over(self) -> dict[int, set[int]]:
         """Classes of the flows over each link."""
-        classes, rank = np.unique(self.table.numbers("priority"), return_inverse=True)
-        keys = self.routes.places * len(classes) + rank.reshape(-1)[self.routes.flow]
+        classes, rank = coded(self.table.numbers("priority").astype(np.int64))
+        keys = self.routes.places * len(classes) + rank[self.routes.flow]
         found: dict[int, set[int]] = {}
         for key in present(keys, len(self.links) * len(classes)).tolist():
             n, number = divmod(key, len(classes))

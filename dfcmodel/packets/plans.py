@@ -13,7 +13,7 @@ from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.routes import distinct
+from dfcmodel.network.routes import distinct, present
 from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.paths import PathPlan, path_of
@@ -204,7 +204,7 @@ class Plan:
         kinds = 2 * self.delayed + (self.backward.counts > 0)
         if kinds.any():
             keys, span = 4 * keys + kinds[hops.flow], 4 * span
-        return hops.of(np.unique(hops.flow[distinct(keys, span)[1]]))
+        return hops.of(present(hops.flow[distinct(keys, span)[1]], len(self.forward)))
 
     @kept
     def all_packets(self) -> Floats:
@@ -342,7 +342,7 @@ class Plan:
             stops = self.by_discipline(lambda each: isinstance(each, BFC))[hops.port]
             rows = np.flatnonzero(stops & ~hops.is_ack & ~hops.begins)
             pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
-        asks, paused = np.divmod(np.unique(pairs), P)
+        asks, paused = np.divmod(present(pairs, P * P), P)
         return asks, paused
 
     @kept
@@ -567,7 +567,7 @@ class Plan:
         buffers = list(dict.fromkeys(link.buffer for link in links.kinds))
         place = {buffer: k for k, buffer in enumerate(buffers)}
         kind = own[port] * len(buffers) + by_link(lambda link: place[link.buffer])[port]
-        for key in np.unique(kind).tolist():
+        for key in present(kind, len(rules) * len(buffers)).tolist():
             rows, (n, k) = kind == key, divmod(key, len(buffers))
             room[rows] = rules[n].room(rate[rows], delay[rows], size, buffers[k])
         return Ingresses(port, before, priority, room)

@@ -16,11 +16,13 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, distinct, present
 from hopflow.checks import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
 
     from dfcmodel.network.links import Link, Links
     from dfcmodel.network.networks import Scenario
@@ -130,6 +132,7 @@ class PortTable(Sequence[Port]):
         self.links, self.kinds, self.kind_of = links, kinds, kind_of
         self.others: list[Port] = []
         self._made: list[Port | None] = [None] * len(links)
+        self._columns: tuple[int, Integers, Integers] | None = None
 
     def __len__(self) -> int:
         return len(self._made) + len(self.others)
@@ -171,16 +174,23 @@ class PortTable(Sequence[Port]):
 
     def of_kinds(self, values: Sequence[Any]) -> NDArray[Any]:
         """Return the value of each port from those of ``examples``, shape (P,)."""
-        return np.array(values)[
-            np.append(self.kind_of, len(self.kinds) + np.arange(len(self.others)))
-        ]
+        return np.array(values)[self._places_and_links()[0]]
 
     @property
-    def link(self) -> NDArray[np.int64]:
-        """The link of each port; -1: it is no link's, shape (P,)."""
-        return np.append(np.arange(len(self._made)), [port.link for port in self.others]).astype(
-            np.int64
-        )
+    def link(self) -> Integers:
+        """The link of each port; -1: it is no link's, shape (P,); read-only."""
+        return self._places_and_links()[1]
+
+    def _places_and_links(self) -> tuple[Integers, Integers]:
+        """Return the place of the kind of each port in ``examples``, and its link, (P,) each, kept until a port is added."""
+        count = len(self.others)
+        if self._columns is None or self._columns[0] != count:
+            places = np.append(self.kind_of, len(self.kinds) + np.arange(count))
+            links = np.append(np.arange(len(self._made)), [port.link for port in self.others])
+            links = links.astype(np.int64)
+            links.flags.writeable = False
+            self._columns = count, places, links
+        return self._columns[1:]
 
 
 class Ports:
@@ -203,6 +213,18 @@ class Ports:
         for p, port in enumerate(self.all.others, len(found)):
             found.setdefault((port.source, port.target), p)
         return found
+
+    @cached_property
+    def opposite(self) -> Integers:
+        """The link over which the ACKs of each link return, shape (L,); -1: they need a port of their own."""
+        links = self.scenario.link_table
+        if not self.method.ack_transmission:
+            return np.full(len(links), -1)
+        there = links.source * len(links.nodes) + links.target
+        back = links.target * len(links.nodes) + links.source
+        order = np.argsort(there)
+        at = order[np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)]
+        return np.where(there[at] == back, at, -1)
 
     def _port(self, link: Link, is_host: bool) -> Port:
         """Return the port of a link, in a host or not."""
@@ -265,7 +287,11 @@ class Ports:
         first, is_nic = links.first, self.scenario.host_is("nic")
         own = ~at_once & ~is_nic  # with access links of their own
         access = np.full(len(links), -1, dtype=np.int64)
-        for f in self._first_users(receives_feedback, own).tolist():
+        returns = receives_feedback & (
+            np.bincount(links.flow, self.opposite[links.places] < 0, len(links)) > 0
+        )
+        chosen = self._first_users(receives_feedback, own)
+        for f in chosen[~at_once[chosen] | returns[chosen]].tolist():
             out = list(links[f])
             if not at_once[f]:
                 access[f] = self.access(f, out[0])
@@ -293,7 +319,7 @@ class Ports:
         chosen.append(heard[distinct(links.first[heard], count)[1]])
         kept = np.flatnonzero(receives_feedback[of_hop])
         chosen.append(of_hop[kept[distinct(links.places[kept], count)[1]]])
-        return np.unique(np.concatenate(chosen))
+        return present(np.concatenate(chosen), len(own))
 
     def _reversed(self, forward: Routes, receives_feedback: NDArray[np.bool_]) -> Routes:
         """Return the ports on the way of ACKs, none of flows without."""
@@ -305,7 +331,9 @@ class Ports:
         place = np.arange(len(flow)) - back.begin[flow]
         there = forward.places[forward.begin[flow] + counts[flow] - 1 - place]
         mirror = np.full(len(self.all), -1, dtype=np.int64)
-        for p in np.unique(there).tolist():
+        mirror[: len(self.opposite)] = self.opposite
+        used = present(there, len(self.all))
+        for p in used[mirror[used] < 0].tolist():
             mirror[p] = self.reverse(p)
         return Routes(mirror[there], counts)
 
@@ -314,6 +342,8 @@ class Ports:
 
         ACKs that take no time have mirrors to themselves, in which nothing waits.
         """
+        if p < len(self.opposite) and self.opposite[p] >= 0:
+            return int(self.opposite[p])
         port = self.all[p]
         if not self.method.ack_transmission:
             if p not in self.for_acks:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Records"]
 
-SWITCHES = 2**13
-"""Pauses and resumes for which there is room: half of them in one window."""
+SWITCHES = 2**15
+"""Pauses and resumes for which there is room: half of them in one window. Memory is that of the rows in use."""
 
 
 class Records:
@@ -124,9 +124,15 @@ class Records:
         }  # fmt: skip
 
     def take_switches(self, count: int) -> None:
-        """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all."""
+        """Keep what the compiled engine wrote in ``switches``; nothing more if it had no room for all.
+
+        A part of them is copied, and a large one kept as it is: ``switches`` is another array then.
+        """
         self.all_switches &= count <= len(self.switches)
-        if count:
+        if 4 * count >= len(self.switches) > 0:
+            self.switch_tables.append(self.switches[:count])
+            self.switches = np.empty_like(self.switches)
+        elif count:
             self.switch_tables.append(self.switches[:count].copy())
 
     @property
@@ -136,6 +142,9 @@ class Records:
         The columns are the time in s, the port that asked for it, 1 for a pause, the port that feeds it and for
         which it is, and the class (ALL: all of them).
         """
+        if len(self.switch_tables) == 1:
+            (only,) = self.switch_tables
+            return np.asarray(only)
         return np.vstack(self.switch_tables) if self.switch_tables else np.empty((0, 5))
 
     def take_in(self, arrays: dict[str, Any]) -> None:

@@ -75,6 +75,8 @@ def has_pauses(plan: Plan) -> NDArray[np.bool_]:
 
 def waiting_rows(plan: Plan, waiting: Mapping[tuple[int, int, bool, bool], int]) -> Any:
     """Return rows of `WAITING` from counts of packets by flow, place in the route, whether ACKs, and whether still."""
+    if not waiting:
+        return np.zeros(0, dtype=WAITING)
     links, rows = link_numbers(plan), []
     for (f, at, is_ack, still), packets in waiting.items():
         route = (plan.backward if is_ack else plan.forward)[f]
@@ -143,8 +145,9 @@ def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int],
 
 def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
     """Return rows of `EXCESS` for the ports of the scenario's links."""
-    links = link_numbers(plan)
-    rows = []
+    if not excess:
+        return np.zeros(0, dtype=EXCESS)
+    links, rows = link_numbers(plan), []
     for (p, before, priority), packets in sorted(excess.items()):
         via = before
         if priority != ALL and before >= 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.columns import column_of
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
@@ -193,16 +194,16 @@ def _hosts(plan: Plan) -> dict[int, int]:
 
 def _repairs(plan: Plan) -> tuple[str, ...]:
     """Return how each flow repairs losses; "" where it does not."""
-    recoveries, repairs = plan.recoveries, plan.repairs
+    repairs = column_of(plan.repairs).map(str)
     if not plan.scenario.table.of_kind(WindowRule).any():
-        return tuple(map(str, repairs))
-    named = (str(kind) if kind != "" else "" for kind in recoveries)
-    return tuple(name or str(repair) for name, repair in zip(named, repairs, strict=True))
+        return tuple(repairs)
+    recoveries = column_of(plan.recoveries).map(str)
+    return tuple(name or repair for name, repair in zip(recoveries, repairs, strict=True))
 
 
 def _paused(plan: Plan, rows: Any) -> Any:
     """Return when each link and access link was paused, and by whom; ``rows`` are those of `Records.switched`."""
-    link = plan.ports.link
+    link = plan.ports.link.copy()
     for p, f in _hosts(plan).items():
         link[p] = -1 - f
     rows = rows[np.lexsort(rows[:, [4, 3, 1]].T)]  # those of one pause are in order of time

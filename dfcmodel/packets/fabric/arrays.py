@@ -70,7 +70,6 @@ def lay_out_fabric(
     size = spare * (2 * F + SPARE)
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "waited": np.zeros(len(hop)),
         "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),

@@ -74,6 +74,7 @@ class FabricRun:
                 return False
             self._check_rates()
             self.records.take_switches(int(counters[SWITCHED]))
+            self.arrays["switches"] = self.records.switches
             counters[SWITCHED] = 0
             if 2 * counters[USED] > len(self.arrays["packet"]):
                 for name in GROWING:

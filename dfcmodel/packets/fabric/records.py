@@ -30,7 +30,7 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     inside = at_hosts + np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
     data = at_hosts + np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
     del used, arrays["packet"]
-    records.peak, records.waited = port["peak"].astype(np.int64), arrays.pop("waited")
+    records.peak, records.waited = port["peak"].astype(np.int64), arrays["hop"]["waited"].copy()
     records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
     if records.counts_bytes.any():
         records.peak_bytes = port["peak_bytes"].copy()

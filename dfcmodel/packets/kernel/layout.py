@@ -122,24 +122,44 @@ PORT = np.dtype(
     [
         ("free", "f8"),  # end of the last scheduled transmission, s
         ("begun", "f8"),  # its start, s; -inf: it did not wait
+        (
+            "spent",
+            "f8",
+        ),  # time of the last scheduled transmission, s; with lanes that of sending the last frame again
         ("inverse", "f8"),  # buckets of the calendar queue per second
         ("at", "i4"),  # first bucket of the calendar queue
         ("mask", "i4"),  # number of buckets minus 1
         ("count", "i4"),  # packets in the calendar queue
         ("waiting", "i4"),  # packets in those of its lanes that are not paused
         ("paused", "i4"),  # number of ports that pause it with all its lanes
-        ("held", "i4"),  # packets in its other lanes
-        ("peak", "i4"),
         (
             "plain",
             "i4",
         ),  # 1: without manager, random loss and trace, and with room for a packet; with lanes see `plain_lanes`; 2: with elements in front of its queue; -1 less its first watchdog, if it has any
         ("by_turns", "i4"),  # lanes by deficit round robin: BY_FLOW, BY_CLASS
-        ("manager", "i4"),  # of its lanes: see `managers`
-        ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
-        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES
-        ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
+        ("held", "i4"),  # packets in its other lanes
+        ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
+        ("first", "i8"),  # first of the start times in its ring
+        ("last", "i8"),  # one past the last of them
+        ("base", "f8"),  # start of the packet before ``first``, s
+        (
+            "ring",
+            "i4",
+        ),  # offset of the ring of start times of waiting packets but the last; with a unit their bytes follow
+        ("ring_mask", "i4"),
+        ("peak", "i4"),
+        ("lane", "i4"),  # its first lane
         ("unit", "f8"),  # bytes of a data packet in the queue; 0: the buffer counts packets
+        ("bytes", "f8"),  # that wait: in its lanes, or where the buffer counts bytes
+        ("alarm", "i8"),  # number of queued packets from which the ring should grow
+        ("room", "i8"),  # capacity of the queue, packets; with a unit bytes
+        ("faults", "i4"),  # LOSES, REPEATS, FAILS, VARIES
+        ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
+        ("traced", "i4"),  # 1: its packets are kept in `TRACE`
+        ("manager", "i4"),  # of its lanes: see `managers`
+        ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
+        ("lanes", "i4"),
+        ("feeder", "i4"),  # first of the feeders that it pauses all together
         ("feeders", "i4"),
         ("pausing", "i4"),  # 1: it pauses its feeders
         ("place", "i4"),  # in the order of processing
@@ -147,35 +167,15 @@ PORT = np.dtype(
             "queue",
             "i4",
         ),  # whose calendar queue its messages enter: its own, or that of the senders
-        ("kind", "i4"),  # FIFO, EARLY, LANES, INTERFACE
-        ("mate", "i4"),  # the next of the ports that count an ingress together, in a circle
-        ("lane", "i4"),  # its first lane
-        ("lanes", "i4"),
-        ("feeder", "i4"),  # first of the feeders that it pauses all together
-        ("traced", "i4"),  # 1: its packets are kept in `TRACE`
+        ("late", "i4"),  # 1: its manager marks packets that leave
         ("high", "f8"),  # of Pause packets, of PFC and with a unit bytes
         ("low", "f8"),
         ("signalling", "f8"),
         ("delay", "f8"),  # propagation, s
-        (
-            "ring",
-            "i4",
-        ),  # offset of the ring of start times of waiting packets but the last; with a unit their bytes follow
-        ("ring_mask", "i4"),
-        ("first", "i8"),  # first of them
-        ("last", "i8"),  # one past the last of them
-        ("alarm", "i8"),  # number of queued packets from which the ring should grow
         ("active", "i8"),  # bits of the 32 ports at places from 32 times its row on: what has work
         ("asks", "i4"),  # first of the ports that count packets together: it asks for pauses
-        ("late", "i4"),  # 1: its manager marks packets that leave
         ("managed", "i4"),  # the lane that its manager sees; ALL_LANES, or NO_LANE
         ("levels", "i4"),  # of priority; with lanes by class 2: the first lane is the control class
-        (
-            "spent",
-            "f8",
-        ),  # time of the last scheduled transmission, s; with lanes that of sending the last frame again
-        ("ahead", "f8"),  # start of the packet before the one that began at ``begun``, s
-        ("base", "f8"),  # start of the packet before ``first``, s
         ("turn", "i4"),  # of an interface: which of its classes is next
         (
             "woken",
@@ -184,7 +184,11 @@ PORT = np.dtype(
     ],
     align=True,
 )
-"""A port with its calendar queue, what is read most first; the last row is that of senders without an interface."""
+"""A port with its calendar queue; the last row is that of senders without an interface.
+
+A packet that passes a port where nothing else waits reads the first two cache lines alone. Those that wait in a ring read the
+third one, too.
+"""
 
 LANE = np.dtype(
     [

@@ -213,7 +213,8 @@ def enter_ring(net: Any, records: Any, h: int, p: int, queued: int, time: float)
         inside = port.last - port.first
         if inside > port.alarm:
             net.counters[CROWDED] = 1
-            if inside > port.ring_mask:
+            full = port.ring_mask + 1 if port.unit == 0.0 else port.ring_mask  # see `enter_bytes`
+            if inside > full:
                 net.counters[FAULT] = 1
     else:
         port.first = 0
@@ -295,11 +296,12 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
                 row = later
                 until = (row + 1) * records.sample * LATEST if row < rows else math.inf
         if is_alone:
-            if row < rows:
-                records.waited[h] += start - time
-                port.peak = max(int64(port.peak), int64(busy))
-            port.first = 0
-            port.last = 0
+            if busy:
+                port.first = 0
+                port.last = 0
+                if row < rows:
+                    records.waited[h] += start - time
+                    port.peak = max(port.peak, 1)
         else:
             it.hop = h
             queued = admit(net, senders, p, e, time)

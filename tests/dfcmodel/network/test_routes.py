@@ -215,6 +215,9 @@ def test_ends_are_checked() -> None:
         flows_from(HOSTS[:2], HOSTS[:1], **GIVEN)
     with pytest.raises(TypeError, match=r"sources\[0\] = \[\]: a node must be hashable"):
         flows_from([[]], HOSTS[:1], **GIVEN)
+    path = (HOSTS[0], [], HOSTS[1])
+    with pytest.raises(TypeError, match=r"routes\[0\]\[1\] = \[\]: a node must be hashable"):
+        flows_from(HOSTS[:1], HOSTS[1:2], **{**GIVEN, "routes": [path]})
     with pytest.raises(TypeError, match="hosts = 5: must be a list of nodes"):
         all_to_all(5, **GIVEN)
     with pytest.raises(ValueError, match=r"hosts = .*at least two nodes"):

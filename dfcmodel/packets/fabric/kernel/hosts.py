@@ -70,7 +70,7 @@ def send_queued(net: Any, records: Any, p: int, time: float) -> None:
     port.data_head = s.next
     port.queued -= 1
     port.left = time
-    net.waited[s.way] += time - s.born
+    net.hop[s.way].waited += time - s.born
     s.waits = 0
     if s.rule < 0:
         if s.sent < s.packets:

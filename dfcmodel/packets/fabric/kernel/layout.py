@@ -100,6 +100,7 @@ TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
 
 HOP = np.dtype(
     [
+        ("waited", "f8"),  # sum of queueing delays, s
         ("port", "i4"),  # or `RECEIVER`, or a sender
         ("ingress", "i4"),  # row of `INGRESS` that counts the flow here; -1: not counted
     ],
@@ -107,7 +108,8 @@ HOP = np.dtype(
 )
 """A hop of a flow: those of its packets, its receiver, those of its ACKs, its sender.
 
-Eight of them are in a cache line: what a run records of hops stands elsewhere, since most packets change none of it.
+Four of them are in a cache line. A packet that leaves a queue adds to ``waited`` of its hop and reads the next one, which
+is mostly in the same line.
 """
 
 INGRESS = np.dtype(
@@ -181,7 +183,6 @@ class Fabric(NamedTuple):
     sent_at: Any  # (N,) when each left its sender, s
     port: Any  # PORT (P,)
     hop: Any  # HOP (H,)
-    waited: Any  # (H,) sum of queueing delays at each hop, s
     ingress: Any  # INGRESS
     change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)

@@ -89,7 +89,7 @@ def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
 def send_first_ack(net: Any, records: Any, p: int, time: float) -> None:
     """Send the first ACK that waits at a port."""
     e = take_ack(net, p, time)
-    net.waited[net.packet[e].hop] += time - net.packet[e].time
+    net.hop[net.packet[e].hop].waited += time - net.packet[e].time
     start(net, records, p, e, ACK, time)
 
 
@@ -103,7 +103,7 @@ def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
     port.queued -= 1
     port.left = time
     count_departure(net, records, int64(it.ingress), port.taken, time, key)
-    net.waited[it.hop] += time - it.time
+    net.hop[it.hop].waited += time - it.time
     send_data(net, records, p, e, time)
 
 

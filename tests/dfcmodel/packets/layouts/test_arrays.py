@@ -13,6 +13,7 @@ from scipy.stats import ks_2samp
 from dfcmodel import (
     CBR,
     PFC,
+    ByteBuffer,
     Fair,
     Flow,
     Link,
@@ -216,6 +217,23 @@ def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) 
     assert enough.lost.sum() > 0
     for field in ("window", "acked", "delivered", "transit", "waiting", "lost", "peak", "waited"):
         np.testing.assert_array_equal(getattr(tight, field), getattr(enough, field))
+
+
+@pytest.mark.parametrize(("buffer", "most"), [(100.0, 34), (ByteBuffer(150_000), 33)])
+def test_a_ring_is_filled_in_one_window_before_a_run_begins_again(
+    buffer: float | ByteBuffer, most: int, monkeypatch
+) -> None:
+    """Of a burst one packet is sent, one is the last, and a ring of 32 has the others; of bytes that of the last one."""
+    for each, least in (("PLACES", 1), ("FEWEST", 32)):
+        monkeypatch.setattr(capacities, each, least)
+    links = chain(2, rate=1000.0, delay=0.05, buffer=buffer)
+    for window in (most, most + 1):
+        flow = Flow("burst", (1, 2), NewReno(), initial_window=window, max_window=200)
+        scenario = Scenario("burst", links, (flow,), duration=0.09)  # before the first ACK
+        run = begin_run(plan_scenario(scenario, Packets(seed=1), duration=0.09, sample=0.09))
+        assert run.layout.arrays["port"]["ring_mask"][0] == 31
+        assert run.advance(1) == (window == most)
+        assert run.layout.arrays["port"]["peak"][0] == window - 1
 
 
 def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
