@@ -28,6 +28,7 @@ from .rules.deliveries.bbr_v1 import BBRv1
 from .rules.deliveries.copa import Copa
 from .rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from .rules.deliveries.ledbat import LEDBAT
+from .rules.deliveries.nscc import NSCC
 from .rules.deliveries.prague import Prague
 from .rules.deliveries.swift import Swift
 from .rules.fast import FAST
@@ -63,6 +64,7 @@ __all__ = [
     "HSTCP",
     "HTCP",
     "LEDBAT",
+    "NSCC",
     "PFTK",
     "TFRC",
     "TIMELY",

@@ -23,6 +23,7 @@ from responsefn.rules.deliveries.bbr_v1 import BBRv1
 from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
+from responsefn.rules.deliveries.nscc import NSCC
 from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.deliveries.swift import Swift
 from responsefn.rules.fast import FAST
@@ -101,6 +102,7 @@ ENTRIES: tuple[Response, ...] = (
     LEDBAT(),
     Copa(),
     Swift(),
+    NSCC(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),
