@@ -218,14 +218,16 @@ def count_acked(s: Any, q: Any, e: Any) -> Any:
 def answer_losses(s: Any, q: Any, e: Any) -> Any:
     """Return the state after packets were found lost: each is a delay of a base round trip, and triggers quick adapt."""
     delay = q.base_rtt + (s.delay - q.base_rtt) * (1.0 - q.delay_alpha) ** e.lost
-    s = quick_adapt(s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True)
+    s = quick_adapt(
+        s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True
+    )
     if s.adapted > 0.0:
         return s
     return bounded(s._replace(cwnd=s.cwnd - e.lost), q)
 
 
 def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
-    """Return the state, ``adapted`` where quick adapt set the window or what came belongs to a window before it."""
+    """Return the state, ``adapted`` where quick adapt set the window, or the mark is of a packet sent before it did."""
     if s.ignored < s.unheeded and marked:
         return s._replace(adapted=1.0, increase=0.0, received=0.0)
     if e.time <= s.period:
