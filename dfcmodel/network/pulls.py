@@ -88,10 +88,8 @@ class RCCC(ReceiverAgent):
         """Acknowledge the packet, or ask for it again; plan a pull."""
         s = s._replace(granted=max(s.granted, q.unsolicited), arrived=s.arrived + 1.0)
         if e.trimmed > 0.0:
-            s = s._replace(nack=e.number, cut=s.cut + 1.0)
-        else:
-            s = s._replace(ack=1.0)
-        return plan_pull(s, q, e)
+            return plan_pull(s._replace(nack=e.number, cut=s.cut + 1.0), q, e)
+        return plan_pull(s._replace(ack=1.0), q, e)
 
     @staticmethod
     def on_timer(s: Any, q: Any, e: Any) -> Any:

@@ -38,7 +38,7 @@ def run_of(scenario: Scenario, **method: Any) -> Any:
     return simulate(scenario, Packets(seed=1, recovery="selective", **method), sample=1e-5)
 
 
-@pytest.mark.parametrize("flows", [4, 16, 32])
+@pytest.mark.parametrize("flows", [8, 16, 32])
 def test_an_incast_has_equal_shares_without_loss_and_a_queue_that_drains_at_what_is_not_granted(
     flows: int,
 ) -> None:
