@@ -89,6 +89,33 @@ def test_granted_packets_that_have_not_come_are_bounded() -> None:
     assert np.isfinite(run.finished).all()
 
 
+HTSIM = {2: 333.019, 8: 1326.61, 31: 5134.49}
+"""When the last of N transfers of 500 packets is complete, us: uet-htsim at commit 40ccb05, ``htsim_uec -receiver_cc_only -mtu 4096
+-linkspeed 100000 -q 8 -ecn 8 8 -paths 16 -sack_threshold 4000`` on two leaves of 32 hosts, all of them at the first one."""
+
+
+@pytest.mark.parametrize("flows", HTSIM)
+def test_incasts_are_complete_when_those_of_the_consortiums_simulator_are(flows: int) -> None:
+    """Within 0.3 %. Its window is 1.5 products of 116,640 bytes; its times end with the last ACK, after 2 us."""
+    rate = 1e11 / 8 / 4096
+    links = [Link(f"h{n}", "s", rate, 1e-6, 1000) for n in range(flows)]
+    links.append(Link("s", "d", rate, 1e-6, 2000, Trimming()))
+    window = round(1.5 * 116640 / 4096)
+    senders = [
+        Flow(
+            f"{n}",
+            (f"h{n}", "s", "d"),
+            Credited(),
+            size=500,
+            host="nic",
+            receiver=RCCC(unsolicited=window),
+        )
+        for n in range(flows)
+    ]
+    run = run_of(Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3))
+    assert 1e6 * run.finished.max() + 2.0 == pytest.approx(HTSIM[flows], rel=3e-3)
+
+
 @pytest.mark.parametrize("receiver", [RCCC(), RCCC(6, 2, 0.5)])
 def test_both_engines_agree(receiver: RCCC) -> None:
     scenario = incast(4, receiver, Trimming(limit=4), size=60)
