@@ -47,7 +47,7 @@ class NSCC(DeliveryRule):
     has trimmed: it takes a packet from W and triggers quick adapt. A flow begins with the largest window.
 
     Left out: penalties of receivers, the choice of paths by marks, probes, and faster recovery (SLEEK). Losses are found by
-    selective ACKs.
+    selective ACKs, on one path: of sprayed flows, a packet that others overtake is taken for lost.
 
     Parameters
     ----------

@@ -261,24 +261,56 @@ def test_a_permutation_on_a_fabric_shares_its_trunks() -> None:
     assert run.finished.max() < 1.01 * completion_bounds(scenario).job
 
 
-HTSIM = {2: 332.018, 4: 659.698, 8: 1315.14, 16: 2625.78, 31: 5085.5}
-"""When the last of N transfers of 500 packets is complete, us: uet-htsim at commit 40ccb05, ``htsim_uec -sender_cc_only -disable_trim
--mtu 4096 -linkspeed 100000 -q 2000 -ecn 8 30 -paths 16 -sack_threshold 4000`` on two leaves of 32 hosts, all of them at the first one."""
+HTSIM = {
+    (2, 0): (332.018,), (4, 0): (659.698,), (8, 0): (1315.14,), (16, 0): (2625.78,), (31, 0): (5085.5,),
+    (2, 20): (332.0, 315.136), (2, 60): (332.0, 274.165), (4, 50): (659.0, 492.948), (8, 40): (1317.0, 938.192),
+}  # fmt: skip
+"""N transfers of 500 packets that start so many us apart: when the last one is complete and, mean of seeds 1 to 3, how long one takes,
+us: uet-htsim at commit 40ccb05, ``htsim_uec -sender_cc_only -disable_trim -mtu 4096 -linkspeed 100000 -q 2000 -ecn 8 30 -paths 16
+-sack_threshold 4000`` on two leaves of 32 hosts, all of them at the first one."""
 LAST_ACK = 2.0
 """us: its times end with the last ACK, two links of 1 us after the last packet."""
 
 
-@pytest.mark.parametrize("flows", HTSIM)
-def test_incasts_are_complete_when_those_of_the_consortiums_simulator_are(flows: int) -> None:
-    """Within 0.3 %: base round-trip time 9.3312 us and product 116,640 bytes, as it prints them."""
-    rule = NSCC(base_rtt=9.3312e-6, bdp=116640 / 4096, target_qdelay=9.3312e-6)
+def as_in_htsim(flows: int, gap: float, **given: float) -> tuple[float, float]:
+    """Return when the last transfer is complete, and the mean time of one over seeds 1 to 3, us; parameters as it prints them."""
+    path = {"base_rtt": 9.3312e-6, "bdp": 116640 / 4096, "target_qdelay": 9.3312e-6}
     links = [Link("s", "d", RATE, 1e-6, 2000.0, RampMarking(8.0, 30.0, 1.0))]
     links += [Link(f"h{n}", "s", RATE, 1e-6, 4000.0) for n in range(flows)]
-    senders = [Flow(f"{n}", (f"h{n}", "s", "d"), rule, host="nic", size=500) for n in range(flows)]
+    senders = [
+        Flow(
+            f"{n}",
+            (f"h{n}", "s", "d"),
+            NSCC(**(path | given)),
+            host="nic",
+            size=500,
+            start=1e-6 * gap * n,
+        )
+        for n in range(flows)
+    ]
     scenario = Scenario("htsim", links, senders, duration=0.05, packet_size=4096.0, min_rto=4e-3)
-    run = simulate(scenario, Packets(seed=1), sample=1e-3)
-    assert run.lost.sum() == 0
-    assert 1e6 * run.finished.max() + LAST_ACK == pytest.approx(HTSIM[flows], rel=3e-3)
+    runs = [simulate(scenario, Packets(seed=seed), sample=1e-3) for seed in (1, 2, 3)]
+    assert all(run.lost.sum() == 0 for run in runs)
+    ends = 1e6 * np.array([run.finished for run in runs]) + LAST_ACK
+    return ends.max(axis=1).mean(), ends.mean() - 0.5 * gap * (flows - 1)
+
+
+@pytest.mark.parametrize(("flows", "gap"), HTSIM)
+def test_transfers_take_as_long_as_in_the_consortiums_simulator(flows: int, gap: float) -> None:
+    """The last one within 0.3 %, which a full link alone gives; the mean within 2 %, as seeds of htsim differ."""
+    expected = HTSIM[flows, gap]
+    found = as_in_htsim(flows, gap)
+    assert found[0] == pytest.approx(expected[0], rel=3e-3)
+    assert found[1:][: len(expected) - 1] == pytest.approx(expected[1:], rel=0.02)
+
+
+@pytest.mark.parametrize(("flows", "gap", "other"), [
+    (2, 20, {"delay_alpha": 0.1}), (2, 60, {"delay_alpha": 0.1}), (4, 50, {"gamma": 0.0}), (8, 40, {"alpha": 0.0}),
+])  # fmt: skip
+def test_with_other_constants_the_mean_time_differs(
+    flows: int, gap: float, other: dict[str, float]
+) -> None:
+    assert abs(as_in_htsim(flows, gap, **other)[1] / HTSIM[flows, gap][1] - 1.0) > 0.03
 
 
 @pytest.mark.parametrize("name", ["base_rtt", "bdp", "max_md_jump", "gamma", "qa_gate"])
