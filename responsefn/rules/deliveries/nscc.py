@@ -34,12 +34,12 @@ class NSCC(DeliveryRule):
     - a mark, delay below the target: W stays (another path may be free)
     - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative decrease)
 
-    With a = bdp / base_bdp, b = target / 12 us, the average delay d' and the round trips' delay d:
+    With a = bdp / base_bdp, b = t / 12 us, the target t, the delay d and its average d', per round trip:
 
     .. math::
 
-        \Delta W = 4 a b (1 - d / \mathrm{target}),\quad \Delta W = 5 a,\quad
-        W \gets W \max\Bigl(\tfrac{1}{2}, 1 - \gamma \frac{d' - \mathrm{target}}{d'}\Bigr).
+        \Delta W = \alpha a b (1 - d / t),\quad \Delta W = f_i a,\quad
+        W \gets W \max\Bigl(m, 1 - \gamma \frac{d' - t}{d'}\Bigr).
 
     Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``. Quick
     adapt ends each period of a base round trip and a target: after a loss, or a delay of more than ``qa_threshold``
@@ -60,12 +60,12 @@ class NSCC(DeliveryRule):
     target_qdelay
         Target of the queueing delay, s: a base round-trip time, 3/4 of it where switches trim.
     alpha, fi, eta
-        Packets per round trip of proportional increase without delay (times b), of fair increase, and per ``adjust_period``
-        always; times a.
+        Packets per round trip of proportional increase without delay (times b), of fair increase (f_i), and per
+        ``adjust_period`` always; times a.
     fi_scale
         Fast increase: packets per packet acknowledged, times a.
     gamma, max_md_jump
-        Gain of the decrease; least part of the window that one leaves.
+        Gain of the decrease; m, the least part of the window that one leaves.
     max_wnd
         Largest window, and the first one, over the bandwidth-delay product.
     qa_gate, qa_threshold
@@ -144,7 +144,7 @@ class NSCC(DeliveryRule):
     signal: ClassVar[str] = "mark"
     why_no_rate: ClassVar[str] = "its window follows delay and marks"
     dynamics: ClassVar[str] = (
-        r"W \mathrel{+}= 4 a b (1 - d / t),\ \text{late: } W \mathrel{+}= 5 a,\ "
+        r"W \mathrel{+}= \alpha a b (1 - d / t),\ \text{late: } W \mathrel{+}= f_i a,\ "
         r"\text{late, mark: } W \gets W (1 - \gamma (d' - t) / d')"
     )
 
@@ -162,8 +162,9 @@ class NSCC(DeliveryRule):
         one_number("max_md_jump", q.max_md_jump, above=0.0, at_most=1.0)
         one_number("max_wnd", q.max_wnd, above=0.0)
         for name in ("qa_gate", "qa_threshold"):
-            if getattr(q, name) != math.inf:
-                one_number(name, getattr(q, name), at_least=0.0, hint="or inf")
+            given: Any = getattr(q, name)
+            if not (isinstance(given, float) and given == math.inf):
+                one_number(name, given, at_least=0.0, hint="or inf")
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a new connection: the largest window."""

@@ -69,7 +69,7 @@ def test_from_the_target_on_all_windows_grow_alike() -> None:
         assert grown(delay, 9) == pytest.approx(9.0 / 40.0 * 10.0)
 
 
-def test_a_window_on_an_empty_path_doubles_the_pace() -> None:
+def test_on_an_empty_path_the_window_grows_by_a_part_of_each_packet() -> None:
     """Fast increase: from the first ACK beyond a whole window of delays below a microsecond, a/4 per packet."""
     state = with_window(40.0, clear=40.0)
     for n in range(1, 5):
