@@ -55,6 +55,7 @@ from .network.path_elements import (
     Reordering,
 )
 from .network.programs import QueuedPacket, SwitchProgram
+from .network.pulls import RCCC
 from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
@@ -92,6 +93,7 @@ __all__ = [
     "PFC",
     "PI2",
     "PIE",
+    "RCCC",
     "RED",
     "Aggregation",
     "ArrivalProcess",

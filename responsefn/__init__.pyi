@@ -30,6 +30,7 @@ from .rules.deliveries.copa import Copa
 from .rules.deliveries.delivery_rule import Delivery, DeliveryRule
 from .rules.deliveries.ledbat import LEDBAT
 from .rules.deliveries.ledbat_plus_plus import LEDBATpp
+from .rules.deliveries.nscc import NSCC
 from .rules.deliveries.prague import Prague
 from .rules.deliveries.search import SEARCH
 from .rules.deliveries.swift import Swift
@@ -68,6 +69,7 @@ __all__ = [
     "HSTCP",
     "HTCP",
     "LEDBAT",
+    "NSCC",
     "PFTK",
     "SEARCH",
     "TFRC",

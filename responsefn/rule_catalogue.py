@@ -25,6 +25,7 @@ from responsefn.rules.deliveries.copa import Copa
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT
 from responsefn.rules.deliveries.ledbat_plus_plus import LEDBATpp
+from responsefn.rules.deliveries.nscc import NSCC
 from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.deliveries.search import SEARCH
 from responsefn.rules.deliveries.swift import Swift
@@ -122,6 +123,7 @@ ENTRIES: tuple[Response, ...] = (
     SEARCH(),
     Copa(),
     Swift(),
+    NSCC(),
     TFRC(),
     TFRC(form="zheng2002"),
     PFTK(),

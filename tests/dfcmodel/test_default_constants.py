@@ -24,7 +24,17 @@ from tests.oracles.fluid import timers as fluid_timers
 from tests.oracles.packets import senders as reference_senders
 
 TABLE = Path(__file__).with_name("default_constants.csv")
-OTHERS = ("ByteBuffer", "Link", "Flow", "Scenario", "OnOff", "Packets", "Fluid", "SelectiveRepair")
+OTHERS = (
+    "ByteBuffer",
+    "Link",
+    "Flow",
+    "Scenario",
+    "OnOff",
+    "Packets",
+    "Fluid",
+    "SelectiveRepair",
+    "RCCC",
+)
 """Classes with defaults that are not disciplines."""
 NUMERICAL = {
     "Fluid.steps_per_delay", "Fluid.whole_losses", "Fluid.accuracy",

@@ -40,6 +40,7 @@ def test_catalogue():
         "LEDBAT",
         "Copa",
         "Swift",
+        "NSCC",
         "Prague",
         "LinuxBIC",
         "LinuxCUBIC",

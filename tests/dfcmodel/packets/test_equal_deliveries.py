@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
-from responsefn import BBR, CUBIC, DCQCN, LEDBAT, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
+from responsefn import BBR, CUBIC, DCQCN, LEDBAT, NSCC, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.oracles.engines import equal_records
 
@@ -39,8 +39,10 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
         pytest.param((Copa(), Copa(competitive=0), NewReno()), 60.0, None, marks=pytest.mark.slow),
         pytest.param((Swift(base_target=0.05, fs_range=0.05), TIMELY(t_low=0.05, t_high=0.1, min_rtt=0.04,
          delta=10.0)), 60.0, None, marks=pytest.mark.slow),
+        ((NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.015), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.01, qa_gate=0.0)),
+         40.0, RampMarking(5.0, 30.0, 0.5)),
     ],
-    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift"],
+    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
 def test_senders_run_bit_equal_in_both_engines(

@@ -1,0 +1,286 @@
+"""NSCC: the window of Ultra Ethernet's senders, by the queueing delay and by marks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.units import quantities
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+
+__all__ = ["NSCC"]
+
+REFERENCE_RTT = 12e-6
+"""Base round-trip time of the network for which the increases are defined, s."""
+CLEAR_DELAY = 1e-6
+"""Queueing delay below which a path is empty, s."""
+UNMARKED_DELAY = 0.25
+"""Base round-trip times that the average takes of an unmarked packet beyond the target."""
+
+
+@quantities(
+    base_rtt="time", target_qdelay="time", bdp="amount", base_bdp="amount", adjust_bytes="amount"
+)
+class NSCC(DeliveryRule):
+    r"""NSCC, the network-signalled congestion control of Ultra Ethernet Transport: a window by delay and ECN.
+
+    The queueing delay is the round-trip time less the base round-trip time. It and the mark of a packet give four cases:
+
+    - no mark, delay below the target: the window W grows in proportion to the distance from the target (proportional increase),
+      or by a fixed part of what is acknowledged once a whole window saw an empty path (fast increase)
+    - no mark, delay from the target on: W grows by the same amount for all flows (fair increase)
+    - a mark, delay below the target: W stays (another path may be free)
+    - a mark, delay from the target on: W falls, at most once per base round trip, by the average delay (multiplicative decrease)
+
+    With a = bdp / base_bdp, b = t / 12 us, the target t, the delay d and its average d', per round trip:
+
+    .. math::
+
+        \Delta W = \alpha a b (1 - d / t),\quad \Delta W = f_i a,\quad
+        W \gets W \max\Bigl(m, 1 - \gamma \frac{d' - t}{d'}\Bigr).
+
+    Increases are collected and added every ``adjust_bytes`` packets or ``adjust_period``, the latter with ``eta``. Quick
+    adapt ends each period of a base round trip and a target: after a loss, or a delay of more than ``qa_threshold``
+    targets, W becomes what was delivered in the period, if that is little. A packet found lost is treated as one that a switch
+    has trimmed: it takes a packet from W and triggers quick adapt. A flow begins with the largest window.
+
+    Left out: penalties of receivers, the choice of paths by marks, probes, and faster recovery (SLEEK). Losses are found by
+    selective ACKs, on one path: of sprayed flows, a packet that others overtake is taken for lost.
+
+    Parameters
+    ----------
+    base_rtt
+        Longest round-trip time of the network without queues, s; a flow takes a shorter one that it measures.
+    bdp
+        Packets of a base round trip at the rate of the sender's interface.
+    base_bdp
+        The same at 100 Gb/s and 12 us, for which the increases are defined: 150,000 bytes, in packets.
+    target_qdelay
+        Target of the queueing delay, s: a base round-trip time, 3/4 of it where switches trim.
+    alpha, fi, eta
+        Packets per round trip of proportional increase without delay (times b), of fair increase (f_i), and per
+        ``adjust_period`` always; times a.
+    fi_scale
+        Fast increase: packets per packet acknowledged, times a.
+    gamma, max_md_jump
+        Gain of the decrease; m, the least part of the window that one leaves.
+    max_wnd
+        Largest window, and the first one, over the bandwidth-delay product.
+    qa_gate, qa_threshold
+        Quick adapt acts below 1 / 2^qa_gate of the largest window, inf: never; delay that triggers it, targets, inf: none.
+    adjust_bytes, adjust_period
+        Packets and base round-trip times after which increases are added.
+    delay_alpha
+        Weight of an ACK in the average delay.
+
+    The text of the specification was not available. The algorithm and ``delay_alpha`` are those of the consortium's simulator. Names
+    and defaults of its Sect. 3.6.13.3 and Table 3-82 are as another simulator quotes them. The two agree.
+
+    Examples
+    --------
+    >>> from responsefn import NSCC
+    >>> rule = NSCC(base_rtt=8e-6, bdp=24.4, target_qdelay=8e-6)
+    >>> round(rule.start(8e-6).cwnd, 3)
+    36.6
+    >>> rule.rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: NSCC(base_rtt=8e-06, ...): has no response function of a loss rate: its window follows delay and marks; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets; times in s; packets.
+
+        least_rtt: base round-trip time; delay: average queueing delay; increase: collected, times the window; received: packets
+        since increases were added; achieved: in this period of quick adapt; clear: on an empty path in a row; fast: 1 in fast
+        increase; lossy: 1 after a loss that quick adapt has not answered; period: its end; adapted: 1 where it has answered this
+        ACK; ignored, unheeded: packets whose marks it ignores, and those of them that came; adjusted, decreased: last times.
+        """
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        least_rtt: float = math.inf
+        delay: float = 0.0
+        increase: float = 0.0
+        received: float = 0.0
+        achieved: float = 0.0
+        clear: float = 0.0
+        fast: float = 0.0
+        lossy: float = 0.0
+        period: float = 0.0
+        adapted: float = 0.0
+        unheeded: float = 0.0
+        ignored: float = 0.0
+        adjusted: float = -math.inf
+        decreased: float = -math.inf
+
+    class Params(NamedTuple):
+        """Times in s; packets; parts."""
+
+        base_rtt: float = 12e-6
+        bdp: float = 150e3 / 4096
+        base_bdp: float = 150e3 / 4096
+        target_qdelay: float = 12e-6
+        alpha: float = 4.0
+        fi: float = 5.0
+        eta: float = 0.15
+        fi_scale: float = 0.25
+        gamma: float = 0.8
+        max_md_jump: float = 0.5
+        max_wnd: float = 1.5
+        qa_gate: float = 3.0
+        qa_threshold: float = 4.0
+        adjust_bytes: float = 8.0
+        adjust_period: float = 1.0
+        delay_alpha: float = 0.0125
+
+    reference = Reference(
+        "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); Ultra "
+        "Ethernet specification 1.0.3, Sect. 3.6.13.3 and Table 3-82, as quoted in Radonux/asteria-ns3 "
+        "(src/point-to-point/model/rdma-hw.cc and nscc-window.cc, commit 368ce73)"
+    )
+    signal: ClassVar[str] = "mark"
+    why_no_rate: ClassVar[str] = "its window follows delay and marks"
+    dynamics: ClassVar[str] = (
+        r"W \mathrel{+}= \alpha a b (1 - d / t),\ \text{late: } W \mathrel{+}= f_i a,\ "
+        r"\text{late, mark: } W \gets W (1 - \gamma (d' - t) / d')"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        for name in ("base_rtt", "target_qdelay"):
+            one_number(name, getattr(q, name), above=0.0, below=5.0, hint="in s")
+        for name in ("bdp", "base_bdp"):
+            one_number(name, getattr(q, name), above=0.0, hint="in packets")
+        for name in ("alpha", "fi", "eta", "fi_scale", "adjust_bytes", "adjust_period"):
+            one_number(name, getattr(q, name), at_least=0.0)
+        for name in ("gamma", "delay_alpha"):
+            one_number(name, getattr(q, name), at_least=0.0, at_most=1.0)
+        one_number("max_md_jump", q.max_md_jump, above=0.0, at_most=1.0)
+        one_number("max_wnd", q.max_wnd, above=0.0)
+        for name in ("qa_gate", "qa_threshold"):
+            given: Any = getattr(q, name)
+            if not (isinstance(given, float) and given == math.inf):
+                one_number(name, given, at_least=0.0, hint="or inf")
+
+    def start(self, rtt: float, bandwidth: float | None = None) -> Any:
+        """Return the state of a new connection: the largest window."""
+        q = self.params
+        state = super().start(rtt, bandwidth)._replace(least_rtt=q.base_rtt)
+        return state._replace(cwnd=max(1.0, q.max_wnd * q.bdp))
+
+    @staticmethod
+    def on_mark(s: Any, q: Any, e: Any) -> Any:
+        """Nothing: marks are seen with the deliveries."""
+        return s
+
+    @staticmethod
+    def on_drop(s: Any, q: Any, e: Any) -> Any:
+        """Nothing: losses are seen with the deliveries."""
+        return s
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Answer losses, then the ACK."""
+        s = s._replace(adapted=0.0)
+        if e.acked > 0.0:
+            s = count_acked(s, q, e)
+        if e.lost > 0.0:
+            s = answer_losses(s, q, e)
+        if e.acked == 0.0 or s.adapted > 0.0:
+            return s
+        delay = max(0.0, e.rtt - s.least_rtt)
+        s = quick_adapt(s, q, e, delay > q.qa_threshold * q.target_qdelay, e.marks > 0.0)
+        if s.adapted > 0.0:
+            return s
+        s = bounded(answer_signals(s, q, e, delay), q)
+        since = e.time - s.adjusted
+        if s.received > q.adjust_bytes or since > q.adjust_period * q.base_rtt:
+            s = add_increases(s, q, e)
+        return bounded(s, q)
+
+
+def count_acked(s: Any, q: Any, e: Any) -> Any:
+    """Return the state with the packets acknowledged, the base round-trip time and the average delay."""
+    least = min(s.least_rtt, e.rtt)
+    delay = e.rtt - least
+    seen = delay
+    if e.marks == 0.0 and delay > q.target_qdelay:
+        seen = UNMARKED_DELAY * least
+    return s._replace(
+        least_rtt=least, delay=s.delay + q.delay_alpha * (seen - s.delay), received=s.received + e.acked,
+        achieved=s.achieved + e.acked, ignored=s.ignored + e.acked,
+    )  # fmt: skip
+
+
+def answer_losses(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after packets were found lost: each is a delay of a base round trip, and triggers quick adapt."""
+    delay = q.base_rtt + (s.delay - q.base_rtt) * (1.0 - q.delay_alpha) ** e.lost
+    s = quick_adapt(
+        s._replace(delay=delay, ignored=s.ignored + e.lost, lossy=1.0), q, e, True, True
+    )
+    if s.adapted > 0.0:
+        return s
+    return bounded(s._replace(cwnd=s.cwnd - e.lost), q)
+
+
+def quick_adapt(s: Any, q: Any, e: Any, triggered: Any, marked: Any) -> Any:
+    """Return the state, ``adapted`` where quick adapt set the window, or the mark is of a packet sent before it did."""
+    if s.ignored < s.unheeded and marked:
+        return s._replace(adapted=1.0, increase=0.0, received=0.0)
+    if e.time <= s.period:
+        return s
+    little = s.achieved < largest(s, q) / 2.0**q.qa_gate
+    if s.period > 0.0 and little and (triggered or s.lossy > 0.0):
+        s = s._replace(
+            cwnd=max(1.0, s.achieved), unheeded=e.in_flight, ignored=0.0, lossy=0.0,
+            adapted=1.0, increase=0.0, received=0.0,
+        )  # fmt: skip
+    return s._replace(achieved=0.0, period=e.time + s.least_rtt + q.target_qdelay)
+
+
+def answer_signals(s: Any, q: Any, e: Any, delay: Any) -> Any:
+    """Return the state after one of the four cases."""
+    scale = q.bdp / q.base_bdp
+    if e.marks > 0.0:
+        return s if delay < q.target_qdelay else decrease(s, q, e)
+    if delay >= q.target_qdelay:
+        return s._replace(increase=s.increase + q.fi * scale * e.acked)
+    clear = 0.0
+    if delay < CLEAR_DELAY:
+        clear = s.clear + e.acked
+        if clear > s.cwnd or s.fast > 0.0:
+            return s._replace(clear=clear, fast=1.0, cwnd=s.cwnd + q.fi_scale * scale * e.acked)
+    step = q.alpha * scale * (q.target_qdelay / REFERENCE_RTT) * (1.0 - delay / q.target_qdelay)
+    return s._replace(clear=clear, fast=0.0, increase=s.increase + step * e.acked)
+
+
+def decrease(s: Any, q: Any, e: Any) -> Any:
+    """Return the state after a multiplicative decrease, at most once per base round trip."""
+    s = s._replace(fast=0.0, clear=0.0)
+    if s.delay <= q.target_qdelay or e.time - s.decreased <= s.least_rtt:
+        return s
+    kept = max(1.0 - q.gamma * (s.delay - q.target_qdelay) / s.delay, q.max_md_jump)
+    return s._replace(cwnd=kept * s.cwnd, decreased=e.time)
+
+
+def add_increases(s: Any, q: Any, e: Any) -> Any:
+    """Return the state with the increases that were collected added to the window."""
+    cwnd, adjusted = s.cwnd + s.increase / s.cwnd, s.adjusted
+    if e.time - s.adjusted >= q.adjust_period * q.base_rtt:
+        cwnd += q.eta * q.bdp / q.base_bdp
+        adjusted = e.time
+    return s._replace(cwnd=cwnd, adjusted=adjusted, increase=0.0, received=0.0)
+
+
+def largest(s: Any, q: Any) -> Any:
+    """Return the largest window in packets, for the base round-trip time that the flow has."""
+    return max(1.0, q.max_wnd * q.bdp * s.least_rtt / q.base_rtt)
+
+
+def bounded(s: Any, q: Any) -> Any:
+    """Return the state with a window from one packet to the largest one."""
+    return s._replace(cwnd=min(max(1.0, s.cwnd), largest(s, q)))
