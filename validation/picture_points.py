@@ -243,7 +243,7 @@ def _of_errorbars(container: Any) -> Iterator[dict[str, Any]]:
         points, kind = middle.tolist(), "interval"
     else:
         points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
-        kind = "points" if line.get_linestyle() == "None" else "line"
+        kind = "line" if line.get_marker() in ("None", "", None) else "points"
     for n, (x, y) in enumerate(points):
         row = {"kind": kind, "x": x, "y": y}
         for axis, found in ends.items():

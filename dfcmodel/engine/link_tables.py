@@ -76,7 +76,7 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
     reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
     if reserved > scenario.buffer_of(n):
         msg = f"in the fluid each flow of a host has an access link, for which PFC reserves room, {reserved:g} packets in all"
-        hint = "increase it, or use method=Packets()"
+        hint = "increase it, or use method=Packets() (--level packets in the shell)"
         raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
 
 

@@ -22,6 +22,7 @@ from dfcmodel.levels.refinements import (
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait
+from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.executing import check_executor, completed
@@ -142,7 +143,7 @@ def explain(
         packets=values[:, fluids:],
         usual=usual,
         statuses=tuple(each.status for each in found),
-        limits_of_fluid=found[usual].limits,
+        limits_of_fluid=limits_of_several([each.limits for each in found[usual :: len(settings)]]),
         seed=asked.seed,
         jitter=asked.jitter,
         packet_jitter=wait,

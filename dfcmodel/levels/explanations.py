@@ -66,7 +66,7 @@ class Explanation(Result):
     statuses
         Statuses of all runs.
     limits_of_fluid
-        Known limits of the fluid that `simulate` runs, in the first run (`dfcmodel.Trajectory.limits`).
+        Known limits of the fluid that `simulate` runs (`Trajectory.limits`), with the number of runs that have one.
     seed
         Seed from which those of the runs are spawned.
     jitter

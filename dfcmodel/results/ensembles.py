@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.results.limits import limits_of_several
 from dfcmodel.results.records import Recorded
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
@@ -105,6 +106,11 @@ class Ensemble(Recorded, Result):
     def status(self) -> Status:
         """Of the first run that failed, or that is not completed; COMPLETED: all are."""
         return worst([run.status for run in self.runs])
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """Known limits of the level that apply (`Trajectory.limits`), with the number of runs that have one."""
+        return limits_of_several([run.limits for run in self.runs])
 
     @property
     def time(self) -> NDArray[np.float64]:
@@ -248,9 +254,7 @@ class Ensemble(Recorded, Result):
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
         rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
-        limits = {
-            limit.partition(": ")[0]: limit.partition(": ")[2]
-            for run in self.runs
-            for limit in run.limits
-        }
-        return rows | {f"limit, {topic}": said for topic, said in limits.items()}
+        for limit in self.limits:
+            topic, _, said = limit.partition(": ")
+            rows[f"limit, {topic}"] = said
+        return rows

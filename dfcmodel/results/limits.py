@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
 
-__all__ = ["LIMIT_KINDS", "flags_of_limits", "limits_of_run", "limits_of_scenario"]
+__all__ = [
+    "LIMIT_KINDS",
+    "flags_of_limits",
+    "limits_of_run",
+    "limits_of_scenario",
+    "limits_of_several",
+]
 
 LIMIT_KINDS = (
     "two-way traffic",
@@ -78,6 +84,25 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
         return _phase_effects(run, losing)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run))
+
+
+def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the limits of several runs, one of each kind, with the number of runs that have it where not all do.
+
+    >>> limits_of_several([("resolution: flow a",), ()])
+    ('resolution (in 1 of 2 runs): flow a',)
+    """
+    found: dict[str, list[str]] = {}
+    for one in limits:
+        for limit in one:
+            found.setdefault(limit.partition(": ")[0], []).append(limit)
+    runs = len(limits)
+    return tuple(
+        texts[0]
+        if len(texts) == runs
+        else f"{topic} (in {len(texts)} of {runs} runs): {texts[0].partition(': ')[2]}"
+        for topic, texts in found.items()
+    )
 
 
 def flags_of_limits(limits: Iterable[str]) -> int:

@@ -177,7 +177,8 @@ def pause_thresholds(
     rtt
         Round-trip time of the TCP flows, s; None with ``levels=(1,)``, where it has no effect.
     load
-        What the flows send at most, over ``bottleneck_rate``, at most 10; after each loss half of it.
+        What the flows send at most, over ``bottleneck_rate``, at most 10. Level a = 1, 2, ... of the aggregate sends the part
+        1/a of it; a loss doubles a, and a falls by one per round-trip time.
     response
         Time from the decision to pause until the last packet has arrived, s: twice the propagation
         delay, the frames under way and the reaction of the other side (`dfcmodel.headroom` adds them

@@ -53,7 +53,7 @@ def curves(found: Effects) -> Figure:
     fig, grid = figure(
         7.0, 0.8 + height * down, nrows=down, ncols=across, sharex=True, sharey=True, squeeze=False
     )
-    shown: dict[str, Any] = {}
+    shown: dict[str, list[Any]] = {}
     for ax, (title, each) in zip(grid.flat, grouped.items(), strict=False):
         if len(grouped) > 1:
             ax.set_title(title, fontsize=9)
@@ -71,9 +71,13 @@ def curves(found: Effects) -> Figure:
         ax.set_visible(False)
     _name_axes(grid, found, names)
     if len(shown) > 1:
+        said = _said(shown)
+        for drawn, text in zip(shown.values(), said, strict=True):
+            for artist in drawn:
+                artist.set_label(text)
         fig.legend(
-            shown.values(),
-            _said(shown),
+            [drawn[-1] for drawn in shown.values()],
+            said,
             loc="outside lower center",
             ncol=3,
             fontsize=8,
@@ -113,30 +117,31 @@ def _grouped(found: Mapping[str, Curve]) -> dict[str, dict[str, Curve]]:
 
 
 def _draw_expected(
-    ax: Any, expected: tuple[float, float] | None, rows: bool, shown: dict[str, Any]
+    ax: Any, expected: tuple[float, float] | None, rows: bool, shown: dict[str, list[Any]]
 ) -> None:
     """Draw the range in which the statement of equality holds, and its middle."""
     if expected is None:
         return
     span, line = (ax.axvspan, ax.axvline) if rows else (ax.axhspan, ax.axhline)
-    shown["equal within the margin"] = span(*expected, color=GREEN, alpha=0.15, lw=0)
+    expected_range = span(*expected, color=GREEN, alpha=0.15, lw=0)
+    shown.setdefault("equal within the margin", []).append(expected_range)
     line(sum(expected) / 2, color="black", lw=0.8)
 
 
-def _draw_lines(ax: Any, curve: Curve, n: int, kind: str, shown: dict[str, Any]) -> None:
+def _draw_lines(ax: Any, curve: Curve, n: int, kind: str, shown: dict[str, list[Any]]) -> None:
     """Draw a curve over numbers; levels are connected."""
     x = [float(value) for value in curve.x]
     colour = COLOURS[n % len(COLOURS)]
     if curve.model:
         (line,) = ax.plot(x, curve.model, color=colour, lw=1.2)
-        shown[f"{kind}, model".removeprefix(", ")] = line
+        shown.setdefault(f"{kind}, model".removeprefix(", "), []).append(line)
     for seen, said, how in _measured(curve, kind):
         points(ax, x, seen, n % len(COLOURS), linewidth=0.8, **(how | {"linestyle": ":"}))
-        shown[said] = ax.containers[-1]
+        shown.setdefault(said, []).append(ax.containers[-1])
 
 
 def _draw_rows(
-    ax: Any, curve: Curve, rows: list[float], n: int, kind: str, shown: dict[str, Any]
+    ax: Any, curve: Curve, rows: list[float], n: int, kind: str, shown: dict[str, list[Any]]
 ) -> None:
     """Draw a curve over names: a row of points for each."""
     from validation.drawing import MARKERS
@@ -148,13 +153,14 @@ def _draw_rows(
         ax.plot([min(each), max(each)], [at, at], color="0.8", lw=1.0, zorder=0)
     if curve.model:
         (marks,) = ax.plot(curve.model, rows, "|", color=colour, markersize=10, mew=2)
-        shown[f"{kind}, model".removeprefix(", ")] = marks
+        shown.setdefault(f"{kind}, model".removeprefix(", "), []).append(marks)
     for seen, said, how in _measured(curve, kind):
         style = {"color": colour, "markersize": 5, "capsize": 3} | how
-        shown[said] = ax.errorbar(
+        bars = ax.errorbar(
             [e.value for e in seen], rows, xerr=np.transpose([e.bars for e in seen]),
             fmt=MARKERS[n % len(MARKERS)], **style,
         )  # fmt: skip
+        shown.setdefault(said, []).append(bars)
 
 
 def _measured(curve: Curve, kind: str) -> list[tuple[Any, str, dict[str, Any]]]:

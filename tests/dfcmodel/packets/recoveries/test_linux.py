@@ -86,7 +86,7 @@ def test_another_recovery_begins_while_packets_are_lost(
 def test_less_is_lost_after_the_overshoot_of_slow_start() -> None:
     """BIC keeps 0.8 of the window, more than the path holds: RFC 6937 sends more into the full buffer."""
     links = (Link("a", "b", 20e6 / 12e3, 0.02, 67), Link("b", "a", 20e6 / 12e3, 0.02, 1000.0))
-    flow = Flow("0", ("a", "b"), LinuxBIC(), stack="linux-6.12")
+    flow = Flow("0", ("a", "b"), LinuxBIC(), stack="linux-6.12", quick_acks=16)
     scenario = Scenario("overshoot", links, (flow,), duration=1.5)
     lost = [
         simulate(scenario, Packets(seed=1, recovery=recovery, ack_delay=0.04)).lost.sum()

@@ -27,7 +27,7 @@ def test_values_of_a_function_with_a_tilde_are_inverted(function):
     assert [is_inverted(value, function) for value in (-2, -1, 0, 1, True)] == [
         True, True, False, False, False
     ]  # fmt: skip
-    assert is_inverted(function(5), function)
+    assert is_inverted(function(True), function)
 
 
 @pytest.mark.parametrize("function", [lambda n: n - 2, abs, "label"])
