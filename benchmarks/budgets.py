@@ -11,6 +11,7 @@ kernels are compiled. Valgrind must be installed.
 
 from __future__ import annotations
 
+import gc
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -149,6 +150,8 @@ def run_all(cases: list[str]) -> None:
     for name in cases:
         CASES[name].prepare()()
         work = CASES[name].prepare()
+        gc.collect()
+        gc.freeze()  # collections would go through whatever other cases have left
         ask(START)
         units = work()
         ask(STOP)
