@@ -192,10 +192,9 @@ class Explanation(Result):
                 full = len(self.packets[0]) - 1
                 with_phases, at_random = self.packets[:, full], self.packets[:, full ^ 1 << i]
                 found += [
-                    f"{quantity.name} is {with_phases[:, q].mean():.3g} in packets, "
-                    f"{at_random[:, q].mean():.3g} with random times before them"
+                    f"{quantity.name} {said}"
                     for q, quantity in enumerate(self.quantities)
-                    if _decide(with_phases[:, q], at_random[:, q])
+                    if (said := _effect(with_phases[:, q], at_random[:, q]))
                 ]
         if not found:
             return ""
@@ -381,20 +380,22 @@ def _differs(values: Floats) -> Any:
     return (low > 0.0) | (high < 0.0)
 
 
-def _decide(with_phases: Floats, at_random: Floats) -> bool:
-    """Return whether phase effects decide a quantity, by its values in packets with and without them, (R,)."""
+def _effect(with_phases: Floats, at_random: Floats) -> str:
+    """Return what phase effects change of a quantity, by its values in packets with and without them, (R,); "": too little."""
     from scipy.stats import f as fisher
 
     means = with_phases.mean(), at_random.mean()
     if not np.isfinite(means).all():
-        return False
+        return ""
     least = MIN_PHASE_EFFECT * max(map(abs, means))
     difference = with_phases - at_random
     if _differs(difference) and abs(difference.mean()) > least:
-        return True
-    spread = with_phases.std(ddof=1)
+        return f"is {means[0]:.3g} in packets, {means[1]:.3g} with random times before them"
+    spread, other = with_phases.std(ddof=1), at_random.std(ddof=1)
     times = np.sqrt(fisher.ppf(LEVEL, len(difference) - 1, len(difference) - 1))
-    return bool(spread > max(least, times * at_random.std(ddof=1)))
+    if spread <= max(least, times * other):
+        return ""
+    return f"has a standard deviation over the runs of {spread:.2g} in packets, {other:.2g} with random times before them"
 
 
 def by_subset(values: Floats) -> Floats:
