@@ -17,12 +17,23 @@ import numpy as np
 from hopflow.packages import PACKAGES
 from hopflow.parameters import Parametrized
 
-__all__ = ["PLAIN", "source_of"]
+__all__ = ["is_plain", "source_of"]
 
 INSTALLED = ("site-packages", "dist-packages")
 """Folders of packages whose code is named, not read: they change with their version."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), np.generic)
 """Classes of values that lead to no code."""
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value leads to no code: a number, a text, or a list or tuple of them.
+
+    >>> is_plain((10, "20pkt")), is_plain((10, len))
+    (True, False)
+    """
+    if type(value) in (list, tuple):
+        return all(map(is_plain, value))
+    return isinstance(value, PLAIN)
 
 
 def source_of(thing: Any, *others: Any) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hopflow.checks import shown
 from hopflow.grids import Grid, Row
 from hopflow.packages import package
-from hopflow.sources import PLAIN, source_of
+from hopflow.sources import is_plain, source_of
 from hopflow.sweeping import over_grid
 from hopflow.units import BARE, in_units, quantities_of
 
@@ -243,7 +243,7 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
 def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return those values of parameters that lead to code; numbers and texts are compared by themselves."""
     values = itertools.chain(*axes.values(), fixed.values())
-    return tuple(each for each in values if not isinstance(each, PLAIN))
+    return tuple(each for each in values if not is_plain(each))
 
 
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:

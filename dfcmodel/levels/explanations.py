@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.results.ensembles import mean_interval
+from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
 from hopflow.results import Result
 from hopflow.status import Status, of_several, worst
@@ -329,11 +330,9 @@ class Explanation(Result):
             rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
-        if any("share" in quantity.name for quantity in self.quantities):
+        if any(quantity.is_share for quantity in self.quantities):
             rows["shares are"] = "goodput over the rate of the slowest link of a flow's path"
-        for limit in self.limits:
-            topic, _, said = limit.partition(": ")
-            rows[topic] = said
+        rows.update(said_by_topic(self.limits))
         if self.shared:
             rows["bare fluid"] = f"without {', '.join(self.shared)}, which both levels have"
         rows["parts are"] = (

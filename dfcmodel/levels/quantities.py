@@ -34,6 +34,11 @@ class Quantity:
     units: str
     of: Callable[[Trajectory], float]
 
+    @property
+    def is_share(self) -> bool:
+        """Whether it is the measure ``"share"``, of a flow or of many, and no function of the caller's."""
+        return isinstance(self.of, _Share)
+
 
 def quantities_of(
     scenario: Scenario, measures: Measure | Sequence[Measure], since: float = 0.0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.results.limits import limits_of_several
+from dfcmodel.results.limits import limits_of_several, said_by_topic
 from dfcmodel.results.records import Recorded
+from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
 from hopflow.status import Status, of_several, worst
@@ -232,7 +233,7 @@ class Ensemble(Recorded, Result):
             "scenario": self.scenario.name,
             "runs": f"{len(self)} ({self.distinct} of them distinct), starts within "
             f"{self.jitter:g} s, seed {self.seed}",
-            "level": self.runs[0].choice or ("fluid" if self.runs[0].step else "packets"),
+            "level": level_of(self.runs[0]),
         }
         if self.packet_jitter:
             rows["packet jitter"] = f"up to {self.packet_jitter:.3g} s before each packet"
@@ -254,7 +255,5 @@ class Ensemble(Recorded, Result):
         step, took = self.runs[0].step, f"{self.time[-1]:g} s simulated"
         rows |= {"step": f"{step:g} s, {took}"} if step else {"packet by packet": took}
         rows["time"] = f"{self.seconds:.2f} s"
-        for limit in self.limits:
-            topic, _, said = limit.partition(": ")
-            rows[f"limit, {topic}"] = said
-        return rows
+        said = said_by_topic(self.limits).items()
+        return rows | {f"limit, {topic}": text for topic, text in said}

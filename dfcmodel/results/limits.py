@@ -41,6 +41,7 @@ __all__ = [
     "limits_of_run",
     "limits_of_scenario",
     "limits_of_several",
+    "said_by_topic",
 ]
 
 LIMIT_KINDS = (
@@ -94,15 +95,25 @@ def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """
     found: dict[str, list[str]] = {}
     for one in limits:
-        for limit in one:
-            found.setdefault(limit.partition(": ")[0], []).append(limit)
+        for topic, said in said_by_topic(one).items():
+            found.setdefault(topic, []).append(said)
     runs = len(limits)
     return tuple(
-        texts[0]
+        f"{topic}: {texts[0]}"
         if len(texts) == runs
-        else f"{topic} (in {len(texts)} of {runs} runs): {texts[0].partition(': ')[2]}"
+        else f"{topic} (in {len(texts)} of {runs} runs): {texts[0]}"
         for topic, texts in found.items()
     )
+
+
+def said_by_topic(limits: Iterable[str]) -> dict[str, str]:
+    """Return what limits say, by what they begin with.
+
+    >>> said_by_topic(["resolution: flow a"])
+    {'resolution': 'flow a'}
+    """
+    parts = (limit.partition(": ") for limit in limits)
+    return {topic: said for topic, _, said in parts}
 
 
 def flags_of_limits(limits: Iterable[str]) -> int:

@@ -165,6 +165,8 @@ def _earliest_starts(scenario: Scenario, ideal: Floats) -> Floats:
     """Return when each flow can start at the earliest, s, (F,); nan: when one has ended whose end is not known."""
     after = scenario.followers
     delays, starts = after.times(scenario.table.numbers("start"))
+    if not len(delays):
+        return starts
     missing = after.missing.copy()
     ready = np.flatnonzero(missing == 0)
     while ready.size:  # flows whose predecessors are all known

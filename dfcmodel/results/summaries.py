@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.pause_responses import ROUNDING, listed_rate
+from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.unfinished import described
 
@@ -65,11 +66,16 @@ def _gbps(bits: float) -> str:
     return f"{bits / 1e9:.4g} Gb/s"
 
 
+def level_of(run: Any) -> str:
+    """Return the level of a run, with the reason where it was chosen."""
+    return run.choice or ("fluid" if run.step else "packets")
+
+
 def summary_rows(run: Any) -> dict[str, object]:
     """Return the rows of a run, a `Trajectory`, as `Trajectory.summary` says."""
     scenario = run.scenario
     rows: dict[str, object] = {
-        "level": run.choice or ("fluid" if run.step else "packets"),
+        "level": level_of(run),
         "status": run.status,
         "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flow{'s' * (len(scenario.flows) != 1)}",
     }
@@ -106,8 +112,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows |= {"step": f"{run.step:g} s, {took}"} if run.step else {"packet by packet": took}
     if run.step_error is not None:
         rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
-    for limit in run.limits:
-        topic, _, said = limit.partition(": ")
+    for topic, said in said_by_topic(run.limits).items():
         rows[f"limit, {topic}"] = f"{said}; compare with packets" if run.step else said
     return rows
 

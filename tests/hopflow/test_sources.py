@@ -9,7 +9,7 @@ import pytest
 
 from dfcmodel import CBR, Scenario, all_to_all, links_from
 from hopflow import sweep
-from hopflow.sources import source_of
+from hopflow.sources import is_plain, source_of
 
 MODULE = """
 from typing import NamedTuple
@@ -143,6 +143,8 @@ def test_other_values_are_not_taken_for_other_code(tmp_path) -> None:
         swept(buffer=[6])
     with pytest.raises(ValueError, match=r"another sweep: seed: 1 there, 2 here$"):
         swept(seed=2)
+    assert is_plain([(5, 20), ("5pkt", None)])
+    assert not is_plain([(5, loaded)])
 
 
 def test_columns_of_flows_and_links_are_read() -> None:

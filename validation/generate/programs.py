@@ -74,6 +74,12 @@ def call(command: Sequence[str], folder: Path) -> str:
     return done.stdout
 
 
+def compiler_version() -> str:
+    """Return the first line of what the C++ compiler says of itself."""
+    said = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True)
+    return said.stdout.splitlines()[0]
+
+
 def compiled(sources: Sequence[Path], options: Sequence[str]) -> Path:
     """Compile the first of some C++ files, which includes the others, unless done before; return the executable.
 
@@ -206,8 +212,7 @@ class Ns3:
     def version(self) -> str:
         """Return the version of the wheel, and of the compiler that builds the programs."""
         known = [info.name.split("-")[1] for info in ns3_folder().parent.glob("ns3-*.dist-info")]
-        compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True)
-        first = compiler.stdout.splitlines()[0]
+        first = compiler_version()
         return f"{known[0].removesuffix('.dist') if known else 'unknown'} (wheel ns3), {first}"
 
     def command(self, words: Sequence[str]) -> str:

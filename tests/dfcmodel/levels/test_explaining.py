@@ -30,6 +30,7 @@ from dfcmodel import (
 from dfcmodel.levels import explaining
 from dfcmodel.levels.instances import Runs
 from dfcmodel.network.phase_effects import packet_time
+from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import NewReno
 from tests.dfcmodel.levels.conftest import by_input
@@ -212,6 +213,12 @@ def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> Non
     said = found.summary()
     assert str(said["status"]).startswith("lost in a lossless class, in 4 of 4 runs: a buffer")
     assert said["shares are"] == "goodput over the rate of the slowest link of a flow's path"
+
+    def share_of_all(run: Trajectory) -> float:  # a function of the caller, whatever its name
+        return 1.0
+
+    own = explain(scenario, share_of_all, runs=2, refinements=[])
+    assert "shares are" not in own.summary()
     many = ensemble(scenario, 2, level="packets")
     assert many.status is Status.LOST_LOSSLESS
     assert "in 2 of 2 runs" in str(many.summary()["status"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["MTU", "TABLES", "calls", "finish_times", "read", "simulated_seconds"]
+__all__ = ["MTU", "TABLES", "calls", "finish_times", "read", "rows_of", "simulated_seconds"]
 
 MTU = 4096
 RUN = {"run": Column("", "name of the run")}
@@ -106,11 +106,16 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             f"run {run['run']}: {len(ends)} of {len(wanted)} flows are complete at {run['end']} s, "
             "or several are between the same hosts"
         )
+    return rows_of(run, [ends[each] for each in wanted])
+
+
+def rows_of(run: Run, finish: Sequence[float]) -> dict[str, Rows]:
+    """Return the rows of a run by when each of its flows is complete, s."""
     about = {name: run[name] for name in TABLES["runs"].values}
     rows = [
         {
             "run": run["run"], "flow": n, "source": source, "target": target, "packets": packets,
-            "finish": ends[source, target],
+            "finish": finish[n],
         }
         for n, (source, target, packets) in enumerate(run["flows"])
     ]  # fmt: skip

@@ -6,12 +6,11 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.generate.programs import HERE, call
+from validation.generate.programs import HERE, call, compiler_version
 
 __all__ = ["Htsim", "htsim_program"]
 
@@ -54,10 +53,8 @@ class Htsim:
 
     def version(self) -> str:
         """Return the commit, the compiler and the SHA-256 of the program."""
-        compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True)
         program = hashlib.sha256(htsim_program().read_bytes()).hexdigest()
-        first = compiler.stdout.splitlines()[0]
-        return f"csg-htsim {COMMIT}, {first}; SHA-256 of {NAME} {program}"
+        return f"csg-htsim {COMMIT}, {compiler_version()}; SHA-256 of {NAME} {program}"
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line."""

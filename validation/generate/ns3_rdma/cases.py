@@ -58,15 +58,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
         raise RuntimeError(
             f"run {run['run']}: {len(ends)} of {len(run['flows'])} flows are complete at {run['end']} s"
         )
-    rows = [
-        {
-            "run": run["run"], "flow": n, "source": source, "target": target, "packets": packets,
-            "finish": ends[n],
-        }
-        for n, (source, target, packets) in enumerate(run["flows"])
-    ]  # fmt: skip
-    about = {name: run[name] for name in TABLES["runs"].values}
-    return {"runs": [{"run": run["run"], **about}], "flows": rows}
+    return inputs.rows_of(run, [ends[n] for n in range(len(ends))])
 
 
 CASES = (

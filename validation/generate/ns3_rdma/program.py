@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from validation.generate.programs import HERE, ROOT, call, compiled
+from validation.generate.programs import HERE, ROOT, call, compiled, compiler_version
 
 __all__ = ["Ns3Rdma", "rdma_folder"]
 
@@ -54,8 +53,7 @@ class Ns3Rdma:
 
     def version(self) -> str:
         """Return the commit of the model, and the compiler."""
-        compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True)
-        return f"astra-network-ns3 {COMMIT}, {compiler.stdout.splitlines()[0]}"
+        return f"astra-network-ns3 {COMMIT}, {compiler_version()}"
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line; the executable's real name carries the hash of its source."""

@@ -232,21 +232,21 @@ PAIRS_8 = case(
 )
 HUNDRED = tuple(range(11, 111))
 """Further seeds of pairs of eight flows each."""
+
+
+def _eight_each(pair: tuple[str, str], seed: int) -> Run:
+    """Return a run of eight flows of each of two kinds, in reading 1-b without other flows."""
+    about: dict[str, float | str] = {"pair": together(pair), "reading": "1-b", "background": 0}
+    return make(about, [(kind, 8) for kind in pair], seed)
+
+
 PAIRS_8_SEEDS = replace(
     PAIRS_8,
     name="zheng2002/pairs-8x8-seeds",
     title="8 + 8 flows of two kinds on 15 Mb/s, a hundred more seeds",
     claims=PAIRS_8.claims,
     tables=tables({"pair": PAIR, "reading": READING, "background": ON_OFF}),
-    runs=[
-        make(
-            {"pair": together(pair), "reading": "1-b", "background": 0},
-            [(kind, 8) for kind in pair],
-            seed,
-        )
-        for pair in PAIRS
-        for seed in HUNDRED
-    ],
+    runs=[_eight_each(pair, seed) for pair in PAIRS for seed in HUNDRED],
     notes=(
         *NOTES,
         (
@@ -260,14 +260,7 @@ PAIRS_8_LATEST = replace(
     name="zheng2002/pairs-8x8-more-seeds",
     title="8 + 8 flows of TCP(3/7,1/4) and TFRC on 15 Mb/s, two hundred more seeds",
     claims=("Z09", "Z17"),
-    runs=[
-        make(
-            {"pair": together((MILD, TFRC)), "reading": "1-b", "background": 0},
-            [(kind, 8) for kind in (MILD, TFRC)],
-            seed,
-        )
-        for seed in range(111, 311)
-    ],
+    runs=[_eight_each((MILD, TFRC), seed) for seed in range(111, 311)],
     notes=(
         *NOTES,
         (
@@ -283,11 +276,7 @@ PAIRS_8_LAST = replace(
     title="8 + 8 flows of two kinds on 15 Mb/s, a thousand more seeds",
     claims=PAIRS_8.claims,
     runs=[
-        make(
-            {"pair": together(pair), "reading": "1-b", "background": 0},
-            [(kind, 8) for kind in pair],
-            seed,
-        )
+        _eight_each(pair, seed)
         for pair in PAIRS
         for seed in (range(311, 1111) if pair == (MILD, TFRC) else range(111, 161))
     ],
