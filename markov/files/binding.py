@@ -56,6 +56,10 @@ class Range:
         """How many values there are."""
         return (self.high - self.low) // self.step + 1
 
+    def in_steps(self, differences: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return differences of values in steps; most variables have steps of one, which need no division."""
+        return differences if self.step == 1 else differences // self.step
+
     @property
     def open(self) -> bool:
         """Whether the file gives no bounds, or one."""
@@ -125,7 +129,7 @@ class Bound:
         pairs = zip(codes, self.ranges, self.weights, strict=True)
         found = np.zeros(codes.shape[1:], dtype=np.int64)
         for values, r, weight in pairs:
-            found += (values - r.low) // r.step * weight
+            found += r.in_steps(values - r.low) * weight
         return found
 
     def with_names(self, more: Mapping[str, Value]) -> Bound:
@@ -149,7 +153,8 @@ class Bound:
             else:
                 np.right_shift(numbers, self.shifts[k], out=codes[k])
                 codes[k] &= (1 << (r.count - 1).bit_length()) - 1
-            codes[k] *= r.step
+            if r.step != 1:
+                codes[k] *= r.step
             codes[k] += r.low
         return codes
 
