@@ -24,6 +24,7 @@ from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.stopwatch import loading
+from hopflow.kernels.syntax_trees import syntax_tree
 
 __all__ = [
     "compiler_texts",
@@ -285,7 +286,7 @@ class _Located:
 def _located(message: str, module: Module, text: str, stem: str) -> str:
     """Return an error message of Numba with the file and line of the rule that caused it."""
     written = [n for t in module.trees for n in ast.walk(t) if isinstance(n, ast.stmt)]
-    parsed = [n for t in ast.parse(text).body for n in ast.walk(t)]
+    parsed = [n for t in syntax_tree(text).body for n in ast.walk(t)]
     read = [n for n in parsed if isinstance(n, ast.stmt)][-len(written) :]
     lines = [int(line) for line in re.findall(rf"{stem}\.py[\"(, a-z]*(\d+)", message)]
     places = {r.lineno: w for w, r in zip(written, read, strict=True) if hasattr(w, "file")}

@@ -20,6 +20,7 @@ from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 from hopflow.kernels.checking import ARITHMETIC, Checking
 from hopflow.kernels.source import literal, locals_of, parse, refuse
+from hopflow.kernels.syntax_trees import syntax_tree
 
 __all__ = ["KERNEL", "PLAIN_KERNEL", "TEMPLATE", "Module", "callback"]
 
@@ -98,7 +99,7 @@ class Module:
                 for field in self.tuples[state]
             )
             text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
-            tree = ast.parse(text).body[0]
+            tree = syntax_tree(text).body[0]
             assert isinstance(tree, ast.FunctionDef)
             self.add_tree(tree, _HELPER)
 
@@ -140,12 +141,12 @@ class Module:
 
     def add_tree(self, tree: ast.FunctionDef, decorator: str) -> None:
         """Add a function unchanged, with a decorator."""
-        tree.decorator_list = [ast.parse(decorator, mode="eval").body]
+        tree.decorator_list = [syntax_tree(decorator, mode="eval").body]
         self.trees.append(tree)
 
     def add_text(self, name: str, text: str, decorator: str) -> None:
         """Add a generated function, which names what the module defines."""
-        tree = ast.parse(text).body[0]
+        tree = syntax_tree(text).body[0]
         assert isinstance(tree, ast.FunctionDef)
         tree.name = name
         self.add_tree(tree, decorator)
@@ -290,7 +291,8 @@ class _Resolve(ast.NodeTransformer):
             return node
         value = self.module.look_up(self.function, node.id)
         if self.template and isinstance(value, np.uint64):  # a plain number would make sums signed
-            return ast.copy_location(ast.parse(f"{_UNSIGNED}({value})", mode="eval").body, node)
+            made: ast.expr = syntax_tree(f"{_UNSIGNED}({value})", mode="eval").body
+            return ast.copy_location(made, node)
         if (constant := literal(value)) is not None:
             return ast.copy_location(constant, node)
         if value is math:

@@ -27,6 +27,7 @@ import numpy as np
 from hopflow.kernels.entries import SUFFIX, Entry
 from hopflow.kernels.loading import compiler_texts, compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
+from hopflow.kernels.syntax_trees import syntax_tree
 from hopflow.progress import alone, progress_bar, shown
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
@@ -144,7 +145,7 @@ def _text(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if not DOTTED.search(text):  # parsing all modules at each start took longer than all else here
         return text
-    body = ast.parse(text).body
+    body = syntax_tree(text).body
     outside = [
         node.module
         for node in body

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from hopflow.kernels.syntax_trees import syntax_tree
+
 __all__ = ["Layout", "definitions", "layout_of", "plain", "rebuild"]
 
 
@@ -80,7 +82,7 @@ def rebuild(tree: ast.FunctionDef, layouts: Sequence[Layout | None]) -> ast.Func
         if layout is not None:
             name, argument.arg = argument.arg, f"given_{argument.arg}"
             head.append(f"{name} = {_made(layout, argument.arg)}")
-    tree.body = [*ast.parse("\n".join(head)).body, *tree.body]
+    tree.body = [*syntax_tree("\n".join(head)).body, *tree.body]
     return tree
 
 

@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from hopflow.kernels.syntax_trees import syntax_tree
+
 __all__ = ["KernelError", "literal", "locals_of", "parse", "refuse"]
 
 
@@ -52,7 +54,7 @@ def parse(function: Callable[..., Any]) -> ast.FunctionDef:
 def _first_statement(text: str) -> ast.stmt | None:
     """Return the syntax tree of a text's first statement; None where it is no Python."""
     try:
-        return next(iter(ast.parse(textwrap.dedent(text)).body), None)
+        return next(iter(syntax_tree(textwrap.dedent(text)).body), None)
     except SyntaxError:
         return None
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import locals_of, parse, refuse
+from hopflow.kernels.syntax_trees import syntax_tree
 
 __all__ = ["Fields", "Splice"]
 
@@ -85,7 +86,7 @@ class Splice(ast.NodeTransformer):
             and isinstance(call.func, ast.Name)
             and call.func.id in self.snippets
         ):
-            return ast.parse(textwrap.dedent(self.snippets[call.func.id])).body
+            return syntax_tree(textwrap.dedent(self.snippets[call.func.id])).body
         return node
 
     def _inline(self, loop: ast.For, rule: Callable[..., Any], call: ast.Call) -> list[ast.stmt]:
@@ -129,7 +130,7 @@ class Fields(ast.NodeTransformer):
         fields = cls(tree)
         body = [fields.visit(statement) for statement in tree.body]
         text = "\n".join(f"{local} = {field}" for local, field in fields.taken.items())
-        tree.body = [*ast.parse(text).body, *body]
+        tree.body = [*syntax_tree(text).body, *body]
         return tree
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from hopflow.kernels.syntax_trees import syntax_tree
+
 __all__ = ["uncompilable"]
 
 LOOPS = (ast.For, ast.While)
@@ -114,7 +116,7 @@ def _assigned(body: Iterable[ast.stmt], known: set[str], local: set[str]) -> set
         else:
             _read(statement, known, local)
             if isinstance(statement, ast.AugAssign):
-                _read(ast.parse(ast.unparse(statement.target), mode="eval").body, known, local)
+                _read(syntax_tree(ast.unparse(statement.target), mode="eval").body, known, local)
             stored = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
             known = known | {n.id for n in stored if isinstance(n.ctx, ast.Store)}
             if isinstance(statement, LEAVING):
