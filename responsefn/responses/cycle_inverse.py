@@ -195,34 +195,34 @@ def cycle_root(
     if not rate.size:
         return np.empty(shape)
 
-    def excess_and_period(log_p: Floats, at: Ints) -> tuple[Floats, Floats]:
+    def excess(log_p: Floats, at: Ints) -> tuple[Floats, Floats]:
         p = np.clip(np.exp(log_p), SMALLEST_P, 1.0)
         found, period = _rates(rule, p, rtt[at], bandwidth)
         return np.asarray(np.log(found / rate[at])), period
 
-    def excess(log_p: Floats, at: Ints) -> Floats:
-        return excess_and_period(log_p, at)[0]
-
     everywhere, scans = np.arange(rate.size), {}
-    ends = np.empty((4, rate.size))  # both ends of a bracket: x, f(x), x, f(x)
+    ends = np.empty((6, rate.size))  # both ends of a bracket: x, f(x) and the period, and again
     for each in map(float, np.unique(rtt)):
         at = everywhere[rtt == each]
         scans[each] = scan(rule, each, bandwidth, (1.0 + SLACK) * float(rate[at].max()))
         ends[:, at] = _bracket(rule, each, bandwidth, scans[each], np.log(rate[at]))
-    x, f, other, g = np.where(np.abs(ends[1]) <= np.abs(ends[3]), ends, ends[[2, 3, 0, 1]])
-    _false_position(x, f, other, g, excess)
+    nearer = np.abs(ends[1]) <= np.abs(ends[4])
+    x, f, period, other, g, _ = np.where(nearer, ends, np.roll(ends, 3, axis=0))
+    _false_position((x, f, period), (other, g), excess)
     border = _at_border(rule, x, other, rtt, bandwidth)
-    jumped = np.abs(f) > JUMP
-    for ends_at, at in ((x, everywhere), (other, np.flatnonzero(jumped))):
-        off, period = excess_and_period(ends_at[at], at)
-        for n in np.flatnonzero(period == 0)[:1]:
+    jumped = np.flatnonzero(np.abs(f) > JUMP)
+    beyond, of_other = excess(other[jumped], jumped) if jumped.size else (f[jumped], f[jumped])
+    for ends_at, off, periods, at in (
+        (x, f, period, everywhere),
+        (other[jumped], beyond, of_other, jumped),
+    ):
+        for n in np.flatnonzero(periods == 0)[:1]:
             where, log_rate = float(rtt[at[n]]), float(np.log(rate[at[n]]))
-            sample = float(ends_at[at[n]]), log_rate + float(off[n])
+            sample = float(ends_at[n]), log_rate + float(off[n])
             raise _ambiguous(rule, where, bandwidth, scans[where], log_rate, sample)
-    if np.any(jumped):
-        n = int(np.argmax(jumped))
-        both = np.concatenate([excess(each[[n]], np.array([n])) for each in (x, other)])
-        low, high = sorted(map(float, rate[n] * np.exp(both)))
+    if jumped.size:
+        n = int(jumped[0])
+        low, high = sorted(map(float, rate[n] * np.exp([f[n], beyond[0]])))
         raise UnreachableRateError(
             f"rate = {rate[n]:g}: must not be in {low:.9g}..{high:.9g} packets/s, over which the rate of "
             f"{rule!r} jumps at p = {np.exp(x[n]):.6g} and rtt = {rtt[n]:g} s",
@@ -231,8 +231,9 @@ def cycle_root(
         )
     # the ends of the range have one side only
     up, down = (np.clip(x + near, np.log(SMALLEST_P), 0.0) for near in (NEAR, -NEAR))
-    rises = (excess(down, everywhere) - f <= FLAT) & (x - down > 0.5 * NEAR)
-    rises |= (f - excess(up, everywhere) <= FLAT) & (up - x > 0.5 * NEAR)
+    below, above = np.split(excess(np.append(down, up), np.tile(everywhere, 2))[0], 2)
+    rises = (below - f <= FLAT) & (x - down > 0.5 * NEAR)
+    rises |= (f - above <= FLAT) & (up - x > 0.5 * NEAR)
     if np.any(rises := rises & ~border & ~_at_border(rule, up, down, rtt, bandwidth)):
         n = int(np.argmax(rises))
         where, log_rate = float(rtt[n]), float(np.log(rate[n]))
@@ -255,7 +256,7 @@ def _at_border(
 def _bracket(
     rule: Dynamics, rtt: float, bandwidth: float | None, seen: Scan, wanted: Floats
 ) -> tuple[Floats, ...]:
-    """Return both ends of the bracket of each log rate: x, and log rate minus its target."""
+    """Return both ends of the bracket of each log rate: x, log rate minus its target, and the period."""
     low, high = seen.log_rate.min(), seen.log_rate.max()
     # a rate that was computed at an end is inside
     wanted = np.where(
@@ -275,7 +276,7 @@ def _bracket(
     return tuple(
         part[each] - base
         for each in (at, at - 1)
-        for part, base in ((seen.log_p, 0.0), (seen.log_rate, wanted))
+        for part, base in ((seen.log_p, 0.0), (seen.log_rate, wanted), (seen.period, 0.0))
     )
 
 
@@ -307,16 +308,19 @@ def _ambiguous(
 
 
 def _false_position(
-    x: Floats, f: Floats, other: Floats, g: Floats, excess: Callable[[Floats, Ints], Floats]
+    newer: tuple[Floats, Floats, Floats],
+    older: tuple[Floats, Floats],
+    excess: Callable[[Floats, Ints], tuple[Floats, Floats]],
 ) -> None:
-    """Narrow brackets in place: x is the newer end, ``other`` the one where f has the other sign."""
+    """Narrow brackets in place: x, f and the period of the newer end; x and f of the other, whose f has the other sign."""
+    (x, f, period), (other, g) = newer, older
     for _ in range(FALSE_POSITIONS):
         going = np.flatnonzero((np.abs(f) > CLOSE) & (f * g < 0) & (np.abs(x - other) > 1e-14))
         if not going.size:
             break
         a, fa, b, fb = (array[going] for array in (x, f, other, g))
         new = b - fb * (a - b) / (fa - fb)
-        value = excess(new, going)
+        value, period[going] = excess(new, going)
         crossed = value * fa < 0
         weight = 1.0 - value / fa
         weight = np.where(weight > 0.0, weight, 0.5)
