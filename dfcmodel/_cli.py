@@ -276,6 +276,7 @@ def _of_ensemble(many: Ensemble) -> dict[str, object]:
     """Return what JSON has of many runs: a list of their values by flow."""
     flows = [flow.name for flow in many.scenario.flows]
     values: dict[str, Any] = {
+        "goodput": many.goodput.to_numpy().T,
         "mean_efficiency": many.mean_efficiency().T,
         "lost": [[run.lost[n] for run in many.runs] for n in range(len(flows))],
     }

@@ -122,8 +122,8 @@ def _seeds_alike(data: xr.Dataset) -> Iterator[str]:
         ):
             where = "" if level is None else f" at level {level!r}"
             yield (
-                f"seed: the {at.sizes['seed']} seeds gave identical results{where}, which have nothing random: give "
-                "jitter= for random starts of the flows, or packet_jitter="
+                f"seed: the {at.sizes['seed']} seeds gave identical results{where}: nothing in these runs is random, or random "
+                "times changed nothing; jitter= gives random starts of the flows, packet_jitter= random times of packets"
             )
 
 
@@ -154,8 +154,11 @@ def _row(run: Trajectory, *, by_flow: bool) -> Row:
     """Return the measures of a run."""
     found = run.measures
     goodput = found["goodput"].to_numpy()
+    lost, delivered = float(run.lost.sum()), float(run.delivered[:, -1].sum())
+    lost_part = lost / (lost + delivered) if lost + delivered else np.nan
     variables: dict[Any, Any] = {
         "total_goodput": ((), float(goodput.sum()), {"units": "packets/s"}),
+        "total_loss_ratio": ((), lost_part, {"units": "1"}),
         "jain": ((), jain_index(goodput) if goodput.any() else np.nan, {"units": "1"}),
         "peak_queue": ((), float(np.max(run.peak_queue)), {"units": "packets"}),
         "completed": ((), run.status.ok, {"long_name": "whether every packet is accounted for"}),

@@ -85,8 +85,8 @@ def sweep(
     -------
     xarray.Dataset
         Over the swept parameters, in SI units and with ``units`` attributes. Scenarios: ``goodput`` (packets/s),
-        ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow`` where all points have the same flows;
-        ``total_goodput`` and ``jain`` of all flows; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
+        ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow``, only where all points have the same flows;
+        always ``total_goodput``, ``total_loss_ratio`` and ``jain`` of all flows together; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
         of the level that apply to a run, which are warned of). Chains: the model's measures,
         ``residual`` and ``error_bound`` (total variation). Non-numeric values are objects, and are
         stored as strings.

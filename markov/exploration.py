@@ -182,7 +182,8 @@ def explore(
         The values of each component, as `ChainModel.space` returns them. Not needed; with it, many
         states are found quicker.
     labels, rewards
-        Functions of the state that return mappings, as the methods of `ChainModel`.
+        Functions of the state, or of the state and ``q``, that return mappings, as the methods of `ChainModel`. A label that
+        depends on a parameter reads it from ``q``, so that a sweep changes both: ``lambda s, q: {"full": s.n == q.room}``.
     most
         Largest number of states; with more, TooLargeError.
     compiled

@@ -168,7 +168,7 @@ class Headroom(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the thresholds, each with its components, by name."""
-        rows: dict[str, object] = {"headroom (xoff)": size_text(self.bytes, self.cells)}
+        rows: dict[str, object] = {"headroom above xoff": size_text(self.bytes, self.cells)}
         if self.high.classes > 1:
             rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
         rows |= item_rows(self.items, "") | self._assumed()

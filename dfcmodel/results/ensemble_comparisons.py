@@ -125,7 +125,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
 def _column(many: Ensemble, shown: Sequence[str]) -> dict[str, str]:
     """Return the cells of an ensemble; of flows those whose names are shown."""
     runs, first = many.runs, many.runs[0]
-    goodput = np.array([run.delivered[:, -1] / run.time[-1] for run in runs])
+    goodput = many.goodput.to_numpy()
     rows = {
         f"goodput of {flow.name} (packets/s)": _estimate(goodput[:, f])
         for f, flow in enumerate(many.scenario.flows)

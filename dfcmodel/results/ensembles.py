@@ -135,6 +135,14 @@ class Ensemble(Recorded, Result):
         data.attrs.update(jitter=self.jitter, seed=self.seed)
         return data
 
+    @cached_property
+    def goodput(self) -> xr.DataArray:
+        """Packets per second that each flow delivered over each run, shape (R, F)."""
+        import xarray as xr
+
+        runs = xr.concat([run.goodput for run in self.runs], "run", combine_attrs="override")
+        return runs.assign_coords(run=np.arange(len(self.runs)))
+
     @quantities(since="time", until="time")
     def mean_efficiency(
         self, since: WithUnit = 0.0, until: WithUnit = np.inf
@@ -154,13 +162,13 @@ class Ensemble(Recorded, Result):
         Parameters
         ----------
         since, until
-            Interval over which efficiency and occupancy are averaged and losses summed, s.
+            Interval over which goodput, efficiency and occupancy are averaged and losses summed, s.
         level
             Confidence level of Student's intervals, 0 < level < 1.
 
         Returns
         -------
-        ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
+        ``goodput`` (flow, packets/s), ``efficiency`` (flow), ``losses`` (flow, node), ``occupancy`` (node) and ``peak_queue``
         (node, over the whole run), with the dimension ``estimate`` of mean, low, high, and the
         standard deviation ``std`` of single runs.
 
@@ -176,7 +184,11 @@ class Ensemble(Recorded, Result):
         part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
         lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
         lengths = lengths.sel(time=part["time"])
+        first = data["delivered"].isel(time=[0])
+        told = xr.concat([first, data["delivered"].diff("time")], "time").sel(time=part["time"])
+        goodput = told.sum("time") / float(lengths.sum())
         of_runs = {
+            "goodput": goodput.assign_attrs(long_name="goodput", units="packets/s"),
             "efficiency": part["efficiency"].weighted(lengths).mean("time"),
             "losses": part["losses"].sum("time"),
             "occupancy": part["occupancy"].mean("time"),
@@ -186,7 +198,8 @@ class Ensemble(Recorded, Result):
         for name, values in of_runs.items():
             low, high = mean_interval(values.values, level)
             rows = [values.values.mean(axis=0), low, high, values.values.std(axis=0, ddof=1)]
-            estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), data[name].attrs)
+            attributes = data[name].attrs if name in data else values.attrs
+            estimates[name] = (("estimate", *values.dims[1:]), np.stack(rows), attributes)
         coords = {"estimate": ["mean", "low", "high", "std"], "flow": data["flow"]}
         return xr.Dataset(
             estimates, coords={**coords, "node": data["node"]}, attrs={"level": level}
@@ -227,7 +240,7 @@ class Ensemble(Recorded, Result):
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the mean efficiency, losses, imbalance and step."""
+        """Return scenario, intervals of the goodput, mean efficiency, losses, imbalance and step."""
         rows: dict[str, object] = {
             "status": of_several([run.status for run in self.runs]),
             "scenario": self.scenario.name,
@@ -237,14 +250,16 @@ class Ensemble(Recorded, Result):
         }
         if self.packet_jitter:
             rows["packet jitter"] = f"up to {self.packet_jitter:.3g} s before each packet"
-        means = self.mean_efficiency()
-        low, high = mean_interval(means)
-        lost = np.array([run.lost_by_flow for run in self.runs])
+        goodput, means = self.goodput.to_numpy(), self.mean_efficiency()
+        low, high = mean_interval(goodput)
+        lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
         for f, flow in enumerate(self.scenario.flows):
+            own = goodput[:, f]
+            part = f" ({own.sum() / total:.1%} of all)" if total else ""
             rows[flow.name] = (
-                f"{type(flow.source).__name__}: mean efficiency {means[:, f].mean():.3f} "
-                f"[{low[f]:.3f}, {high[f]:.3f}], runs {means[:, f].min():.3f} to "
-                f"{means[:, f].max():.3f}; lost {lost[:, f].mean():.0f} packets "
+                f"{type(flow.source).__name__}: goodput {own.mean():.4g} packets/s{part} "
+                f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; mean efficiency "
+                f"{means[:, f].mean():.3f} of the path's bandwidth-delay product; lost {lost[:, f].mean():.0f} packets "
                 f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
         rows["interval"] = (

@@ -33,6 +33,8 @@ THRESHOLDS = 16
 """How many thresholds are solved, unless they are given."""
 NEGLIGIBLE = 1e-3
 """A relative change of throughput below which no threshold of the range matters for it."""
+MORE_LOST = 2.0
+"""Ratio of the loss at an end of the range to that without pauses from which the summary names it."""
 
 MODEL_ERROR = (
     "not part of the bound: Poisson arrivals and an aggregate of TCP flows are assumptions; gains of simulated TCP "
@@ -96,6 +98,21 @@ class ThresholdAdvice(Result):
             return f" ({packets} packets arrive before a pause takes effect)"
         return ", only if a pause takes effect within one packet: response= is that time, headroom has it for a link"
 
+    def _more_lost(self, buffer: int) -> str:
+        """Return at which end of the range much more is lost than without pauses; empty: at none."""
+        loss = self.table.loss_probability
+        without = loss.sel(threshold=buffer)
+        ratios = {
+            end: float((loss.sel(threshold=end) / without).where(without > 0.0).max())
+            for end in dict.fromkeys((self.low, self.high))
+        }
+        said = [
+            f"at {end} up to {ratio:.3g} times what is lost without pauses"
+            for end, ratio in ratios.items()
+            if ratio >= MORE_LOST
+        ]
+        return f"{', '.join(said)}; most_loss= limits it" if said else ""
+
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
         data, last = self.table, int(self.table.threshold[-1])
@@ -122,6 +139,8 @@ class ThresholdAdvice(Result):
                     ("delay (s)", "delay", 1.0),
                 )
             )
+        if more := self._more_lost(last):
+            rows["more is lost"] = more
         rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}, of the solution"
         rows["error of the model"] = MODEL_ERROR
         return rows

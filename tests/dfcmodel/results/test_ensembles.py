@@ -33,6 +33,14 @@ def test_dataset_and_intervals(many) -> None:
     assert float(target.sel(estimate="mean")) == pytest.approx(values[:, 0].mean(), rel=1e-12)
     assert float(target.sel(estimate="low")) == pytest.approx(low[0], rel=1e-12)
     assert float(target.sel(estimate="high")) == pytest.approx(high[0], rel=1e-12)
+    began = int(np.searchsorted(many.time, 0.05, side="right"))
+    told = [
+        (r.delivered[:, -1] - r.delivered[:, began - 1]) / (r.time[-1] - r.time[began - 1])
+        for r in many.runs
+    ]
+    goodput = found["goodput"].sel(estimate="mean")
+    np.testing.assert_allclose(goodput, np.mean(told, axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(many.goodput, [run.goodput for run in many.runs])
     lost = np.mean([run.lost.sum(axis=2) for run in many.runs], axis=0)
     everything = many.intervals()["losses"].sel(estimate="mean")
     np.testing.assert_allclose(everything.values, lost, rtol=1e-12)

@@ -144,3 +144,20 @@ def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
     )
     assert without.startswith("9, only if a pause takes effect within one packet: response=")
     assert given == "8 (2 packets arrive before a pause takes effect)"
+
+
+def test_a_low_threshold_that_loses_several_times_as_much_is_named() -> None:
+    port = {
+        "link_rate": "10Gbps",
+        "bottleneck_rate": "5Gbps",
+        "buffers": (50, 200),
+        "levels": (1,),
+        "load": "98%",
+        "thresholds": (14, 194),
+    }
+    found = pause_thresholds(**port)
+    loss = found.table.loss_probability.isel(levels=0)
+    times = float(loss.sel(threshold=14) / loss.sel(threshold=200))
+    assert found.low == 14
+    assert f"at 14 up to {times:.3g} times" in found.summary()["more is lost"]
+    assert "more is lost" not in pause_thresholds(**port, most_loss=1e-3).summary()
