@@ -12,17 +12,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
-from rich.table import Column, Table
 
 from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
+from validation.commands.claim_lines import print_recorded
 from validation.commands.dask_clusters import connected
 from validation.finding_rows import Number
-from validation.labels import SIMULATORS
 from validation.recomputing import PARTS
 from validation.recording import record as write_records
-from validation.records import entries, recorded_simulators, recorded_verdicts
+from validation.records import entries, recorded_verdicts
 from validation.svg import drawn, standalone
 from validation.texts import plain
 from validation.verdicts import Finding
@@ -231,11 +230,6 @@ def list_claims(json: AsJson = False) -> None:
             )
         )
         return
+    console = Console()
     for paper, own in itertools.groupby(ledger().values(), key=lambda item: item.paper):
-        table = Table("claim", Column("statement", ratio=1), "model", *SIMULATORS, title=paper)
-        for item in own:
-            model, _ = recorded.get(item.id, ("", ""))
-            apart = recorded_simulators().get(item.id, {})
-            words = (str(apart.get(name, "")) for name in SIMULATORS)
-            table.add_row(item.id, f"{item.where}: {item.text}", str(model), *words)
-        Console().print(table)
+        print_recorded(paper, list(own), console)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -11,24 +12,25 @@ from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
 from validation.labels import SIMULATORS
-from validation.records import group_of
+from validation.records import group_of, recorded_simulators, recorded_verdicts
 from validation.report import tally
 from validation.report.rows import Row
 from validation.report.surprises import SHORT_RULE, most_surprising
-from validation.verdicts import Verdict
+from validation.verdicts import Claim, Verdict
 
 __all__ = [
     "folded",
     "print_details",
     "print_legend",
     "print_paper",
+    "print_recorded",
     "print_row",
     "print_surprises",
     "print_tables",
     "print_tally",
 ]
 
-LINUX = "Linux"
+LINUX, OWN, NONE = "Linux", "own packets", Verdict.NOT_APPLICABLE
 COLUMNS = tuple(name for name in SIMULATORS if name != LINUX)
 """Simulators with a column; claims that Linux judges share a line."""
 STYLES = {
@@ -96,9 +98,36 @@ def _print_wrapped(text: str, console: Console) -> None:
 def print_legend(console: Console) -> None:
     """Print what the words and the columns of the lines on claims mean, and the heads of these."""
     _print_wrapped(LEGEND, console)
-    heads = (*("model", *COLUMNS), "own packets")
+    heads = ("model", *COLUMNS, OWN)
     line = "id  " + "".join(f"{head:13}" for head in heads) + f"{'hold':6}claim"
     console.print(f"[bold]{line}[/]", highlight=False, soft_wrap=True)
+
+
+def print_recorded(paper: str, claims: Sequence[Claim], console: Console) -> None:
+    """Print the claims of a paper with their recorded verdicts, of the sources that judge one of them."""
+    apart, known = recorded_simulators(), recorded_verdicts()
+    words = {}
+    for each in claims:
+        if each.id in known:
+            model, packets = known[each.id]
+            words[each.id] = {"model": model, **(apart.get(each.id) or {OWN: packets})}
+    heads = [
+        name
+        for name in ("model", *SIMULATORS, OWN)
+        if any(given.get(name, NONE) != NONE for given in words.values())
+    ]
+    columns = (Column(name, no_wrap=True) for name in heads)
+    table = Table("id", *columns, Column("claim", ratio=1), title=paper, box=box.SIMPLE_HEAD)
+    for each in claims:
+        given = words.get(each.id, {})
+        said = (_styled(str(given[name])) if name in given else "" for name in heads)
+        table.add_row(each.id, *said, _escaped(f"{each.where}: {each.text}"))
+    console.print(table)
+
+
+def _styled(word: str, width: int = 0) -> str:
+    """Return a verdict in its colour, filled up to a width."""
+    return f"[{STYLES[Verdict(word)]}]{_short(word):{width}}[/]"
 
 
 def _width(console: Console) -> int:
@@ -119,7 +148,7 @@ def print_row(row: Row, console: Console) -> None:
     counted = f"{hold}/{of}" if of > 1 else ""
     room = max(_width(console) - 4 - 13 * len(words) - 6, 12)
     claim = textwrap.shorten(row["paraphrase"], room, placeholder="...")
-    styled = "".join(f"[{STYLES[Verdict(word)]}]{_short(word):13}[/]" for word in words)
+    styled = "".join(_styled(word, 13) for word in words)
     line = f"[bold]{row['id']:4}[/]{styled}{counted:6}{_escaped(claim)}"
     console.print(line, highlight=False, soft_wrap=True)
 
@@ -146,7 +175,7 @@ def _shared_line(row: Row) -> str:
 def print_paper(paper: str, rows: list[Row], console: Console) -> None:
     """Print one line on the claims of a paper: how often each word stands for models and for own packets."""
     said = []
-    for title, name in (("model", "model"), (LINUX, LINUX), ("own packets", "packet_level")):
+    for title, name in (("model", "model"), (LINUX, LINUX), (OWN, "packet_level")):
         given = [row["simulators"].get(name, row.get(name)) for row in rows]
         counts = Counter(word for word in given if word not in (None, Verdict.NOT_APPLICABLE))
         words = [f"{count} [{STYLES[Verdict(word)]}]{word}[/]" for word, count in counts.items()]
