@@ -12,7 +12,7 @@ from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
 from validation.labels import SIMULATORS
-from validation.records import group_of, recorded_simulators, recorded_verdicts
+from validation.records import group_of, recorded_levels, recorded_simulators, recorded_verdicts
 from validation.report import tally
 from validation.report.rows import Row
 from validation.report.surprises import SHORT_RULE, most_surprising
@@ -105,24 +105,26 @@ def print_legend(console: Console) -> None:
 
 def print_recorded(paper: str, claims: Sequence[Claim], console: Console) -> None:
     """Print the claims of a paper with their recorded verdicts, of the sources that judge one of them."""
-    apart, known = recorded_simulators(), recorded_verdicts()
-    words = {}
-    for each in claims:
-        if each.id in known:
-            model, packets = known[each.id]
-            words[each.id] = {"model": model, **(apart.get(each.id) or {OWN: packets})}
+    apart, levels = recorded_simulators(), recorded_levels()
+    known = {id: verdicts.model for id, verdicts in recorded_verdicts().items()}
+    words = {
+        each.id: {"model": known[each.id], **apart[each.id], OWN: levels[each.id]}
+        for each in claims
+        if each.id in known
+    }
     heads = [
         name
         for name in ("model", *SIMULATORS, OWN)
         if any(given.get(name, NONE) != NONE for given in words.values())
     ]
-    columns = (Column(name, no_wrap=True) for name in heads)
-    table = Table("id", *columns, Column("claim", ratio=1), title=paper, box=box.SIMPLE_HEAD)
+    console.print(f"[bold]{paper:20}{''.join(f'{name:14}' for name in heads)}[/]", soft_wrap=True)
     for each in claims:
         given = words.get(each.id, {})
-        said = (_styled(str(given[name])) if name in given else "" for name in heads)
-        table.add_row(each.id, *said, _escaped(f"{each.where}: {each.text}"))
-    console.print(table)
+        said = "".join(_styled(str(given.get(name, NONE)), 14) for name in heads)
+        console.print(f"[bold]{each.id:20}[/]{said}", highlight=False, soft_wrap=True)
+        for line in textwrap.wrap(f"{each.where}: {each.text}", _width(console) - 4):
+            console.print(f"    {line}", highlight=False, markup=False, soft_wrap=True)
+    console.print()
 
 
 def _styled(word: str, width: int = 0) -> str:
