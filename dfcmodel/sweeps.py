@@ -16,7 +16,7 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import simulate
-from hopflow.checks import listed, shown
+from hopflow.checks import listed, one_number, shown
 from hopflow.grids import Row
 from hopflow.units import quantities_of
 from responsefn import jain_index
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "about", "checked", "remarks", "rows", "units", "variant"]
 
 SETTINGS: Mapping[str, str | None] = {
-    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "source": None,
+    "level": None, "seed": None, "duration": "time", "jitter": "time", "packet_jitter": None, "since": "time", "source": None,
 }  # fmt: skip
 LIMITS: Mapping[str, Any] = {
     "long_name": "known limits of the level that apply to the run, in full in `run.limits`",
@@ -59,11 +59,14 @@ def about(thing: Scenario) -> dict[str, str]:
 
 
 def checked(things: Sequence[Any], points: Sequence[Any]) -> dict[str, Any]:
-    """Make every scenario, check the levels, and return whether all have the same flows."""
+    """Make every scenario, check the levels and since, and return whether all have the same flows."""
     names = set()
     for n, thing in enumerate(things):
-        scenario = _scenario(thing, points[n].settings.get("source"))
-        method_of(points[n].settings.get("level"), None)
+        settings = points[n].settings
+        scenario = _scenario(thing, settings.get("source"))
+        method_of(settings.get("level"), None)
+        end = settings.get("duration", scenario.duration)
+        one_number("since", settings.get("since", 0.0), at_least=0.0, below=end, hint="in s")
         names.add(tuple(scenario.table.names))
     return {"by_flow": len(names) == 1}
 
@@ -74,9 +77,9 @@ def rows(
     """Yield the measures of simulated scenarios."""
     for thing, given in zip(things, settings, strict=True):
         chosen = dict(given)
-        scenario = _scenario(thing, chosen.pop("source", None))
+        scenario, since = _scenario(thing, chosen.pop("source", None)), chosen.pop("since", 0.0)
         run = simulate(scenario, options["method"], **chosen)
-        yield _row(run, by_flow=options["by_flow"])
+        yield _row(run, since, by_flow=options["by_flow"])
 
 
 def remarks(data: xr.Dataset) -> Iterator[str]:
@@ -150,15 +153,15 @@ def _scenario(thing: Any, source: Any) -> Scenario:
     return Scenario("sweep", links, flows)
 
 
-def _row(run: Trajectory, *, by_flow: bool) -> Row:
-    """Return the measures of a run."""
-    found = run.measures
-    goodput = found["goodput"].to_numpy()
-    lost, delivered = float(run.lost.sum()), float(run.delivered[:, -1].sum())
-    lost_part = lost / (lost + delivered) if lost + delivered else np.nan
+def _row(run: Trajectory, since: float, *, by_flow: bool) -> Row:
+    """Return the measures of a run from a time on."""
+    counts = run.counts(since)
+    goodput = counts.delivered / counts.seconds
+    lost, delivered = float(counts.lost.sum()), float(counts.delivered.sum())
+    all_lost = lost / (lost + delivered) if lost + delivered else np.nan
     variables: dict[Any, Any] = {
         "total_goodput": ((), float(goodput.sum()), {"units": "packets/s"}),
-        "total_loss_ratio": ((), lost_part, {"units": "1"}),
+        "total_loss_ratio": ((), all_lost, {"units": "1"}),
         "jain": ((), jain_index(goodput) if goodput.any() else np.nan, {"units": "1"}),
         "peak_queue": ((), float(np.max(run.peak_queue)), {"units": "packets"}),
         "completed": ((), run.status.ok, {"long_name": "whether every packet is accounted for"}),
@@ -168,8 +171,8 @@ def _row(run: Trajectory, *, by_flow: bool) -> Row:
         return Row(variables, {})
     own = {
         "goodput": (goodput, "packets/s"),
-        "efficiency": (run.mean_efficiency(), "1"),
-        "loss_ratio": (found["loss_ratio"].to_numpy(), "1"),
+        "efficiency": (run.mean_efficiency(since), "1"),
+        "loss_ratio": (counts.loss_ratio, "1"),
         "timeouts": (run.timeouts, "1"),
         "loss_events": (run.loss_events, "1"),
     }

@@ -79,7 +79,8 @@ def sweep(
         given; one value is the same everywhere. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
         a function's parameter declares no unit and all values are such strings, the function is called with the strings, and
         the coordinate has the numbers: s, packets/s, m, packets, bytes or fractions of 1.
-        Of scenarios also ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`.
+        Of scenarios also ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, from which time
+        on goodput, losses and efficiency are measured (0: the whole run, its start included).
 
     Returns
     -------

@@ -150,6 +150,11 @@ class Ensemble(Recorded, Result):
         """Return each run's efficiency averaged over ``since`` < time <= ``until`` in s, (R, F)."""
         return np.stack([run.mean_efficiency(since, until) for run in self.runs])
 
+    @quantities(since="time", until="time")
+    def mean_goodput(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
+        """Return each run's packets/s delivered over ``since`` < time <= ``until`` in s, (R, F)."""
+        return np.stack([run.mean_goodput(since, until) for run in self.runs])
+
     @quantities(since="time", until="time", level="share")
     def intervals(
         self, since: WithUnit = 0.0, until: WithUnit = np.inf, level: WithUnit = 0.95
@@ -179,16 +184,13 @@ class Ensemble(Recorded, Result):
         """
         import xarray as xr
 
-        self.runs[0].mean_efficiency(since, until)  # raises for an interval without samples
+        goodput = self.goodput.copy(data=self.mean_goodput(since, until))  # raises without samples
         data = self._data
         part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
         lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
         lengths = lengths.sel(time=part["time"])
-        first = data["delivered"].isel(time=[0])
-        told = xr.concat([first, data["delivered"].diff("time")], "time").sel(time=part["time"])
-        goodput = told.sum("time") / float(lengths.sum())
         of_runs = {
-            "goodput": goodput.assign_attrs(long_name="goodput", units="packets/s"),
+            "goodput": goodput,
             "efficiency": part["efficiency"].weighted(lengths).mean("time"),
             "losses": part["losses"].sum("time"),
             "occupancy": part["occupancy"].mean("time"),

@@ -191,8 +191,8 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
         return ()
     off = "up to 9 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"
     return _one(
-        f"small buffer: {_listed('link', links)} with room for {min(links.values()):g} packets or more, up to "
-        f"{SMALL_BUFFER:g}: who finds room is not resolved, {off} where it was measured",
+        f"small buffer: {_listed('link', links)} with room for few packets ({min(links.values()):g} at the smallest; {SMALL_BUFFER:g} are "
+        f"few): the fluid does not resolve which packets find room, {off} where it was measured",
     )
 
 

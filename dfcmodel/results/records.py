@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -91,6 +91,29 @@ class Recorded:
     def to_xarray(self) -> xr.Dataset:
         """Return all recorded quantities, with names, units and coordinates."""
         return self._data.copy()
+
+
+class Counts(NamedTuple):
+    """Packets of each flow over a part of a run.
+
+    Attributes
+    ----------
+    delivered, lost
+        Packets, shape (F,).
+    seconds
+        How long the part is.
+    """
+
+    delivered: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    seconds: float
+
+    @property
+    def loss_ratio(self) -> NDArray[np.float64]:
+        """Lost packets over lost and delivered ones, shape (F,); nan where there are none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio: NDArray[np.float64] = self.lost / (self.lost + self.delivered)
+        return ratio
 
 
 @on_first_read("paused")
@@ -320,12 +343,37 @@ class Records(Recorded):
         self, since: WithUnit = 0.0, until: WithUnit = np.inf
     ) -> NDArray[np.float64]:
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
-        chosen = (self.time > since) & (self.time <= until)
-        if not chosen.any():
-            raise ValueError(f"since = {since}, until = {until}: no sample between them")
+        chosen = self._samples(since, until)
         lengths = np.diff(self.time, prepend=0.0)[chosen]
         mean: NDArray[np.float64] = self._array("efficiency")[:, chosen] @ (lengths / lengths.sum())
         return mean
+
+    @quantities(since="time", until="time")
+    def mean_goodput(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> NDArray[np.float64]:
+        """Return the packets/s that each flow delivered over ``since`` < time <= ``until`` in s, (F,).
+
+        A packet counts when all before it have arrived: what a retransmission releases counts at that time, so that
+        over a part of a run a flow may deliver slightly more than its link carries.
+        """
+        counts = self.counts(since, until)
+        return counts.delivered / counts.seconds
+
+    @quantities(since="time", until="time")
+    def counts(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> Counts:
+        """Return how many packets each flow delivered and lost over ``since`` < time <= ``until`` in s."""
+        chosen = self._samples(since, until)
+        first, last = chosen.start - 1, chosen.stop - 1
+        before, began = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
+        whole = chosen.start == 0 and chosen.stop == len(self.time)
+        lost = self.lost_by_flow if whole else self.lost[:, :, chosen].sum(axis=(1, 2))
+        return Counts(self.delivered[:, last] - before, lost, float(self.time[last] - began))
+
+    def _samples(self, since: WithUnit, until: WithUnit) -> slice:
+        """Return the samples in an interval, at least one."""
+        chosen = slice(*np.searchsorted(self.time, (since, until), side="right").tolist())
+        if chosen.start >= chosen.stop:
+            raise ValueError(f"since = {since}, until = {until}: no sample between them")
+        return chosen
 
     def to_netcdf(self, path: str | Path) -> Path:
         """Write all recorded quantities to a netCDF file that ``xarray.open_dataset`` reads.

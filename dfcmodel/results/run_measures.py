@@ -47,7 +47,6 @@ def measures(run: Records) -> xr.Dataset:
     used = {link for flow in scenario.flows for link in scenario.path(flow)}
     rate = np.array([sum(k.rate for k in used if k.source == n) for n in scenario.senders])
     base = np.array([scenario.base_rtt(flow) for flow in scenario.flows])
-    lost, delivered = run.lost.sum(axis=(1, 2)), run.delivered[:, -1]
     measured = np.full((len(QUANTILES), len(base)), np.nan)
     for f, trips in enumerate(run.round_trip):
         if (known := trips[np.isfinite(trips)]).size:
@@ -55,8 +54,8 @@ def measures(run: Records) -> xr.Dataset:
     with np.errstate(divide="ignore", invalid="ignore"):  # a node whose links no flow crosses: nan
         drained = np.quantile(run.queued / rate[:, np.newaxis], QUANTILES, axis=1)
         found: dict[str, tuple[Any, Any, str]] = {
-            "goodput": ("flow", delivered / seconds, "packets/s"),
-            "loss_ratio": ("flow", lost / (lost + delivered), "1"),
+            "goodput": ("flow", run.mean_goodput(), "packets/s"),
+            "loss_ratio": ("flow", run.counts().loss_ratio, "1"),
             "round_trip_queueing": (("quantile", "flow"), measured, "s"),
             "utilisation": ("node", run.carried.sum(axis=0) / (rate * seconds), "1"),
             "mean_occupancy": ("node", run.mean_queue.sum(axis=0), "packets"),

@@ -116,6 +116,24 @@ def test_a_scenario_is_swept_over_its_fields_and_settings() -> None:
     assert float(found.total_loss_ratio.sel(min_rto=0.2, seed=2).item()) == whole
 
 
+def test_a_scenario_is_measured_from_a_time_on() -> None:
+    found = sweep(one_link(1000.0), since=["0s", "250ms"], levels="packets")
+    run = simulate(one_link(1000.0), Packets(seed=None))
+    assert found.since.attrs["units"] == "s"
+    for since in (0.0, 0.25):
+        counts = run.counts(since)
+        at = found.sel(since=since).squeeze()
+        before = run.delivered[0, run.time <= since + 1e-12]
+        assert counts.delivered[0] == run.delivered[0, -1] - (before[-1] if before.size else 0.0)
+        assert counts.lost[0] == run.lost[0][:, run.time > since + 1e-12].sum()
+        assert float(at.goodput) == counts.delivered[0] / counts.seconds
+        assert float(at.loss_ratio) == counts.loss_ratio[0]
+        assert float(at.efficiency) == run.mean_efficiency(since)[0]
+    assert counts.seconds == pytest.approx(0.25, rel=1e-12)
+    with pytest.raises(ValueError, match=r"^since = 0.5: must be a finite number >= 0 and < 0.5"):
+        sweep(one_link(1000.0), since=0.5)
+
+
 def two_rtts(rate: float) -> Scenario:
     links = dumbbell(2, rate=rate, delay="5ms", access_rate="1Gbps", access_delay="1ms", buffer=20)
     links = [replace(link, delay=0.02) if link.source == "s2" else link for link in links]

@@ -40,6 +40,7 @@ def test_dataset_and_intervals(many) -> None:
     ]
     goodput = found["goodput"].sel(estimate="mean")
     np.testing.assert_allclose(goodput, np.mean(told, axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(goodput, np.mean(many.mean_goodput(0.05), axis=0))
     np.testing.assert_array_equal(many.goodput, [run.goodput for run in many.runs])
     lost = np.mean([run.lost.sum(axis=2) for run in many.runs], axis=0)
     everything = many.intervals()["losses"].sel(estimate="mean")

@@ -131,7 +131,7 @@ def test_messages_name_flows_and_links() -> None:
     (limit,) = simulate(both_ways(), level="fluid").limits
     assert "flows a, b share loaded links 2->1, 1->2" in limit
     (limit,) = simulate(one_way(3.0), level="fluid").limits
-    assert "link 1->2 with room for 3 packets" in limit
+    assert "link 1->2 with room for few packets (3 at the smallest" in limit
     assert "26 %" in limit
     many = tuple(Flow(f"{n}", (1, 2), Reno(), start=0.01 * n) for n in range(5))
     crowd = Scenario("crowd", one_way().links, many, duration=5.0)
