@@ -480,7 +480,7 @@ class Stationary(Solved):
             **super()._proof(),
             "error bound (TV)": self._said(self.error_bound),
             "entry error": self._said(self.entry_error, self._without_entry_error),
-            "rounding of the rates": f"{rounding:.1e} of every entry",
+            "rounding of the rates": f"{rounding:.1e} of every entry, not in the bound",
             "smallest entry": f"{self.smallest:.1e}",
             "mass defect": f"{self.mass_defect:.1e}",
             "iterations": self.iterations,

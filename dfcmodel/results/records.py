@@ -345,7 +345,8 @@ class Records(Recorded):
         """Return each flow's efficiency averaged over ``since`` < time <= ``until`` in s, (F,)."""
         chosen = self._samples(since, until)
         lengths = np.diff(self.time, prepend=0.0)[chosen]
-        mean: NDArray[np.float64] = self._array("efficiency")[:, chosen] @ (lengths / lengths.sum())
+        weighted = self._array("efficiency")[:, chosen] * (lengths / lengths.sum())
+        mean: NDArray[np.float64] = weighted.sum(axis=1)  # a product of BLAS depends on its threads
         return mean
 
     @quantities(since="time", until="time")

@@ -36,11 +36,12 @@ NEGLIGIBLE = 1e-3
 MORE_LOST = 2.0
 """Ratio of the loss at an end of the range to that without pauses from which the summary names it."""
 
-MODEL_ERROR = (
-    "not part of the bound: Poisson arrivals and an aggregate of TCP flows are assumptions; gains of simulated TCP "
-    "differ by several percentage points (claims M11 to M14)"
+ASSUMED = "not part of the bound: Poisson arrivals and packets of random size are assumptions"
+OF_TCP = (
+    ", and so is an aggregate of TCP flows; gains of simulated TCP differ by several percentage points "
+    "(claims M11 to M14)"
 )
-"""Row of the summary."""
+"""Row of the summary, and what it has besides where senders react to losses."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -121,8 +122,9 @@ class ThresholdAdvice(Result):
         ends = dict.fromkeys((self.low, self.high))
         by = ", ".join(f"by {_percent(inside.sel(threshold=n).to_numpy())} at {n}" for n in ends)
         matters = f"throughput {by}, against no pauses"
+        least = ", the lowest that was tried" if self.low == int(data.threshold[0]) else ""
         rows: dict[str, object] = {
-            "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets",
+            "recommended threshold": f"{' to '.join(map(str, sorted({self.low, self.high})))} packets{least}",
             "highest safe threshold": f"{self.ceiling}{self._late(last - self.ceiling)}",
             "pausing changes": f"{matters}: hardly any"
             if abs(inside).max() < NEGLIGIBLE
@@ -142,7 +144,8 @@ class ThresholdAdvice(Result):
         if more := self._more_lost(last):
             rows["more is lost"] = more
         rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}, of the solution"
-        rows["error of the model"] = MODEL_ERROR
+        reacts = int(data.levels.max()) > 1
+        rows["error of the model"] = ASSUMED + OF_TCP if reacts else ASSUMED
         return rows
 
     def plot(self, ax: Any = None) -> Any:
