@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dfcmodel import coexist
 from hopflow.units import quantity
 from responsefn import (
     BIC,
@@ -14,7 +15,6 @@ from responsefn import (
     Scalable,
     Westwood,
     WindowRule,
-    coexist,
     curve,
 )
 from responsefn.linux import LinuxHTCP
@@ -66,8 +66,9 @@ def _code(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> s
     return f"""\
 import numpy as np
 
+from dfcmodel import coexist
 from hopflow.units import quantity
-from responsefn import {names}, coexist, curve
+from responsefn import {names}, curve
 
 bandwidth, rtt = quantity("bandwidth", "{bandwidth}", "rate"), quantity("rtt", "{rtt}", "time")
 buffer = max(2, round({buffer:g} * bandwidth * rtt))  # packets
