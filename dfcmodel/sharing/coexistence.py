@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dfcmodel.network.flows import first_state
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -154,7 +155,7 @@ def coexist(
     else:
         begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
     number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
-    options = {
+    options: dict[str, Any] = {
         name: one_number(name, value, at_least=1.0)
         for name, value in (("max_window", max_window), ("ssthresh", ssthresh))
         if value is not None
@@ -209,8 +210,8 @@ def _simulated(
     lost = dropped.sum(axis=1) - refused
     events = [getattr(found, name) - count for name, count in zip(EVENTS, counts, strict=True)]
     first = [
-        each.source.start(float(rtt))[0]
-        for each, rtt in zip(plan.scenario.flows, rtts, strict=True)
+        min(first_state(flow, float(rtt)).cwnd, flow.max_window)
+        for flow, rtt in zip(plan.scenario.flows, rtts, strict=True)
     ]
     return Coexistence(
         rules=tuple(flow.source for flow in plan.scenario.flows),  # type: ignore[misc]

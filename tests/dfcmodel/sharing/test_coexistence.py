@@ -394,7 +394,7 @@ def test_fast_convergence_moves_cubics_shares_by_less_than_they_differ_from_ns2s
         shares = [x[:, 0] / x.sum(axis=1) for x in (ours, theirs)]
         unlike = [n for n in range(25) if n % 6]  # the rules' order is one in both columns
         errors.append(np.abs(shares[0] - shares[1])[unlike].mean())
-    assert errors == pytest.approx([0.0241, 0.0274], abs=5e-4)  # as the documentation says
+    assert errors == pytest.approx([0.0305, 0.0296], abs=5e-4)  # as the documentation says
 
 
 @pytest.mark.slow
