@@ -235,8 +235,8 @@ class Explanation(Result):
         Returns
         -------
         ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
-        with the estimates mean, low and high; with a stack ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is the fluid as `simulate` runs it, ``start`` the one without
-        the refinements: the same without `shared` ones.
+        with the estimates mean, low and high; with a stack ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is
+        the fluid as `simulate` runs it, ``start`` the one without the refinements: the same without `shared` ones.
         """
         import xarray as xr
 
@@ -277,7 +277,8 @@ class Explanation(Result):
         """Return the waterfall as a table: fluid, the parts, packets; a row for each, by quantity.
 
         The parts are those that the levels share, those that they do not share, and what is unexplained; the largest
-        first. After packets what each part of the stack changes in them, ``with`` its name. Columns: quantity, units, row, mean, low and high (the ends of Student's interval).
+        first. The rows after packets, ``with`` a part of the stack, are what that part changes in them. Columns: quantity,
+        units, row, mean, low and high (the ends of Student's interval).
         """
         import pandas as pd
 

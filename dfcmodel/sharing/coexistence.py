@@ -73,7 +73,7 @@ def coexist(
 
     The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send an
     endless stream. `compare` repeats runs until it knows the shares; this is one run, with its windows and queue over time.
-    A rule begins knowing its round-trip time, where its state has a place for it (`WindowRule.start`).
+    The state of a rule begins with the round-trip time of its path, if it has a field for it (`WindowRule.start`).
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ VIEW = View(
     question="Which congestion control wins on my path?",
     about=(
         "Two flows at one drop-tail bottleneck, packet by packet for 40 s, from the same start; one run, so that small "
-        "differences are chance (hopflow compare repeats runs). A change takes a hundredth of a second; the "
+        "differences are chance (hopflow compare repeats runs). A change takes some hundredths of a second; the "
         "first with a rule up to a second, and some seconds where this machine has not run it before and compiles it."
     ),
     knobs=(
