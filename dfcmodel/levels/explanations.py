@@ -306,7 +306,7 @@ class Explanation(Result):
     def _stack_by_size(self, q: int) -> list[int]:
         """Return the places of the parts of the stack, the largest first."""
         sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
-        return np.argsort(-sizes, kind="stable").tolist()
+        return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
     def text(self) -> str:
         """Return the explanation in sentences, one line for each quantity.

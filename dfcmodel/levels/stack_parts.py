@@ -81,7 +81,7 @@ def _without_window(flow: Flow) -> Flow:
     """Return a flow that begins with the window of its rule."""
     if flow.initial_window is None or not isinstance(flow.source, WindowRule):
         return flow
-    return replace(flow, initial_window=float(flow.source.State().cwnd))  # type: ignore[call-arg]
+    return replace(flow, initial_window=float(flow.source.State().cwnd))
 
 
 def _without_delay(flow: Flow) -> Flow:
