@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.sharing.bottlenecks import mean_of
 from hopflow.results import Result, figure
 from hopflow.status import Status
 from responsefn import WindowRule, jain_index
@@ -26,8 +27,6 @@ __all__ = ["BATCHES", "SAMPLES", "Coexistence"]
 BATCHES = 20
 SAMPLES = 50
 """Of the trajectories, per batch."""
-STUDENT = 2.093
-"""Of 19 degrees of freedom, 95 %."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -239,4 +238,4 @@ def _over(x: Any, y: Any) -> Floats:
 
 def _half_width(batches: Floats) -> Floats:
     """Return half the 95 % interval of each row's mean, shape (F,)."""
-    return np.asarray(STUDENT * np.std(batches, axis=1, ddof=1) / math.sqrt(BATCHES))
+    return np.array([mean_of(row)[1] for row in batches])
