@@ -24,7 +24,7 @@ import typer
 from benchmarks.chain_instructions import LARGE, MEDIUM, searched
 from benchmarks.fluid_instructions import dumbbell
 from benchmarks.instructions import START, STOP, ask, callgrind, scenario_of
-from dfcmodel import DFC, FIFO, Fluid, Scenario, simulate, takano2006
+from dfcmodel import DFC, FIFO, Fluid, Scenario, coexist, simulate, takano2006
 from dfcmodel.packets.running import begin_plan
 from dfcmodel.packets.simulation import plan_scenario
 from markov import Kanban, MatrixFree, Multilevel, PauseTandem, explore, stationary
@@ -115,6 +115,12 @@ def rates(rule: Any) -> Case:
     return Case("rate", lambda: lambda: float(len(rule.rate(LOSSES, 0.1))))
 
 
+def shared() -> float:
+    """Run Reno and CUBIC at one bottleneck and return the packets that they sent."""
+    run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80, duration=100.0)
+    return float(run.sent[:, -1].sum())
+
+
 def acks() -> float:
     """Simulate Reno over independent losses and return about how many ACKs it had."""
     simulate_rule(Reno(), 1e-3, 0.1, Independent(), events=2000)
@@ -138,6 +144,7 @@ CASES: dict[str, Case] = {
         lambda: explore(Kanban(tickets=2), compiled=True).chain.size
     ),
     "Reno by simulation": Case("ACK", lambda: acks),
+    "Reno and CUBIC coexist": Case("packet sent", lambda: shared),
     "rates of Tahoe": rates(Tahoe()),
     "rates of CUBIC": rates(CUBIC()),
     "rates of PFTK": rates(PFTK()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
@@ -18,14 +17,12 @@ from responsefn import (
     TFRC,
     Independent,
     Reno,
-    coexist,
     fused,
     invert,
     simulate_curve,
     simulate_rule,
 )
 from responsefn.responses import cycle_inverse, rule_kernels
-from responsefn.simulation import coexistence
 
 RTT = 0.1
 MANY = 4_000_000
@@ -139,7 +136,6 @@ def rows() -> list[Row]:
         ),
         acks,
     )
-    found += _shared_bottleneck()
     return found
 
 
@@ -175,31 +171,6 @@ def _brentq(rule, rates):
         return brentq(lambda x: scalar(math.exp(x)) / rate - 1, -25.0, -1e-3, xtol=1e-13)
 
     return [one(float(rate)) for rate in rates]
-
-
-def _shared_bottleneck():
-    """Time Reno and CUBIC on 24 Mb/s, per packet sent."""
-    rules, path = [Reno(), CUBIC()], {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
-    many, few = 500.0, 5.0
-
-    def plain():
-        simulated = coexistence._simulated
-        coexistence._simulated = functools.partial(simulated, compiled=False)
-        try:
-            return coexist(rules, **path, duration=few)
-        finally:
-            coexistence._simulated = simulated
-
-    timed = compare(
-        "Reno and CUBIC share a link, packet by packet",
-        {
-            "coexist": lambda: coexist(rules, **path, duration=many),
-            f"plain Python (from 1/{many / few:.0f})": plain,
-        },
-        rounds=3,
-    )
-    packets = int(coexist(rules, **path, duration=many).sent[:, -1].sum())
-    return _per_item(_scaled(timed, "Python", many / few), packets)
 
 
 def _invert_anew(rule, rates):

@@ -73,6 +73,7 @@ from .results.job_completions import job_completion
 from .results.lower_bounds import completion_bounds
 from .results.pause_graphs import pause_propagation
 from .results.slowdown_groups import slowdowns
+from .sharing.coexistence import coexist
 from .sharing.conformances import conformance
 from .sharing.evaluations import evaluate_rfc9743
 from .sharing.qlog_traces import read_qlog_trace, write_qlog
@@ -155,6 +156,7 @@ __all__ = [
     "chain",
     "check_step",
     "choose_level",
+    "coexist",
     "coexist_sweep",
     "compare",
     "completion_bounds",

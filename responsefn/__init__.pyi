@@ -50,7 +50,6 @@ from .rules.scalable import Scalable
 from .rules.slow_starts import hystart, limited_slow_start
 from .rules.vegas import NS2Vegas, Vegas
 from .rules.westwood import Westwood
-from .simulation.coexistence import coexist
 from .simulation.losses import Deterministic, Gilbert, Independent, independent_constant
 from .simulation.single_flow import simulate_curve, simulate_rule
 
@@ -108,7 +107,6 @@ __all__ = [
     "WindowRule",
     "aggressiveness",
     "catalogue",
-    "coexist",
     "convergence_time",
     "curve",
     "fit",

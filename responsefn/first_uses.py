@@ -13,17 +13,14 @@ __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short calls by what they are: rates of each rule and law, simulations of one and of two flows."""
-    from responsefn import CUBIC, Reno, catalogue, coexist, invert, simulate_rule
+    """Return short calls by what they are: rates of each rule and law, a simulation of one flow."""
+    from responsefn import CUBIC, catalogue, invert, simulate_rule
 
     entries = [*catalogue("rule").entries, *catalogue("law").entries]
     return {
         **{f"rates of {entry!r}": partial(_rates, entry) for entry in entries},
         "inverse rates": partial(invert, CUBIC(), [100.0, 1000.0], 0.04),
         "a rule by simulation": partial(simulate_rule, CUBIC(), 1e-3, 0.04, events=50),
-        "two rules through a queue": partial(
-            coexist, [Reno(), CUBIC()], 0.04, 800.0, 20, duration=1.0
-        ),
     }
 
 

@@ -217,7 +217,6 @@ def test_no_circle_between_modules() -> None:
         ("dfcmodel.engine", "records"),
         ("dfcmodel.packets", "layout"),
         ("dfcmodel.packets.fabric", "layout"),
-        ("responsefn.simulation", "records"),
     ],
 )
 def test_a_kernel_needs_nothing_but_numbers(kernel: str, records: str) -> None:

@@ -24,7 +24,6 @@ TESTED_TOGETHER = (
     "responsefn/responses/kernel",
     "responsefn/responses/closed_forms/law_kernels",
     "responsefn/responses/rule_kernels",
-    "responsefn/simulation/kernel",
 )
 """Folders and modules whose functions run only as one compiled loop."""
 MORE = {

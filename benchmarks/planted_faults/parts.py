@@ -63,7 +63,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
         ),
         Group(
             "responsefn kernels",
-            ("responsefn/responses/kernel/*.py", "responsefn/simulation/kernel/*.py"),
+            ("responsefn/responses/kernel/*.py",),
             2.0,
             ("tests/responsefn/simulation", "tests/responsefn/responses"),
         ),

@@ -222,27 +222,6 @@ def response_kernels(_: str) -> Answers:
                             )
                         ),
                     )
-    more: tuple[dict[str, Any], ...] = (
-        {},
-        {"p": 0.01},
-        {"ssthresh": 16.0},
-        {"max_window": 12.0},
-        {"processing": 1e-4},
-    )
-    for together in (
-        (r.Reno(), r.Reno()),
-        (r.CUBIC(), r.HSTCP(), r.Tahoe()),
-        (r.Vegas(), r.NewReno()),
-    ):
-        for options in more:
-            yield (
-                f"coexist {together} {options}",
-                attempt(
-                    lambda x=together, o=options: numbers_of(
-                        r.coexist(x, 0.05, 500.0, 20, duration=20.0, **o)
-                    )
-                ),
-            )
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from dfcmodel.levels.refinements import (
     usual_refinements,
     with_refinements,
 )
+from dfcmodel.levels.stack_parts import parts_of_stacks
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait
@@ -60,6 +61,9 @@ def explain(
     The fluid runs with every subset of its refinements, packets with every subset of theirs, each for
     several seeds; in one run all settings have the same starts and seed. Contributions are Shapley values,
     which need no order (`Explanation.in_order` takes one).
+
+    Where flows have a ``stack``, packets also run without each of its parts in turn, once per seed and part: see
+    `Explanation.stack_effects`.
 
     Warns where phase effects decide the packet runs, which is measured: see `Explanation.limits`.
 
@@ -122,11 +126,15 @@ def explain(
         given = listed("refinements", refinements, Refinement)
     if packet_jitter is not None:
         given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
-    settings = _settings(given, fluid, packets, wait)
+    settings = [(scenario, setting) for setting in _settings(given, fluid, packets, wait)]
+    parts, full = parts_of_stacks(scenario, packets), settings[-1][1]
+    for part in parts:
+        method = replace(full["method"], recovery=part.method.recovery)
+        settings.append((part.scenario, {**full, "method": method}))
     tasks = [
-        _Task(*asked.instance(scenario, each), setting, asked, quantities)
+        _Task(*asked.instance(simulated, each), setting, asked, quantities)
         for each in asked.seeds()
-        for setting in settings
+        for simulated, setting in settings
     ]
     done = dict(completed(_runs, tasks, executor, threads=True, desc=scenario.name, unit="run"))
     found = [done[n] for n in range(len(tasks))]
@@ -140,7 +148,9 @@ def explain(
         quantities=quantities,
         refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
         fluid=values[:, :fluids],
-        packets=values[:, fluids:],
+        packets=values[:, fluids : len(settings) - len(parts)],
+        stack=tuple(part.name for part in parts),
+        without=values[:, len(settings) - len(parts) :],
         usual=usual,
         statuses=tuple(each.status for each in found),
         limits_of_fluid=limits_of_several([each.limits for each in found[usual :: len(settings)]]),

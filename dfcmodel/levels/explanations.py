@@ -62,6 +62,10 @@ class Explanation(Result):
         say which are on, the first refinement is bit 0.
     packets
         The same of packets, (R, 2^k, Q).
+    stack
+        Parts of the flows' stack (`dfcmodel.Flow`), each of which was switched off in turn; P names.
+    without
+        Quantities of packets without each of them, (R, P, Q).
     usual
         Which of the 2^n subsets is the fluid as `simulate` runs it.
     statuses
@@ -95,6 +99,8 @@ class Explanation(Result):
     refinements: tuple[Refinement, ...]
     fluid: Floats
     packets: Floats
+    stack: tuple[str, ...]
+    without: Floats
     usual: int
     statuses: tuple[Status, ...]
     limits_of_fluid: tuple[str, ...]
@@ -148,6 +154,15 @@ class Explanation(Result):
         return self._divided(
             shapley_values(by_subset(self.fluid)), shapley_values(by_subset(self.packets))
         )
+
+    @property
+    def stack_effects(self) -> Floats:
+        """Packets less packets without each part of the stack, in each run, shape (R, P, Q).
+
+        What a part changes beside all others; as parts act on each other, the sum is not what the stack changes as a whole.
+        """
+        packets = self.packets[:, -1:]
+        return np.asarray(packets - self.without) if self.stack else packets[:, :0]
 
     def in_order(self, order: Sequence[str]) -> Floats:
         """Return contributions in an order of your own instead, shape (R, n + 1 + k, Q).
@@ -220,8 +235,8 @@ class Explanation(Result):
         Returns
         -------
         ``contribution`` (part, quantity, estimate), ``gap``, ``start``, ``fluid``, ``packets`` (quantity, estimate)
-        with the estimates mean, low and high. ``fluid`` is the fluid as `simulate` runs it, ``start`` the one without
-        the refinements: the same without `shared` ones.
+        with the estimates mean, low and high; with a stack ``stack_effect`` (stack_part, quantity, estimate). ``fluid`` is
+        the fluid as `simulate` runs it, ``start`` the one without the refinements: the same without `shared` ones.
         """
         import xarray as xr
 
@@ -233,13 +248,17 @@ class Explanation(Result):
             "fluid": (("quantity",), self.fluid[:, self.usual]),
             "packets": (("quantity",), self.packets[:, -1]),
         }
+        if self.stack:
+            of_runs["stack_effect"] = (("stack_part", "quantity"), self.stack_effects)
         variables = {}
         for name, (dims, values) in of_runs.items():
             rows = [values.mean(axis=0), *mean_interval(values, level)]
             variables[name] = ((*dims, "estimate"), np.stack(rows, axis=-1))
+        of_stack = {"stack_part": list(self.stack)} if self.stack else {}
         return xr.Dataset(
             variables,
             coords={
+                **of_stack,
                 "part": list(self.parts),
                 "quantity": [each.name for each in self.quantities],
                 "units": ("quantity", [each.units for each in self.quantities]),
@@ -258,7 +277,8 @@ class Explanation(Result):
         """Return the waterfall as a table: fluid, the parts, packets; a row for each, by quantity.
 
         The parts are those that the levels share, those that they do not share, and what is unexplained; the largest
-        first. Columns: quantity, units, row, mean, low and high (the ends of Student's interval).
+        first. The rows after packets, ``with`` a part of the stack, are what that part changes in them. Columns: quantity,
+        units, row, mean, low and high (the ends of Student's interval).
         """
         import pandas as pd
 
@@ -269,6 +289,9 @@ class Explanation(Result):
             parts = data["contribution"].to_numpy()[:, q]
             steps |= {self.parts[i]: parts[i] for i in self._by_size(q)}
             steps["packets"] = data["packets"].to_numpy()[q]
+            if self.stack:
+                effects = data["stack_effect"].to_numpy()[:, q]
+                steps |= {f"with {self.stack[i]}": effects[i] for i in self._stack_by_size(q)}
             rows += [(quantity.name, quantity.units, name, *each) for name, each in steps.items()]
         return pd.DataFrame(rows, columns=["quantity", "units", "row", "mean", "low", "high"])
 
@@ -279,6 +302,11 @@ class Explanation(Result):
         return sorted(
             range(len(sizes)), key=lambda i: (i == rest, self.parts[i] not in shared, -sizes[i])
         )
+
+    def _stack_by_size(self, q: int) -> list[int]:
+        """Return the places of the parts of the stack, the largest first."""
+        sizes = np.nan_to_num(np.abs(self.stack_effects[:, :, q].mean(axis=0)))
+        return [int(i) for i in np.argsort(-sizes, kind="stable")]
 
     def text(self) -> str:
         """Return the explanation in sentences, one line for each quantity.
@@ -291,6 +319,7 @@ class Explanation(Result):
     def _sentence(self, q: int) -> str:
         quantity = self.quantities[q]
         gap, parts = self.gap[:, q], self.contributions[:, :, q]
+        effects = self.stack_effects[:, :, q]
         if not np.isfinite(gap).all():
             return f"{quantity.name}: not defined in every run"
         units = "" if quantity.units in ("", "1") else f" {quantity.units}"
@@ -311,6 +340,14 @@ class Explanation(Result):
             ],
             "nothing in any run: ": [self._said(i) for i in own if not parts[:, i].any()],
             "both levels have: ": [texts[i] for i in texts if i not in own],
+            "of the stack ": [
+                f"{self.stack[i]} {interval_text(effects[:, i])}"
+                for i in self._stack_by_size(q)
+                if effects[:, i].any()
+            ],
+            "no effect of the stack's ": [
+                name for name, effect in zip(self.stack, effects.T, strict=True) if not effect.any()
+            ],
         }
         return "; ".join(
             [levels, *(head + ", ".join(found) for head, found in groups.items() if found)]
@@ -339,6 +376,8 @@ class Explanation(Result):
             "what each refinement changes when it is switched on, averaged over all orders (Shapley values)"
         )
         settings = f"{self.fluid.shape[1]} settings of the fluid and {self.packets.shape[1]} settings of packets"
+        if self.stack:
+            settings += f", packets without {len(self.stack)} parts of the stack in turn"
         waits = (
             f", up to {self.packet_jitter:.3g} s before packets at both levels"
             if self.packet_jitter

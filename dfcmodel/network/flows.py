@@ -26,6 +26,7 @@ __all__ = [
     "OnOff",
     "acks_per_packet",
     "first_state",
+    "has_threshold",
     "has_window",
     "of_kind",
     "recovery_of",
@@ -126,6 +127,7 @@ def whole_packets(size: PacketUnits) -> PacketUnits:
     stop="time",
     delays="time",
     initial_window="amount",
+    ssthresh="amount",
 )
 @dataclass(frozen=True)
 class Flow(Described):
@@ -210,6 +212,9 @@ class Flow(Described):
     initial_window
         Packets of the first window, for window rules, at most 1e6; None: the value of the ``stack``, or that of the rule without
         one. After a lost SYN it is one packet.
+    ssthresh
+        Slow-start threshold of the first slow start in packets, at least 1, for window rules whose state has one; None: that of the
+        rule, which is infinite unless the rule says otherwise.
     quick_acks
         Number of packets at the beginning that a receiver with ``delayed_acks`` acknowledges at once; None: the value of the
         ``stack``, 0 without one.
@@ -261,6 +266,7 @@ class Flow(Described):
     delays: tuple[WithUnit, ...] = ()
     paths: tuple[tuple[Hashable, ...], ...] = ()
     initial_window: WithUnit | None = None
+    ssthresh: WithUnit | None = None
     quick_acks: int | None = None
     stack: str | None = None
     ttl: int | None = None
@@ -400,6 +406,11 @@ def _check_stack(flow: Flow, of: str) -> None:
     if quick and not flow.delayed_acks:
         msg = "must be 0 without delayed_acks, where each packet is acknowledged at once"
         raise ValueError(f"quick_acks {of} = {quick}: {msg}")
+    if flow.ssthresh is not None:
+        one_number(f"ssthresh {of}", flow.ssthresh, at_least=1.0, hint="in packets")
+        if not has_threshold(flow.source):
+            msg = f"must be None for {flow.source!r}: it has no slow-start threshold"
+            raise ValueError(f"ssthresh {of} = {flow.ssthresh!r}: {msg}")
     if isinstance(flow.source, WindowRule):
         return
     for name, value in (("stack", flow.stack), ("initial_window", flow.initial_window)):
@@ -524,6 +535,11 @@ def of_kind(flows: Iterable[Flow], *kinds: type) -> list[bool]:
     return [type(flow.source) in chosen for flow in flows]
 
 
+def has_threshold(source: object) -> bool:
+    """Return whether a source is a window rule whose state has a slow-start threshold."""
+    return isinstance(source, WindowRule) and "ssthresh" in source.State._fields
+
+
 def has_window(flow: Flow) -> bool:
     """Return whether the source of a flow is a window rule."""
     return isinstance(flow.source, WindowRule)
@@ -532,7 +548,10 @@ def has_window(flow: Flow) -> bool:
 def first_state(flow: Flow, rtt: float) -> Any:
     """Return the state of a flow's window rule at its start, on a path with this round-trip time in s."""
     state: Any = flow.source.start(rtt)  # type: ignore[union-attr]
-    return state if flow.initial_window is None else state._replace(cwnd=float(flow.initial_window))
+    given = {"cwnd": flow.initial_window, "ssthresh": flow.ssthresh}
+    return state._replace(
+        **{name: float(value) for name, value in given.items() if value is not None}
+    )
 
 
 def acks_per_packet(flow: Flow) -> float:

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -61,13 +61,22 @@ from responsefn.rules.base import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["PacketRun", "begin_run", "run_engine", "sender_events", "trace_engine", "watch_engine"]
+__all__ = [
+    "PacketRun",
+    "begin_run",
+    "run_engine",
+    "sender_events",
+    "trace_engine",
+    "watch_engine",
+    "with_room",
+]
+T = TypeVar("T")
 
 KERNEL = "dfcmodel.packets.kernel"
 HOPS = 3_000_000
@@ -371,20 +380,38 @@ def watch_engine(plan: Plan) -> tuple[Records, NDArray[Any]]:
     return run.records, arrays["detected"][: arrays["counters"][DETECTED]]
 
 
-def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
-    """Return the run of a plan at its end."""
+def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
+    """Return what a function makes of the run of a plan, which is begun again with larger arrays until they suffice.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    work
+        Called with the run at t = 0 and the factor on the first size of arrays that grow; returns None where `PacketRun.advance`
+        returned False.
+    """
     spare = 1
     while True:
         run = begin_run(plan, spare)
-        if traced:
-            trace_ports(run.layout.arrays, traced, spare)
         if plan.samples > run.part and alone():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
-        done = run.advance(plan.samples)
+        found = work(run, spare)
         if run.bar is not None:
             run.bar.close()
-        if done:
-            break
+        if found is not None:
+            return found
         spare *= 4
+
+
+def _whole_run(plan: Plan, traced: Sequence[int]) -> PacketRun:
+    """Return the run of a plan at its end."""
+
+    def to_the_end(run: PacketRun, spare: int) -> PacketRun | None:
+        if traced:
+            trace_ports(run.layout.arrays, traced, spare)
+        return run if run.advance(plan.samples) else None
+
+    run = with_room(plan, to_the_end)
     run.finish()
     return run

@@ -49,7 +49,7 @@ NS2_RULES = {
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = (
-    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "quick_acks", "delayed_acks",
+    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks",
 )  # fmt: skip
 """Options of flows that are checked, beside their ends."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
@@ -151,7 +151,12 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     if method.is_ns2 and (flow.pacing or isinstance(rule, RateRule)):
         msg = 'not with ns-2; use convention="standard"'
         raise ValueError(f"flow {flow.name!r} with {rule!r}, pacing = {flow.pacing}: {msg}")
-    for name, off in (("stack", None), ("initial_window", None), ("quick_acks", 0)):
+    for name, off in (
+        ("stack", None),
+        ("initial_window", None),
+        ("ssthresh", None),
+        ("quick_acks", 0),
+    ):
         if method.is_ns2 and (getattr(flow, name) or off) != off:
             msg = f'must be {off} with convention="ns2"'
             raise ValueError(f"{name} of flow {flow.name!r} = {getattr(flow, name)!r}: {msg}")

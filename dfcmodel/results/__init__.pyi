@@ -3,6 +3,7 @@ from ..levels.choices import LevelChoice
 from ..levels.explanations import Explanation
 from ..levels.packet_limits import PacketLimit
 from ..packets.traces import PacketTrace
+from ..sharing.coexistence_results import Coexistence
 from ..sharing.comparisons import Comparison
 from ..sharing.conformances import Conformance, JudgedCase
 from ..sharing.evaluations import Evaluation
@@ -20,6 +21,7 @@ from .slowdown_groups import Slowdowns
 from .trajectories import Trajectory
 
 __all__ = [
+    "Coexistence",
     "Comparison",
     "Conformance",
     "Ensemble",

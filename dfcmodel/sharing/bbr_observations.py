@@ -11,7 +11,7 @@ import numpy as np
 from dfcmodel.network.flows import CBR, Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
-from dfcmodel.packets.engine import begin_run
+from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.equality import ByValue
@@ -155,11 +155,7 @@ def observe(rule: BBR, path: Path, seed: int = 1) -> Observation:
     plan = plan_scenario(
         path.scenario(rule), Packets(seed=seed), duration=path.duration, sample=sample
     )
-    spare, found = 1, None
-    while found is None:
-        found = _watched(rule, path, begin_run(plan, spare))
-        spare *= 4
-    return found
+    return with_room(plan, lambda run, _: _watched(rule, path, run))
 
 
 def _watched(rule: BBR, path: Path, run: Any) -> Observation | None:

@@ -126,7 +126,7 @@ class Bottleneck:
     def __post_init__(self) -> None:
         numbers = {
             "bandwidth": one_number(
-                "bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s"
+                "bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s: mbps(100)"
             ),
             "rtt": one_number(
                 "rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"

@@ -124,6 +124,11 @@ class Comparison(Result):
         return np.asarray(~(2.0 * self.share_half_width <= WIDTH))
 
     @property
+    def alone_wide(self) -> NDArray[np.bool_]:
+        """The same of the rate of each rule alone, over the bandwidth, shape (R,)."""
+        return np.asarray(~(2.0 * self.rate_half_width / self.path.bandwidth <= WIDTH))
+
+    @property
     def caveats(self) -> tuple[str, ...]:
         """What the numbers leave out, and what they count that was sent before."""
         return (*CAVEATS, ABOVE_CAPACITY) if np.any(self.rate > self.path.bandwidth) else CAVEATS
@@ -141,12 +146,13 @@ class Comparison(Result):
         low, high = self.share_interval
         pairs = {
             "share": self.share, "share_half_width": self.share_half_width,
-            "share_low": low, "share_high": high, "seeds": self.seeds,
+            "share_low": low, "share_high": high, "seeds": self.seeds, "wide": self.wide,
+            "undecided": self.undecided,
         }  # fmt: skip
         units = {
             "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
             "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1", "against_others": "1",
-            "alone_seeds": "1",
+            "alone_seeds": "1", "alone_wide": "1",
         }  # fmt: skip
         variables: dict[str, Any] = {
             name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
@@ -192,8 +198,7 @@ class Comparison(Result):
             for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
             if self.wide[n, m]
         ]
-        alone = 2.0 * self.rate_half_width / self.path.bandwidth
-        rows += [f"{self.rules[n]!r} alone" for n in np.flatnonzero(~(alone <= WIDTH))]
+        rows += [f"{self.rules[n]!r} alone" for n in np.flatnonzero(self.alone_wide)]
         said = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
         return f"{used} per setting, until the interval is at most five points wide; {said}"
 

@@ -6,12 +6,10 @@ from ..metrics.rtt_exponents import UnfairnessExponents
 from ..responses.closed_forms.compiled_laws import Fused
 from ..responses.curves import Curve
 from ..rule_catalogue import Catalogue
-from ..simulation.coexistence_results import Coexistence
 from ..simulation.single_flow_results import SimulatedResponse
 
 __all__ = [
     "Catalogue",
-    "Coexistence",
     "Curve",
     "Fit",
     "Fused",

@@ -121,6 +121,9 @@ def test_compare() -> None:
     assert sorted(found["rules"]) == ["CUBIC()", "NewReno()"]
     share = found["results"]["share"]
     assert share["CUBIC()"]["NewReno()"] + share["NewReno()"]["CUBIC()"] == pytest.approx(1.0)
+    wide, seeds = (found["results"][name]["CUBIC()"] for name in ("wide", "seeds"))
+    assert (wide["NewReno()"], seeds["NewReno()"]) == (True, 1)  # one seed has no interval
+    assert found["results"]["alone_wide"]["CUBIC()"] is True
     options[2] = "tfrc"
     with pytest.raises(ValueError, match=r"TFRC\(\) must be rules of a window"):
         CliRunner().invoke(commands, options, catch_exceptions=False)

@@ -20,7 +20,7 @@ OLD = [
     pytest.param(dfcmodel.theory.spectrum, ("1",), {"rng": 3}, {"seed": 3}, marks=pytest.mark.slow),
     (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"duration": 2.0}),
     (markov.paths, (markov.MM1K(),), {"horizon": 2.0, "start": (0,), "seed": 1}, {"duration": 2.0, "start": (0,), "seed": 1}),
-    (responsefn.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"duration": 2.0, "loss": 0.01}),
+    (dfcmodel.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"duration": 2.0, "loss": 0.01}),
     (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"rng": 2}, {"seed": 2}),
 ]  # fmt: skip
 

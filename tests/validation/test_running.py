@@ -89,7 +89,7 @@ def test_a_claim_does_not_depend_on_models_that_it_does_not_use() -> None:
         return {name for each in running._modules_of(find(id)) for name in modules_used(each)}
 
     assert "markov.driver" in used("M04")
-    assert "responsefn.simulation.coexistence" in used("K05")
+    assert "dfcmodel.sharing.coexistence" in used("K05")
     assert not {name for name in used("Y11") if name.startswith(("markov", "dfcmodel"))}
     assert "validation.claims.takano2006.vegas" not in used("D05")
 

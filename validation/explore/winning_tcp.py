@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dfcmodel import coexist
 from hopflow.units import quantity
 from responsefn import (
     BIC,
@@ -14,7 +15,6 @@ from responsefn import (
     Scalable,
     Westwood,
     WindowRule,
-    coexist,
     curve,
 )
 from responsefn.linux import LinuxHTCP
@@ -66,8 +66,9 @@ def _code(first: str, second: str, bandwidth: str, rtt: str, buffer: float) -> s
     return f"""\
 import numpy as np
 
+from dfcmodel import coexist
 from hopflow.units import quantity
-from responsefn import {names}, coexist, curve
+from responsefn import {names}, curve
 
 bandwidth, rtt = quantity("bandwidth", "{bandwidth}", "rate"), quantity("rtt", "{rtt}", "time")
 buffer = max(2, round({buffer:g} * bandwidth * rtt))  # packets
@@ -88,7 +89,7 @@ VIEW = View(
     question="Which congestion control wins on my path?",
     about=(
         "Two flows at one drop-tail bottleneck, packet by packet for 40 s, from the same start; one run, so that small "
-        "differences are chance (hopflow compare repeats runs). A change takes a hundredth of a second; the "
+        "differences are chance (hopflow compare repeats runs). A change takes some hundredths of a second; the "
         "first with a rule up to a second, and some seconds where this machine has not run it before and compiles it."
     ),
     knobs=(

@@ -49,6 +49,8 @@ class LinuxCUBIC(LinuxRule):
         ``hystart_detect``: 1 by trains, 2 by delay, 3 by both, 0 no HyStart.
     ack_delay
         Allowance for aggregation in s, by which a train must be longer; Linux has less above 2 Gb/s.
+    whole_windows
+        1: windows at a loss are whole packets; 0: with their fractions.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
         packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
@@ -83,13 +85,14 @@ class LinuxCUBIC(LinuxRule):
         found: float = 0.0
 
     class Params(NamedTuple):
-        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version."""
+        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag."""
 
         C: float = 410 / 1024
         b: float = 307 / 1024
         hystart: int = 3
         ack_delay: float = 1e-3
         kernel: str = CURRENT
+        whole_windows: int = 1
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.cubic:LinuxCUBIC2622"
@@ -110,6 +113,7 @@ class LinuxCUBIC(LinuxRule):
         one_number("b", self.params.b, above=0.0, below=1.0)
         choice("hystart", self.params.hystart, (0, 1, 2, 3))
         one_number("ack_delay", self.params.ack_delay, at_least=0.0, hint="in s")
+        choice("whole_windows", self.params.whole_windows, (0, 1))
 
     def in_fluid(self) -> LinuxCUBIC:
         """Return the rule without detection of trains: a fluid has no single ACKs."""
@@ -151,9 +155,9 @@ class LinuxCUBIC(LinuxRule):
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b; remember less of a peak below the last one."""
-        w = whole(s.cwnd)
-        peak = where(w < s.peak, whole((1.0 - 0.5 * q.b) * w), w)
-        kept = maximum(2.0, whole((1.0 - q.b) * w))
+        w = at_loss(s.cwnd, q)
+        peak = where(w < s.peak, at_loss((1.0 - 0.5 * q.b) * w, q), w)
+        kept = maximum(2.0, at_loss((1.0 - q.b) * w, q))
         return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0)
 
     @staticmethod
@@ -161,13 +165,18 @@ class LinuxCUBIC(LinuxRule):
         """Slow start from one packet; the peak and the least RTT are forgotten."""
         return s._replace(
             cwnd=1.0,
-            ssthresh=maximum(2.0, whole((1.0 - q.b) * whole(s.cwnd))),
+            ssthresh=maximum(2.0, at_loss((1.0 - q.b) * at_loss(s.cwnd, q), q)),
             peak=0.0,
             since=-1.0,
             base_rtt=math.inf,
             left=0.0,
             found=0.0,
         )
+
+
+def at_loss(packets: Any, q: Any) -> Any:
+    """Return a window at a loss, in whole packets unless they are switched off."""
+    return where(q.whole_windows > 0, whole(packets), packets)
 
 
 def detect(s: Any, q: Any, e: Any) -> Any:

@@ -57,6 +57,11 @@ def test_a_stack_gives_what_is_not_given() -> None:
             {"source": CBR(10.0), "initial_window": 4},
             r"initial_window of flow 'f' = 4: must be None",
         ),
+        ({"ssthresh": 0.5}, r"ssthresh of flow 'f' = 0.5: must be a finite number >= 1"),
+        (
+            {"source": CBR(10.0), "ssthresh": 4},
+            r"ssthresh of flow 'f' = 4: must be None for CBR\(rate=10.0\): it has no slow-start threshold",
+        ),
         (
             {"source": CBR(10.0), "stack": "linux-6.12"},
             r"stack of flow 'f' = 'linux-6.12': must be None",
@@ -73,6 +78,7 @@ def test_what_a_flow_cannot_have_is_refused(options: dict[str, Any], message: st
     [
         ({"stack": "linux-6.12"}, "stack"),
         ({"initial_window": 4}, "initial_window"),
+        ({"ssthresh": 4}, "ssthresh"),
         ({"delayed_acks": "counted"}, "delayed_acks"),
         ({"delayed_acks": True, "quick_acks": 2}, "quick_acks"),
     ],
@@ -100,6 +106,7 @@ CASES: tuple[tuple[Any, dict[str, Any], Packets], ...] = (
     (BBRv1(), {"stack": "linux-6.12"}, Packets(seed=1)),
     (LinuxHybla(), {"stack": "linux-6.12"}, Packets(seed=1)),
     (LinuxCDG(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (CUBIC(), {"ssthresh": 7}, Packets(seed=1, recovery="sack")),
 )
 
 
@@ -168,6 +175,16 @@ def test_the_fluid_grows_by_acks_and_packets() -> None:
     assert acks_per_packet(Flow("f", ("a", "b"), LinuxHSTCP(), delayed_acks="counted")) == 0.5
     run = simulate(path(NewReno(), duration=0.02, initial_window=10), level="fluid", method=Fluid())
     assert float(np.asarray(run.window).reshape(-1)[-1]) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_the_first_slow_start_ends_at_the_threshold(level: str) -> None:
+    """Packets per round trip double up to 16, and then grow by one."""
+    scenario = path(NewReno(), 500.0, 0.3, ssthresh=16)
+    windows = np.asarray(simulate(scenario, level=level, sample=0.01).window)[0]
+    assert 16.0 < windows.max() < 16.0 + 0.3 / (2 * DELAY)
+    free = np.asarray(simulate(path(NewReno(), 500.0, 0.3), level=level, sample=0.01).window)[0]
+    assert free.max() > 64.0
 
 
 def test_linuxs_bbr_probes_the_round_trip_every_ten_seconds() -> None:

@@ -121,6 +121,8 @@ def test_shares_are_between_none_and_all_and_undecided_ones_are_grey() -> None:
     assert np.ma.getmaskarray(wide.plot().images[0].get_array()).sum() == 2
     assert np.isfinite(found.rtt_exponent_half_width).all()
     data = wide.to_xarray()
+    np.testing.assert_array_equal(data.undecided, wide.undecided)
+    np.testing.assert_array_equal(data.wide, wide.wide)
     assert (data.share_low >= 0.0).all()
     assert "rtt_exponent_half_width" in data
 

@@ -30,7 +30,6 @@ from responsefn import (
     Vegas,
     Westwood,
     aggressiveness,
-    coexist,
     convergence_time,
     curve,
     friendliness,
@@ -57,14 +56,13 @@ from responsefn.responses.response_warnings import collected, quiet, warns
         lambda: Reno().rate(0.01, 20.0),
         lambda: curve(Reno(), [0.01], 20.0),
         lambda: simulate_rule(Reno(), 0.01, 20.0),
-        lambda: coexist(Reno(), 20.0, 1000.0, 10),
         lambda: invert(Reno(), 100.0, 20.0),
         lambda: friendliness(Reno(), 0.01, 20.0),
         lambda: convergence_time(Reno(), 20.0, 1000.0),
         lambda: responsiveness(Reno(), 20.0),
         lambda: rtt_unfairness(Reno(), 1e-3, 20.0),
     ],
-    ids=range(9),
+    ids=range(8),
 )
 def test_milliseconds_are_caught(ask):
     with pytest.raises(ValueError, match=r"^rtt = 20: .* in seconds: ms\(48\) is 0\.048"):
@@ -78,14 +76,13 @@ def test_milliseconds_are_caught(ask):
         lambda: Fusion().mean_window(1e-3, 0.04, bandwidth=2e8),
         lambda: curve(Fusion(), [1e-3], 0.04, bandwidth=2e8),
         lambda: simulate_rule(Fusion(), 1e-3, 0.04, bandwidth=2e8),
-        lambda: coexist(Reno(), 0.04, 2e8, 10),
         lambda: invert(Reno(), 2e8, 0.1),
         lambda: convergence_time(Reno(), 0.04, 2e8),
         lambda: responsiveness(Fusion(), 0.04, bandwidth=2e8),
         lambda: aggressiveness(Fusion(), 0.04, bandwidth=2e8),
         lambda: rtt_unfairness(Fusion(), 1e-3, 0.04, bandwidth=2e8),
     ],
-    ids=range(10),
+    ids=range(9),
 )
 def test_bits_per_second_are_caught(ask):
     with pytest.raises(ValueError, match=r"^(bandwidth|rate) = 2e\+08: .*packets/s: mbps\(100\)"):

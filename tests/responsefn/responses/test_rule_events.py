@@ -26,7 +26,6 @@ from responsefn import (
     Scalable,
     Tahoe,
     WindowRule,
-    coexist,
     hystart,
     simulate_rule,
 )
@@ -35,7 +34,6 @@ from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
 from responsefn.rules.base import Event
-from responsefn.simulation.kernel import records as shared_records
 from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
 
 # Rules as events: checks and compilation.
@@ -83,7 +81,7 @@ def test_three_acks_change_the_window_by_three_times_what_one_does(compiled: boo
 
 
 def test_the_records_of_all_kernels_have_room_for_as_many_numbers() -> None:
-    for records in (fluid_records, layout, shared_records):
+    for records in (fluid_records, layout):
         assert (records.MAX_STATE, records.MAX_PARAMETERS) == (MAX_STATE, MAX_PARAMETERS)
         fields = getattr(records, "RULE", records.FLOW).fields
         assert fields["parameters"][1] - fields["cwnd"][1] == 8 * MAX_STATE
@@ -216,13 +214,11 @@ WRONG = [
     ("rule", "event", "message"), WRONG, ids=lambda x: getattr(x, "__name__", "")
 )
 def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
-    """By rate, simulation and coexistence alike, with the line of the function."""
+    """By rate and simulation alike, with the line of the function."""
     asks = [
         lambda: rule().rate(P, RTT),
         lambda: simulate_rule(rule(), P, RTT, events=100),
     ]
-    if rule is not Triple:  # the largest window of `coexist` bounds it
-        asks.append(lambda: coexist([rule(), Reno()], RTT, 1000.0, 100, duration=20.0))
     for ask in asks:
         with pytest.raises(RuleError, match=message) as caught:
             ask()

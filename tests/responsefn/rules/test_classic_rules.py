@@ -20,7 +20,6 @@ from responsefn import (
     Tahoe,
     Vegas,
     Westwood,
-    coexist,
 )
 from responsefn.linux import LinuxVegas, WestwoodPlus
 from responsefn.responses import cycle_loops, cycles
@@ -125,11 +124,6 @@ def test_a_loss_halves_and_a_mark_cuts_by_half_of_alpha():
     alpha = 0.1 + 1 / 16 / 40
     marked = rule.on_mark(state, rule.params, Feedback(1.0, 0.1, 1.0, 1.0))
     assert marked.cwnd == pytest.approx(40.0 * (1 - alpha / 2))
-
-
-def test_dctcp_is_refused_where_nothing_is_marked():
-    with pytest.raises(ValueError, match=r"DCTCP\(\) answers congestion marks"):
-        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, loss=1e-4)
 
 
 # What rules that go by the queueing delay share.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,17 +87,6 @@ def settings(
         )
 
 
-def _ending(rule: WindowRule, window: float) -> WindowRule:
-    """Return a rule whose first slow start ends at a window."""
-    one = copy.copy(rule)
-
-    def start(rtt: float, bandwidth: float | None = None) -> Any:
-        return rule.start(rtt, bandwidth)._replace(ssthresh=window)
-
-    object.__setattr__(one, "start", start)
-    return one
-
-
 @over_seeds(range(1, SEEDS + 1))
 def two_flows(
     seed: int,
@@ -133,8 +120,8 @@ def run_of(
             for ends in ((f"s{n}", "left"), ("right", f"d{n}"))
         ]
         path = (f"s{n}", "left", "right", f"d{n}")
-        source = _ending(known[name], slow_start)
-        flows.append(Flow(f"{n}", path, source, WINDOW * max(1.0, bits / 1e8), start))
+        largest = WINDOW * max(1.0, bits / 1e8)
+        flows.append(Flow(f"{n}", path, known[name], largest, start, ssthresh=slow_start))
     scenario = Scenario("one bottleneck", tuple(links), tuple(flows), duration=end)
     method = Packets(recovery="sack", loss={"left->right": loss} if loss else None)
     sample = math.gcd(round(1e3 * begin), round(1e3 * end)) / 1e3 / SAMPLES

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel import Flow, Link, Packets, Scenario, simulate
+from dfcmodel import coexist
 from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
@@ -33,10 +33,10 @@ LOSS_RATES = (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 """Up to 0.01: the window model has no timeouts."""
 LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
 """Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
-RECOVERIES = ("sack", "newreno")
-"""Loss recoveries of the packet level: RFC 6675 and RFC 6582."""
-WINDOW, BEGIN, END, SAMPLE, SEEDS = 7000.0, 10.0, 50.0, 5.0, (1, 2, 3, 4)
-"""Of its runs: largest window in packets, times of the measurement and length of a sample in s, seeds."""
+RECOVERIES = ("rack", "sack", "newreno")
+"""Loss recoveries of the packet level: RFC 8985, RFC 6675 and RFC 6582."""
+WINDOW, BEGIN, END, SEEDS = 7000.0, 10.0, 50.0, (1, 2, 3, 4)
+"""Of its runs: largest window in packets, times of the measurement in s, seeds."""
 INCREASE_RATE, QUEUEING_DELAY = 12e6, 1e-3
 """The slide's W_inc = B / 12 Mbps, and the delay D_min of G = B D_min / (8 packet sizes), s."""
 RATES = (100e6, 300e6, 1e9)
@@ -62,7 +62,7 @@ class RandomLoss:
         return flow_share(rule, p)
 
     def recovered(self, p: float, rule: str) -> dict[str, Estimate]:
-        """Return the shares at the packet level, by its loss recovery."""
+        """Return the shares by a flow packet by packet, by its loss recovery."""
         return {recovery: recovered_share(rule, p, recovery) for recovery in RECOVERIES}
 
     def packets(self, p: float, rule: str) -> dict[str, Estimate]:
@@ -89,23 +89,21 @@ class RandomLoss:
 
 @kept
 def flow_share(name: str, p: float) -> float:
-    """Return the share of the link by a flow packet by packet, with ideal recovery and timers."""
+    """Return the share of the link by a flow packet by packet, with SACK and timers."""
     run = alone(RULES[name], p, RTT, round(BUFFER), BUFFER)
     return float(run.goodput[0]) / CAPACITY
 
 
 @kept
 def recovered_share(name: str, p: float, recovery: str) -> Estimate:
-    """Return the share of the link by hopflow's packet level, with the recovery and timers of TCP."""
-    links = (Link(*ends, CAPACITY, RTT / 2, BUFFER) for ends in (("a", "b"), ("b", "a")))
-    flow = Flow("alone", ("a", "b"), RULES[name], WINDOW)
-    scenario = Scenario("random loss", tuple(links), (flow,), duration=END)
-    rates = []
-    for seed in SEEDS:
-        method = Packets(seed=seed, recovery=recovery, loss={"a->b": p})
-        run = simulate(scenario, method, sample=SAMPLE)
-        first, last = np.interp([BEGIN, END], run.time, run.delivered[0])
-        rates.append((last - first) / (END - BEGIN))
+    """Return the share of the link by a flow packet by packet with a loss recovery, over some seeds."""
+    rates = [
+        coexist(
+            RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN,
+            max_window=WINDOW, recovery=recovery, seed=seed,
+        ).goodput[0]
+        for seed in SEEDS
+    ]  # fmt: skip
     return of_runs(np.array(rates) / CAPACITY, PART)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dfcmodel import coexist
+from dfcmodel.results import Coexistence
 from hopflow.units import mbps
-from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule, coexist
-from responsefn.results import Coexistence
+from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation import evidence
 from validation.keeping import kept
 from validation.statistics import PART, Estimate, Values, of_runs
@@ -42,7 +43,7 @@ def modelled(
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
 ) -> pd.DataFrame:
-    """Return the rows of a case as `responsefn.coexist` has them, of runs with these rules only.
+    """Return the rows of a case as `dfcmodel.coexist` has them, of runs with these rules only.
 
     Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
     start are those of the bundled runs of the first seed; the columns are those that identify a row,
@@ -154,7 +155,7 @@ def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where:
 
 
 def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float) -> Coexistence:
-    """Return one flow over 100 Mb/s by `responsefn.coexist`: 40 s, after 10 s of warm-up."""
+    """Return one flow over 100 Mb/s by `dfcmodel.coexist`: 40 s, after 10 s of warm-up."""
     return coexist(
         rule,
         rtt,

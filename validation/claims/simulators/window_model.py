@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel import coexist
 from responsefn import (
     ARENO,
     CTCP,
@@ -17,7 +18,6 @@ from responsefn import (
     Gilbert,
     Reno,
     WindowRule,
-    coexist,
     simulate_rule,
 )
 from responsefn.linux import (
@@ -104,7 +104,7 @@ class WindowModel:
 
     Columns tool, rule, p, lost (the part of the packets that the runs lost at random), ratio, error (95 %: of the
     seeds, and of the model's own random losses). ``queued`` has the rows farthest off: goodput over that of
-    `responsefn.coexist` with the same rule, whose packets queue behind each other (ratio, error), and over the
+    `dfcmodel.coexist` with the same rule, whose packets queue behind each other (ratio, error), and over the
     window model (over_model); ``spread`` is the standard deviation of its seeds over their mean.
     """
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from responsefn import BBR, BBRv1, Delivery, coexist, curve, invert, simulate_rule
+from responsefn import BBR, BBRv1, Delivery, curve, invert, simulate_rule
 from responsefn.errors import RuleError
 from responsefn.rules.deliveries import bbr_model, bbr_v1
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
@@ -76,8 +76,6 @@ def test_it_has_no_response_function() -> None:
             ask()
     with pytest.raises(RuleError, match="deliveries"):
         simulate_rule(RULE, 0.01, 0.1)
-    with pytest.raises((RuleError, ValueError), match=r"deliver|loss rate"):
-        coexist([RULE], rtt=0.04, bandwidth=2000.0, buffer=80, duration=1.0)
 
 
 @pytest.mark.parametrize(

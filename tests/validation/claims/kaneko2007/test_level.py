@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from responsefn import BIC, Fusion
+from responsefn import BIC
 from validation.claims.kaneko2007 import level
 from validation.claims.kaneko2007.beside_reno import SMALL_BDP
 from validation.claims.kaneko2007.runs import RULES, share
-
-
-def test_the_first_slow_start_ends_where_it_is_told_to() -> None:
-    rule = level._ending(Fusion(), 123.0)
-    assert rule.start(0.04).ssthresh == 123.0
-    assert Fusion().start(0.04).ssthresh > 1e9
 
 
 def test_reno_shares_with_reno_and_bic_without_its_search_does_too() -> None:

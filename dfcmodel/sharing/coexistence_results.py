@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.sharing.bottlenecks import mean_of
 from hopflow.results import Result, figure
 from hopflow.status import Status
-from responsefn.metrics.fairness import jain_index
-from responsefn.rules.base import WindowRule
+from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
     import xarray
@@ -27,8 +27,6 @@ __all__ = ["BATCHES", "SAMPLES", "Coexistence"]
 BATCHES = 20
 SAMPLES = 50
 """Of the trajectories, per batch."""
-STUDENT = 2.093
-"""Of 19 degrees of freedom, 95 %."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -54,21 +52,21 @@ class Coexistence(Result):
     window
         Congestion windows in packets, shape (F, S).
     sent, acked, refused, lost
-        Packets since time 0: sent, also again; acknowledged, each of them new data; dropped by the
-        full queue; lost at random; shape (F, S).
-    in_flight
-        Packets on their way, those already lost not counted, shape (F, S).
+        Packets since time 0: sent, also again; delivered in order; dropped by the full queue; lost at random;
+        shape (F, S).
     loss_events, timeouts
-        Calls of ``on_loss`` and ``on_timeout``, and of the latter alone, shape (F, S).
+        Calls of ``on_loss`` and ``on_timeout``, and of the latter alone, in the measured time, shape (F,).
     queue
-        Packets in the queue and in transmission, shape (S,).
-    sums
-        Integral of the window (packets s), sum of the windows before loss events (packets) and of the
-        waits in the queue (s), since time 0; shape (3, F, S).
+        Packets that wait at the bottleneck, shape (S,).
+    carried
+        Packets of all flows that the bottleneck has begun to transmit since time 0, shape (S,).
+    run_status
+        Of the run as a whole: whether every packet is accounted for.
 
     Examples
     --------
-    >>> from responsefn import Reno, coexist
+    >>> from dfcmodel import coexist
+    >>> from responsefn import Reno
     >>> run = coexist([Reno(), Reno()], rtt=0.04, bandwidth=500.0, buffer=20, duration=20.0)
     >>> run.share.shape, str(run.status)
     ((2,), 'completed')
@@ -86,21 +84,16 @@ class Coexistence(Result):
     acked: Ints
     refused: Ints
     lost: Ints
-    in_flight: Ints
     loss_events: Ints
     timeouts: Ints
     queue: Floats
-    sums: Floats
+    carried: Ints
+    run_status: Status
 
     @property
     def status(self) -> Status:
-        """COMPLETED when something arrived and every packet sent has its place."""
-        if not np.all(np.isfinite(self.window)):
-            return Status.NOT_FINITE
-        if not self.goodput.any():
-            return Status.NOT_MEASURED
-        placed = self.acked + self.refused + self.lost + self.in_flight
-        return Status.COMPLETED if np.array_equal(self.sent, placed) else Status.UNBALANCED
+        """COMPLETED when something arrived and every packet sent is accounted for."""
+        return self.run_status if self.goodput.any() else Status.NOT_MEASURED
 
     @property
     def _begin(self) -> int:
@@ -123,7 +116,7 @@ class Coexistence(Result):
 
     @property
     def goodput(self) -> Floats:
-        """New data acknowledged, packets/s, shape (F,)."""
+        """Packets delivered in order, packets/s, shape (F,)."""
         return np.asarray(self._measured(self.acked) / self.duration)
 
     @property
@@ -149,29 +142,23 @@ class Coexistence(Result):
     @property
     def loss_event_rate(self) -> Floats:
         """Loss events per packet sent, shape (F,)."""
-        return _over(self._measured(self.loss_events), self._measured(self.sent))
+        return _over(self.loss_events, self._measured(self.sent))
 
     @property
     def mean_window(self) -> Floats:
-        """Time average of the window in packets, shape (F,)."""
-        return np.asarray(self._measured(self.sums[0]) / self.duration)
-
-    @property
-    def peak_window(self) -> Floats:
-        """Mean window before a loss event in packets, shape (F,); NaN without one."""
-        return _over(self._measured(self.sums[1]), self._measured(self.loss_events))
+        """Mean of the window's 1000 samples in packets, shape (F,)."""
+        return np.asarray(self.window[:, self._begin + 1 :].mean(axis=1))
 
     @property
     def queueing_delay(self) -> float:
-        """Mean wait in the queue of the packets that it took, in s."""
-        taken = self._measured(self.sent - self.refused).sum()
-        return float(self._measured(self.sums[2]).sum() / taken) if taken else math.nan
+        """Mean wait in the queue in s: the mean queue over the rate of the packets carried (Little's law)."""
+        taken = self._measured(self.carried) / self.duration
+        return float(self.queue[self._begin + 1 :].mean() / taken) if taken else math.nan
 
     @property
     def utilisation(self) -> float:
         """Share of the time in which the bottleneck transmits."""
-        work = (self.sent - self.refused).sum(axis=0) - self.queue
-        return float(self._measured(work) / (self.bandwidth * self.duration))
+        return float(self._measured(self.carried) / (self.bandwidth * self.duration))
 
     @property
     def jain(self) -> float:
@@ -183,13 +170,12 @@ class Coexistence(Result):
         import xarray as xr
 
         units = {
-            "window": "packets", "sent": "packets", "acked": "packets", "refused": "packets",
-            "lost": "packets", "in_flight": "packets", "loss_events": "1", "timeouts": "1",
+            "window": "packets", "sent": "packets", "acked": "packets", "refused": "packets", "lost": "packets",
         }  # fmt: skip
         measured = {
             "goodput": "packets/s", "goodput_half_width": "packets/s", "share": "1",
             "share_half_width": "1", "losses": "packets", "loss_event_rate": "1",
-            "mean_window": "packets", "peak_window": "packets",
+            "mean_window": "packets", "loss_events": "1", "timeouts": "1",
         }  # fmt: skip
         shared = ["bandwidth", "buffer", "p", "warm_up", "queueing_delay", "utilisation", "jain"]
         variables: dict[str, Any] = {
@@ -252,4 +238,4 @@ def _over(x: Any, y: Any) -> Floats:
 
 def _half_width(batches: Floats) -> Floats:
     """Return half the 95 % interval of each row's mean, shape (F,)."""
-    return np.asarray(STUDENT * np.std(batches, axis=1, ddof=1) / math.sqrt(BATCHES))
+    return np.array([mean_of(row)[1] for row in batches])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import NamedTuple
 
@@ -10,21 +9,24 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from hopflow import Status, maximum
+from dfcmodel import Packets, coexist, compare, simulate
+from dfcmodel.sharing import coexistence
+from dfcmodel.sharing.bottlenecks import Bottleneck
+from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
+    BBR,
     BIC,
     CTCP,
     CUBIC,
+    DCTCP,
     HSTCP,
     TFRC,
     Gilbert,
+    NewReno,
     Reno,
     WindowRule,
-    coexist,
     simulate_rule,
 )
-from responsefn.errors import RuleError
-from responsefn.simulation import coexistence
 from validation import evidence
 
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
@@ -35,6 +37,7 @@ class Own(WindowRule):
 
     class State(NamedTuple):
         cwnd: float = 2.0
+        ssthresh: float = 2.0
         shortest: float = math.inf
         losses: float = 0.0
 
@@ -56,23 +59,25 @@ class Own(WindowRule):
 
 
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.3])
-@pytest.mark.parametrize("buffer", [0, 3, 80])
+@pytest.mark.parametrize("buffer", [1, 3, 80])
 def test_every_packet_has_its_place(p, buffer):
-    """At every sample, also those of slow start; `in_flight` is counted in the ring."""
+    """At every sample, also those of slow start: what was sent and neither lost nor delivered is within two windows."""
     run = coexist([Reno(), CUBIC()], [0.04, 0.09], 2000.0, buffer, loss=p, duration=50.0)
     assert run.status is Status.COMPLETED
-    assert (run.sent == run.acked + run.refused + run.lost + run.in_flight).all()
+    on_their_way = run.sent - run.acked - run.refused - run.lost
+    assert on_their_way.min() >= 0
     assert (np.diff(run.sent, axis=1) >= 0).all()
     assert run.sent[:, -1].min() > 20
-    assert run.queue.max() <= buffer + 1 + 1e-5
-    served = (run.sent - run.refused).sum(axis=0) - run.queue
-    assert (np.diff(served) <= 2000.0 * np.diff(run.time) + 1e-6).all()
+    assert run.queue.max() <= buffer
+    assert (np.diff(run.carried) <= 2000.0 * np.diff(run.time) + 1.0).all()
+    waiting = (run.sent - run.refused - run.lost).sum(axis=0) - run.carried
+    assert waiting.min() >= 0  # on the access links and in the queue
     if p == 0.0:
         assert not run.lost.any()
         return
     # binomial, four standard deviations
-    taken = (run.sent - run.refused)[:, -1].sum()
-    assert abs(run.lost[:, -1].sum() - p * taken) < 4 * math.sqrt(p * (1 - p) * taken) + 1
+    sent = run.sent[:, -1].sum()
+    assert abs(run.lost[:, -1].sum() - p * sent) < 4 * math.sqrt(p * (1 - p) * sent) + 1
 
 
 def test_one_flow_under_random_loss_has_the_rules_response():
@@ -83,8 +88,8 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     What is left, the ACKs that answer the smaller window of a round trip ago, is of second order:
     1 % at this window of 40, beside the interval.
     """
-    p, rtt = 1e-3, 0.1
-    run = coexist(Reno(), rtt, 1e5, 10_000, loss=p, duration=20_000.0, max_window=1e4)
+    p, rtt = 1e-3, 0.01
+    run = coexist(Reno(), rtt, 1e6, 10_000, loss=p, duration=1000.0, max_window=1e4)
     bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, method="acks")
 
     def rounds_and_packets(peak, recovery, missing):
@@ -103,8 +108,10 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     assert run.utilisation < 0.01
     assert run.queueing_delay < 1e-4
     # losses of one window are one event
-    assert run.loss_event_rate[0] == pytest.approx(bare.loss_event_rate, rel=0.04)
-    assert run.timeouts[0, -1] == 0
+    events_per_loss = run.loss_events[0] / run.losses[0]
+    assert events_per_loss == pytest.approx(bare.loss_event_rate / p, rel=0.04)
+    # one retransmission in a thousand is lost, too, and repaired by the timer
+    assert run.timeouts[0] < 3 * p * run.loss_events[0]
 
 
 def test_equal_flows_share_equally():
@@ -121,8 +128,8 @@ def test_reno_fills_the_link_with_a_buffer_of_the_path():
     """
     full, less = (coexist(Reno(), 0.04, 2000.0, buffer, duration=200.0) for buffer in (85, 8))
     assert full.utilisation == pytest.approx(1.0, abs=2e-4)
-    assert full.peak_window[0] == pytest.approx(80 + 85 + 1 + 1, abs=1)
-    assert less.peak_window[0] == pytest.approx(80 + 8 + 1 + 1, abs=1)
+    assert full.window[0, 250:].max() == pytest.approx(80 + 85 + 1 + 1, abs=1)
+    assert less.window[0, 250:].max() == pytest.approx(80 + 8 + 1 + 1, abs=1)
     # below 80 packets a round trip takes 0.04 s, the rate is W/0.04; above it is the capacity
     rising = np.arange(45.0, 90.0)
     times = np.maximum(rising, 80.0) / 2000.0
@@ -175,33 +182,73 @@ def test_a_users_rule_is_reno_when_it_does_the_same():
     assert gentle > 0.1
 
 
-def test_plain_python_does_the_same(monkeypatch):
-    path = {"rtt": 0.02, "bandwidth": 500.0, "buffer": 5, "loss": 0.02, "duration": 2.0}
-    compiled = coexist([Reno(), CUBIC()], **path)
-    run = functools.partial(coexistence._simulated, compiled=False)
-    monkeypatch.setattr(coexistence, "_simulated", run)
-    plain = coexist([Reno(), CUBIC()], **path)
-    assert compiled.acked[:, -1].min() > 50
-    for name in ("sent", "acked", "refused", "lost", "in_flight", "loss_events", "timeouts"):
-        assert np.array_equal(getattr(plain, name), getattr(compiled, name)), name
-    np.testing.assert_allclose(plain.window, compiled.window, rtol=1e-12)
+def test_it_is_the_run_of_the_bottleneck_that_compare_simulates():
+    """The same links and flows in `simulate`, sample by sample."""
+    run = coexist([Reno(), CUBIC()], **PATH, starts=[0.0, 0.01], duration=20.0, seed=3)
+    seed = int(np.random.default_rng(3).integers(1, 2**31 - 1))
+    trip = 0.04 - coexistence.SENDING / 2000.0
+    path = Bottleneck(2000.0, trip, 80, duration=20.0, warm_up=4.0)
+    scenario = path.scenario([Reno(), CUBIC()], starts=[0.0, 0.01])
+    method = Packets(seed=seed, recovery="sack")
+    again = simulate(scenario, method, sample=0.016, packet_jitter="1pkt")
+    assert np.array_equal(run.acked[:, 1:], again.delivered)
+    assert np.array_equal(run.window[:, 1:], again.window)
+    assert np.array_equal(run.queue[1:], again.queued[list(scenario.senders).index("in")])
+    assert again.loss_events.sum() > run.loss_events.sum() > 0
+    early = simulate(scenario, method, sample=0.016, packet_jitter="1pkt", duration=4.0)
+    assert np.array_equal(again.loss_events - early.loss_events, run.loss_events)
+
+
+def test_shares_are_those_of_compare():
+    """Eight seeds of both: the difference is within the two 95 % intervals."""
+    path = {"bandwidth": 1000.0, "buffer": 40, "duration": 60.0}
+    found = compare([NewReno(), CUBIC()], rtt=0.04, runs=8, **path)
+    n = found.rules.index(NewReno())
+    runs = [coexist([NewReno(), CUBIC()], rtt=0.04 + 0.001, seed=s, **path) for s in range(8)]
+    shares = np.array([run.share[0] for run in runs])
+    half = 2.36 * shares.std(ddof=1) / math.sqrt(8)
+    assert abs(shares.mean() - found.share[n, 1 - n]) < half + found.share_half_width[n, 1 - n]
+    assert half < 0.1
+
+
+def test_the_measurement_begins_with_a_sample():
+    run = coexist(Reno(), **PATH, warm_up=12.345, duration=20.0)
+    begin = len(run.time) - 1001
+    assert run.time[[0, begin, -1]] == pytest.approx([0.0, 12.345, 20.0], abs=1e-9)
+    assert np.diff(run.time[1:]) == pytest.approx(7.655e-3, rel=1e-6)
+    assert run.goodput[0] == (run.acked[0, -1] - run.acked[0, begin]) / run.duration
+
+
+def test_slow_start_ends_at_the_threshold():
+    """At 10 packets, and then a packet per round trip."""
+    run = coexist(Reno(), **PATH, starts=0.0, ssthresh=10, duration=5.0, warm_up=1.0)
+    early = run.window[0, run.time < 0.6]
+    assert 10.0 < early.max() < 10.0 + 0.6 / 0.04
+
+
+def test_rules_of_deliveries_share_too():
+    """BBR beside Reno over a buffer of half the path has more than a half."""
+    run = coexist([BBR(), Reno()], rtt=0.04, bandwidth=1000.0, buffer=20, duration=40.0)
+    assert run.status is Status.COMPLETED
+    assert run.share[0] > 0.5
+    assert run.utilisation > 0.9
 
 
 def test_nothing_comes_back():
     """Every packet but one in 20 gets lost: timeouts with a backoff, and no window above a few."""
-    run = coexist(Reno(), **PATH, loss=0.95, duration=300.0, warm_up=0.0, on_failure="return")
-    assert run.status is Status.NOT_MEASURED  # of ten packets in 300 s none came through
-    assert run.timeouts[0, -1] == run.loss_events[0, -1] > 5
+    run = coexist(Reno(), **PATH, loss=0.99, duration=300.0, warm_up=0.0, on_failure="return")
+    assert run.status is Status.NOT_MEASURED
+    assert run.timeouts[0] == run.loss_events[0] > 5
     assert run.sent[0, -1] < 300
-    silent = coexist(Reno(), **PATH, loss=0.999999, duration=2.0, on_failure="return")
-    assert silent.acked[0, -1] == 0
-    assert np.isnan(silent.jain)
-    assert np.isnan(silent.share).all()
-    assert "nan" in repr(silent)
+    assert np.isnan(run.jain)
+    assert np.isnan(run.share).all()
+    assert "nan" in repr(run)
+    with pytest.raises(NotSolvedError, match="nothing measured"):
+        coexist(Reno(), **PATH, loss=0.99, duration=300.0, warm_up=0.0)
 
 
 def test_a_window_that_is_no_number():
-    with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan .*: must be a number"):
+    with pytest.raises(ArithmeticError, match=r"the window of flow .1. is not a number"):
         coexist([Own(a=math.nan), Reno()], **PATH, duration=1.0)
 
 
@@ -209,10 +256,14 @@ def test_a_window_that_is_no_number():
     ("change", "error"),
     [
         ({"rules": []}, r"rules = \(\): must hold"),
-        ({"bandwidth": 0.0}, "bandwidth = 0: .* > 0 and <= 1e"),
+        ({"bandwidth": 0.0}, "bandwidth = 0: must be a finite number > 0"),
         ({"bandwidth": 100e6}, r"bandwidth = 1e\+08: .*mbps\(100\)"),
+        ({"duration": 1001.0}, "duration = 1001: .* <= 1000"),
+        ({"duration": 20.1, "warm_up": 20.0}, "duration = 20.1: with .* to deliver a packet"),
+        ({"buffer": 0}, "buffer = 0: must be a whole number"),
+        ({"recovery": "luck"}, "recovery = 'luck': must be one of"),
         ({"rtt": 40.0}, "rtt = 40: .*in seconds"),
-        ({"rtt": 0.0004}, "rtt = 0.0004: .*transmission"),
+        ({"rtt": 0.0004}, "rtt = 0.0004: .*time to send a packet and its ACK"),
         ({"rtt": [0.1, 0.1]}, r"rtt has shape \(2,\): must be one number or 1"),
         ({"buffer": 2.5}, "buffer = 2.5: must be a whole number"),
         ({"buffer": -1}, "buffer = -1"),
@@ -235,9 +286,40 @@ def test_bad_input(change, error, monkeypatch):
         coexist(**{"rules": [Reno()], **PATH} | change)
 
 
+def test_a_rule_needs_the_two_fields_that_every_sender_has():
+    class Bare(WindowRule):
+        class State(NamedTuple):
+            cwnd: float = 1.0
+
+        on_ack = on_loss = on_timeout = staticmethod(lambda s, q, e: s)
+
+    with pytest.raises(ValueError, match=r"Bare\(\): cwnd, ssthresh must come first in its State"):
+        coexist([Bare(), Reno()], **PATH)
+
+
+def test_dctcp_is_refused_where_nothing_is_marked():
+    with pytest.raises(ValueError, match=r"DCTCP\(\) answers congestion marks"):
+        coexist([DCTCP(), Reno()], 0.04, 5000.0, 200, loss=1e-4)
+
+
 def test_a_law_has_no_window():
     with pytest.raises(TypeError, match=r"TFRC\(\): must be a window rule"):
         coexist([Reno(), TFRC()], **PATH)
+
+
+def test_what_it_shows():
+    run = coexist([Reno(), CUBIC()], [0.04, 0.08], 2000.0, 80)
+    data = run.to_xarray()
+    assert data["window"].dims == ("flow", "time")
+    assert float(data["share"].sum()) == pytest.approx(1.0)
+    assert float(data["goodput"][1]) == run.goodput[1]
+    assert data.attrs["utilisation"] == run.utilisation
+    assert {"Jain index", "1: Reno()", "2: CUBIC()"} <= set(run.summary())
+    axes = run.plot()
+    assert [text.get_text()[:2] for text in axes.get_legend().get_texts()] == ["1:", "2:"]
+    assert len(axes.get_lines()[0].get_xdata()) == len(run.time)
+    assert run.time[0] == 0.0
+    assert run.duration == pytest.approx(80.0)
 
 
 PAIRS = "kaneko2007/pairs-ns2"
@@ -312,7 +394,7 @@ def test_fast_convergence_moves_cubics_shares_by_less_than_they_differ_from_ns2s
         shares = [x[:, 0] / x.sum(axis=1) for x in (ours, theirs)]
         unlike = [n for n in range(25) if n % 6]  # the rules' order is one in both columns
         errors.append(np.abs(shares[0] - shares[1])[unlike].mean())
-    assert errors == pytest.approx([0.0241, 0.0274], abs=5e-4)  # as the documentation says
+    assert errors == pytest.approx([0.0305, 0.0296], abs=5e-4)  # as the documentation says
 
 
 @pytest.mark.slow

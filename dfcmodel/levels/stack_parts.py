@@ -1,0 +1,121 @@
+"""Parts of the stack of a host, each to be switched off: the scenario and the recovery without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dfcmodel.network.stacks import COUNTED, STACKS
+from responsefn import WindowRule
+from responsefn.linux import LinuxCUBIC
+
+if TYPE_CHECKING:
+    from dfcmodel.methods import Packets
+    from dfcmodel.network.flows import Flow
+    from dfcmodel.network.networks import Scenario
+
+__all__ = ["StackPart", "parts_of_stacks"]
+
+
+class StackPart(NamedTuple):
+    """A part of the stack, and what is simulated at packet level without it.
+
+    Attributes
+    ----------
+    name
+        Label in tables.
+    scenario, method
+        Without the part; all other parts are as they were.
+    """
+
+    name: str
+    scenario: Scenario
+    method: Packets
+
+
+def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ...]:
+    """Return the parts that the stacks of a scenario's flows have, and that change something.
+
+    Of ``stack="linux-6.12"``:
+
+    - *initial window*: without it that of the rule.
+    - *delayed ACKs*: without them an ACK for each packet.
+    - *quick ACKs*: without them ACKs are delayed from the first packet on.
+    - *counting of packets*: without it a window grows per ACK.
+    - *Linux's PRR*: RFC 6937's in its place. *RACK-TLP*: losses by three duplicate ACKs and RFC 6937's PRR in its place.
+      *RACK-TLP and PRR*: SACK alone, the window is cut at once. Unless ``Packets(recovery=)`` names a recovery.
+    - of `LinuxCUBIC` *HyStart*; *beta*, without it a half; and *whole windows at a loss*.
+
+    Parameters
+    ----------
+    scenario, packets
+        What is simulated.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, Packets, Scenario
+    >>> from dfcmodel.levels.stack_parts import parts_of_stacks
+    >>> from responsefn import NewReno
+    >>> links = [Link("a", "b", "20Mbps", "20ms", "67pkt"), Link("b", "a", "20Mbps", "20ms", "1000pkt")]
+    >>> flow = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
+    >>> [part.name for part in parts_of_stacks(Scenario("path", links, [flow]), Packets())][:3]
+    ['initial window', 'delayed ACKs', 'quick ACKs']
+    """
+    found = []
+    for name, off in SENDERS.items():
+        flows = tuple(off(flow) if flow.stack else flow for flow in scenario.flows)
+        if flows != tuple(scenario.flows):
+            found.append(StackPart(name, replace(scenario, flows=flows), packets))
+    if packets.recovery is not None:
+        return tuple(found)
+    own = {flow.name: STACKS[flow.stack].recovery for flow in scenario.flows if flow.stack}
+    for name, recovery in RECOVERIES.items():
+        without: dict[str, Any] = {flow: recovery for flow, now in own.items() if now}
+        if without:
+            found.append(StackPart(name, scenario, replace(packets, recovery=without)))
+    return tuple(found)
+
+
+def _without_window(flow: Flow) -> Flow:
+    """Return a flow that begins with the window of its rule."""
+    if flow.initial_window is None or not isinstance(flow.source, WindowRule):
+        return flow
+    return replace(flow, initial_window=float(flow.source.State().cwnd))
+
+
+def _without_delay(flow: Flow) -> Flow:
+    return replace(flow, delayed_acks=False, quick_acks=0)
+
+
+def _without_quick_acks(flow: Flow) -> Flow:
+    return replace(flow, quick_acks=0)
+
+
+def _without_counting(flow: Flow) -> Flow:
+    return replace(flow, delayed_acks=True) if flow.delayed_acks == COUNTED else flow
+
+
+def _of_cubic(**parameters: float) -> Callable[[Flow], Flow]:
+    """Return what gives the rule of a flow other parameters, where it is that of today's Linux."""
+
+    def without(flow: Flow) -> Flow:
+        if type(flow.source) is not LinuxCUBIC:
+            return flow
+        return replace(flow, source=flow.source.replace(**parameters))
+
+    return without
+
+
+SENDERS: Mapping[str, Callable[[Flow], Flow]] = {
+    "initial window": _without_window,
+    "delayed ACKs": _without_delay,
+    "quick ACKs": _without_quick_acks,
+    "counting of packets": _without_counting,
+    "HyStart": _of_cubic(hystart=0),
+    "beta": _of_cubic(b=0.5),
+    "whole windows at a loss": _of_cubic(whole_windows=0),
+}
+"""What switches off a part of a flow or of its rule."""
+RECOVERIES = {"Linux's PRR": "rack", "RACK-TLP": "prr", "RACK-TLP and PRR": "sack"}
+"""The recovery without a part of Linux's."""

@@ -1,0 +1,245 @@
+"""Window rules that share one bottleneck: rates, windows and queue of one packet-level run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.flows import first_state
+from dfcmodel.packets.engine import PacketRun, with_room
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, checked_rules
+from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
+from hopflow.checks import listed, number, one_number, random_generator, seconds
+from hopflow.deprecations import renamed
+from hopflow.status import OnFailure, deliver
+from hopflow.units import WholeWithUnit, WithUnit, quantities
+from responsefn import WindowRule
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+__all__ = ["coexist"]
+
+SENDING = (1.0 + 1.0 / FASTER) * (1.0 + 40.0 / 1500.0)
+"""Time to send a packet and its ACK over both links, in packets of the bottleneck."""
+EVENTS = "loss_events", "timeouts"
+"""Counts of a flow that are read at the beginning of the measurement, too."""
+
+
+@renamed(p="loss", rng="seed", seconds="duration")
+@quantities(
+    rtt="time",
+    bandwidth="rate",
+    buffer="amount",
+    duration="time",
+    warm_up="time",
+    starts="time",
+    processing="time",
+    ssthresh="amount",
+    max_window="amount",
+    min_rto="time",
+    loss="share",
+)
+def coexist(
+    rules: WindowRule | Iterable[WindowRule],
+    rtt: ArrayLike,
+    bandwidth: WithUnit,
+    buffer: WholeWithUnit,
+    *,
+    loss: WithUnit = 0.0,
+    duration: WithUnit = 100.0,
+    warm_up: WithUnit | None = None,
+    starts: ArrayLike | None = None,
+    processing: WithUnit | None = None,
+    ssthresh: WithUnit | None = None,
+    max_window: WithUnit | None = None,
+    min_rto: WithUnit = 0.2,
+    recovery: str | None = "sack",
+    on_failure: OnFailure = "raise",
+    seed: int | np.random.Generator = 0,
+) -> Coexistence:
+    """Simulate flows that share one drop-tail bottleneck, packet by packet, once.
+
+    The path is that of `compare`: an access link per flow, ten times as fast as the bottleneck, and senders that send an
+    endless stream. `compare` repeats runs until it knows the shares; this is one run, with its windows and queue over time.
+    The state of a rule begins with the round-trip time of its path, if it has a field for it (`WindowRule.start`).
+
+    Parameters
+    ----------
+    rules
+        One rule per flow, also one's own; the same rule may come several times, and one alone may
+        stand without brackets.
+    rtt
+        Round-trip time without queue, the transmission of a packet and of its ACK on both links included, in s: one number
+        or one per flow, above ``1.13 / bandwidth`` and below 5 s.
+    bandwidth
+        Of the bottleneck in packets/s.
+    buffer
+        Packets that wait in its queue, besides the one in transmission; whole, >= 1.
+    loss
+        Probability that a packet is lost at random before the queue, independently, 0 <= loss < 1.
+    duration, warm_up
+        Simulated time, and the part before the measurement (None: a fifth of it), in s. Four round trips at least are measured.
+    starts
+        When each flow starts, in s, one number or one per flow, at most ``warm_up``; None: at random
+        within the first round trip (and the warm-up).
+    processing
+        Largest random time that a packet waits at its sender, drawn uniformly for each, in s; None is the
+        transmission time of a packet. Without it (0) deterministic flows fall into step with the
+        queue: whose packets find it full depends on the ratio of round trip to transmission
+        time, and a flow may be shut out for good. These phase effects are no property of the
+        rules; a random delay of one transmission time takes most of them away (Floyd and
+        Jacobson 1992), not all between two flows of almost equal round trips.
+    ssthresh
+        Where the first slow start ends, in packets; None: at the first loss.
+    max_window
+        Largest window in packets (the receiver's); None: four times what path and queue hold.
+    min_rto
+        Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
+    recovery
+        Loss recovery of all senders, as for `Packets`; None: that of each rule.
+    on_failure
+        Whether a result without shares raises or is returned with its ``status``.
+    seed
+        Seed or generator; the same seed gives the same packets.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    ArithmeticError
+        Where a rule makes its window infinite or NaN.
+    hopflow.status.NotSolvedError
+        Where nothing arrived in the measured time, so that there are no shares.
+
+    Examples
+    --------
+    >>> from dfcmodel import coexist
+    >>> from responsefn import CUBIC, Reno
+    >>> run = coexist([Reno(), CUBIC()], rtt=0.04, bandwidth=2000.0, buffer=80)
+    >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
+    (True, 1.0)
+    """
+    given = (rules,) if isinstance(rules, WindowRule) else rules
+    flows = listed("rules", given, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
+    if not flows:
+        raise ValueError("rules = (): must hold at least one")
+    checked_rules(tuple(dict.fromkeys(flows)))
+    bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+    sending = SENDING / bandwidth
+    rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
+    number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
+    number("rtt", rtts, above=sending, hint="the time to send a packet and its ACK")
+    duration = float(seconds("duration", one_number("duration", duration)))
+    warm_up = one_number(
+        "warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration
+    )
+    path = Bottleneck(
+        bandwidth, float(rtts.max() - sending), buffer,
+        loss=one_number("loss", loss, at_least=0.0, below=1.0), duration=duration, warm_up=warm_up, recovery=recovery,
+    )  # fmt: skip
+    generator = random_generator("seed", seed)
+    if starts is None:
+        begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
+    else:
+        begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
+    number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
+    options: dict[str, Any] = {
+        name: one_number(name, value, at_least=1.0)
+        for name, value in (("max_window", max_window), ("ssthresh", ssthresh))
+        if value is not None
+    }
+    wait = one_number(
+        "processing", 1.0 / bandwidth if processing is None else processing, at_least=0.0
+    )
+    step = (duration - warm_up) / (BATCHES * SAMPLES)
+    early = math.ceil(warm_up / step * (1.0 - 1e-12))
+    before = max(0.0, early * step - warm_up)  # so that the measurement begins with a sample
+    scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
+    senders = tuple(replace(flow, **options) for flow in scenario.flows)
+    scenario = replace(scenario, flows=senders, min_rto=min_rto)
+    method = Packets(
+        seed=int(generator.integers(1, 2**31 - 1)),
+        recovery=recovery,
+        loss=_at_senders(path, len(flows)),
+    )
+    plan = plan_scenario(
+        scenario, method, duration=before + duration, sample=step, packet_jitter=wait
+    )
+    result = _simulated(path, rtts, plan, early, before)
+    deliver(result, on_failure)
+    return result
+
+
+def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:
+    """Return the random losses of the access links, which are counted apart from those of the queue."""
+    return {f"s{n}->in": path.loss for n in range(flows)} if path.loss else None
+
+
+def _simulated(
+    path: Bottleneck, rtts: Floats, plan: Plan, early: int, before: float
+) -> Coexistence:
+    """Run a plan; ``early`` samples come before the measurement, and its clock begins ``before`` time 0, in s."""
+
+    def whole_run(run: PacketRun, _: int) -> tuple[PacketRun, list[Ints]] | None:
+        if not run.advance(early):
+            return None
+        counts = [run.arrays["flow"][name].astype(np.int64) for name in EVENTS]
+        return (run, counts) if run.advance(plan.samples) else None
+
+    run, counts = with_room(plan, whole_run)
+    records = run.finish()
+    found = trajectory(plan, records, 0.0)
+    place = list(plan.scenario.senders).index("in")
+    started, hops = np.cumsum(records.starts(), axis=0, dtype=np.int64), plan.hops
+    of_access = hops.row[hops.begins & ~hops.is_ack]
+    of_queue = of_access + 1
+    dropped = np.cumsum(np.asarray(found.lost), axis=2).astype(np.int64)
+    refused = dropped[:, place]
+    lost = dropped.sum(axis=1) - refused
+    events = [getattr(found, name) - count for name, count in zip(EVENTS, counts, strict=True)]
+    first = [
+        min(first_state(flow, float(rtt)).cwnd, flow.max_window)
+        for flow, rtt in zip(plan.scenario.flows, rtts, strict=True)
+    ]
+    return Coexistence(
+        rules=tuple(flow.source for flow in plan.scenario.flows),  # type: ignore[misc]
+        rtt=rtts,
+        bandwidth=path.bandwidth,
+        buffer=path.buffer,
+        p=path.loss,
+        warm_up=path.warm_up,
+        time=np.append(0.0, found.time - before),
+        window=np.column_stack([first, found.window]),
+        sent=_from_zero(started[:, of_access].T + lost),
+        acked=_from_zero(np.rint(found.delivered).astype(np.int64)),
+        refused=_from_zero(refused),
+        lost=_from_zero(lost),
+        loss_events=events[0],
+        timeouts=events[1],
+        queue=np.append(0.0, found.queued[place]),
+        carried=np.append(0, started[:, of_queue].sum(axis=1)),
+        run_status=found.status,
+    )
+
+
+def _from_zero(counts: Ints) -> Ints:
+    """Return counts with those of time 0 before them, (F, 1 + S)."""
+    return np.pad(counts, ((0, 0), (1, 0)))
+
+
+def _per_flow(name: str, values: Floats, flows: int) -> Floats:
+    if values.ndim and values.shape != (flows,):
+        raise ValueError(f"{name} has shape {values.shape}: must be one number or {flows}")
+    return np.broadcast_to(values, (flows,)).astype(np.float64)
