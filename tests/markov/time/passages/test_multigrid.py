@@ -72,8 +72,8 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
 
 
 def left_at(rate: float) -> MarkovChain:
-    """Three states of equal probability, one of which leads to the fourth at some rate."""
-    rates = np.array([[0.0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, rate], [1, 0, 0, 0]])
+    """Three states, of which the last leads to a fourth at some rate."""
+    rates = np.array([[0.0, 1, 0, 0], [0.7, 0, 1, 0], [0, 1, 0, rate], [1, 0, 0, 0]])
     return MarkovChain(rates - np.diag(rates.sum(axis=1)))
 
 
@@ -86,7 +86,7 @@ def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_b
     assert found.mean_error == found.variance_error == np.inf
     assert found.status is Status.INACCURATE
     found = passage(left_at(1e-25), to=3, start=0)
-    assert abs(found.mean - 3e25) <= found.mean_error < 1e-13 * found.mean
+    assert abs(found.mean - 2.7e25) <= found.mean_error < 1e-6 * found.mean
 
 
 def test_only_a_graph_that_is_nearly_a_tree_is_factored(

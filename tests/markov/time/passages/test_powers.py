@@ -118,7 +118,7 @@ def test_what_is_neither_proved_nor_summed_is_refused(monkeypatch):
     sums = sums_of(rates, np.eye(1, 602)[0])
     assert sums.at(100.0).relative < 1e-12
     with pytest.raises(
-        ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps, .* no slowest decay is proved"
+        ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps: .* no slowest decay is proved"
     ):
         sums.at(1e6)
     assert sums.tail is None
