@@ -122,9 +122,7 @@ def rare_targets(size: int) -> None:
                 yield s._replace(b=s.b - 1), 1.6
 
     times = [2e4, 1e9]
-    found = passage(
-        explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size
-    )
+    found = passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
     chain = found.chain
     took = seconds(lambda: PassageTime(chain, found.target, found.start).at(np.array(times)))
     tails = found.distribution(times)

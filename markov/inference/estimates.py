@@ -223,7 +223,7 @@ def estimate(
         log_likelihood=here.value,
         log_likelihood_error=here.error,
         gradient=here.gradient,
-        observations=search.observed.count,
+        observations=search.observed.total,
         status=Status.CONVERGED if good else Status.INACCURATE,
         steps=steps,
         seconds=watch.seconds(),
@@ -298,7 +298,8 @@ class _Search:
                 return log_likelihood(*self._by_rows(self._rows, values), self.observed)
             except ChangedError:
                 self._rows = None
-        chain, known = self.chain_at(values), {}
+        chain = self.chain_at(values)
+        known: dict[Any, Any] = {}
         states = np.arange(chain.size)
         slopes = [Perturbation(chain, states, name, known).generator()[0] for name in self._names]
         return log_likelihood(chain.Q, slopes, self.observed)
@@ -347,7 +348,7 @@ class _Search:
             if not math.isfinite(above.value):
                 rows[-1][:] = np.nan
         found = np.array(rows)
-        return 0.5 * (found + found.T)
+        return np.asarray(0.5 * (found + found.T))
 
     def run(self) -> tuple[Vector, LogLikelihood, Matrix, int, bool]:
         """Return the values found, the likelihood there, the information, the steps, and whether it is the maximum."""

@@ -33,7 +33,7 @@ __all__ = ["ImpossibleError", "LogLikelihood", "log_likelihood", "needed_states"
 UNIT = 2.0**-53
 FASTER = 1.1  # q over the largest exit rate
 CUT = 1e-60  # of Poisson numbers
-LEAST = 1e-45  # transition probability that counts as possible
+MIN_PROBABILITY = 1e-45  # transition probability that counts as possible
 MAX_JUMPS = 1e6  # expected between two observations
 
 
@@ -183,7 +183,7 @@ class _Between:
             kept = weights[gap]
             window = slice(kept.left, kept.right + 1)
             found = float(kept.weights @ values[window])
-            if not found > LEAST:
+            if not found > MIN_PROBABILITY:
                 return LogLikelihood(IMPOSSIBLE, 0.0, none)
             total += count * math.log(found)
             gradient = gradient + count * (slopes[:, window] @ kept.weights) / found
@@ -203,5 +203,5 @@ class _Between:
             values[k], slopes[:, k] = p[self._end], changes[:, self._end]
             for j, slope in enumerate(self._slopes):
                 changes[j] = self._step @ changes[j] + slope @ p
-            p = self._step @ p
+            p = np.asarray(self._step @ p)
         return values, slopes

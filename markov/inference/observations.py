@@ -189,6 +189,6 @@ class Statistics(NamedTuple):
         return Statistics(stays, dict(jumps), {pair: dict(times) for pair, times in gaps.items()})
 
     @property
-    def count(self) -> int:
+    def total(self) -> int:
         """Jumps of paths, and pairs of neighbouring observations."""
         return sum(self.jumps.values()) + sum(sum(each.values()) for each in self.gaps.values())

@@ -25,7 +25,7 @@ from markov.computing.graphs import strong_components
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected
 from markov.time.passages.absorbing import Absorbing
-from markov.time.passages.slowest_decay import decay_seconds, slowest_decay
+from markov.time.passages.perron_vectors import decay_seconds, slowest_decay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
-from markov.time.passages.slowest_decay import SlowestDecay, decay_seconds, slowest_decay
+from markov.time.passages.perron_vectors import SlowestDecay, decay_seconds, slowest_decay
 from markov.time.transients.poisson import WIDE_UNIT, PoissonWeights, poisson_weights
 
 if TYPE_CHECKING:
@@ -181,11 +181,10 @@ class PowerSums:
 
     def _extend(self, time: float, count: int) -> None:
         """Find so many powers, unless those that there are say what the others are."""
-        if self.tail is not None or self._exhausted or len(self) >= count:
-            return
-        self._find_decay(count)
+        if self._goes_on(count):
+            self._find_decay(count)
         with Counter("powers of the jump matrix") as bar:
-            while len(self) < count and self.tail is None and not self._exhausted:
+            while self._goes_on(count):
                 if len(self) >= MAX_POWERS:
                     said = f"must be at most {MAX_POWERS:.0e} where no slowest decay is proved"
                     raise ValueError(f"time = {time:g}: about {self.rate * time:.1e} jumps: {said}")
@@ -193,6 +192,9 @@ class PowerSums:
                     self._advance()
                 self._look()
                 bar.show(len(self))
+
+    def _goes_on(self, count: int) -> bool:
+        return self.tail is None and not self._exhausted and len(self) < count
 
     def _find_decay(self, count: int) -> None:
         """Find the Perron vectors where they are predicted to be cheaper than so many powers."""

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 import scipy.linalg
-import scipy.sparse as sp
 
 from markov import (
     ObservedPath,
@@ -19,8 +18,6 @@ from markov import (
     stationary,
 )
 from markov.inference import estimates
-from markov.inference.likelihoods import log_likelihood
-from markov.inference.observations import Statistics
 
 RELAPSES = [6, 6, 6, 7, 10, 13, 16, 22, 23]
 CENSORED = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
@@ -112,30 +109,6 @@ def test_the_plague_at_eyam_has_the_published_rates():
     assert found.log_likelihood_error < 1e-9
     assert 0.2 < found.standard_errors["alpha"] < 0.4
     assert found.standard_errors["beta"] == pytest.approx(0.0018, rel=0.05)
-
-
-def test_a_panel_has_the_likelihood_and_gradient_of_matrix_exponentials():
-    chain = many_servers(1.3, 0.8).chain
-    times = np.array([0.0, 0.4, 1.1, 1.5, 4.0])
-    observed = Statistics.of(chain, Panel(times, [0, 1, 3, 3, 0]))
-    up, down = np.zeros((2, 7, 7))
-    for n in range(7):
-        for matrix, target, by in ((up, n + 1, 1.0), (down, n - 1, float(min(n, 2)))):
-            if 0 <= target < 7:
-                matrix[n, target] = by
-                matrix[n, n] = -by
-    Q = 1.3 * up + 0.8 * down
-    np.testing.assert_allclose(chain.Q.toarray(), Q, rtol=1e-15)
-    found = log_likelihood(chain.Q, [sp.csr_matrix(up), sp.csr_matrix(down)], observed)
-    value, gradient = 0.0, np.zeros(2)
-    for gap, one, other in zip(np.diff(times), [0, 1, 3, 3], [1, 3, 3, 0], strict=True):
-        for k, slope in enumerate((up, down)):
-            P, change = scipy.linalg.expm_frechet(Q * gap, slope * gap)
-            gradient[k] += change[one, other] / P[one, other]
-        value += math.log(P[one, other])
-    assert abs(found.value - value) <= found.error + 1e-12
-    assert found.error < 1e-11
-    np.testing.assert_allclose(found.gradient, gradient, rtol=1e-10)
 
 
 def test_whole_paths_have_closed_forms_and_panels_of_them_agree_within_errors():

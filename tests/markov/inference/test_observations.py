@@ -26,7 +26,7 @@ def test_stays_jumps_and_gaps_are_counted_by_states():
     assert found.stays[[up, down]].tolist() == [4.0, 1.0]
     assert found.jumps == {(up, down): 1, (down, up): 1}
     assert found.gaps == {(up, up): {2.0: 2}, (up, down): {2.0: 1}}
-    assert found.count == 5
+    assert found.total == 5
 
 
 def test_paths_of_a_simulation_are_whole_paths():
