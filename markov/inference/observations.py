@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ObservedPath", "Panel", "Statistics"]
 
 
+@quantities(times="time", end="time")
 class ObservedPath:
     """A path of which every jump was observed.
 
@@ -49,7 +50,6 @@ class ObservedPath:
     ObservedPath: 1 jump in 4 s
     """
 
-    @quantities(times="time", end="time")
     def __init__(self, times: ArrayLike, states: Sequence[Any], end: WithUnit) -> None:
         self.times, self.states = _ascending(times, states)
         self.end = one_number("end", end)
@@ -69,6 +69,7 @@ class ObservedPath:
         return f"ObservedPath: {said} in {self.end - self.times[0]:g} s"
 
 
+@quantities(times="time")
 class Panel:
     """The state of one chain at some times, and nothing of what happened between them.
 
@@ -91,7 +92,6 @@ class Panel:
     Panel: 3 observations in 3 s
     """
 
-    @quantities(times="time")
     def __init__(self, times: ArrayLike, states: Sequence[Any]) -> None:
         self.times, self.states = _ascending(times, states)
         if len(self.states) < 2:
