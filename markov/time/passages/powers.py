@@ -100,6 +100,27 @@ class _Sum(NamedTuple):
         return _Sum(self.value + other.value, self.error + other.error)
 
 
+class _Parts(NamedTuple):
+    """Where a chain is at one time.
+
+    Attributes
+    ----------
+    running
+        The probability that it has not ended.
+    ends, densities
+        The probability that it has, and the density of that in 1/s, in the target and elsewhere.
+    """
+
+    running: _Sum
+    ends: list[_Sum]
+    densities: list[float]
+
+    def plus(self, other: _Parts) -> _Parts:
+        ends = [a.plus(b) for a, b in zip(self.ends, other.ends, strict=True)]
+        densities = [a + b for a, b in zip(self.densities, other.densities, strict=True)]
+        return _Parts(self.running.plus(other.running), ends, densities)
+
+
 class PowerSums:
     """The powers of one chain and one start, as far as times need them.
 
@@ -161,12 +182,12 @@ class PowerSums:
         mean = self.rate * time
         self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
         if mean >= CLOSED[0] * len(self) + CLOSED[1]:  # all jumps of the table have been made
-            return self._place(time, *self._late(mean))
+            return self._place(time, self._late(mean))
         cut = TAIL
         while True:
             weights = poisson_weights(mean, cut)
             self._extend(time, weights.right + 1)
-            place = self._place(time, *self._summed(weights))
+            place = self._place(time, self._summed(weights))
             least = min(place.cdf, place.survival)
             if least <= SMALLEST or cut <= RELATIVE_TAIL * least:
                 return place
@@ -262,17 +283,20 @@ class PowerSums:
         """Return the probabilities to have ended in either way within so many jumps."""
         return [float(sums[count]) / self.rate for sums in self._sums()]
 
-    def _late(self, mean: float) -> tuple[_Sum, _Sum, _Sum, float]:
+    def _late(self, mean: float) -> _Parts:
         """Return what `_summed` does once all jumps of the table have been made."""
         before, rounding = self._before(len(self)), self._rounding(len(self))
         if self.tail is not None:
             return self.tail.after(mean, before, rounding)
         rest = self._table[0][-1] * (1.0 + rounding)
-        target, never = (_Sum(done, done * rounding + rest) for done in before)
-        return _Sum(0.0, rest), target, never, 0.0
+        ends = [_Sum(done, done * rounding + rest) for done in before]
+        return _Parts(_Sum(0.0, rest), ends, [0.0, 0.0])
 
-    def _summed(self, weights: PoissonWeights) -> tuple[_Sum, _Sum, _Sum, float]:
-        """Return the probabilities not to have ended and of either end, and the density, by Poisson weights."""
+    def _summed(self, weights: PoissonWeights) -> _Parts:
+        """Return the parts of the distribution by Poisson weights.
+
+        Their mean is q t to within one rounding: of that the sums make as much as of the same change of the time.
+        """
         left, right = weights.left, weights.right + 1
         stop = min(right, len(self))
         first = min(left, stop)
@@ -280,39 +304,40 @@ class PowerSums:
         rounding = self._rounding(stop) + 2.0 * weights.error + WIDE_UNIT * len(self)
         values = [np.array(each[first:stop]) for each in self._table]
         running = float((kept * values[0]).sum())
-        found = [_Sum(running, running * rounding + weights.cut)]
-        for sums, part in zip(self._sums(), values[1:], strict=True):
-            ended = (float(sums[first]) + float((later[: len(part)] * part).sum())) / self.rate
-            found.append(_Sum(ended, ended * rounding + weights.cut))
-        density = float((kept * values[1]).sum())
-        if stop < right:
-            if self.tail is None:  # next to nothing is left
-                rest = self._table[0][-1] * (1.0 + rounding)
-                found = [each.plus(_Sum(0.0, rest)) for each in found]
-            else:
-                *more, dense = self.tail.beyond(weights)
-                found = [a.plus(b) for a, b in zip(found, more, strict=True)]
-                density += dense
-        return found[0], found[1], found[2], density
+        ends = [
+            (float(sums[first]) + float((later[: len(part)] * part).sum())) / self.rate
+            for sums, part in zip(self._sums(), values[1:], strict=True)
+        ]
+        densities = [float((kept * part).sum()) for part in values[1:]]
+        found = _Parts(
+            _Sum(running, running * rounding + weights.cut),
+            [_Sum(ended, ended * rounding + weights.cut) for ended in ends],
+            densities,
+        )
+        if stop < right and self.tail is None:  # next to nothing is left
+            rest = _Sum(0.0, self._table[0][-1] * (1.0 + rounding))
+            found = found.plus(_Parts(rest, [rest, rest], [0.0, 0.0]))
+        elif stop < right and self.tail is not None:
+            found = found.plus(self.tail.beyond(weights))
+        moved = [UNIT * weights.mean / self.rate * density for density in found.densities]
+        return found.plus(
+            _Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0])
+        )
 
-    def _place(
-        self, time: float, running: _Sum, target: _Sum, never: _Sum, density: float
-    ) -> Place:
-        cdf = (
-            _Sum(self._ended[0], UNIT * len(self._start)).plus(target) if self._ended[0] else target
+    def _place(self, time: float, parts: _Parts) -> Place:
+        rounding = UNIT * len(self._start)
+        cdf, never = (
+            each.plus(_Sum(ended, ended * rounding))
+            for each, ended in zip(parts.ends, self._ended, strict=True)
         )
-        rest = (
-            _Sum(self._ended[1], UNIT * len(self._start)).plus(never) if self._ended[1] else never
-        )
-        survival = running.plus(rest)
+        survival = parts.running.plus(never)
         relative = max(
             each.error / each.value if each.value > 0.0 else (math.inf if each.error else 0.0)
             for each in (cdf, survival)
         )
         error = max(cdf.error, survival.error) + 2.0 * UNIT
-        return Place(
-            time, cdf.value, survival.value, density, error, relative * (1.0 + 1e-9) + 8.0 * UNIT
-        )
+        bounds = error, relative * (1.0 + 1e-9) + 8.0 * UNIT
+        return Place(time, cdf.value, survival.value, parts.densities[0], *bounds)
 
 
 def _spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
@@ -387,9 +412,7 @@ class _Tail(NamedTuple):
             + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
         )
 
-    def after(
-        self, mean: float, before: list[float], rounding: float
-    ) -> tuple[_Sum, _Sum, _Sum, float]:
+    def after(self, mean: float, before: list[float], rounding: float) -> _Parts:
         """Return what `PowerSums._summed` does, for q t that is large enough."""
         a, q = self.decay.rate, self.rate
         jumps = 2.0 * mean + 1000.0  # more are less likely than e^(-0.38 q t)
@@ -398,16 +421,19 @@ class _Tail(NamedTuple):
         # fewer jumps than begin are less likely than e^(-0.4 q t)
         few = 4.0 * math.exp(min(exponent - 0.38 * mean, 0.0)) / min(self.factors[0], 1.0)
         running = self.factors[0] * decayed
-        found = [_Sum(running, running * (few + self._decayed(mean) + self._crossed(jumps)))]
+        error = few + self._decayed(mean) + self._crossed(jumps)
         shift = self.begin * math.log1p(-a / q)
         share = math.exp(shift) * -math.expm1(-(exponent + shift)) / a
         relative = few + self._ended(jumps)
-        for done, factor in zip(before, self.factors[1:], strict=True):
-            rest = factor * share
-            found.append(_Sum(done + rest, done * rounding + rest * relative))
-        return found[0], found[1], found[2], self.factors[1] * decayed
+        rests = [factor * share for factor in self.factors[1:]]
+        ends = [
+            _Sum(done + rest, done * rounding + rest * relative)
+            for done, rest in zip(before, rests, strict=True)
+        ]
+        densities = [factor * decayed for factor in self.factors[1:]]
+        return _Parts(_Sum(running, running * error), ends, densities)
 
-    def beyond(self, weights: PoissonWeights) -> tuple[_Sum, _Sum, _Sum, float]:
+    def beyond(self, weights: PoissonWeights) -> _Parts:
         """Return what entries from ``begin`` on add to `PowerSums._summed`."""
         first = max(self.begin, weights.left)
         jumps = np.arange(first, weights.right + 1)
@@ -415,11 +441,11 @@ class _Tail(NamedTuple):
         a, q = self.decay.rate, self.rate
         slope, most = math.log1p(-a / q), float(weights.right)
         rounding = 2.0 * weights.error
-        running = self.factors[0] * float((kept * np.exp(slope * jumps)).sum())
+        decayed = float((kept * np.exp(slope * jumps)).sum())
         error = rounding + self._decayed(most) + self._crossed(most)
         steps = jumps - self.begin
         shares = math.exp(slope * self.begin) * -np.expm1(slope * steps) / a
         ended, relative = float((kept * shares).sum()), rounding + self._ended(most)
-        found = [_Sum(running, running * error)]
-        found += [_Sum(factor * ended, factor * ended * relative) for factor in self.factors[1:]]
-        return found[0], found[1], found[2], self.factors[1] * running / self.factors[0]
+        running = self.factors[0] * decayed
+        ends = [_Sum(factor * ended, factor * ended * relative) for factor in self.factors[1:]]
+        return _Parts(_Sum(running, running * error), ends, [f * decayed for f in self.factors[1:]])
