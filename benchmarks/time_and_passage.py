@@ -1,4 +1,4 @@
-"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, fractions, sensitivities, PRISM files.
+"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, fractions, estimates, sensitivities, PRISM files.
 
 CPU seconds of one process; what counts are the ratios within one run.
 """
@@ -19,8 +19,10 @@ from markov import (
     Cluster,
     CoxTandem,
     Kanban,
+    Panel,
     PauseTandem,
     Polling,
+    estimate,
     explore,
     passage,
     read_prism,
@@ -144,6 +146,23 @@ def exact_fractions(states: int, transitions: int) -> None:
     print(f"exact fractions, {states} states, {Q.nnz} transitions: {took:.3f} s, {digits} bits")
 
 
+def estimates() -> None:
+    """Print how long two rates of an epidemic of 34,425 states take to be estimated from eight observations."""
+
+    def rules(s: Any, q: Any) -> Any:
+        if s.S > 0 and s.I > 0:
+            yield s._replace(S=s.S - 1, I=s.I + 1), q.beta * s.S * s.I
+        if s.I > 0:
+            yield s._replace(I=s.I - 1), q.alpha * s.I
+
+    susceptible, infective = (254, 235, 201, 153, 121, 110, 97, 83), (7, 14, 22, 29, 20, 8, 8, 0)
+    states = [{"S": s, "I": i} for s, i in zip(susceptible, infective, strict=True)]
+    seen = Panel([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0], states)
+    model = explore(rules, start=states[0], params={"alpha": 2.0, "beta": 0.01})
+    took = seconds(lambda: estimate(model, seen, ["alpha", "beta"]))
+    print(f"estimates, plague at Eyam, {model.chain.size} states: {took:.2f} s")
+
+
 def exploration(states: int) -> None:
     """Explore a PRISM file of so many states, and larger ones of the suites where they are at hand."""
     path = Path(__file__).with_name("grid.prism.tmp")
@@ -194,6 +213,7 @@ def main() -> None:
         rare_targets(size)
     for states in (10, 50, 100, 500):
         exact_fractions(states, 4)
+    estimates()
     exploration(1_000_000)
 
 

@@ -80,8 +80,8 @@ class PassageTime:
         transient = leads_to(sp.csr_matrix(rates.T), target) & ~target
         self._running = transient & leads_to(rates, start > 0.0, transient)
         self._rates, self._target, self._start = rates, target, start
-        self._ended = float(start[target].sum()), float(start[~(transient | target)].sum())
-        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, 0.0, 0.0)
+        self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, UNIT, UNIT)
 
     @cached_property
     def _powers(self) -> PowerSums | None:
@@ -109,7 +109,7 @@ class PassageTime:
             return None
         first = np.append(self._start[self._running], self._ended)
         values, relative = found.applied(first)
-        relative += (len(self._start) + 1) * UNIT * (1.0 + found.relative)
+        relative += UNIT * (1.0 + found.relative)  # of the probabilities at time 0
         error = relative * float(values.sum()) + len(values) * found.absolute
         survival = math.fsum(values[:-2]) + float(values[-1])
         density = float(values @ self._stopping.high[:, -2])

@@ -133,7 +133,7 @@ class PowerSums:
     ends
         Rates from each to the target and to states that never lead there, shape (m,) each.
     ended
-        Probabilities at time 0 of the target, and of those states.
+        Probabilities at time 0 of the target, and of those states, to one rounding.
     """
 
     def __init__(
@@ -325,9 +325,8 @@ class PowerSums:
         )
 
     def _place(self, time: float, parts: _Parts) -> Place:
-        rounding = UNIT * len(self._start)
         cdf, never = (
-            each.plus(_Sum(ended, ended * rounding))
+            each.plus(_Sum(ended, ended * UNIT))
             for each, ended in zip(parts.ends, self._ended, strict=True)
         )
         survival = parts.running.plus(never)

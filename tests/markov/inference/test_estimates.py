@@ -27,8 +27,8 @@ PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23
 TIMES = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0]
 SUSCEPTIBLE = [254, 235, 201, 153, 121, 110, 97, 83]
 INFECTIVE = [7, 14, 22, 29, 20, 8, 8, 0]
-"""The plague at Eyam, months from 18 June 1666: G. F. Raggett, Bulletin of the Institute of Mathematics and its
-Applications 18, 1982, as L. S. T. Ho et al. use it, Journal of Mathematical Biology 76, 2018."""
+"""The plague at Eyam, months from 18 June 1666: G. F. Raggett, Journal of Applied Statistics 9, 1982, as L. S. T. Ho et
+al. use it, Journal of Mathematical Biology 76, 2018."""
 
 
 def relapse(s, q):
