@@ -194,6 +194,18 @@ def estimate(
     -----
     A maximum close to the first values: others may be higher. Standard errors are for many observations, and say nothing
     where an estimate lies on a boundary.
+
+    Examples
+    --------
+    Arrivals were counted once per second; a Poisson process has the rate of their mean.
+
+    >>> from markov import Panel, estimate, explore
+    >>> counts = explore(
+    ...     lambda n, q: [(n + 1, q.rate)] if n < 50 else [], start=0, params={"rate": 1.0}
+    ... )
+    >>> found = estimate(counts, Panel([0.0, 1.0, 2.0, 3.0, 4.0], [0, 3, 4, 9, 10]), ["rate"])
+    >>> round(found.values["rate"], 6), round(found.standard_errors["rate"], 3)  # sqrt(10) / 4
+    (2.5, 0.791)
     """
     watch = Stopwatch()
     names = _checked(parameters)
