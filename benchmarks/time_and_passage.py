@@ -1,4 +1,4 @@
-"""``python -m benchmarks.time_and_passage``: transients, passages, sensitivities, PRISM files.
+"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, infinite chains, fractions, estimates, files.
 
 CPU seconds of one process; what counts are the ratios within one run.
 """
@@ -9,12 +9,31 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
 
 from benchmarks.outside.rows import suites
-from markov import Cluster, CoxTandem, Kanban, PauseTandem, Polling, passage, read_prism, stationary
+from markov import (
+    Cluster,
+    CoxTandem,
+    Kanban,
+    Panel,
+    PauseTandem,
+    Polling,
+    estimate,
+    explore,
+    passage,
+    read_prism,
+    stationary,
+)
 from markov.chains import MarkovChain
 from markov.files.parsing.prism_parsing import parse_prism
+from markov.methods.exact import exact_distribution
+from markov.time.passages.distributions import PassageTime
 from markov.time.transients.uniformization import Uniformized
+from tests.markov.infinite.families import QUICK, SLOW
 
 ROUNDS = 3
 GRID = """ctmc
@@ -94,6 +113,68 @@ def sensitivities(model: PauseTandem) -> None:
           f"{median(solves):.3f} s, {median(others) / median(solves):.2f} stationary solutions")  # fmt: skip
 
 
+def rare_targets(size: int) -> None:
+    """Print how long both tails of the time until one of two queues in series is full take, and how sure they are."""
+
+    def rules(s: Any, q: Any) -> Any:  # noqa: ARG001
+        if s.a < size and s.b < size:
+            yield s._replace(a=s.a + 1), 1.0
+            if s.a > 0:
+                yield s._replace(a=s.a - 1, b=s.b + 1), 1.4
+            if s.b > 0:
+                yield s._replace(b=s.b - 1), 1.6
+
+    times = [2e4, 1e9]
+    found = passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
+    chain = found.chain
+    took = seconds(lambda: PassageTime(chain, found.target, found.start).at(np.array(times)))
+    tails = found.distribution(times)
+    print(f"rare target, {chain.size} states, until {times}: {took:.3f} s, F {tails.cdf}, "
+          f"S {tails.survival}, relative error {tails.relative_error.max():.1e}")  # fmt: skip
+
+
+def exact_fractions(states: int, transitions: int) -> None:
+    """Print how long exact probabilities of a chain with random rates take."""
+    rng = np.random.default_rng(0)
+    rates = np.zeros((states, states))
+    rates[np.arange(states), np.roll(np.arange(states), -1)] = rng.random(states)
+    for _ in range(transitions - 1):
+        rates[np.arange(states), rng.permutation(states)] = 10.0 * rng.random(states)
+    np.fill_diagonal(rates, 0.0)
+    Q = sp.csr_matrix(rates)
+    took = seconds(lambda: exact_distribution(Q))
+    digits = max(p.denominator for p in exact_distribution(Q)).bit_length()
+    print(f"exact fractions, {states} states, {Q.nnz} transitions: {took:.3f} s, {digits} bits")
+
+
+def infinite_families() -> None:
+    """Print how long families of infinite chains take to their tolerance of 1e-9, in one to three dimensions."""
+    for name, (rules, start) in {**QUICK, **SLOW}.items():
+        begin = time.process_time()
+        answer = stationary(explore(rules, start=start))
+        took = time.process_time() - begin
+        print(
+            f"infinite, {name}: {answer.chain.size} states, {took:.2f} s, {answer.error_bound:.1e}"
+        )
+
+
+def estimates() -> None:
+    """Print how long two rates of an epidemic of 34,425 states take to be estimated from eight observations."""
+
+    def rules(s: Any, q: Any) -> Any:
+        if s.S > 0 and s.I > 0:
+            yield s._replace(S=s.S - 1, I=s.I + 1), q.beta * s.S * s.I
+        if s.I > 0:
+            yield s._replace(I=s.I - 1), q.alpha * s.I
+
+    susceptible, infective = (254, 235, 201, 153, 121, 110, 97, 83), (7, 14, 22, 29, 20, 8, 8, 0)
+    states = [{"S": s, "I": i} for s, i in zip(susceptible, infective, strict=True)]
+    seen = Panel([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0], states)
+    model = explore(rules, start=states[0], params={"alpha": 2.0, "beta": 0.01})
+    took = seconds(lambda: estimate(model, seen, ["alpha", "beta"]))
+    print(f"estimates, plague at Eyam, {model.chain.size} states: {took:.2f} s")
+
+
 def exploration(states: int) -> None:
     """Explore a PRISM file of so many states, and larger ones of the suites where they are at hand."""
     path = Path(__file__).with_name("grid.prism.tmp")
@@ -140,6 +221,12 @@ def main() -> None:
         passages(stationary(each).chain)
     for buffer in (40, 150, 330):
         sensitivities(with_buffers(model, buffer))
+    for size in (25, 50, 100):
+        rare_targets(size)
+    for states in (10, 50, 100, 500):
+        exact_fractions(states, 4)
+    infinite_families()
+    estimates()
     exploration(1_000_000)
 
 

@@ -21,6 +21,8 @@ from .files import (
     write_explicit,
 )
 from .generators.operators import GeneratorOperator
+from .inference.estimates import estimate
+from .inference.observations import ObservedPath, Panel
 from .methods.gth import GTH
 from .methods.iterative import GaussSeidel, Power
 from .methods.krylov import Krylov
@@ -71,6 +73,8 @@ __all__ = [
     "Mean",
     "Method",
     "Multilevel",
+    "ObservedPath",
+    "Panel",
     "PauseChain",
     "PauseTandem",
     "PhaseQueue",
@@ -85,6 +89,7 @@ __all__ = [
     "autocovariance",
     "best",
     "differentiable",
+    "estimate",
     "explore",
     "fit_map",
     "fit_phase_type",

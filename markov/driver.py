@@ -68,7 +68,7 @@ def stationary(
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``.
     exact
-        True solves in fractions as well, for at most 100 recurrent states: the answer's ``exact`` has them, and
+        True solves in fractions as well, for at most 500 recurrent states: the answer's ``exact`` has them, and
         its ``pi`` is the float64 next to each. Rates are the float64 that the chain has.
     tolerance
         Of a chain with infinitely many states: the largest error bound, by which the states with values are
@@ -104,9 +104,7 @@ def stationary(
         infinite = _InfiniteOptions(tolerance, lyapunov)
         return infinite.solved(chain, method, proof, exact, on_failure)
     if exact and (method is not None or exact is not True):
-        raise ValueError(
-            f"exact = {exact!r}: goes without a method, it is an elimination of its own"
-        )
+        raise ValueError(f"exact = {exact!r}: goes without a method, it has one of its own")
     if isinstance(chain, ChainModel) and not exact:
         answer = _without_matrix(chain, method, proof)
         if answer is not None:
@@ -129,7 +127,7 @@ def stationary(
         raise ValueError(msg)
     if exact:
         found = exact_distribution(chain.irreducible(0))
-        return _exactly(_solve(chain, 0, GTH(), proof, on_failure), found)
+        return _exactly(_solve(chain, 0, GTH(), proof, "return"), found)
     return _solve(chain, 0, method, proof, on_failure)
 
 
@@ -165,25 +163,32 @@ def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:
     exact, pi = [Fraction(0)] * answer.chain.size, np.zeros(answer.chain.size)
     for state, value in zip(states, found, strict=True):
         exact[state], pi[state] = value, float(value)
-    off = [Fraction(a) - b for a, b in zip(pi.tolist(), exact, strict=True)]
-    distance = max(sum(d for d in off if d > 0), -sum(d for d in off if d < 0))
-    relative = max(abs(d) / p for d, p in zip(off, exact, strict=True) if p)
+    gaps = [_gap(p, value) for p, value in zip(pi[states].tolist(), found, strict=True)]
+    above = math.fsum(gap for gap, _, sign in gaps if sign > 0)
+    below = math.fsum(gap for gap, _, sign in gaps if sign < 0)
+    distance = max(above, below)
     return replace(
         answer,
         pi=pi,
         exact=tuple(exact),
-        reason="exact elimination in fractions",
+        status=Status.CONVERGED,
+        reason="exact solution in fractions",
         residual=relative_residual(answer.chain.irreducible(0), pi[states]),
-        error_bound=_rounded_up(distance),
-        entry_error=_rounded_up(relative),
+        error_bound=math.nextafter(distance, math.inf) if distance else 0.0,
+        entry_error=max(relative for _, relative, _ in gaps),
         certificate=None,
     )
 
 
-def _rounded_up(value: Fraction | int) -> float:
-    """Return a float64 that is not below a value >= 0."""
-    near = float(value)
-    return near if near >= value else math.nextafter(near, math.inf)
+def _gap(near: float, value: Fraction) -> tuple[float, float, int]:
+    """Return |near - value|, the same relative to a value > 0, both rounded up, and the sign of the difference."""
+    a, b = near.as_integer_ratio()
+    top = a * value.denominator - value.numerator * b
+    if not top:
+        return 0.0, 0.0, 0
+    # quotients of integers: fractions of many digits would be reduced first
+    gap, relative = (abs(top) / (b * part) for part in (value.denominator, value.numerator))
+    return math.nextafter(gap, math.inf), math.nextafter(relative, math.inf), 1 if top > 0 else -1
 
 
 def stationary_by_class(

@@ -45,6 +45,10 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
         "markov.chains", "markov.exploration", "markov.stationary_results",
     },
+    "markov.inference": {
+        "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.analysis", "markov.time",
+        "markov.time.passages", "markov.time.transients", "markov.chains", "markov.driver", "markov.selections",
+    },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",
         "markov.multigrid.grids", "markov.multigrid.iteration",

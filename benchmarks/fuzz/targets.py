@@ -47,7 +47,7 @@ class Target:
 
 MADE_BY_THE_LIBRARY = {
     # results
-    "Best", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary", "InfinitePassage", "InfiniteTransient",
+    "Best", "Estimate", "MapFit", "Passage", "Paths", "PhaseFit", "PropertyResult", "QuasiStationary", "Reachable", "InfiniteChain", "InfiniteStationary", "InfinitePassage", "InfiniteTransient",
     "Sensitivity", "Solution", "Stationary", "StationaryByLevel", "Steps", "ThresholdAdvice", "Transient",
     "Lumped", "Coexistence", "Curve", "Fit", "Fused", "SimulatedResponse", "UnfairnessExponents",
     "RuleTwin", "Samples", "Comparison", "EnsembleComparison", "RunComparison", "AnswerComparison", "Ensemble", "Evaluation", "Conformance", "JudgedCase", "QlogTrace", "TraceCheck", "TraceConformance", "WorstCase", "Explanation", "Headroom", "JobCompletion", "LevelChoice", "PausePropagation", "Slowdowns",
@@ -75,8 +75,10 @@ WITHOUT_ARGUMENTS = {"OverflowChain", "chips", "cases", "ledger", "overview", "v
 def _markov() -> dict[str, dict[str, Any]]:
     import networkx as nx
 
-    from markov import MAP, MM1K, PauseTandem, PhaseType, stationary
+    from markov import MAP, MM1K, ObservedPath, PauseTandem, PhaseType, explore, stationary
 
+    machine = explore(lambda n, q: [(1 - n, q.a)], start=0, params={"a": 1.0})
+    seen = ObservedPath([0.0, 1.0], [0, 1], end=2.0)
     two = [[-1.0, 1.0], [3.0, -3.0]]
     graph = nx.DiGraph([(0, 1, {"rate": 1.0}), (1, 0, {"rate": 2.0})])
     queue = {"down": [[10.0]], "local": [[-17.0]], "up": [[7.0]]}
@@ -107,6 +109,9 @@ def _markov() -> dict[str, dict[str, Any]]:
         "autocovariance": {"answer": stationary(two), "measure": [1.0, 0.0], "lags": [0.0, 0.25]},
         "best": {"model": tandem, "parameter": "rtt", "among": [1.0, 2.0], "maximize": "throughput"},
         "differentiable": {"model": tandem, "of": "throughput"},
+        "estimate": {"model": machine, "data": seen, "parameters": ["a"]},
+        "ObservedPath": {"times": [0.0, 1.0], "states": [0, 1], "end": 2.0},
+        "Panel": {"times": [0.0, 1.0], "states": [0, 1]},
         "explore": {"model": lambda n: [((n + 1) % 3, 1.0)], "start": 0},
         "fit_map": {"intervals": [1.0, 2.0, 6.0] * 4, "phases": 1},
         "fit_phase_type": {"times": [1.0, 2.0, 6.0], "phases": 1},

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["STATES_CHANGE", "Perturbation"]
+__all__ = ["STATES_CHANGE", "Perturbation", "same_states"]
 
 SAMPLE = 120  # states in which derivatives by symbols are compared with the rules
 CHECK = 2.0**-20  # relative change of the parameter for this comparison
@@ -268,15 +268,21 @@ class Perturbation:
     def _chain_at(self, shift: float) -> MarkovChain:
         if shift in self._chains:
             return self._chains[shift]
-        chain, there = self._chain, as_chain(self.model_at(shift))
-        same = there.size == chain.size and (there.components is None) == (chain.components is None)
-        if same and chain.components is not None and there.components is not None:
-            pairs = zip(chain.components.values(), there.components.values(), strict=True)
-            same = all(np.array_equal(a, b) for a, b in pairs)
-        if not same:
+        there = as_chain(self.model_at(shift))
+        if not same_states(self._chain, there):
             raise ValueError(f"parameter = {self.parameter!r}: {STATES_CHANGE}")
         self._chains[shift] = there
         return there
+
+
+def same_states(one: MarkovChain, other: MarkovChain) -> bool:
+    """Whether two chains of a model have the same states in the same order."""
+    if one.size != other.size or (one.components is None) != (other.components is None):
+        return False
+    if one.components is None or other.components is None:
+        return True
+    pairs = zip(one.components.values(), other.components.values(), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
 
 
 def _aligned(keys: NDArray[np.int64], own: NDArray[np.int64], values: Vector) -> Vector:

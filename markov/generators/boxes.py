@@ -93,6 +93,10 @@ class WaysInGrowingBox(WaysInBox):
         """Return None: regions reach to the ends of the box."""
         return None
 
+    def by_compiler(self, _seconds: float = np.inf) -> Built | None:
+        """Return None: compiled rules do not wait for the box to grow."""
+        return None
+
     def _with_invalid(self, found: ArrayChain) -> Built | None:
         """Try again over a box that has the targets of the state with an invalid transition."""
         assert found.invalid is not None

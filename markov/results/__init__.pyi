@@ -9,6 +9,7 @@ from ..exploration import InfiniteChain, Reachable
 from ..files.explicit import ExplicitModel
 from ..files.models import FileModel
 from ..files.properties.answers import PropertyResult
+from ..inference.estimates import Estimate
 from ..infinite.answers import InfiniteStationary
 from ..phases.fitting import PhaseFit
 from ..phases.quasi_birth_death.by_level import StationaryByLevel
@@ -21,6 +22,7 @@ from ..time.transients import InfiniteTransient, Transient
 __all__ = [
     "AnswerComparison",
     "Best",
+    "Estimate",
     "ExplicitModel",
     "FileModel",
     "InfiniteChain",

@@ -23,6 +23,7 @@ from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.progress import Counter
 from markov.computing.vectors import row_numbers
 from markov.time.passages.multigrid import multigrid_solver
+from markov.time.passages.positive_factors import PositiveFactors, band_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.time.passages.multigrid import Solver
+
+    Vector = NDArray[np.float64]
 
 __all__ = ["Absorbing", "Refined"]
 
@@ -45,6 +48,8 @@ ENTRY_ROUNDING = 8.0 * UNIT  # of an entry: what is left is rounded, so that som
 MANY_ENTRIES_ROUNDING = 1e-10  # of an entry, for more states than are factored
 GAIN = 1e-11  # of a residual, at most, by iterations in double precision
 WEIGHTS_GAIN = 0.1
+WEIGHT_ATTEMPTS = 3  # of weights that float64 is too coarse for
+MAX_POSITIVE_WORK = 2e9  # multiplications of an elimination on band storage
 TINY = float(np.finfo(float).tiny)
 
 
@@ -107,9 +112,10 @@ class Absorbing(WithoutCaches):
         pairs = self._rows[within], place[self._columns[within]]
         size = len(self.states), len(self.states)
         self.F = sp.csr_matrix((self._rates[within], pairs), shape=size)
-        self.exit_rates = _summed(
+        self.wide_exit_rates = _summed(
             self._rows, self._rates.astype(np.longdouble), len(self.states)
-        ).astype(np.float64)
+        )
+        self.exit_rates = self.wide_exit_rates.astype(np.float64)
         self.A = sp.csr_matrix(sp.diags(self.exit_rates) - self.F)
 
     @cached_property
@@ -180,21 +186,30 @@ class Absorbing(WithoutCaches):
                 extra, x = extra + (x - whole), whole
         return found
 
-    def net_flow(self, v: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return -v A, and a bound on the rounding error of each entry, shape (m,) each."""
-        product = self._exact.net_flow(np.append(v, np.zeros(self._exact.Q.shape[0] - len(v))))
-        return product.value[: len(v)], product.error[: len(v)]
+    def row_products(self, v: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return (v + low) A, and a bound on the rounding error of each entry, shape (m,) each."""
+        product = self._exact.net_flow(*self._padded(v, low))
+        return -product.value[: len(v)], product.error[: len(v)]
+
+    def column_products(self, x: Vector, low: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return A (x + low), and a bound on the rounding error of each entry, shape (m,) each."""
+        product = self._exact.drift(*self._padded(x, low))
+        return -product.value[: len(x)], product.error[: len(x)]
+
+    def _padded(self, x: Vector, low: Vector | None) -> tuple[Vector, Vector]:
+        """Return the two parts of a vector with zeros in the states outside."""
+        beyond = np.zeros(self._exact.Q.shape[0] - len(x))
+        low = np.zeros_like(x) if low is None else low
+        return np.append(x, beyond), np.append(low, beyond)
 
     def _residual(
         self, b: _Right, x: NDArray[np.float64], extra: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return b - A (x + extra), and a bound on the rounding error of that."""
-        m, beyond = len(x), np.zeros(self._exact.Q.shape[0] - len(x))
-        product = self._exact.drift(np.append(x, beyond), np.append(extra, beyond))
-        change = product.value[:m]
-        total = change + b.high
-        rest = total + (sum_error(change, b.high) + b.low)
-        return rest, product.error[:m] + b.error + 4.0 * UNIT * (np.abs(rest) + np.abs(b.low))
+        product, error = self.column_products(x, extra)
+        total = b.high - product
+        rest = total + (sum_error(-product, b.high) + b.low)
+        return rest, error + b.error + 4.0 * UNIT * (np.abs(rest) + np.abs(b.low))
 
     @cached_property
     def _most(self) -> int:
@@ -216,34 +231,47 @@ class Absorbing(WithoutCaches):
         """
         costs = 1.0 + self.exit_rates / max(float(self.exit_rates.mean()), TINY)
         first: Solver | None = None
-        for solver in self._solvers(costs):
-            w = solver(costs, WEIGHTS_GAIN)
-            rest, rounding = self._residual(_Right(costs, 0), w, np.zeros_like(w))
-            drift = costs - rest - rounding - 4.0 * UNIT * costs
-            if np.all(np.isfinite(w)) and w.min() > 0.0 and drift.min() > 0.0:
-                return solver, w, drift
+        for solver, attempts in self._solvers(costs):
+            w, low = solver(costs, WEIGHTS_GAIN), np.zeros_like(costs)
+            for _ in range(attempts):
+                rest, rounding = self._residual(_Right(costs, 0), w, low)
+                drift = costs - rest - rounding - 4.0 * UNIT * costs
+                if not (np.all(np.isfinite(w)) and w.min() > 0.0):
+                    break
+                if drift.min() > 0.0:
+                    return solver, w * (1.0 + 4.0 * UNIT), drift
+                extra = low + solver(rest, WEIGHTS_GAIN)
+                whole = w + extra
+                low, w = extra + (w - whole), whole
             first = first or solver
         none = first or (lambda b, _: np.full_like(b, np.nan))
         return none, np.full_like(costs, np.inf), np.ones_like(costs)
 
-    def _solvers(self, costs: NDArray[np.float64]) -> Iterator[Solver]:
-        """Yield solvers, the one that is likely to be fastest first.
+    def _solvers(self, costs: NDArray[np.float64]) -> Iterator[tuple[Solver, int]]:
+        """Yield solvers, the one that is likely to be fastest first, and how often weights by them are evaluated.
 
-        What a factorization that there is does not solve is singular to rounding: nothing comes after it.
+        What a factorization that there is does not solve is singular to rounding, and left to one without a subtraction.
         """
         if self._many and has_numba():
             leaving = self.rates_into(~self.inside).astype(np.float64)
             if cycles := multigrid_solver(self.A, leaving, costs):
-                yield cycles
+                yield cycles, 1
         too_many = len(self.states) > FACTORED_TOO
         for make in (self._iterative, self._factored)[:: 1 if too_many else -1]:
             with suppress(RuntimeError, MemoryError):  # singular to rounding, or too large
-                yield make()
-                return
+                yield make(), 1
+                break
+        if band_of(self.F).work <= MAX_POSITIVE_WORK:
+            yield self._positive(), WEIGHT_ATTEMPTS
 
     def _factored(self) -> Solver:
         lu = splu(sp.csc_matrix(self.A), diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         return lambda b, _: np.asarray(lu.solve(b))
+
+    def _positive(self) -> Solver:
+        leaving = self.rates_into(~self.inside).astype(np.float64)
+        factors = PositiveFactors(self.F, leaving)
+        return lambda b, _: factors.right(b)
 
     def _iterative(self) -> Solver:
         matrix = sp.csc_matrix(self.A)

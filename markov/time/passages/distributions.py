@@ -1,23 +1,24 @@
 """The distribution of a first passage time of a chain that stops in the set.
 
-By uniformization, with a bound on the absolute error; for few states and many jumps by squaring, with a bound on the
-relative error of each probability.
+With a bound on the relative error of each probability: by powers of the jump chain and their limits
+(`markov.time.passages.powers`), for few states and many jumps by squaring.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from markov.proofs.bounded import Bounded
-from markov.time.passages.reachability import leads_to, off_diagonal, stopped
+from markov.time.passages.absorbing import Absorbing
+from markov.time.passages.powers import Place, PowerSums
+from markov.time.passages.reachability import leads_to, off_diagonal
 from markov.time.transients import squaring
-from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Distribution", "PassageTime", "stopping_rates"]
 
-TOLERANCE = 1e-14
 UNIT = 2.0**-53
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
@@ -48,8 +48,8 @@ class Distribution:
     error_bound
         Rigorous bound on the absolute error of ``cdf`` and ``survival``.
     relative_error
-        Rigorous bound on the relative error of ``cdf`` and ``survival`` above 1e-290, however small they
-        are; inf where the time was reached by uniformization.
+        Rigorous bound on the relative error of ``cdf`` and ``survival`` above 1e-280, however small they
+        are. It is useless where one of them is known to be tiny only.
     """
 
     times: Vector
@@ -58,19 +58,6 @@ class Distribution:
     density: Vector
     error_bound: Vector
     relative_error: Vector
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where the stopped chain is at a time: a vector, with bounds on its total variation and on each entry.
-
-    ``relative`` is of every entry above 1e-290.
-    """
-
-    time: float
-    values: Vector
-    error: float
-    relative: float = math.inf
 
 
 class PassageTime:
@@ -90,121 +77,107 @@ class PassageTime:
 
     def __init__(self, chain: MarkovChain, target: NDArray[np.bool_], start: Vector) -> None:
         rates = off_diagonal(chain.Q)
-        running = leads_to(sp.csr_matrix(rates.T), target) & ~target
-        part, _ = stopped(rates, running, target)
-        self._into = np.append(np.asarray(part[:-2, -2].todense()).ravel(), [0.0, 0.0])
-        inside, ended = start[running], float(start[target].sum())
-        first = np.append(inside, [ended, float(start[~(running | target)].sum())])
-        self._begin = _Place(0.0, first, 0.0, (len(start) + 1) * UNIT)
-        self._stopping = partial(stopping_rates, rates, running, target)
-        self._jumps = Uniformized(part)
-        # rates into the ends were added up and rounded
-        self._merging = (int(np.diff(rates.indptr).max(initial=0)) + 2) * UNIT
-
-    def _after(self, place: _Place, time: float) -> _Place:
-        if time <= place.time:
-            return place
-        jumps = self._jumps.rate * (time - place.time)
-        n = len(place.values)
-        if squaring.worthwhile(n, jumps):
-            exact = self._squared(place, time)
-            if exact is not None:
-                return exact
-        found = self._jumps.distribution(place.values, time - place.time, TOLERANCE)
-        error = place.error + found.error + (found.steps + 2) * self._merging
-        return _Place(time, found.values, error)
-
-    def _squared(self, place: _Place, time: float) -> _Place | None:
-        """Return a later place by squaring; None where that proves nothing, or too little."""
-        gap = time - place.time
-        if not (math.isfinite(place.relative) and place.time + gap == time):
-            place, gap = self._begin, time  # a rounded time would have a relative error
-        found = squaring.exponential(self._rates, gap)
-        if found is None:
-            return None
-        values, relative = found.applied(place.values)
-        relative += place.relative + found.relative * place.relative
-        error = relative * float(values.sum()) + len(values) * found.absolute + place.error
-        return _Place(time, values, error, relative)
+        transient = leads_to(sp.csr_matrix(rates.T), target) & ~target
+        self._running = transient & leads_to(rates, start > 0.0, transient)
+        self._rates, self._target, self._start = rates, target, start
+        self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, UNIT, UNIT)
 
     @cached_property
-    def _rates(self) -> squaring.Pair:
-        return self._stopping()
+    def _powers(self) -> PowerSums | None:
+        """Powers of the jump chain; None where nothing ever happens."""
+        if not self._running.any():
+            return None
+        system = Absorbing(self._rates, self._running)
+        into = system.rates_into(self._target), system.rates_into(~(self._running | self._target))
+        ends = into[0].astype(np.float64), into[1].astype(np.float64)
+        return PowerSums(system, self._start[self._running], ends, self._ended)
 
-    def _cdf(self, place: _Place) -> float:
-        return float(place.values[-2])
+    def _after(self, time: float) -> Place:
+        if time <= 0.0 or self._powers is None:
+            return replace(self._begin, time=time)
+        if squaring.worthwhile(int(self._running.sum()) + 2, self._powers.rate * time):
+            found = self._squared(time)
+            if found is not None:
+                return found
+        return self._powers.at(time)
+
+    def _squared(self, time: float) -> Place | None:
+        """Return a place by squaring; None where that proves nothing, or too little."""
+        found = squaring.exponential(self._stopping, time)
+        if found is None:
+            return None
+        first = np.append(self._start[self._running], self._ended)
+        values, relative = found.applied(first)
+        relative += UNIT * (1.0 + found.relative)  # of the probabilities at time 0
+        error = relative * float(values.sum()) + len(values) * found.absolute
+        survival = math.fsum(values[:-2]) + float(values[-1])
+        density = float(values @ self._stopping.high[:, -2])
+        relative = relative * (1.0 + 1e-9) + 4.0 * UNIT
+        return Place(time, float(values[-2]), survival, density, error, relative)
+
+    @cached_property
+    def _stopping(self) -> squaring.Pair:
+        return stopping_rates(self._rates, self._running, self._target)
 
     def at(self, times: Vector) -> Distribution:
         """Return the distribution at ascending times."""
-        place, found = self._begin, []
-        for time in times.tolist():
-            place = self._after(place, time)
-            found.append(place)
+        found = [self._after(time) for time in times.tolist()]
+        columns = ("cdf", "survival", "density", "error", "relative")
         return Distribution(
-            times,
-            np.array([self._cdf(p) for p in found]),
-            np.array([math.fsum(p.values[:-2]) + float(p.values[-1]) for p in found]),
-            np.array([float(p.values @ self._into) for p in found]),
-            np.array([p.error for p in found]),
-            np.array([p.relative * (1.0 + 1e-9) + 4.0 * UNIT for p in found]),
+            times, *(np.array([getattr(p, name) for p in found]) for name in columns)
         )
 
     def quantile(self, q: float, scale: float) -> Bounded:
         """Return the time at which the probability is q, which it gets above; scale in s, > 0."""
         low = self._begin
-        if self._cdf(low) >= q:
+        if low.cdf >= q:
             return Bounded(0.0, 0.0, 0.0)
-        high = self._after(low, scale if scale > 0.0 else 1.0)
-        while self._cdf(high) < q:
-            if self._cdf(high) == self._cdf(low) and low.time > 0.0:
+        high = self._after(scale if scale > 0.0 else 1.0)
+        while high.cdf < q:
+            if high.cdf == low.cdf and low.time > 0.0:
                 return Bounded(math.inf, high.time, math.inf)  # q is within rounding of the limit
-            low, high = high, self._after(high, 2.0 * high.time)
-        below = low
+            low, high = high, self._after(2.0 * high.time)
         middle = low
         for _ in range(MAX_STEPS):
-            middle = self._after(low, self._guess(low, high.time, middle, q))
-            if self._cdf(middle) < q:
+            middle = self._after(_guess(low, high, middle, q))
+            if middle.cdf < q:
                 low = middle
             else:
                 high = middle
-            gap = abs(self._cdf(middle) - q)
-            if gap <= 2.0 * UNIT or high.time - low.time <= 4.0 * UNIT * high.time:
+            gap = abs(middle.cdf - q)
+            if gap <= 2.0 * UNIT * q or high.time - low.time <= 4.0 * UNIT * high.time:
                 break
-        return self._verified(below, middle, q)
+        return self._verified(middle, q)
 
-    def _guess(self, low: _Place, high: float, last: _Place, q: float) -> float:
-        """Return Newton's step where it stays between, else the middle."""
-        slope = float(last.values @ self._into)
-        if slope > 0.0:
-            guess = last.time + (q - self._cdf(last)) / slope
-            if low.time < guess < high:
-                return guess
-        return 0.5 * (low.time + high)
-
-    def _verified(self, below: _Place, found: _Place, q: float) -> Bounded:
+    def _verified(self, found: Place, q: float) -> Bounded:
         """Return an interval at whose ends the probability is less and more than q for sure."""
-        slope = max(float(found.values @ self._into), 1e-300)
-        width = 2.0 * (found.error + abs(self._cdf(found) - q)) / slope
-        lower = found.time
-        for _ in range(60):
-            before = self._after(below, max(found.time - width, below.time))
-            if self._cdf(before) + before.error < q or before.time == 0.0:
+        slope = max(found.density, 1e-300)
+        first = 2.0 * (found.cdf_error + abs(found.cdf - q)) / slope
+        least = 4.0 * UNIT * found.time
+        lower, width = 0.0, max(first, least)
+        while found.time > width:
+            before = self._after(found.time - width)
+            if before.cdf + before.cdf_error < q:
                 lower = before.time
                 break
-            if before.time == below.time:  # the bracket's own end is not sure: look from the start
-                below = self._begin
             width *= 2.0
-        else:
-            lower = 0.0
-        width = 2.0 * (found.error + abs(self._cdf(found) - q)) / slope
-        for _ in range(60):
-            after = self._after(found, found.time + max(width, 4.0 * UNIT * found.time))
-            if self._cdf(after) - after.error > q:
+        width = max(first, least)
+        while width <= 1e3 * max(found.time, 1e-300):
+            after = self._after(found.time + width)
+            if after.cdf - after.cdf_error > q:
                 return Bounded(found.time, lower, after.time)
-            width = 2.0 * max(width, 4.0 * UNIT * found.time)
-            if width > 1e3 * max(found.time, 1e-300):
-                break
+            width *= 2.0
         return Bounded(found.time, lower, math.inf)
+
+
+def _guess(low: Place, high: Place, last: Place, q: float) -> float:
+    """Return the time of Newton's step where it stays between, else the middle."""
+    if last.density > 0.0:
+        guess = last.time + (q - last.cdf) / last.density
+        if low.time < guess < high.time:
+            return guess
+    return 0.5 * (low.time + high.time)
 
 
 def stopping_rates(

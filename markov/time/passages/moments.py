@@ -213,8 +213,13 @@ class Moments(WithoutCaches):
         inner, error = _mean(start, *self._variances)
         used = start > 0.0
         gap, off = self.mean[used] - mean, self.mean_error[used] + wrong
-        between, slack = _mean(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
-        return inner + between, error + slack
+        with np.errstate(over="ignore", invalid="ignore"):
+            between, slack = _mean(start[used], gap**2, (2.0 * np.abs(gap) + off) * off)
+        bound = error + slack
+        return (
+            inner + between,
+            bound if bound < math.inf else math.inf,
+        )  # of a variance beyond float64
 
 
 def _mean(start: Vector, values: Vector, error: Vector) -> tuple[float, float]:

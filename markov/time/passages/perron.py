@@ -3,8 +3,9 @@
 With A = -Q on the states that are not absorbing, v A = alpha v: the left Perron vector of an M-matrix
 (J. N. Darroch, E. Seneta, On quasi-stationary distributions in absorbing continuous-time finite Markov
 chains, Journal of Applied Probability 4, 1967). For any v > 0 alpha lies between the least and the
-largest (v A)(x) / v(x) (L. Collatz, H. Wielandt). Shifts by that least ratio keep A an M-matrix, the
-iterates positive, and converge quadratically (T. Noda, Numerische Mathematik 17, 1971).
+largest (v A)(x) / v(x) (L. Collatz, H. Wielandt). Inverse iteration without a subtraction finds it where the next
+eigenvalue is far (`slowest_decay`). Otherwise shifts by that least ratio keep A an M-matrix, the iterates positive, and
+converge quadratically (T. Noda, Numerische Mathematik 17, 1971).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from markov.computing.graphs import strong_components
 from markov.proofs.bounded import Bounded
 from markov.selections import as_chain, selected
 from markov.time.passages.absorbing import Absorbing
+from markov.time.passages.perron_vectors import decay_seconds, slowest_decay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["QuasiStationary", "quasi_stationary"]
 
 MAX_STEPS = 60
+MAX_SECONDS = 5.0  # of an elimination on band storage, which sparse factors may beat
 USEFUL = 1e-6  # relative width of the interval for the rate that counts as known
 
 
@@ -174,7 +177,19 @@ def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
 
 
 def _perron(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
-    """Return the left Perron vector, an interval for its eigenvalue, and the factorizations."""
+    """Return the left Perron vector, an interval for its eigenvalue, and the factorizations.
+
+    Without a subtraction where that is as cheap and converges; shifts are for an eigenvalue that is near to the next.
+    """
+    if decay_seconds(system) <= MAX_SECONDS:
+        found = slowest_decay(system)
+        if found is not None:
+            return found.left / found.left.sum(), (found.low, found.high), 1
+    return _by_shifts(system)
+
+
+def _by_shifts(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
+    """Return the same by factors of A less its smallest ratio."""
     m = len(system.states)
     v, best, found, steps = np.full(m, 1.0 / m), math.inf, (0.0, math.inf), 0
     kept, transposed, identity = v, sp.csc_matrix(system.A.T), sp.identity(m, format="csc")
@@ -202,8 +217,8 @@ def _perron(system: Absorbing) -> tuple[Vector, tuple[float, float], int]:
 
 def _ratios(system: Absorbing, v: Vector) -> tuple[float, float]:
     """Return the least and the largest (v A)(x) / v(x), rounded outwards."""
-    flow, error = system.net_flow(v)
+    product, error = system.row_products(v)
     up = 1.0 + 4.0 * float(np.finfo(float).eps)
-    low = float(((-flow - error) / v).min())
-    high = float(((-flow + error) / v).max())
+    low = float(((product - error) / v).min())
+    high = float(((product + error) / v).max())
     return float(low / up if low > 0.0 else low * up), float(high * up if high > 0.0 else high / up)

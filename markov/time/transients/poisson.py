@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PoissonWeights", "poisson_weights"]
 
 UNIT = 2.0**-53
+WIDE_UNIT = 0.5 * float(np.finfo(np.longdouble).eps)
 BLOCK = 1024
 
 
@@ -37,12 +38,15 @@ class PoissonWeights:
     error
         Upper bound on the 1-norm of the difference of these weights and the distribution of N: what was
         cut off, twice, and rounding.
+    cut
+        Upper bound on the probability of all other k.
     """
 
     mean: float
     left: int
     weights: NDArray[np.float64]
     error: float
+    cut: float
 
     @property
     def right(self) -> int:
@@ -51,8 +55,8 @@ class PoissonWeights:
 
     def survival(self) -> NDArray[np.float64]:
         """Return P(N > k) for left <= k <= right, the shape of weights; before left it is one."""
-        tail = np.cumsum(self.weights[::-1])[::-1]
-        return np.append(tail[1:], 0.0)
+        tail = np.cumsum(self.weights[::-1], dtype=np.longdouble)[::-1]
+        return np.append(tail[1:], 0.0).astype(np.float64)
 
 
 def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
@@ -72,17 +76,16 @@ def poisson_weights(mean: float, tolerance: float) -> PoissonWeights:
     (0, 0.270671)
     """
     if mean <= 0.0:
-        return PoissonWeights(0.0, 0, np.ones(1), 0.0)
+        return PoissonWeights(0.0, 0, np.ones(1), 0.0, 0.0)
     mode = math.floor(mean)
     above, cut_above = _outwards(mean, mode, tolerance / 2, up=True)
     below, cut_below = _outwards(mean, mode, tolerance / 2, up=False)
     weights = np.concatenate([below[::-1], [1.0], above])
     total = math.fsum(weights)
-    # each ratio and product has a relative error of at most 2 u
-    rounding = 2.0 * (len(above) + len(below) + 2) * UNIT
-    return PoissonWeights(
-        mean, mode - len(below), weights / total, 2.0 * (cut_above + cut_below) / total + rounding
-    )
+    # each ratio and product has a relative error of at most 2 u in extended precision
+    rounding = 2.0 * (len(above) + len(below) + 2) * WIDE_UNIT + 4.0 * UNIT
+    cut = (cut_above + cut_below) / total
+    return PoissonWeights(mean, mode - len(below), weights / total, 2.0 * cut + rounding, cut)
 
 
 def _outwards(
@@ -93,9 +96,9 @@ def _outwards(
     The total of the relative weights is at least 1, so that a rest below the tolerance suffices.
     """
     parts: list[NDArray[Any]] = []
-    last, first = 1.0, 1
+    last, first = np.longdouble(1.0), 1
     while True:
-        steps = np.arange(first, first + BLOCK, dtype=np.float64)
+        steps = np.arange(first, first + BLOCK, dtype=np.longdouble)
         ratios = mean / (mode + steps) if up else (mode - steps + 1.0) / mean
         ratios = np.maximum(ratios, 0.0)  # below k = 0 there is nothing
         block = last * np.cumprod(ratios)
@@ -105,8 +108,8 @@ def _outwards(
         done = np.flatnonzero(rest <= tolerance)
         if len(done):
             stop = int(done[0]) + 1
-            kept = block[:stop]
+            kept = block[:stop].astype(np.float64)
             parts.append(kept[kept > 0.0])
             return np.concatenate(parts), float(rest[stop - 1])
-        parts.append(block)
-        last, first = float(block[-1]), first + BLOCK
+        parts.append(block.astype(np.float64))
+        last, first = block[-1], first + BLOCK

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hopflow.errors import RuleError
-from markov import explore
+from markov import MarkovChain, explore
 from markov.errors import TooLargeError
-from markov.generators import boxes
+from markov.generators import boxes, building
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 
 PLAIN = "the rules as they stand"
@@ -214,3 +214,14 @@ def test_errors_name_the_state():
 
     with pytest.raises(RuleError, match=r"x=50, y=60.*here"):
         explore(rules, start={"x": 0, "y": 3}, params={"arrivals": 3.0})
+
+
+def test_a_box_that_grows_is_not_compiled(monkeypatch):
+    """Also not when the rules were searched for longer than compilation takes: compiled rules would leave the box."""
+    monkeypatch.setattr(boxes, "FIRST_BOX", 1000)
+    monkeypatch.setattr(building._experience, "suggests_arrays", lambda *_: True)
+    monkeypatch.setattr(building._experience, "suggests_compiler", lambda *_: True)
+    start, params = {"x": 0, "y": 0}, {"table": TABLE}
+    first = explore(looked_up, start=start, params=params).chain
+    again = MarkovChain(first.model)
+    assert abs(again.Q - first.Q).nnz == 0

@@ -53,7 +53,9 @@ def test_distribution_and_quantile_of_one_queue_agree_with_a_long_finite_one():
         median, exact = found.quantile(q), truth.quantile(q)
         assert median.lower <= exact.value <= median.upper
         assert median.error < 1e-6
-    assert found.quantile(1e-14).lower == 0.0
+    early = found.quantile(1e-14)
+    assert 0.0 < early.lower <= truth.quantile(1e-14).value <= early.upper
+    assert found.quantile(1e-30).lower == 0.0  # below what may be outside of the states
     assert found.conditional_mean.lower <= 6.0 <= found.conditional_mean.upper
 
 

@@ -71,18 +71,22 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
     assert rough.variance_error < 0.1 * direct.variance
 
 
-def test_what_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
+def left_at(rate: float) -> MarkovChain:
+    """Three states, of which the last leads to a fourth at some rate."""
+    rates = np.array([[0.0, 1, 0, 0], [0.7, 0, 1, 0], [0, 1, 0, rate], [1, 0, 0, 0]])
+    return MarkovChain(rates - np.diag(rates.sum(axis=1)))
+
+
+def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(absorbing, "FACTORED", 2)
     monkeypatch.setattr(absorbing, "FACTORED_TREE", 2)
-    rates = np.array(
-        [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1e-25], [1, 0, 0, 0]]
-    )
-    chain = MarkovChain(rates - np.diag(rates.sum(axis=1)))
-    found = passage(chain, to=3, start=0, on_failure="return")
+    found = passage(left_at(1e-40), to=3, start=0, on_failure="return")
     assert found.mean_error == found.variance_error == np.inf
     assert found.status is Status.INACCURATE
+    found = passage(left_at(1e-25), to=3, start=0)
+    assert abs(found.mean - 2.7e25) <= found.mean_error < 1e-6 * found.mean
 
 
 def test_only_a_graph_that_is_nearly_a_tree_is_factored(

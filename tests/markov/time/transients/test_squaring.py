@@ -10,6 +10,7 @@ import pytest
 from markov.computing import costs
 from markov.time.transients import squaring
 from markov.time.transients.squaring import Pair, exponential
+from tests.markov.time.exact_exponentials import exact
 
 DISKS = np.array([[0.0, 2e-5, 0.0], [30.0, 0.0, 1e-5], [0.0, 0.0, 0.0]])
 STIFF = 10.0 ** np.random.default_rng(49).uniform(-9.0, 6.0, (6, 6)) * (1.0 - np.eye(6))
@@ -17,32 +18,6 @@ STIFF = 10.0 ** np.random.default_rng(49).uniform(-9.0, 6.0, (6, 6)) * (1.0 - np
 
 def pair(rates):
     return Pair(rates, np.zeros_like(rates))
-
-
-def exact(rates, time, digits=300):
-    """Return exp(Q t) as whole numbers in units of 2^-(4 digits), by scaling and squaring."""
-    n, bits = len(rates), 4 * digits
-    a = [[Fraction(v) for v in row] for row in rates.tolist()]
-    for i in range(n):
-        a[i][i] = -sum(a[i])
-    halvings = 200
-    x = [[round(v * Fraction(time) * 2**bits) >> halvings for v in row] for row in a]
-
-    def times(p, q):
-        return [
-            [sum(p[i][k] * q[k][j] for k in range(n)) >> bits for j in range(n)] for i in range(n)
-        ]
-
-    unit = [[(1 << bits) * (i == j) for j in range(n)] for i in range(n)]
-    total, term = unit, unit
-    for k in range(1, 7):
-        term = [[v // k for v in row] for row in times(term, x)]
-        total = [
-            [v + w for v, w in zip(r, s, strict=True)] for r, s in zip(total, term, strict=True)
-        ]
-    for _ in range(halvings):
-        total = times(total, total)
-    return [[Fraction(v, 1 << bits) for v in row] for row in total]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,450 @@
+"""The distribution of a passage time from powers of a jump chain, and from its slowest decay beyond them.
+
+1. With P = I - A / q >= 0 among the m transient states, s_k = p P^k 1 and g_k = p P^k b for a start p and rates b into
+   the target: P(T > t) = sum_k P(N = k) s_k and P(T <= t) = sum_k (g_k / q) P(N > k), N Poisson of mean q t. No term is
+   negative: relative errors of the terms are those of the sums. Powers are in extended precision.
+2. Let v, u > 0 with v A and A u within [low, high] times v and u (`slowest_decay`). Once p P^K is between x and
+   (1 + e) x times v, and P^L 1 between z and (1 + e') z times u,
+
+       s_k = (p u) (v 1) / (v u) (1 - a / q)^k (1 + r),   low <= a <= high, |r| <= e e',   for k >= K + L:
+
+   with weights v u the ratios p P^K / v and P^L 1 / u have known means, and what they differ by from these means is
+   multiplied. So e = e' = 3e-8 proves 15 digits at any later time, and rounding in the powers does not matter there.
+   The same holds for g_k with b in place of 1.
+3. For q t much above K + L the sums are closed: P(T > t) = (p u) (v 1) / (v u) e^(-a t) to the same error.
+
+The sandwich of e^(-A t) between multiples of one Perron vector would have the error e of one side.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from markov.computing.progress import Counter
+from markov.time.passages.perron_vectors import SlowestDecay, decay_seconds, slowest_decay
+from markov.time.transients.poisson import WIDE_UNIT, PoissonWeights, poisson_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.time.passages.absorbing import Absorbing
+
+    Vector = NDArray[np.float64]
+    Wide = NDArray[np.longdouble]
+
+__all__ = ["Place", "PowerSums"]
+
+UNIT = 2.0**-53
+FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
+LOOK = 64  # powers between two looks at how they spread
+SPREAD = 3e-8  # of the ratios to a Perron vector, on each side
+MIN_POWERS = 2_000  # for which no Perron vector is looked for
+MAX_POWERS = 10**7
+SECONDS_PER_ENTRY = 3e-9  # of a product
+EXHAUSTED = 1e-18  # probability of not having stopped that counts as none
+TAIL = 1e-30  # of the Poisson number, that is cut off
+RELATIVE_TAIL = 1e-18  # of a probability, when that is small
+SMALLEST = 1e-280  # probability whose relative error is bounded
+SUM = 80.0 * UNIT  # of NumPy's pairwise sums, with the products in them
+CLOSED = (
+    4.0,
+    4_000.0,
+)  # times the powers that there are, and more: q t from which the sums are closed
+SLOW = 0.1  # decay rate over q above which Perron vectors are not used
+
+
+@dataclass(frozen=True)
+class Place:
+    """The distribution of a passage time at one time.
+
+    Attributes
+    ----------
+    time
+        In s.
+    cdf, survival, density
+        P(T <= t), P(T > t) and the density in 1/s.
+    error
+        Bound on the error of ``cdf`` and of ``survival``.
+    relative
+        Bound on their errors relative to themselves, above 1e-290; inf where none is known.
+    """
+
+    time: float
+    cdf: float
+    survival: float
+    density: float
+    error: float
+    relative: float
+
+    @property
+    def cdf_error(self) -> float:
+        """Bound on the error of the cdf, which that of the survival bounds as well."""
+        apart = abs(self.cdf + self.survival - 1.0) + 2.0 * UNIT
+        return min(self.error, self.relative * self.cdf, self.relative * self.survival + apart)
+
+
+class _Sum(NamedTuple):
+    """A sum of positive terms with a bound on its error."""
+
+    value: float
+    error: float
+
+    def plus(self, other: _Sum) -> _Sum:
+        return _Sum(self.value + other.value, self.error + other.error)
+
+
+class _Parts(NamedTuple):
+    """Where a chain is at one time.
+
+    Attributes
+    ----------
+    running
+        The probability that it has not ended.
+    ends, densities
+        The probability that it has, and the density of that in 1/s, in the target and elsewhere.
+    """
+
+    running: _Sum
+    ends: list[_Sum]
+    densities: list[float]
+
+    def plus(self, other: _Parts) -> _Parts:
+        ends = [a.plus(b) for a, b in zip(self.ends, other.ends, strict=True)]
+        densities = [a + b for a, b in zip(self.densities, other.densities, strict=True)]
+        return _Parts(self.running.plus(other.running), ends, densities)
+
+
+class PowerSums:
+    """The powers of one chain and one start, as far as times need them.
+
+    Parameters
+    ----------
+    system
+        The transient states: those that lead to the target and are reached from the start.
+    start
+        Probabilities in them at time 0, shape (m,).
+    ends
+        Rates from each to the target and to states that never lead there, shape (m,) each.
+    ended
+        Probabilities at time 0 of the target, and of those states, to one rounding.
+    """
+
+    def __init__(
+        self,
+        system: Absorbing,
+        start: Vector,
+        ends: tuple[Vector, Vector],
+        ended: tuple[float, float],
+    ) -> None:
+        self._system, self._ended = system, ended
+        self._rights = [np.ones(len(start)), *ends]
+        self._leading = [np.flatnonzero(rates) for rates in ends]
+        self._rates = [rates[states] for rates, states in zip(ends, self._leading, strict=True)]
+        exits = system.wide_exit_rates
+        self.rate = FASTER * float(exits.max())
+        stays = (self.rate - exits) / self.rate
+        F = system.F.astype(np.longdouble)
+        F.data /= self.rate  # SciPy would multiply by a quotient in double precision
+        P = sp.csr_matrix(F + sp.diags(stays))
+        self._P, self._transposed = P, sp.csr_matrix(P.T)
+        terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
+        lost = FASTER / (FASTER - 1.0) * 2.0 * terms  # of 1 - exit rate / q
+        self._step = (terms + 3 + lost) * WIDE_UNIT
+        self._vector, self._start = start.astype(np.longdouble), start
+        self._backward: list[Wide] | None = None
+        self._table = [array("d") for _ in self._rights]
+        self._decay: SlowestDecay | None = None
+        self._asked = False
+        self._spread = math.inf
+        self.tail: _Tail | None = None
+        self._exhausted = False
+        self._cumulated = [np.zeros(0, dtype=np.longdouble)]
+        self._record()
+
+    def __len__(self) -> int:
+        return len(self._table[0])
+
+    def at(self, time: float) -> Place:
+        """Return the distribution at a time in s.
+
+        Raises
+        ------
+        ValueError
+            Where that takes more than 1e7 powers, and no slowest decay is proved.
+        """
+        mean = self.rate * time
+        self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
+        if mean >= CLOSED[0] * len(self) + CLOSED[1]:  # all jumps of the table have been made
+            return self._place(time, self._late(mean))
+        cut = TAIL
+        while True:
+            weights = poisson_weights(mean, cut)
+            self._extend(time, weights.right + 1)
+            place = self._place(time, self._summed(weights))
+            least = min(place.cdf, place.survival)
+            if least <= SMALLEST or cut <= RELATIVE_TAIL * least:
+                return place
+            cut = 0.1 * RELATIVE_TAIL * least
+
+    # ----------------------------------------------------------------- powers
+
+    def _record(self) -> None:
+        self._table[0].append(float(self._vector.sum()))
+        for values, states, rates in zip(self._table[1:], self._leading, self._rates, strict=True):
+            values.append(float((self._vector[states] * rates).sum()))
+
+    def _extend(self, time: float, count: int) -> None:
+        """Find so many powers, unless those that there are say what the others are."""
+        if self._goes_on(count):
+            self._find_decay(count)
+        with Counter("powers of the jump matrix") as bar:
+            while self._goes_on(count):
+                if len(self) >= MAX_POWERS:
+                    said = f"must be at most {MAX_POWERS:.0e} where no slowest decay is proved"
+                    raise ValueError(f"time = {time:g}: about {self.rate * time:.1e} jumps: {said}")
+                for _ in range(LOOK):
+                    self._advance()
+                self._look()
+                bar.show(len(self))
+
+    def _goes_on(self, count: int) -> bool:
+        return self.tail is None and not self._exhausted and len(self) < count
+
+    def _find_decay(self, count: int) -> None:
+        """Find the Perron vectors where they are predicted to be cheaper than so many powers."""
+        work = SECONDS_PER_ENTRY * self._P.nnz * (count - len(self))
+        if not self._asked and count > MIN_POWERS and self._decay_seconds < work:
+            self._asked = True
+            found = slowest_decay(self._system)
+            if found is not None and found.high <= SLOW * self.rate:
+                self._decay = found
+
+    @cached_property
+    def _decay_seconds(self) -> float:
+        return decay_seconds(self._system)
+
+    def _advance(self) -> None:
+        if self._backward is None:
+            self._vector = self._transposed @ self._vector
+            self._record()
+            return
+        for n, (values, right) in enumerate(zip(self._table, self._backward, strict=True)):
+            if n == 0 or len(self._leading[n - 1]):
+                self._backward[n] = self._P @ right
+                values.append(float((self._vector * self._backward[n]).sum()))
+            else:
+                values.append(0.0)
+
+    def _look(self) -> None:
+        """See whether the powers have come near to multiples of the Perron vectors."""
+        self._exhausted = self._table[0][-1] <= EXHAUSTED
+        decay = self._decay
+        if decay is None:
+            return
+        rounding = 2.0 * (len(self) * self._step + 4.0 * UNIT)
+        if self._backward is None:
+            spread = _spread(self._vector, decay.left, rounding)
+            if spread <= SPREAD:
+                self._spread = spread
+                self._backward = [right.astype(np.longdouble) for right in self._rights]
+        else:
+            spreads = [
+                _spread(each, decay.right, rounding) for each in self._backward if each.any()
+            ]
+            if max(spreads) <= SPREAD:
+                spreads = [self._spread, max(spreads)]
+                self.tail = _Tail.of(
+                    decay, self._start, self._rights, self.rate, len(self), spreads
+                )
+
+    # ------------------------------------------------------------------- sums
+
+    def _rounding(self, count: int) -> float:
+        """Return the relative error of the first so many entries of the table."""
+        return count * self._step + SUM
+
+    def _sums(self) -> list[Wide]:
+        """Return the sums of the first 0, 1, ... entries into each end."""
+        if len(self._cumulated[0]) <= len(self):
+            tables = [np.array(values) for values in self._table[1:]]
+            self._cumulated = [
+                np.append(0.0, np.cumsum(values, dtype=np.longdouble)) for values in tables
+            ]
+        return self._cumulated
+
+    def _before(self, count: int) -> list[float]:
+        """Return the probabilities to have ended in either way within so many jumps."""
+        return [float(sums[count]) / self.rate for sums in self._sums()]
+
+    def _late(self, mean: float) -> _Parts:
+        """Return what `_summed` does once all jumps of the table have been made."""
+        before, rounding = self._before(len(self)), self._rounding(len(self))
+        if self.tail is not None:
+            return self.tail.after(mean, before, rounding)
+        rest = self._table[0][-1] * (1.0 + rounding)
+        ends = [_Sum(done, done * rounding + rest) for done in before]
+        return _Parts(_Sum(0.0, rest), ends, [0.0, 0.0])
+
+    def _summed(self, weights: PoissonWeights) -> _Parts:
+        """Return the parts of the distribution by Poisson weights.
+
+        Their mean is q t to within one rounding: of that the sums make as much as of the same change of the time.
+        """
+        left, right = weights.left, weights.right + 1
+        stop = min(right, len(self))
+        first = min(left, stop)
+        kept, later = weights.weights[: stop - first], weights.survival()
+        rounding = self._rounding(stop) + 2.0 * weights.error + WIDE_UNIT * len(self)
+        values = [np.array(each[first:stop]) for each in self._table]
+        running = float((kept * values[0]).sum())
+        ends = [
+            (float(sums[first]) + float((later[: len(part)] * part).sum())) / self.rate
+            for sums, part in zip(self._sums(), values[1:], strict=True)
+        ]
+        densities = [float((kept * part).sum()) for part in values[1:]]
+        found = _Parts(
+            _Sum(running, running * rounding + weights.cut),
+            [_Sum(ended, ended * rounding + weights.cut) for ended in ends],
+            densities,
+        )
+        if stop < right and self.tail is None:  # next to nothing is left
+            rest = _Sum(0.0, self._table[0][-1] * (1.0 + rounding))
+            found = found.plus(_Parts(rest, [rest, rest], [0.0, 0.0]))
+        elif stop < right and self.tail is not None:
+            found = found.plus(self.tail.beyond(weights))
+        moved = [UNIT * weights.mean / self.rate * density for density in found.densities]
+        return found.plus(
+            _Parts(_Sum(0.0, sum(moved)), [_Sum(0.0, each) for each in moved], [0.0, 0.0])
+        )
+
+    def _place(self, time: float, parts: _Parts) -> Place:
+        cdf, never = (
+            each.plus(_Sum(ended, ended * UNIT))
+            for each, ended in zip(parts.ends, self._ended, strict=True)
+        )
+        survival = parts.running.plus(never)
+        relative = max(
+            each.error / each.value if each.value > 0.0 else (math.inf if each.error else 0.0)
+            for each in (cdf, survival)
+        )
+        error = max(cdf.error, survival.error) + 2.0 * UNIT
+        bounds = error, relative * (1.0 + 1e-9) + 8.0 * UNIT
+        return Place(time, cdf.value, survival.value, parts.densities[0], *bounds)
+
+
+def _spread(vector: Wide, eigenvector: Vector, rounding: float) -> float:
+    """Return the largest ratio of two vectors over the smallest, less 1, rounded up."""
+    with np.errstate(all="ignore"):
+        ratios = vector / eigenvector
+        least = float(ratios.min())
+    return float(ratios.max()) / least * (1.0 + 2.0 * rounding) - 1.0 if least > 0.0 else math.inf
+
+
+class _Tail(NamedTuple):
+    """The entries from a place on: constants times (1 - a / q)^k.
+
+    Attributes
+    ----------
+    factors
+        The constants of those who have not ended, and of the rates of both ends.
+    decay, rate, begin
+        Interval of a, q, and the place.
+    spreads
+        Of the vectors on both sides.
+    """
+
+    factors: list[float]
+    decay: SlowestDecay
+    rate: float
+    begin: int
+    spreads: list[float]
+
+    @staticmethod
+    def of(
+        decay: SlowestDecay,
+        start: Vector,
+        rights: list[Vector],
+        rate: float,
+        begin: int,
+        spreads: list[float],
+    ) -> _Tail:
+        both = math.fsum(decay.left * decay.right)
+        first = math.fsum(start * decay.right)
+        factors = [first * math.fsum(decay.left * right) / both for right in rights]
+        return _Tail(factors, decay, rate, begin, spreads)
+
+    def _crossed(self, jumps: float) -> float:
+        """Return the relative error of entries up to a number of jumps, with the right power of 1 - a / q."""
+        decay = self.decay
+        grown = 1.1 * jumps * (decay.high - decay.low) / (self.rate - decay.high)
+        if grown > 0.1:
+            return 1.0
+        spread, other = self.spreads
+        return (spread * (1.0 + grown) + grown) * other + 32.0 * UNIT
+
+    def _decayed(self, jumps: float) -> float:
+        """Return the relative error of (1 - a / q)^jumps, by the interval of a and by rounding."""
+        decay = self.decay
+        wide = (
+            0.5 * (decay.high - decay.low) / (self.rate - decay.high)
+            + 4.0 * UNIT * decay.high / self.rate
+        )
+        return 1.1 * jumps * wide if jumps * wide < 0.1 else 1.0
+
+    def _ended(self, jumps: float) -> float:
+        """Return the relative error of what entries up to a number of jumps add to an end.
+
+        Those after 50 q / a jumps are e^-50 of all.
+        """
+        decay = self.decay
+        uncertain = (decay.high - decay.low) / decay.low + 8.0 * UNIT
+        return (
+            uncertain
+            + self._decayed(self.begin)
+            + self._crossed(min(jumps, 50.0 * self.rate / decay.low))
+        )
+
+    def after(self, mean: float, before: list[float], rounding: float) -> _Parts:
+        """Return what `PowerSums._summed` does, for q t that is large enough."""
+        a, q = self.decay.rate, self.rate
+        jumps = 2.0 * mean + 1000.0  # more are less likely than e^(-0.38 q t)
+        exponent = a / q * mean
+        decayed = math.exp(-exponent)
+        # fewer jumps than begin are less likely than e^(-0.4 q t)
+        few = 4.0 * math.exp(min(exponent - 0.38 * mean, 0.0)) / min(self.factors[0], 1.0)
+        running = self.factors[0] * decayed
+        error = few + self._decayed(mean) + self._crossed(jumps)
+        shift = self.begin * math.log1p(-a / q)
+        share = math.exp(shift) * -math.expm1(-(exponent + shift)) / a
+        relative = few + self._ended(jumps)
+        rests = [factor * share for factor in self.factors[1:]]
+        ends = [
+            _Sum(done + rest, done * rounding + rest * relative)
+            for done, rest in zip(before, rests, strict=True)
+        ]
+        densities = [factor * decayed for factor in self.factors[1:]]
+        return _Parts(_Sum(running, running * error), ends, densities)
+
+    def beyond(self, weights: PoissonWeights) -> _Parts:
+        """Return what entries from ``begin`` on add to `PowerSums._summed`."""
+        first = max(self.begin, weights.left)
+        jumps = np.arange(first, weights.right + 1)
+        kept = weights.weights[first - weights.left :]
+        a, q = self.decay.rate, self.rate
+        slope, most = math.log1p(-a / q), float(weights.right)
+        rounding = 2.0 * weights.error
+        decayed = float((kept * np.exp(slope * jumps)).sum())
+        error = rounding + self._decayed(most) + self._crossed(most)
+        steps = jumps - self.begin
+        shares = math.exp(slope * self.begin) * -np.expm1(slope * steps) / a
+        ended, relative = float((kept * shares).sum()), rounding + self._ended(most)
+        running = self.factors[0] * decayed
+        ends = [_Sum(factor * ended, factor * ended * relative) for factor in self.factors[1:]]
+        return _Parts(_Sum(running, running * error), ends, [f * decayed for f in self.factors[1:]])

@@ -1,0 +1,224 @@
+"""Estimates against closed forms, published ones, exact likelihoods, and simulations."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from markov import (
+    ObservedPath,
+    Panel,
+    estimate,
+    explore,
+    paths,
+    read_prism,
+    stationary,
+)
+from markov.inference import estimates
+
+RELAPSES = [6, 6, 6, 7, 10, 13, 16, 22, 23]
+CENSORED = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
+PLACEBO = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23]
+"""Weeks in remission of 42 children, half of them with 6-mercaptopurine: E. J. Freireich et al., Blood 21, 1963."""
+
+TIMES = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0]
+SUSCEPTIBLE = [254, 235, 201, 153, 121, 110, 97, 83]
+INFECTIVE = [7, 14, 22, 29, 20, 8, 8, 0]
+"""The plague at Eyam, months from 18 June 1666: G. F. Raggett, Journal of Applied Statistics 9, 1982, as L. S. T. Ho et
+al. use it, Journal of Mathematical Biology 76, 2018."""
+
+
+def relapse(s, q):
+    if s.remission:
+        yield s._replace(remission=False), q.rate * (q.ratio if s.treated else 1.0)
+
+
+def sir(s, q):
+    if s.S > 0 and s.I > 0:
+        yield s._replace(S=s.S - 1, I=s.I + 1), q.beta * s.S * s.I
+    if s.I > 0:
+        yield s._replace(I=s.I - 1), q.alpha * s.I
+
+
+def queue(n, q):
+    if n < 6:
+        yield n + 1, q.arrival
+    if n > 0:
+        yield n - 1, q.service * min(n, 2)
+
+
+def many_servers(arrival=1.0, service=1.0):
+    return explore(
+        queue,
+        start=0,
+        params={"arrival": arrival, "service": service},
+        rewards=lambda n: {"length": n},
+    )
+
+
+def trial():
+    """Both groups of the trial; one state more, from which a child may be in either."""
+
+    def rules(s, q):
+        if s.treated is None:
+            yield s._replace(treated=True), 1.0
+            yield s._replace(treated=False), 1.0
+        else:
+            yield from relapse(s, q)
+
+    start = {"remission": True, "treated": None}
+    return explore(rules, start=start, params={"rate": 0.05, "ratio": 0.9})
+
+
+def weeks(time, treated, relapsed=True):
+    states = [{"remission": True, "treated": treated}]
+    if relapsed:
+        return ObservedPath(
+            [0.0, time], [*states, {"remission": False, "treated": treated}], end=time
+        )
+    return ObservedPath([0.0], states, end=time)
+
+
+def test_relapses_with_and_without_treatment_have_the_rates_of_the_trial():
+    """Relapses over weeks in remission: 21 / 182 and 9 / 359; log-rates have variances 1 / relapses."""
+    data = [weeks(t, False) for t in PLACEBO] + [weeks(t, True) for t in RELAPSES]
+    data += [weeks(t, True, relapsed=False) for t in CENSORED]
+    found = estimate(trial(), data, ["rate", "ratio"])
+    ratio = (9 / 359) / (21 / 182)
+    assert found.values["rate"] == pytest.approx(21 / 182, rel=1e-8)
+    assert found.values["ratio"] == pytest.approx(ratio, rel=1e-8)
+    assert found.standard_errors["rate"] == pytest.approx(math.sqrt(21) / 182, rel=1e-5)
+    assert found.standard_errors["ratio"] == pytest.approx(
+        ratio * math.sqrt(1 / 9 + 1 / 21), rel=1e-5
+    )
+    truth = 21 * math.log(21 / 182) + 9 * math.log(9 / 359) - 30
+    assert abs(found.log_likelihood - truth) <= found.log_likelihood_error + 1e-9
+    assert found.observations == 30
+
+
+def test_the_plague_at_eyam_has_the_published_rates():
+    """3.204 removals and 0.019 infections per month in the readme of MultiBD 0.2; 34,425 states."""
+    model = explore(sir, start={"S": 254, "I": 7}, params={"alpha": 2.0, "beta": 0.01})
+    states = [{"S": s, "I": i} for s, i in zip(SUSCEPTIBLE, INFECTIVE, strict=True)]
+    found = estimate(model, Panel(TIMES, states), ["alpha", "beta"])
+    assert round(found.values["alpha"], 3) == 3.204
+    assert math.floor(1000 * found.values["beta"]) == 19
+    assert found.log_likelihood_error < 1e-9
+    assert 0.2 < found.standard_errors["alpha"] < 0.4
+    assert found.standard_errors["beta"] == pytest.approx(0.0018, rel=0.05)
+
+
+def test_whole_paths_have_closed_forms_and_panels_of_them_agree_within_errors():
+    truth = many_servers(1.3, 0.8)
+    runs = paths(truth, duration=200.0, start=0, runs=4, seed=3)
+    found = estimate(many_servers(), runs, ["arrival", "service"])
+    stays, jumps, served = np.zeros(7), 0, 0
+    for run in range(runs.runs):
+        times, states = runs.path(run)
+        np.add.at(stays, states, np.diff(np.append(times, 200.0)))
+        jumps += int((np.diff(states) > 0).sum())
+        served += int((np.diff(states) < 0).sum())
+    busy = float(stays @ np.minimum(np.arange(7), 2))
+    assert found.values["arrival"] == pytest.approx(jumps / stays[:6].sum(), rel=1e-8)
+    assert found.values["service"] == pytest.approx(served / busy, rel=1e-8)
+    assert found.standard_errors["service"] == pytest.approx(math.sqrt(served) / busy, rel=1e-5)
+    seen = np.arange(0.0, 200.0, 0.5)
+    panels = [Panel(seen, row.tolist()) for row in runs.at(seen)]
+    rough = estimate(many_servers(), panels, ["arrival", "service"])
+    for name, value in (("arrival", 1.3), ("service", 0.8)):
+        assert abs(found.values[name] - value) <= 4.0 * found.standard_errors[name]
+        assert abs(rough.values[name] - value) <= 4.0 * rough.standard_errors[name]
+        assert rough.standard_errors[name] > found.standard_errors[name]
+
+
+def test_a_measure_has_the_standard_error_of_its_sensitivities():
+    runs = paths(many_servers(1.3, 0.8), duration=200.0, start=0, seed=3)
+    found = estimate(many_servers(), runs, ["arrival", "service"])
+    answer = stationary(found.model)
+    slopes = np.array([answer.sensitivity(name, of="length").derivative for name in found.values])
+    error = math.sqrt(slopes @ found.covariance @ slopes)
+    assert found.standard_error("length") == pytest.approx(error, rel=1e-12)
+
+
+def test_whole_chains_and_few_rows_give_the_same(monkeypatch):
+    runs = paths(many_servers(1.3, 0.8), duration=50.0, start=0, seed=4)
+    panel = Panel(np.arange(20.0), runs.at(np.arange(20.0))[0].tolist())
+    few = estimate(many_servers(), panel, ["arrival", "service"])
+    monkeypatch.setattr(estimates, "MAX_BY_PYTHON", 0)
+    whole = estimate(many_servers(), panel, ["arrival", "service"])
+    assert whole.log_likelihood == pytest.approx(few.log_likelihood, rel=1e-12)
+    for name in few.values:
+        assert whole.values[name] == pytest.approx(few.values[name], rel=1e-7)
+
+
+def test_a_file_has_parameters_too(tmp_path):
+    path = tmp_path / "machine.sm"
+    path.write_text(
+        "ctmc\nconst double fail;\nmodule m\n up : bool init true;\n"
+        " [] up -> fail : (up'=false);\n [] !up -> 2 : (up'=true);\nendmodule\n"
+    )
+    model = read_prism(path, constants={"fail": 1.0})
+    seen = ObservedPath([0.0, 8.0, 9.0], [(True,), (False,), (True,)], end=20.0)
+    found = estimate(model, seen, ["fail"])
+    assert found.values["fail"] == pytest.approx(1 / 19, rel=1e-8)
+
+
+def test_transitions_that_appear_with_the_parameters_are_used():
+    """The short way from 0 to 2 opens above a = 1, which the search begins below."""
+
+    def rules(n, q):
+        if n == 0:
+            yield 1, 1.0
+            if q.a > 1.0:
+                yield 2, q.a - 1.0
+        elif n < 3:
+            yield n + 1, q.a
+
+    model = explore(rules, start=0, params={"a": 0.9})
+    found = estimate(model, Panel([0.0, 0.1], [0, 2]), ["a"], on_failure="return")
+    assert found.values["a"] > 1.0
+    Q = found.chain.Q.toarray()
+    assert found.log_likelihood == pytest.approx(
+        math.log(scipy.linalg.expm(0.1 * Q)[0, 2]), rel=1e-10
+    )
+
+
+def test_what_data_do_not_determine_is_reported():
+    """Only the sum of two rates matters."""
+
+    def rules(n, q):
+        if n == 0:
+            yield 1, q.a + q.b
+
+    model = explore(rules, start=0, params={"a": 1.0, "b": 1.0})
+    found = estimate(
+        model, ObservedPath([0.0, 2.0], [0, 1], end=3.0), ["a", "b"], on_failure="return"
+    )
+    assert not found.status.ok
+    assert math.isnan(found.standard_errors["a"])
+    assert found.values["a"] + found.values["b"] == pytest.approx(0.5, rel=1e-6)
+
+
+def test_bad_input_is_named():
+    model, seen = many_servers(), Panel([0.0, 1.0], [0, 1])
+    with pytest.raises(ValueError, match=r"data: 3 after 0: never so"):
+        estimate(model, ObservedPath([0.0, 1.0], [0, 3], end=2.0), ["arrival"])
+    with pytest.raises(ValueError, match="data: 9 is no state"):
+        estimate(model, Panel([0.0, 1.0], [0, 9]), ["arrival"])
+    with pytest.raises(ValueError, match="must be one of arrival, service"):
+        estimate(model, seen, ["speed"])
+    with pytest.raises(ValueError, match="must be a list of names"):
+        estimate(model, seen, "arrival")
+    with pytest.raises(ValueError, match="a name twice"):
+        estimate(model, seen, ["arrival", "arrival"])
+    with pytest.raises(ValueError, match="other than zero"):
+        estimate(many_servers(0.0), seen, ["arrival"])
+    with pytest.raises(TypeError, match="data = 3"):
+        estimate(model, 3, ["arrival"])
+    with pytest.raises(ValueError, match="has no parameters"):
+        estimate([[-1.0, 1.0], [1.0, -1.0]], seen, ["a"])
+    with pytest.raises(ValueError, match=r"jumps in 1e\+07 s"):
+        estimate(model, Panel([0.0, 1e7], [0, 1]), ["arrival"])
