@@ -56,7 +56,7 @@ from responsefn.rules.rates.rate_rule import RateRule
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
-from responsefn.rules.vegas import Vegas
+from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 
 if TYPE_CHECKING:
@@ -228,12 +228,12 @@ def kind_of_entry(entry: Response) -> str:
 
 
 REGISTRY = Registry(
-    tuple(type(entry) for entry in ENTRIES),
+    (*(type(entry) for entry in ENTRIES), NS2Vegas),
     GROUP,
     Response,
     "a rule or a law, a class such as Reno",
 )
-"""All rules and laws, those of other distributions included."""
+"""All rules and laws, those of other distributions included. `NS2Vegas` has the response of a `Vegas`, so it is no row of the table."""
 
 
 def names() -> list[str]:
