@@ -239,7 +239,10 @@ def _parts(template: Callable[..., Any], given: Insertions) -> _Parts:
         dict(given.get("functions") or {}),
         tuple(given.get("helpers") or ()),
         {name: tuple(fields) for name, fields in (given.get("tuples") or {}).items()},
-        {name: (of, tuple(omitted)) for name, (of, omitted) in (given.get("changes") or {}).items()},
+        {
+            name: (of, tuple(omitted))
+            for name, (of, omitted) in (given.get("changes") or {}).items()
+        },
         given.get("checked", False),
         given.get("signature", ""),
         tuple(given.get("records") or ()),

@@ -254,7 +254,7 @@ def test_the_choices_of_vegas_are_checked():
             Vegas(**{name: 2})
     with pytest.raises(ValueError, match=r"^min_window = 0\.5"):
         Vegas(min_window=0.5)
-    with pytest.raises(ValueError, match=r"^step = 0\.0"):
+    with pytest.raises(ValueError, match=r"^step = 0:"):
         LinuxVegas(step=0.0)
 
 
