@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 
 from benchmarks.linux_agreement import (
-    DELAYS,
     FOLDER,
     FURTHER,
+    FURTHER_PATHS,
     PAIRS,
     TOLERANCES,
     Tolerance,
     lossy,
     pairs,
+    path_of,
     simulated,
 )
 from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
@@ -107,7 +108,7 @@ def test_rates_under_random_losses() -> None:
     ("case", "rule"),
     [
         pytest.param(case, rule, marks=[] if rule == "bic" else pytest.mark.slow)
-        for case in DELAYS
+        for case in FURTHER_PATHS
         for rule in ("reno", *SINGLE)
     ],
 )
@@ -116,7 +117,7 @@ def test_rules_on_further_paths(case: str, rule: str) -> None:
     runs = evidence.table(case, "runs").set_index("rule")
     name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
     linux = measures_of_linux(name, case)
-    ours = measures_of_run(simulated(rule, buffer, 30.0, path={"delay": DELAYS[case]}))
+    ours = measures_of_run(simulated(rule, buffer, 30.0, path=path_of(case)))
     written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
     for quantity in FURTHER:
         row = written.loc[(name, quantity)]
