@@ -70,7 +70,7 @@ class LinuxCUBIC(LinuxRule):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
         ``since`` is negative until the curve begins. Of HyStart: when the round and the last ACK of the train came, s;
-        ACKs left in the round, its least RTT and samples; whether slow start was ended. ``count`` is the file's
+        ACKs left in the round, its least RTT and samples; whether slow start was ended. ``since_growth`` is the file's
         snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
@@ -88,7 +88,7 @@ class LinuxCUBIC(LinuxRule):
         least: float = math.inf
         samples: float = 0.0
         found: float = 0.0
-        count: float = 0.0
+        since_growth: float = 0.0
 
     class Params(NamedTuple):
         """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, count of ACKs."""
@@ -105,7 +105,7 @@ class LinuxCUBIC(LinuxRule):
     }
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "least", "samples", "found", "count",
+        "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",
     )  # fmt: skip
     reference = references.TCP_CUBIC_6_12
     domain = (0.0, 0.02)
@@ -154,13 +154,13 @@ class LinuxCUBIC(LinuxRule):
         ahead = whole(reno) - w
         acks = where(ahead >= 1.0, minimum(acks, math.floor(w / maximum(1.0, ahead))), acks)
         acks = maximum(LARGEST_INCREASE, acks)
-        stored = s.count >= acks
-        count = where(stored, 0.0, s.count) + 1.0
+        stored = s.since_growth >= acks
+        count = where(stored, 0.0, s.since_growth) + 1.0
         full = count >= acks
         grown = w + where(stored, 1.0, 0.0) + where(full, 1.0, 0.0)
         return s._replace(
             cwnd=where(q.counted > 0, grown, s.cwnd + 1.0 / acks),
-            count=where(q.counted > 0, where(full, count - acks, count), 0.0),
+            since_growth=where(q.counted > 0, where(full, count - acks, count), 0.0),
             origin=origin,
             plateau=plateau,
             since=since,
@@ -173,7 +173,7 @@ class LinuxCUBIC(LinuxRule):
         w = whole(s.cwnd)
         peak = where(w < s.peak, whole((1.0 - 0.5 * q.b) * w), w)
         kept = maximum(2.0, whole((1.0 - q.b) * w))
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0, count=0.0)
+        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0, since_growth=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -186,7 +186,7 @@ class LinuxCUBIC(LinuxRule):
             base_rtt=math.inf,
             left=0.0,
             found=0.0,
-            count=0.0,
+            since_growth=0.0,
         )
 
 

@@ -130,7 +130,7 @@ def _on_drawn_path(number: int) -> Case:
     )  # fmt: skip
 
 
-def _parameters(rate: float, delay: float, sample: float = 0.01) -> dict[str, tuple[float, str]]:
+def _parameters(rate: float, delay: float, sample: float = 0.01) -> dict[str, tuple[object, str]]:
     """Return the parameters of a case over another path."""
     changed = {
         "rate of the link, and of the link back": (rate, "bit/s"),

@@ -122,12 +122,12 @@ def cong_avoid_ai(cwnd, stored, w):
 def test_cubic_counts_acks_as_tcp_cong_avoid_ai(late, stored):
     """ACKs that came while the curve was not above the window count once it is."""
     rule = LinuxCUBIC()
-    state = rule.State(82.0, 2.0, 100.0, 100.0, 4.0, 0.0, 0.04, 82.0, count=float(stored))
+    state = rule.State(82.0, 2.0, 100.0, 100.0, 4.0, 0.0, 0.04, 82.0, since_growth=float(stored))
     found = rule.on_ack(state, rule.params, Event(late, 0.04))
     count = cubic_count(82, 100, 4.0, late, 0.04, 82)
-    assert (found.cwnd, found.count) == cong_avoid_ai(82, stored, count)
+    assert (found.cwnd, found.since_growth) == cong_avoid_ai(82, stored, count)
     for cut in (rule.on_loss, rule.on_timeout):
-        assert cut(found, rule.params, Event(late, 0.04)).count == 0.0
+        assert cut(found, rule.params, Event(late, 0.04)).since_growth == 0.0
 
 
 def test_a_window_that_follows_a_slow_curve_by_counts_is_a_round_trip_ahead():
