@@ -29,6 +29,7 @@ from responsefn.rules.deliveries.nscc import NSCC
 from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.deliveries.search import SEARCH
 from responsefn.rules.deliveries.swift import Swift
+from responsefn.rules.deliveries.vivace import Vivace
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -123,6 +124,7 @@ ENTRIES: tuple[Response, ...] = (
     SEARCH(),
     Copa(),
     Swift(),
+    Vivace(),
     NSCC(),
     TFRC(),
     TFRC(form="zheng2002"),
