@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,8 @@ PAIRS = (
 )
 STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
 """s at which the second flow of a pair starts; the first one starts at 0."""
+BEFORE = "The path was drawn at random; what was expected of the packet level was written down before the runs."
+AFTER = "Made after the comparison with the runs on the drawn path, to find out what its miss depends on."
 FURTHER_STARTS = tuple(round(0.05 * n + 0.025, 3) for n in range(1, 17))
 DRAWN = ((24.4e6, 0.017, 77), (15.4e6, 0.026, 127), (11.6e6, 0.019, 44), (11.7e6, 0.0135, 40))
 """Paths drawn at random: bit/s and s of both directions, packets.
@@ -112,21 +115,22 @@ def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
     )
 
 
-def _on_drawn_path(number: int) -> Case:
-    """Return runs of ten rules alone over a path of `DRAWN`, by its number from 1 on."""
+def _on_drawn_path(
+    number: int, rules: Sequence[str] = ("reno", "cubic", "bbr", *SINGLE), **options: Any
+) -> Case:
+    """Return runs of rules alone over a path of `DRAWN`, by its number from 1 on; ``options``: of single packets."""
     rate, delay, buffer = DRAWN[number - 1]
     path = {"rate": rate, "delay": delay, "seconds": 60}
     return replace(
         ALONE,
         program=LinuxKernel(),
-        name=f"linux/drawn-path-{number}",
-        title=f"One flow of ten rules of Linux 6.12 over {rate / 1e6:g} Mb/s, {2e3 * delay:g} ms, a buffer of {buffer} packets, 60 s",
+        name=f"linux/drawn-path-{number}" + ("-single-packets" if options else ""),
+        title=f"One flow of {'ten rules' if len(rules) > 1 else rules[0]} of Linux 6.12 over {rate / 1e6:g} Mb/s, {2e3 * delay:g} ms, a buffer of {buffer} packets{', segments of one packet' if options else ''}, 60 s",
         parameters=_parameters(rate, delay),
         runs=[
-            _alone(rule, buffer, run=f"{rule}-drawn-{number}", **path)
-            for rule in ("reno", "cubic", "bbr", *SINGLE)
+            _alone(rule, buffer, run=f"{rule}-drawn-{number}", **path, **options) for rule in rules
         ],
-        notes=(*ALONE.notes, "The path was drawn at random; what was expected of the packet level was written down before the runs."),
+        notes=(*ALONE.notes, AFTER if options else BEFORE),
     )  # fmt: skip
 
 
@@ -224,5 +228,9 @@ CASES = (
     *(_pair_on_drawn_path(rule, "reno", 1) for rule in ("cubic", "illinois")),
     _losses_on_drawn_path(3),
     _pair("illinois", "reno", "-further-starts", "", starts=FURTHER_STARTS),
+    *(
+        _on_drawn_path(number, (rule,), min_tso_segs=1)
+        for number, rule in ((2, "highspeed"), (3, "scalable"), (4, "highspeed"))
+    ),
     _pair("illinois", "reno", "-single-packets", ", segments of one packet", min_tso_segs=1),
 )
