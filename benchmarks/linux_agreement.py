@@ -149,6 +149,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
     "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},
+    "CUBIC without a count of ACKs": {"rules": {**RULES, "cubic": LinuxCUBIC(counted=0)}},
     "CUBIC without HyStart": {"rules": {**RULES, "cubic": LinuxCUBIC(hystart=0)}},
     "BBR with 10 packets that come together": {"rules": {**RULES, "bbr": _bbr(aggregated=10.0)}},
 }
