@@ -48,6 +48,9 @@ class Vivace(DeliveryRule):
     units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the rate;
     the upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes sign.
 
+    Of two flows on 24 or 48 Mb/s both come to have half; on 12 Mb/s, where a probe changes little, the one that comes
+    second has a tenth for minutes.
+
     Utility, states and constants are those of the authors' code, except for the term of losses, which is the paper's. An
     interval begins with an ACK, not with a packet; a timeout halves the rate and probes (our own).
 
