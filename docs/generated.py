@@ -176,7 +176,7 @@ def starvation() -> str:
     link = "first->router"
     least = DelayTrace(link, (0, "2ms"), (0, "1ms"), period="5s", acks=True)
     together = Aggregation(link, interval="60ms")
-    told = "ACKs of one flow 1 ms later, but for 2 ms in each 5 s", (0.06, 0.06), (least,)
+    told = "ACKs of one flow 1 ms later, except for 2 ms in each 5 s", (0.06, 0.06), (least,)
     rows = []
     for rule, (path, trips, elements) in (
         *((rule, ("round trips of 40 and 80 ms", (0.04, 0.08), ())) for rule in (BBRv1(), BBR())),

@@ -227,7 +227,7 @@ def counted(s: Any, sent: Any, e: Any) -> Any:
 
 
 def moved_to_old(s: Any) -> Any:
-    """Return the state with the last interval in the place of the old one, which is not open."""
+    """Return the state with the last interval as the old one, which must not be open."""
     return s._replace(
         old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
         old_count=s.last_count, old_total=s.last_total, old_moment=s.last_moment, old_sent=s.last_sent,
