@@ -41,12 +41,11 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
-from dfcmodel.engine.ways_with_traces import longest_hold, traced_ways
+from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.manager_events import ManagerSignature
-from dfcmodel.network.path_elements import DelayTrace
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 
@@ -152,7 +151,6 @@ def compile_scenario(
     queues = queue_records(scenario, layout, links, h, quantum)
     traced = {way.queue for way in traced_ways(scenario, layout)}
     _let_lags_differ(layout, links, traced)
-    hold = longest_hold(scenario) / h
     host_pace = queues["service"][: len(scenario.flows)].copy()
     feedback = _feedback(scenario, layout, h, quantum, host_pace, rng)
     reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
@@ -178,8 +176,8 @@ def compile_scenario(
         rules=rules,
         managers=managers,
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
-        network=_network(layout, flows, queues, links, hold),
-        transport=_transport(scenario, layout, h, hold, log, holes, schedule),
+        network=_network(layout, flows, queues, links, max(largest_holds(scenario)) / h),
+        transport=_transport(scenario, layout, h, log, holes, schedule),
         service=service,
         order=_order(layout, links, len(service.bands), quantum),
         shared=_shared(layout, flows),
@@ -224,14 +222,11 @@ def _network(layout: Layout, flows: Any, queues: Any, links: Any, hold: float) -
 
 
 def _transport(
-    scenario: Scenario, layout: Layout, h: float, hold: float, log: Any, holes: Any, schedule: Any
+    scenario: Scenario, layout: Layout, h: float, log: Any, holes: Any, schedule: Any
 ) -> Transport:
-    """Return what the ends of flows remember: no ACKs on their way, nothing emitted.
-
-    ``hold``: steps by which traces of delays lengthen a way at most.
-    """
+    """Return what the ends of flows remember: no ACKs on their way, nothing emitted."""
     F = len(scenario.flows)
-    held = math.ceil(hold) * sum(isinstance(each, DelayTrace) for each in scenario.elements)
+    held = math.ceil(sum(largest_holds(scenario)) / h)
     trips = [int(layout.ack_lag[f]) + layout.forward(f) + held for f in range(F)]
     return Transport(
         acks=np.zeros((power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),

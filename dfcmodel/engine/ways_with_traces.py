@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Way", "longest_hold", "traced_ways"]
+__all__ = ["Way", "largest_holds", "traced_ways"]
 
 
 class Way(NamedTuple):
@@ -50,7 +50,7 @@ def traced_ways(scenario: Scenario, layout: Layout) -> list[Way]:
     return list(found.values())
 
 
-def longest_hold(scenario: Scenario) -> float:
-    """Return the longest time for which a trace holds a packet, s."""
-    holds = (each.largest_hold for each in scenario.elements if isinstance(each, DelayTrace))
-    return max(holds, default=0.0)
+def largest_holds(scenario: Scenario) -> list[float]:
+    """Return the longest times for which the traces hold a packet, s, and 0."""
+    traces = (each for each in scenario.elements if isinstance(each, DelayTrace))
+    return [0.0, *(each.largest_hold for each in traces)]

@@ -36,7 +36,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine.delays_over_time import delay_changes
 from dfcmodel.engine.rates_over_time import rate_changes
-from dfcmodel.engine.ways_with_traces import longest_hold, traced_ways
+from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
 from dfcmodel.twin.plans import check_scenario
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import compile_scenario
@@ -182,7 +182,7 @@ def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> No
     plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
     (way,) = traced_ways(scenario, plan.layout)
     assert (way.queue, way.trace) == (plan.layout.up[plan.layout.hop_queues[0][1]], trace)
-    assert longest_hold(scenario) == 0.01
+    assert largest_holds(scenario) == [0.0, 0.01]
     changes = delay_changes(plan, round(2.0 / plan.step))
     late = {step: lengths for step, lengths in changes.items() if step * plan.step > 0.4}
     lengths = sorted({length for each in late.values() for length in each.values()})
