@@ -5,7 +5,9 @@ the documentation. Every number follows from the bundled runs (``linux/...``) an
 
 The expectations (`TOLERANCES`) were written down before the bundled runs were made. Reno and CUBIC alone guided earlier choices,
 in a prototype of the same runs; all others were set aside. The losses of the first slow start of the further rules guided
-`LinuxRecovery`; for the further paths and the pairs (`FURTHER`, `SHARE`) the expectations stand since before their runs. Nothing is fitted here: each flow has ``stack="linux-6.12"`` and
+`LinuxRecovery`; for the further paths and the pairs (`FURTHER`, `SHARE`) the expectations stand since before their runs. The paths of
+``linux/drawn-path-...`` were drawn at random after the profile's quick ACKs had been chosen on seen runs: on them each rule alone is expected
+to be within its row of `TOLERANCES`, pairs within `SHARE`, rates under random losses within 4 %, as written before their runs. Nothing is fitted here: each flow has ``stack="linux-6.12"`` and
 the rule of `RULES` with its defaults. For BBR these are the settings that its documentation names as those of Linux, except the
 constant for ACKs that come together, which it leaves at 0.
 
@@ -44,13 +46,19 @@ from responsefn.linux import (
     WestwoodPlus,
 )
 from validation import evidence
+from validation.generate.linux.cases import DRAWN
 
-__all__ = ["RULES", "TOLERANCES", "compared", "lossy", "simulated"]
+__all__ = ["RULES", "TOLERANCES", "compared", "lossy", "path_of", "simulated"]
 
 FOLDER = Path(__file__).parent / "results"
-RATE, DELAY = 20e6 / 12_000, 0.02
-"""Packets/s and s of both directions."""
-SEEDS = {"linux/random-loss": range(1, 21), "linux/random-loss-further-seeds": range(21, 121)}
+PACKET_BITS = 12_000
+RATE, DELAY, LONG_DELAY = 20e6 / PACKET_BITS, 0.02, 0.04
+"""Packets/s, and s of both directions; the delay of the further round trip."""
+SEEDS = {
+    "linux/random-loss": range(1, 21),
+    "linux/random-loss-further-seeds": range(21, 121),
+    "linux/random-loss-drawn-path-3": range(121, 221),
+}
 """Of our runs with random losses. The second case was added after the comparison of the first, without an expectation."""
 
 
@@ -120,14 +128,16 @@ FURTHER = {
     "window": Tolerance(0.05),
     "period": Tolerance(0.05),
 }
-"""Expectations of eight rules alone over each of the paths of `DELAYS`."""
-DELAYS = {"linux/further-buffer": DELAY, "linux/further-round-trip": 0.04}
-"""s of both directions of the further paths."""
+"""Expectations of eight rules alone over each of `FURTHER_PATHS`."""
+FURTHER_PATHS = ("linux/further-buffer", "linux/further-round-trip")
+DRAWN_PATHS = tuple(f"linux/drawn-path-{number}" for number in range(1, len(DRAWN) + 1))
 SHARE = Tolerance(by=0.04)
 """Expectation of a flow's mean share beside another one, over eight starts of the second."""
 PAIRS = (
     *("linux/cubic-and-reno", "linux/cubic-and-bbr", "linux/htcp-and-reno"),
     *("linux/vegas-and-reno", "linux/illinois-and-reno"),
+    *("linux/cubic-and-reno-drawn-path-1", "linux/illinois-and-reno-drawn-path-1"),
+    "linux/illinois-and-reno-further-starts",
 )
 SHARE_FROM = 12.0
 """s from which shares are measured."""
@@ -139,6 +149,7 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "RACK-TLP with the PRR of RFC 6937": {"recovery": "rack"},
     "that PRR without RACK-TLP": {"recovery": "prr"},
     "Westwood's estimate at the loss": {"rules": {**RULES, "westwood": WestwoodPlus()}},
+    "CUBIC without a count of ACKs": {"rules": {**RULES, "cubic": LinuxCUBIC(counted=0)}},
     "CUBIC without HyStart": {"rules": {**RULES, "cubic": LinuxCUBIC(hystart=0)}},
     "BBR with 10 packets that come together": {"rules": {**RULES, "bbr": _bbr(aggregated=10.0)}},
 }
@@ -156,12 +167,12 @@ def simulated(
 ) -> Trajectory:
     """Simulate flows of Linux over the path of the runs at packet level.
 
-    ``rule``: that of the flow, or two with a comma. ``path``: ``seed`` and ``loss`` of the level, ``delay`` of the
-    links in s, ``start`` of the second flow in s.
+    ``rule``: that of the flow, or two with a comma. ``path``: ``seed`` and ``loss`` of the level, ``rate`` and ``delay``
+    of the links in packets/s and s, ``start`` of the second flow in s.
     """
-    given = {"seed": 1, **path}
-    delay, start = given.pop("delay", DELAY), given.pop("start", 0.0)
-    links = (Link("a", "b", RATE, delay, buffer), Link("b", "a", RATE, delay, 1000.0))
+    given = {"seed": 1, "rate": RATE, "delay": DELAY, **path}
+    rate, delay, start = given.pop("rate"), given.pop("delay"), given.pop("start", 0.0)
+    links = (Link("a", "b", rate, delay, buffer), Link("b", "a", rate, delay, 1000.0))
     flows = tuple(
         Flow(str(n), ("a", "b"), rules[name], start=n * start, stack="linux-6.12", **options)
         for n, name in enumerate(rule.split(","))
@@ -178,9 +189,9 @@ def _alone(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
         if not asked(str(row.run)):
             continue
         linux = measures_of_linux(str(row.run), case)
-        path = {"delay": DELAYS.get(case, DELAY)}
+        path = path_of(case)
         ours = measures_of_run(simulated(row.rule, row.buffer, row.seconds, path=path, **options))
-        tolerances = FURTHER if case in DELAYS else TOLERANCES[row.rule]
+        tolerances = FURTHER if case in FURTHER_PATHS else TOLERANCES[row.rule]
         for quantity in (
             "drops",
             "first losses",
@@ -218,13 +229,16 @@ def lossy(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
     for rule, own in evidence.table(case, "runs").groupby("rule", sort=False):
         one = own.iloc[0]
         name = f"{rule}, loss {one['loss']:g}, seeds from {own['seed'].min()}"
+        name += _on_drawn_path(case)
         if not asked(name):
             continue
         linux = own["bytes"].to_numpy() * 8 / own["seconds"].to_numpy() / 1e6
-        tolerance = TOLERANCES["loss"]["rate"] if case == "linux/random-loss" else None
+        tolerance = (
+            None if case == "linux/random-loss-further-seeds" else TOLERANCES["loss"]["rate"]
+        )
         rates = list[float]()
         for seed in SEEDS[case]:
-            path = {"seed": seed, "loss": {"a->b": float(one["loss"])}}
+            path = path_of(case) | {"seed": seed, "loss": {"a->b": float(one["loss"])}}
             run = simulated(str(rule), one["buffer"], one["seconds"], path=path, **options)
             rates.append(float(run.delivered[0, -1]) * DATA_BITS / one["seconds"] / 1e6)
         means = float(linux.mean()), float(np.mean(rates))
@@ -246,13 +260,14 @@ def pairs(options: Mapping[str, Any], case: str) -> Iterator[dict[str, Any]]:
     linux, ours = list[float](), list[float]()
     ruled = evidence.table(case, "runs").sort_values("flow")["rule"].unique()
     name = f"{' beside '.join(ruled)}, {evidence.table(case, 'runs')['run'].nunique()} starts"
+    name += _on_drawn_path(case)
     if not asked(name):
         return
     table = evidence.table(case, "seconds")
     late = table[table["time"] > SHARE_FROM].pivot_table("bytes", "run", "flow", aggfunc="sum")
     for run, rows in evidence.table(case, "runs").groupby("run", sort=False):
         first, second = (row for _, row in rows.sort_values("flow").iterrows())
-        path = {"start": float(second["start"])}
+        path = path_of(case) | {"start": float(second["start"])}
         rules = f"{first['rule']},{second['rule']}"
         found = simulated(rules, first["buffer"], first["seconds"], path=path, **options)
         since = np.searchsorted(found.time, SHARE_FROM)
@@ -275,7 +290,7 @@ PARTS: dict[str, Callable[[Mapping[str, Any], str], Iterator[dict[str, Any]]]] =
     "linux/alone": _alone,
     "linux/other-rules": _alone,
     "linux/remaining-rules": _alone,
-    **dict.fromkeys(DELAYS, _alone),
+    **dict.fromkeys((*FURTHER_PATHS, *DRAWN_PATHS), _alone),
     **dict.fromkeys(PAIRS, pairs),
     **dict.fromkeys(SEEDS, lossy),
 }
@@ -289,6 +304,21 @@ def compared(only: Container[str] | None = None, **options: Any) -> pd.DataFrame
     return pd.DataFrame(
         [row for case, part in PARTS.items() if case in known for row in part(given, case)]
     )
+
+
+def path_of(case: str) -> dict[str, float]:
+    """Return rate, packets/s, and delay, s, of both directions of a case, where they are not `RATE` and `DELAY`."""
+    _, drawn, number = case.partition("drawn-path-")
+    if drawn:
+        rate, delay, _ = DRAWN[int(number) - 1]
+        return {"rate": rate / PACKET_BITS, "delay": delay}
+    return {"delay": LONG_DELAY} if case == "linux/further-round-trip" else {}
+
+
+def _on_drawn_path(case: str) -> str:
+    """Return what the name of a row says of the path of a case: nothing of the first one."""
+    _, drawn, number = case.partition("-drawn-path-")
+    return f", drawn path {number}" if drawn else ""
 
 
 def _chosen(options: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[str], bool]]:

@@ -317,7 +317,7 @@ def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
         last, ahead = f, 0  # a link that never queues carries its arrivals over the last queue's
         for n, c in zip(scenario.path_index(flow), layout.hop_queues[f], strict=True):
             node = nodes[scenario.links[n].source]
-            last, ahead = (c, layout.lag[c]) if c >= 0 else (last, ahead)
+            last, ahead = (c, queues["lag"][c]) if c >= 0 else (last, ahead)
             found["carried"][f, node] = wire[(steps - 1 + ahead) % len(wire), last]
             ahead -= round(layout.delays[n])
             if c >= 0:

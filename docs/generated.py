@@ -168,6 +168,46 @@ def worst_shares() -> str:
     return table(names, rows)
 
 
+def starvation() -> str:
+    """Return what two flows of a rule get on paths that mislead one of them, and without what misleads it."""
+    from dfcmodel import Aggregation, DelayTrace
+    from responsefn import BBR, FAST, BBRv1, Copa, Vegas, Vivace
+
+    link = "first->router"
+    least = DelayTrace(link, (0, "2ms"), (0, "1ms"), period="5s", acks=True)
+    together = Aggregation(link, interval="60ms")
+    told = "ACKs of one flow 1 ms later, except for 2 ms in each 5 s", (0.06, 0.06), (least,)
+    rows = []
+    for rule, (path, trips, elements) in (
+        *((rule, ("round trips of 40 and 80 ms", (0.04, 0.08), ())) for rule in (BBRv1(), BBR())),
+        *((rule, told) for rule in (Copa(), Copa(competitive=0), Vegas(), FAST())),
+        (Vivace(), ("ACKs of one flow at multiples of 60 ms", (0.06, 0.06), (together,))),
+    ):
+        shown = (
+            " and ".join(f"{rate:.1f}" for rate in rates)
+            for rates in (_two_rates(rule, trips[:1] * 2, ()), _two_rates(rule, trips, elements))
+        )
+        rows.append((f"`{rule!r}`", path, *shown, "not available"))
+    names = ("Rule", "Path", "Alike, Mb/s", "On this path, Mb/s", "Arun et al.")
+    return table(names, rows)
+
+
+def _two_rates(rule: Any, trips: tuple[float, ...], elements: tuple[Any, ...]) -> list[float]:
+    """Return the mean rates of two flows in 60 s over 120 Mb/s, Mb/s."""
+    from dfcmodel import Flow, Link, Packets, Scenario, simulate
+
+    names = ("first", "second")
+    links = [
+        Link("router", "end", "120Mbps", "1ms", 10_000),
+        *(Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5) for name, trip in zip(names, trips, strict=True)),
+    ]  # fmt: skip
+    flows = [Flow(name, (name, "router", "end"), rule) for name in names]
+    scenario = Scenario("two flows", links, flows, duration=60.0, elements=elements)
+    run = simulate(scenario, Packets(seed=1), sample=0.1)
+    rates: list[float] = (run.delivered[:, -1] / 60.0 * 12e-3).tolist()
+    return rates
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -193,6 +233,7 @@ MAKE: dict[str, Callable[[], str]] = {
     "scenario_keys": scenario_keys,
     "bbr_cases": bbr_cases,
     "worst_shares": worst_shares,
+    "starvation": starvation,
 }
 PAGES = ("markov.md", "scenario-files.md")
 SIMULATED = ("paths.md",)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from hopflow.functions import maximum, minimum, where
 
@@ -26,6 +26,7 @@ def change_of(
     fields: Sequence[str],
     look_up: Callable[[str], object],
     helper: Callable[[str], str],
+    omitted: Collection[str] = (),
 ) -> ast.FunctionDef:
     """Return the syntax tree of a function that computes the increments of the state's fields.
 
@@ -39,6 +40,8 @@ def change_of(
         Returns the object that a global name refers to.
     helper
         Returns the name of the increment function of another function; may raise `NoSumError`.
+    omitted
+        Fields whose increments are not needed: they are zero, and need not be sums.
 
     Raises
     ------
@@ -78,8 +81,9 @@ def change_of(
             if isinstance(target, ast.Name)
         }
         less = _Less(state, names, look_up)
+        summed = given.keys() - set(omitted)
         call.keywords = [
-            ast.keyword(name, less(given[name], name) if name in given else ast.Constant(0.0))
+            ast.keyword(name, less(given[name], name) if name in summed else ast.Constant(0.0))
             for name in fields
         ]
         call.keywords += [k for k in given_all if k.arg not in fields]  # refused later

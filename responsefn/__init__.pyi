@@ -34,6 +34,7 @@ from .rules.deliveries.nscc import NSCC
 from .rules.deliveries.prague import Prague
 from .rules.deliveries.search import SEARCH
 from .rules.deliveries.swift import Swift
+from .rules.deliveries.vivace import Vivace
 from .rules.fast import FAST
 from .rules.fusion import Fusion
 from .rules.highspeed_tcp import HSTCP
@@ -103,6 +104,7 @@ __all__ = [
     "Swift",
     "Tahoe",
     "Vegas",
+    "Vivace",
     "Westwood",
     "WindowRule",
     "aggressiveness",

@@ -29,6 +29,7 @@ from responsefn.rules.deliveries.nscc import NSCC
 from responsefn.rules.deliveries.prague import Prague
 from responsefn.rules.deliveries.search import SEARCH
 from responsefn.rules.deliveries.swift import Swift
+from responsefn.rules.deliveries.vivace import Vivace
 from responsefn.rules.fast import FAST
 from responsefn.rules.fusion import Fusion
 from responsefn.rules.highspeed_tcp import HSTCP
@@ -56,7 +57,7 @@ from responsefn.rules.rates.rate_rule import RateRule
 from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
-from responsefn.rules.vegas import Vegas
+from responsefn.rules.vegas import NS2Vegas, Vegas
 from responsefn.rules.westwood import Westwood
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ ENTRIES: tuple[Response, ...] = (
     SEARCH(),
     Copa(),
     Swift(),
+    Vivace(),
     NSCC(),
     TFRC(),
     TFRC(form="zheng2002"),
@@ -228,12 +230,12 @@ def kind_of_entry(entry: Response) -> str:
 
 
 REGISTRY = Registry(
-    tuple(type(entry) for entry in ENTRIES),
+    (*(type(entry) for entry in ENTRIES), NS2Vegas),
     GROUP,
     Response,
     "a rule or a law, a class such as Reno",
 )
-"""All rules and laws, those of other distributions included."""
+"""All rules and laws, those of other distributions included. `NS2Vegas` has the response of a `Vegas`, so it is no row of the table."""
 
 
 def names() -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.engine.delays_over_time import delay_changes, set_delays
 from dfcmodel.engine.kernel.records import (
     BAD_QUEUE,
     BAD_WINDOW,
@@ -98,11 +99,13 @@ def advance(
     has_pauses = len(plan.feedback.pauses) > 0
     last_part = min(steps - 1, math.ceil((1.0 - LAST_PART) * steps)) if has_pauses else 0
     sent_before = None
-    changes = rate_changes(plan, steps) if plan.scenario.elements else {}
-    for first, end in _parts(plan, steps, every, (last_part, *changes)):
+    rates = rate_changes(plan, steps) if plan.scenario.elements else {}
+    delays = delay_changes(plan, steps) if plan.scenario.elements else {}
+    for first, end in _parts(plan, steps, every, (last_part, *rates, *delays)):
         check_stop()
         k = first
-        set_rates(plan, changes.get(k, []))
+        set_rates(plan, rates.get(k, []))
+        set_delays(plan, k, delays.get(k, {}))
         if k == last_part:
             sent_before = _sent(plan)
         while k < end:

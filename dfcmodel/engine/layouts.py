@@ -111,10 +111,10 @@ class Layout:
         own = self.path[self.path_at[f] : self.path_at[f + 1]]
         return int(self.lag[f] + self.lag[own].sum() + len(own) + 1)
 
-    def blocks(self, shared: list[bool]) -> Any:
+    def blocks(self, shared: list[bool], traced: set[int]) -> Any:
         """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
 
-        ``shared`` says which links have one buffer for all flows.
+        ``shared`` says which links have one buffer for all flows; lags of ``traced`` queues change.
         """
         rows: list[list[int]] = []
         for (first, end), together in zip(
@@ -123,7 +123,8 @@ class Layout:
             flows = end - first if together else 1
             for c in range(first, end, flows):
                 ways = self.ways(c, c + flows)
-                one_lag_flows = flows if flows <= 2 and len(ways) == 1 else 0
+                alike = len(ways) == 1 and traced.isdisjoint(range(c, c + flows))
+                one_lag_flows = flows if flows <= 2 and alike else 0
                 last = rows[-1] if rows else [0, 0, 0, 1, 0]
                 if (
                     one_lag_flows

@@ -41,6 +41,7 @@ from dfcmodel.engine.sender_tables import (
     in_steps,
     schedules,
 )
+from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import CBR, OnOff, rules_of
 from dfcmodel.network.handshakes import handshake_times
@@ -148,6 +149,8 @@ def compile_scenario(
     )
     links = link_records(scenario, layout, h, quantum)
     queues = queue_records(scenario, layout, links, h, quantum)
+    traced = {way.queue for way in traced_ways(scenario, layout)}
+    _let_lags_differ(layout, links, traced)
     host_pace = queues["service"][: len(scenario.flows)].copy()
     feedback = _feedback(scenario, layout, h, quantum, host_pace, rng)
     reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
@@ -161,7 +164,7 @@ def compile_scenario(
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = manager_records(scenario, layout, links)
-    service = _service(layout, links, rng)
+    service = _service(layout, links, traced, rng)
     if packet_jitter > 0.0:
         _draw_losers(links, fluid, rng)
     return Plan(
@@ -173,7 +176,7 @@ def compile_scenario(
         rules=rules,
         managers=managers,
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
-        network=_network(layout, flows, queues, links),
+        network=_network(layout, flows, queues, links, max(largest_holds(scenario)) / h),
         transport=_transport(scenario, layout, h, log, holes, schedule),
         service=service,
         order=_order(layout, links, len(service.bands), quantum),
@@ -196,9 +199,16 @@ def _draw_losers(links: Any, fluid: Fluid, rng: Any) -> None:
         links["loss_seed"] = np.where(links["manager"] < 0, seeds, 0)
 
 
-def _network(layout: Layout, flows: Any, queues: Any, links: Any) -> Network:
-    """Return flows, queues and links, and nothing on the wires."""
-    ring = power_of_two(int(layout.lag.max()) + 2)
+def _let_lags_differ(layout: Layout, links: Any, traced: set[int]) -> None:
+    """Let links whose flows share send each at its lag where those of some queues change."""
+    for i, (first, end) in enumerate(layout.queues.tolist()):
+        if not traced.isdisjoint(range(first, end)):
+            links["lag"][i], links["weight"][i] = -1, 1.0
+
+
+def _network(layout: Layout, flows: Any, queues: Any, links: Any, hold: float) -> Network:
+    """Return flows, queues and links, and nothing on the wires, which traces lengthen by at most ``hold`` steps."""
+    ring = power_of_two(int(layout.lag.max()) + math.ceil(hold) + 2)
     return Network(
         flows=flows,
         queues=queues,
@@ -216,7 +226,8 @@ def _transport(
 ) -> Transport:
     """Return what the ends of flows remember: no ACKs on their way, nothing emitted."""
     F = len(scenario.flows)
-    trips = [int(layout.ack_lag[f]) + layout.forward(f) for f in range(F)]
+    held = math.ceil(sum(largest_holds(scenario)) / h)
+    trips = [int(layout.ack_lag[f]) + layout.forward(f) + held for f in range(F)]
     return Transport(
         acks=np.zeros((power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
         emitted=np.zeros((emission_memory(scenario, max(trips), h), F)),
@@ -227,13 +238,13 @@ def _transport(
     )
 
 
-def _service(layout: Layout, links: Any, rng: np.random.Generator) -> Service:
-    """Return in which order queues are served, all of them empty."""
+def _service(layout: Layout, links: Any, traced: set[int], rng: np.random.Generator) -> Service:
+    """Return in which order queues are served, all of them empty; lags of ``traced`` ones change."""
     bands = np.zeros(len(layout.bands), dtype=BAND)
     for name, column in zip(("link", "rank", "first", "end"), layout.bands.T, strict=True):
         bands[name] = column
     return Service(
-        blocks=layout.blocks([bool(link["shared"]) for link in links]),
+        blocks=layout.blocks([bool(link["shared"]) for link in links], traced),
         bands=bands,
         overflowing=np.zeros(len(links), dtype=np.int64),
         seed=rng.integers(1, 2**31 - 1, 1),

@@ -19,7 +19,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
 from dfcmodel.network.known_disciplines import check_known
-from dfcmodel.network.path_elements import RateTrace
+from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -85,9 +85,16 @@ def check_disciplines(scenario: Scenario) -> None:
 
 
 def _check_elements(scenario: Scenario) -> None:
-    """Raise ValueError for elements of paths but rates over time, and for these where a feedback counts on the rate."""
+    """Raise ValueError for elements of paths but rates and delays over time, and where a feedback counts on the rate."""
     for element in scenario.elements:
         kind, table = type(element).__name__, scenario.link_table
+        if isinstance(element, DelayTrace):
+            if element.acks or not element.in_order:
+                what = "delays ACKs" if element.acks else "lets packets overtake"
+                raise ValueError(
+                    f"elements: {kind} at {element.link}: {what}; use method=Packets()"
+                )
+            continue
         if not isinstance(element, RateTrace):
             msg = "acts on single packets; use method=Packets()"
             raise ValueError(f"elements: {kind} at {element.link}: {msg}")  # noqa: TRY004

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from dfcmodel.network.path_elements import RateTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dfcmodel.engine.plans import Plan
+    from dfcmodel.network.path_elements import DelayTrace
 
-__all__ = ["RateChange", "rate_changes", "set_rates"]
+__all__ = ["RateChange", "rate_changes", "set_rates", "times_of"]
 
 
 class RateChange(NamedTuple):
@@ -34,7 +35,7 @@ def rate_changes(plan: Plan, steps: int) -> dict[int, list[RateChange]]:
         if not isinstance(element, RateTrace):
             continue
         i = list(plan.layout.order).index(names.index(element.link))
-        for time, rate in _times(element, steps * plan.step):
+        for time, rate in times_of(element, element.rates, steps * plan.step):
             step = round(time / plan.step)
             amount = math.floor(rate * plan.step / plan.quantum) * plan.quantum
             if step < steps:
@@ -42,15 +43,17 @@ def rate_changes(plan: Plan, steps: int) -> dict[int, list[RateChange]]:
     return {step: list(of_links.values()) for step, of_links in found.items()}
 
 
-def _times(element: RateTrace, end: float) -> Iterator[tuple[float, float]]:
-    """Yield when the rate changes up to the end of a run, s, and to which, packets/s."""
+def times_of(
+    element: RateTrace | DelayTrace, values: Sequence[float], end: float
+) -> Iterator[tuple[float, float]]:
+    """Yield the times of a trace up to the end of a run, s, and the values from then on."""
     n = 0
     while True:
         base = n * element.period if n else 0.0
-        for time, rate in zip(element.times, element.rates, strict=True):
+        for time, value in zip(element.times, values, strict=True):
             if base + time >= end:
                 return
-            yield base + time, rate
+            yield base + time, value
         if element.period == math.inf:
             return
         n += 1

@@ -298,11 +298,7 @@ def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
         return "ns3::TcpDctcp", {"DctcpShiftG": params.g}
     if isinstance(rule, LinuxScalable) and rule.kernel == OLD and params.acks == int(params.acks):
         return "ns3::TcpScalable", {"AIFactor": int(params.acks), "MDFactor": params.b}
-    if (
-        type(rule) is Vegas
-        and params.alpha == int(params.alpha)
-        and params.beta == int(params.beta)
-    ):
+    if type(rule) is Vegas and rule == Vegas(alpha=int(params.alpha), beta=int(params.beta)):
         return "ns3::TcpVegas", {"Alpha": int(params.alpha), "Beta": int(params.beta)}
     for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
         if type(rule) is type(known) and rule == known:

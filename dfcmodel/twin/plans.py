@@ -85,6 +85,9 @@ def check_scenario(scenario: Scenario) -> None:
     TypeError
         For a source that is not smooth.
     """
+    for element in scenario.elements:
+        msg = "the twin has no elements of paths; use simulate"
+        raise ValueError(f"elements: {type(element).__name__} at {element.link}: {msg}")
     for link in scenario.links:
         rule = link.discipline
         if type(rule) not in (DFC, FIFO, Pause):

@@ -76,7 +76,7 @@ class Insertions(TypedDict, total=False):
         NamedTuple types defined in the module: name to field names.
     changes
         New names for the increments (`hopflow.changes`) of functions of rules: new name to the name
-        of the function.
+        of the function, and the fields of the state whose increments are not needed.
     checked
         Whether rules do as plain Python does or raise an exception (`hopflow.kernels.checking`), where
         a whole number, function or index of theirs may be none to a compiler; otherwise IEEE arithmetic and
@@ -94,7 +94,7 @@ class Insertions(TypedDict, total=False):
     functions: Mapping[str, Callable[..., Any]]
     helpers: Sequence[Callable[..., Any]]
     tuples: Mapping[str, Sequence[str]]
-    changes: Mapping[str, str]
+    changes: Mapping[str, tuple[str, Sequence[str]]]
     checked: bool
     signature: str
     records: Sequence[Layout | None]
@@ -199,7 +199,7 @@ class _Parts(NamedTuple):
     functions: dict[str, Callable[..., Any]]
     helpers: tuple[Callable[..., Any], ...]
     tuples: dict[str, tuple[str, ...]]
-    changes: dict[str, str]
+    changes: dict[str, tuple[str, tuple[str, ...]]]
     checked: bool
     signature: str
     records: tuple[Layout | None, ...]
@@ -214,8 +214,8 @@ class _Parts(NamedTuple):
         module = Module(self.tuples | definitions(self.records), named, checked=self.checked)
         for name, function in self.functions.items():
             module.add(name, function, _owner(name, self.tuples))
-        for name, of in self.changes.items():
-            module.add_change(name, of, self.functions[of], _owner(of, self.tuples))
+        for name, (of, omitted) in self.changes.items():
+            module.add_change(name, of, self.functions[of], _owner(of, self.tuples), omitted)
         splice = Splice(module, self.rules, self.snippets)
         entry = callback(self.signature) if self.signature else KERNEL
         entry = PLAIN_KERNEL if any(self.records) else entry
@@ -239,7 +239,10 @@ def _parts(template: Callable[..., Any], given: Insertions) -> _Parts:
         dict(given.get("functions") or {}),
         tuple(given.get("helpers") or ()),
         {name: tuple(fields) for name, fields in (given.get("tuples") or {}).items()},
-        dict(given.get("changes") or {}),
+        {
+            name: (of, tuple(omitted))
+            for name, (of, omitted) in (given.get("changes") or {}).items()
+        },
         given.get("checked", False),
         given.get("signature", ""),
         tuple(given.get("records") or ()),

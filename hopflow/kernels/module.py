@@ -86,13 +86,15 @@ class Module:
         tree.name = name
         self.add_tree(tree, INLINED if self.floats else _HELPER)
 
-    def add_change(self, name: str, of: str, function: Callable[..., Any], state: str) -> None:
-        """Add a function that returns the increments of a rule's function ``of``.
+    def add_change(
+        self, name: str, of: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
+    ) -> None:
+        """Add a function that returns the increments of a rule's function ``of``, except of some fields.
 
         Where `change_of` does not apply, increments are differences of the new and the old state.
         """
         try:
-            self._add_sum(name, function, state)
+            self._add_sum(name, function, state, omitted)
         except NoSumError:
             differences = "".join(
                 f"0.0 if new.{field} == s.{field} else new.{field} - s.{field},"
@@ -103,7 +105,9 @@ class Module:
             assert isinstance(tree, ast.FunctionDef)
             self.add_tree(tree, _HELPER)
 
-    def _add_sum(self, name: str, function: Callable[..., Any], state: str) -> None:
+    def _add_sum(
+        self, name: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
+    ) -> None:
         helpers = set()
 
         def helper(called: str) -> str:
@@ -111,12 +115,12 @@ class Module:
             if not isinstance(target, types.FunctionType) or target is where:
                 raise NoSumError
             helpers.add(f"{name}_{called}")
-            self._add_sum(f"{name}_{called}", target, state)
+            self._add_sum(f"{name}_{called}", target, state, omitted)
             return f"{name}_{called}"
 
         tree = parse(function)
         names = functools.partial(self.look_up, inspect.unwrap(function))
-        tree = change_of(tree, self.tuples[state], names, helper)
+        tree = change_of(tree, self.tuples[state], names, helper, omitted)
         tree.name = name
         self.add_tree(self.rewrite(tree, function, state, helpers), _HELPER)
 

@@ -134,7 +134,7 @@ def _parts(
     )
     return {
         "functions": {"on_ack": rule.on_ack},
-        "changes": {"change": "on_ack"} if move is templates.block else {},
+        "changes": {"change": ("on_ack", rule.assigned)} if move is templates.block else {},
         "helpers": (templates.doubling, move),
         "snippets": snippets | {
             "layout": f"width = {width}",

@@ -1,4 +1,4 @@
-"""TCP Vegas, as published and as in ns-2: a few packets in the queue.
+"""TCP Vegas: a few packets in the queue, as published, as in ns-2 and as in Linux.
 
 Its response needs the capacity: ``bandwidth=`` in packets/s, with a window above ``bandwidth * rtt``
 waiting in a queue that only this flow fills.
@@ -9,21 +9,27 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.rules.delay_based import BandRule, kept_in_band, queued
+from responsefn.rules.base import cut
+from responsefn.rules.delay_based import QueueRule, queued
+from responsefn.rules.linux.versions import whole
 
 __all__ = ["NS2Vegas", "Vegas"]
 
+MIN_SAMPLES = 2.0
+"""Round-trip times of a round up to which a Vegas that compares by rounds is Reno."""
 
-@quantities(alpha="amount", beta="amount")
-class Vegas(BandRule):
+
+@quantities(alpha="amount", beta="amount", gamma="amount", step="amount", min_window="amount")
+class Vegas(QueueRule):
     r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
 
     Per round trip one packet more below alpha, one less above beta, half the window at a loss (the
-    gentler cut of a loss that its own fine timer finds is left out).
+    gentler cut of a loss that its own fine timer finds is left out). `NS2Vegas` and `LinuxVegas` are this
+    rule with other defaults.
 
     Without loss the window rests at W = CR + alpha, with C the capacity in packets/s. With loss the
     numerical cycle, derived here; where it reaches W, 1/p > 3 W^2/8, that is Reno's climb from W/2
@@ -38,6 +44,19 @@ class Vegas(BandRule):
     alpha, beta
         Packets in the queue, 0 < alpha <= beta. The defaults are those of Linux; the authors' later book says that 1
         and 3 work well.
+    gamma
+        Packets in the queue above which slow start ends, > 0; infinite where only a loss ends it.
+    step
+        Packets per round trip by which the window moves out of slow start, > 0.
+    alternate
+        1 where slow start doubles the window in every other round trip only (Brakmo and Peterson, Sect. 3.3), or 0.
+    averaged
+        1 where the queue follows from the mean round-trip time of about a window, 0 for that of each ACK.
+    by_rounds
+        1 where the window is compared once per round trip, in whole packets, by the minimum of its round-trip times;
+        0 where it moves with each ACK.
+    min_window
+        Minimum of the window after an ACK, packets, at least 1.
 
     Examples
     --------
@@ -46,34 +65,108 @@ class Vegas(BandRule):
     2000
     """
 
+    class State(NamedTuple):
+        """Window and threshold in packets, RTTs in s (shortest, mean, of the round), its samples, ACKs left, a time.
+
+        The mean RTT is that of ``averaged``. The time, in s, is when the next pair of round trips of ``alternate``
+        begins. The minimum of the round, its samples and the ACKs left in it are those of ``by_rounds``.
+        """
+
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+        mean_rtt: float = 0.0
+        turn: float = 0.0
+        least: float = math.inf
+        samples: float = 0.0
+        left: float = 0.0
+
+    class Params(NamedTuple):
+        """Packets queued that grow, shrink and end slow start; step per round trip; three choices; minimum window."""
+
+        alpha: float = 2.0
+        beta: float = 4.0
+        gamma: float = math.inf
+        step: float = 1.0
+        alternate: int = 0
+        averaged: int = 0
+        by_rounds: int = 0
+        min_window: float = 1.0
+
+    assigned: ClassVar[tuple[str, ...]] = (
+        "ssthresh", "base_rtt", "turn", "least", "samples", "left",
+    )  # fmt: skip
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
     reference = references.VEGAS_BOOK
 
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("alpha", q.alpha, above=0.0)
+        one_number("beta", q.beta, at_least=q.alpha, hint="alpha <= beta")
+        if q.gamma != math.inf:
+            one_number("gamma", q.gamma, above=0.0)
+        one_number("step", q.step, above=0.0)
+        for name in ("alternate", "averaged", "by_rounds"):
+            choice(name, getattr(q, name), (0, 1))
+        one_number("min_window", q.min_window, at_least=1.0)
+
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start, or one packet per round trip up, down or not at all."""
-        return kept_in_band(s, q, e, 1.0)
+        """Slow start, or packets up, down or none, with each ACK or once per round trip."""
+        base = minimum(s.base_rtt, e.rtt)
+        moved = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
+        mean = where(q.averaged > 0, moved, s.mean_rtt)
+        turn = where((q.alternate > 0) & (e.time > s.turn), e.time + 1.75 * e.rtt, s.turn)
+        pause = (q.alternate > 0) & (turn - e.time <= 0.875 * e.rtt)
+        waiting = queued(s.cwnd, base, where(q.averaged > 0, mean, e.rtt))
+        threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
+        band = stepped(q, waiting) / s.cwnd
+        by_ack = where(s.cwnd < threshold, where(pause, 0.0, 1.0), band)
+        rounds = q.by_rounds > 0
+        least = minimum(s.least, e.rtt)
+        by_round = step_of_round(s, q, base, least)
+        inside = rounds & (s.left > 1.0)
+        return s._replace(
+            cwnd=maximum(q.min_window, s.cwnd + where(rounds, by_round, by_ack)),
+            ssthresh=where(rounds, threshold_of_round(s, q, base, least), threshold),
+            base_rtt=base,
+            mean_rtt=mean,
+            turn=turn,
+            least=where(inside, least, math.inf),
+            samples=where(inside, s.samples + 1.0, 0.0),
+            left=where(inside, s.left - 1.0, where(rounds, whole(s.cwnd), 0.0)),
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Halve; with ``by_rounds`` in whole packets, and a new round begins."""
+        rounds = q.by_rounds > 0
+        half = where(rounds, maximum(2.0, whole(0.5 * whole(s.cwnd))), 0.5 * s.cwnd)
+        new = cut(s, half)
+        return new._replace(
+            least=math.inf, samples=0.0, left=where(rounds, new.cwnd + 1.0, 0.0)
+        )  # fmt: skip
 
 
-@quantities(alpha="amount", beta="amount", gamma="amount")
-class NS2Vegas(BandRule):
-    r"""Vegas as in ns-2: a slow start of its own, and a mean round-trip time (Brakmo and Peterson 1995, Sect. 3.3).
+class NS2Vegas(Vegas):
+    r"""`Vegas` as in ns-2: a slow start of its own, and a mean round-trip time (Brakmo and Peterson 1995, Sect. 3.3).
 
     Slow start doubles the window in every other round trip, and ends when more than gamma packets wait in the
-    queue, before anything is lost. The round-trip time is an average over about a window. Otherwise as `Vegas`,
-    which begins like Reno, and overshoots.
+    queue, before anything is lost. The round-trip time is an average over about a window. The defaults of `Vegas`
+    have a slow start like Reno's, which overshoots.
 
     Domain: p <= 0.02. Needs ``bandwidth``.
 
     Parameters
     ----------
-    alpha, beta
-        Packets in the queue, 0 < alpha <= beta; ns-2's defaults.
-    gamma
-        Packets in the queue that end slow start, > 0.
+    alpha, beta, gamma
+        Packets in the queue as of `Vegas`; ns-2's defaults.
+    step, alternate, averaged, by_rounds, min_window
+        As of `Vegas`.
 
     Examples
     --------
@@ -82,42 +175,48 @@ class NS2Vegas(BandRule):
     968
     """
 
-    class State(NamedTuple):
-        """Window and threshold in packets, shortest and mean RTT in s, when the next pair of round trips begins in s."""
-
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
-        mean_rtt: float = 0.0
-        turn: float = 0.0
-
     class Params(NamedTuple):
-        """Packets queued: alpha (grow below), beta (shrink above), gamma (end slow start)."""
+        """As of `Vegas`."""
 
         alpha: float = 1.0
         beta: float = 3.0
         gamma: float = 1.0
+        step: float = 1.0
+        alternate: int = 1
+        averaged: int = 1
+        by_rounds: int = 0
+        min_window: float = 2.0
 
-    assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "turn", "ssthresh")
-    dynamics: ClassVar[str] = Vegas.dynamics
     reference = references.BRAKMO
 
-    def check(self) -> None:
-        """Check the ranges of alpha, beta and gamma."""
-        super().check()
-        one_number("gamma", self.params.gamma, above=0.0)
 
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start in every other round trip, or one packet per round trip up or down."""
-        base = minimum(s.base_rtt, e.rtt)
-        mean = where(s.mean_rtt > 0.0, s.mean_rtt + (e.rtt - s.mean_rtt) / s.cwnd, e.rtt)
-        waiting = queued(s.cwnd, base, mean)
-        turn = where(e.time > s.turn, e.time + 1.75 * e.rtt, s.turn)
-        doubling = where(turn - e.time > 0.875 * e.rtt, 1.0, 0.0)
-        threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
-        step = where(waiting < q.alpha, 1.0, where(waiting > q.beta, -1.0, 0.0)) / s.cwnd
-        grown = s.cwnd + where(s.cwnd < threshold, doubling, step)
-        return s._replace(
-            cwnd=maximum(2.0, grown), ssthresh=threshold, base_rtt=base, mean_rtt=mean, turn=turn
-        )
+def stepped(q: Any, waiting: Any) -> Any:
+    """Return the packets that a round trip adds with some packets in the queue."""
+    return where(waiting < q.alpha, q.step, where(waiting > q.beta, -q.step, 0.0))
+
+
+def waiting_of_round(s: Any, base: Any, least: Any) -> Any:
+    """Return the whole packets in the queue by the minimum of a round's round-trip times."""
+    return math.floor(whole(s.cwnd) * (least - base) / base)
+
+
+def step_of_round(s: Any, q: Any, base: Any, least: Any) -> Any:
+    """Return the packets that an ACK adds with ``by_rounds``, which acts at the end of a round."""
+    ended = s.left <= 1.0
+    sampled = s.samples + 1.0 > MIN_SAMPLES
+    waiting = waiting_of_round(s, base, least)
+    w = whole(s.cwnd)
+    leaves = ended & sampled & (waiting > q.gamma)
+    slow = where(leaves, minimum(w, math.floor(w * base / least) + 1.0) - s.cwnd, 1.0)
+    rest = where(ended, where(sampled, stepped(q, waiting), 1.0 / w), 0.0)
+    return where(s.cwnd < s.ssthresh, slow, rest)
+
+
+def threshold_of_round(s: Any, q: Any, base: Any, least: Any) -> Any:
+    """Return the threshold after an ACK with ``by_rounds``: lowered with the window, three quarters of it at least."""
+    grown = s.cwnd + step_of_round(s, q, base, least)
+    shrinks = waiting_of_round(s, base, least) > where(s.cwnd < s.ssthresh, q.gamma, q.beta)
+    lowered = where(shrinks, minimum(s.ssthresh, grown), s.ssthresh)
+    new = maximum(q.min_window, grown)
+    kept = maximum(lowered, math.floor(new / 2.0) + math.floor(new / 4.0))
+    return where((s.left <= 1.0) & (s.samples + 1.0 > MIN_SAMPLES), kept, s.ssthresh)

@@ -61,6 +61,14 @@ def test_no_digit_of_a_small_increment_is_lost():
     assert 1.0 + 1e-17 - 1.0 == 0.0
 
 
+def test_fields_that_are_not_needed_have_no_increment_and_need_be_no_sum():
+    body = "return s._replace(w=s.w + 1.0, t=s.w * s.t)"
+    with pytest.raises(NoSumError):
+        change_of(rule(body), FIELDS, {}.get, no_helper)
+    changed = change_of(rule(body), FIELDS, {}.get, no_helper, omitted=("t",))
+    assert ast.unparse(changed.body[-1]) == "return s._replace(w=1.0, t=0.0)"
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -23,7 +23,7 @@ NO_CONSTANTS = {
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
 CODES = {
     "STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT", "PROBE_BW", "INIT", "REFILLING",
-    "STARTING", "FEEDBACK", "STOPPING", "FIRST", "NORMAL", "FROZEN", "RAMP", "NONE", "CUT", "LOSS",
+    "STARTING", "PROBING", "MOVING", "FEEDBACK", "STOPPING", "FIRST", "NORMAL", "FROZEN", "RAMP", "NONE", "CUT", "LOSS",
 }  # fmt: skip
 """Names of states: any numbers that differ."""
 NUMERICAL = {

@@ -57,6 +57,7 @@ def random_state(rule: Any, draw: random.Random) -> tuple[Any, Event]:
         "mean_rtt": draw.choice((0.0, rtt * draw.uniform(0.7, 1.3))),
         "turn": time + rtt * draw.choice((-1.0, 0.5, 0.87, 0.88, 1.5)),
         "loss_rtt": draw.choice((0.0, rtt * draw.uniform(0.9, 3.0))), "alpha": draw.choice((1.0, draw.random())),
+        "least": math.inf, "samples": 0.0, "left": 0.0,  # of rounds, which these rules do not count
         "loss_window": cwnd * draw.uniform(0.2, 1.0), "base_window": cwnd * draw.uniform(0.2, 1.0),
     }  # fmt: skip
     if rule.State._fields[-1] == "since":  # DCTCP's counts ACKs

@@ -40,6 +40,7 @@ def test_catalogue():
         "LEDBAT",
         "Copa",
         "Swift",
+        "Vivace",
         "NSCC",
         "Prague",
         "LinuxBIC",

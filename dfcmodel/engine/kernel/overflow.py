@@ -164,7 +164,7 @@ def departures(queue: Any, c: int, k: int, wire: Any) -> float:
     """Return what a queue that overflows and is served alone has sent in step k."""
     if queue.weight < 1.0:
         return queue.service
-    return queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c]
+    return min(queue.service, queue.sent - wire[(k - 1 + queue.lag) & (wire.shape[0] - 1), c])
 
 
 @inlined

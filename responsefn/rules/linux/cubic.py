@@ -32,6 +32,10 @@ class LinuxCUBIC(LinuxRule):
     window grows by a packet in floor(15 cwnd / 8) ACKs, also above the last peak. The curve begins at the first ACK
     after the loss was repaired.
 
+    ACKs are counted from one packet of growth to the next (``tcp_cong_avoid_ai``). Those that came while the curve was
+    below the window count once it is above, so that the window follows a slow curve at once. In fractions of a packet
+    per ACK (``counted`` 0, and in the fluid) it follows a round trip later.
+
     HyStart ends slow start from 16 packets on where ACKs with gaps of at most 2 ms have come for half of the least
     round-trip time and ``ack_delay`` (the train), or where the minimum of more than eight round-trip times of a round
     exceeds the least one by an eighth of it, within 4 and 16 ms (the delay). Trains are a property of single packets:
@@ -51,6 +55,8 @@ class LinuxCUBIC(LinuxRule):
         Allowance for aggregation in s, by which a train must be longer; Linux has less above 2 Gb/s.
     whole_windows
         1: windows at a loss are whole packets; 0: with their fractions.
+    counted
+        1 where ACKs are counted from packet to packet, 0 where each adds a fraction of a packet.
     kernel
         Version of the file: ``"6.12"``, or ``"2.6.22"``, whose parameters are ``C``, ``b`` (205/1024), ``largest`` (16
         packets in 0.1 s beyond the last peak) and ``per_ack`` (31/16, its estimate of packets per ACK), without HyStart.
@@ -59,14 +65,15 @@ class LinuxCUBIC(LinuxRule):
     --------
     >>> from responsefn.linux import LinuxCUBIC
     >>> round(float(LinuxCUBIC().rate(1e-3, 0.04))), round(float(LinuxCUBIC(kernel="2.6.22").rate(1e-3, 0.04)))
-    (925, 968)
+    (949, 968)
     """
 
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
         ``since`` is negative until the curve begins. Of HyStart: when the round and the last ACK of the train came, s;
-        ACKs left in the round, its least RTT and samples; whether slow start was ended.
+        ACKs left in the round, its least RTT and samples; whether slow start was ended. ``since_growth`` is the file's
+        snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
         cwnd: float = 1.0
@@ -83,9 +90,10 @@ class LinuxCUBIC(LinuxRule):
         least: float = math.inf
         samples: float = 0.0
         found: float = 0.0
+        since_growth: float = 0.0
 
     class Params(NamedTuple):
-        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag."""
+        """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag, count of ACKs."""
 
         C: float = 410 / 1024
         b: float = 307 / 1024
@@ -93,13 +101,14 @@ class LinuxCUBIC(LinuxRule):
         ack_delay: float = 1e-3
         kernel: str = CURRENT
         whole_windows: int = 1
+        counted: int = 1
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.cubic:LinuxCUBIC2622"
     }
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt",
-        "round_start", "last_ack", "left", "least", "samples", "found",
+        "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",
     )  # fmt: skip
     reference = references.TCP_CUBIC_6_12
     domain = (0.0, 0.02)
@@ -114,10 +123,14 @@ class LinuxCUBIC(LinuxRule):
         choice("hystart", self.params.hystart, (0, 1, 2, 3))
         one_number("ack_delay", self.params.ack_delay, at_least=0.0, hint="in s")
         choice("whole_windows", self.params.whole_windows, (0, 1))
+        choice("counted", self.params.counted, (0, 1))
 
     def in_fluid(self) -> LinuxCUBIC:
-        """Return the rule without detection of trains: a fluid has no single ACKs."""
-        return self.replace(hystart=self.params.hystart & 2) if self.params.hystart & 1 else self
+        """Return the rule without detection of trains and without a count: a fluid has no single ACKs."""
+        detects = self.params.hystart & 2
+        if (detects, 0) == (self.params.hystart, self.params.counted):
+            return self
+        return self.replace(hystart=detects, counted=0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -144,8 +157,14 @@ class LinuxCUBIC(LinuxRule):
         reno = where(begins, w, s.reno) + 1.0 / math.floor(maximum(1.0, w * slope / 8.0))
         ahead = whole(reno) - w
         acks = where(ahead >= 1.0, minimum(acks, math.floor(w / maximum(1.0, ahead))), acks)
+        acks = maximum(LARGEST_INCREASE, acks)
+        stored = s.since_growth >= acks
+        count = where(stored, 0.0, s.since_growth) + 1.0
+        full = count >= acks
+        grown = w + where(stored, 1.0, 0.0) + where(full, 1.0, 0.0)
         return s._replace(
-            cwnd=s.cwnd + 1.0 / maximum(LARGEST_INCREASE, acks),
+            cwnd=where(q.counted > 0, grown, s.cwnd + 1.0 / acks),
+            since_growth=where(q.counted > 0, where(full, count - acks, count), 0.0),
             origin=origin,
             plateau=plateau,
             since=since,
@@ -158,7 +177,7 @@ class LinuxCUBIC(LinuxRule):
         w = at_loss(s.cwnd, q)
         peak = where(w < s.peak, at_loss((1.0 - 0.5 * q.b) * w, q), w)
         kept = maximum(2.0, at_loss((1.0 - q.b) * w, q))
-        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0)
+        return s._replace(cwnd=kept, ssthresh=kept, peak=peak, since=-1.0, since_growth=0.0)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -171,6 +190,7 @@ class LinuxCUBIC(LinuxRule):
             base_rtt=math.inf,
             left=0.0,
             found=0.0,
+            since_growth=0.0,
         )
 
 

@@ -34,7 +34,10 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
+from dfcmodel.engine.delays_over_time import delay_changes
 from dfcmodel.engine.rates_over_time import rate_changes
+from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
+from dfcmodel.twin.plans import check_scenario
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import compile_scenario
 
@@ -154,6 +157,96 @@ def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
     goodputs = [simulate(scenario, method).delivered[0, -1] for method in (Packets(), Fluid())]
     assert goodputs[0] == pytest.approx(23_000.0, rel=0.03)
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.03)
+
+
+@pytest.mark.parametrize("link", ["a->b", "b->c"])
+def test_a_delay_over_time_shifts_what_arrives_alike_at_both_levels(link: str) -> None:
+    """500 packets/s: 100 of them are held longer, then come together; within a packet of the packet level throughout."""
+    trace = DelayTrace(link, (0.0, 2.0, 3.0), (0.01, 0.2101, 0.05), period=5.0)
+    scenario = path_of(trace)
+    found = [simulate(scenario, method, sample=0.02) for method in (Packets(), Fluid())]
+    packets, fluid = (run.delivered[0] for run in found)
+    np.testing.assert_allclose(fluid, packets, atol=1.0)
+    standing = fluid[found[1].time > 2.05][:7]
+    assert np.ptp(standing) <= 1.0  # nothing arrives for 0.2 s after the rise
+    together = 0.16 * 500.0  # packets; over the first link they come at its rate
+    waits = together if link == "b->c" else (1.0 - LINKS[1].rate / LINKS[0].rate) * together
+    for run in found:
+        assert run.queued[1].max() == pytest.approx(waits, abs=8.0)
+        assert run.imbalance.max() <= 1e-12
+
+
+def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> None:
+    trace = DelayTrace("b->c", (0.0, 0.5, 1.0), (0.0, 0.01, 0.004), flows=("flow",))
+    scenario = path_of(trace)
+    plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
+    (way,) = traced_ways(scenario, plan.layout)
+    assert (way.queue, way.trace) == (plan.layout.up[plan.layout.hop_queues[0][1]], trace)
+    assert largest_holds(scenario) == [0.0, 0.01]
+    changes = delay_changes(plan, round(2.0 / plan.step))
+    late = {step: lengths for step, lengths in changes.items() if step * plan.step > 0.4}
+    lengths = sorted({length for each in late.values() for length in each.values()})
+    assert lengths == pytest.approx([way.steps + 0.004 / plan.step, way.steps + 0.01 / plan.step])
+    assert min(late) == pytest.approx(0.5 / plan.step - way.steps, abs=1.0)
+    assert len(late) == pytest.approx(1 + 0.006 / plan.step, abs=1.0)
+
+
+def test_the_order_of_what_a_trace_holds_is_kept_only_while_something_is_held() -> None:
+    """A source that begins after the fall finds an empty way; one that began before waits for what is under way."""
+    trace = DelayTrace("b->c", (0.0, 1.0), (0.5, 0.0))
+    for start in (0.9, 1.01):
+        scenario = path_of(trace, source=CBR(500.0), start=start, duration=2.0)
+        first = [
+            run.time[np.argmax(run.delivered[0] > 1.5)]
+            for run in (simulate(scenario, each, sample=2e-3) for each in (Packets(), Fluid()))
+        ]
+        assert first[1] == pytest.approx(first[0], abs=8e-3)
+        assert first[0] == pytest.approx(1.402 if start < 1.0 else 1.015, abs=8e-3)
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        DelayTrace("b->c", (0.0, 1.0), (0.0, 0.02), period=2.0),
+        DelayTrace("a->b", (0.0, 0.7), (0.0, 0.03), period=1.4, flows=("first",)),
+        DelayTrace("b->c", tuple(0.1 * n for n in range(7)), (0.0, 0.01, 0.003, 0.02, 0.007, 0.015, 0.001), period=0.7),
+    ],
+    ids=["both flows", "one flow", "seven delays"],
+)  # fmt: skip
+def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: DelayTrace) -> None:
+    """Mean shares over three starts of the second flow."""
+    links = [Link("a", "b", 4000.0, 5e-3, 500), Link("b", "c", 1000.0, 15e-3, 80)]
+    shares = np.zeros((2, 3))
+    for n, start in enumerate((0.3, 0.35, 0.41)):
+        flows = [
+            Flow(name, ("a", "b", "c"), NewReno(), start=each)
+            for name, each in (("first", 0.0), ("second", start))
+        ]
+        scenario = Scenario("delays", links, flows, duration=60.0, elements=[trace])
+        for m, method in enumerate((Packets(seed=1), Fluid())):
+            sent = simulate(scenario, method, sample=0.1).delivered[:, -1]
+            assert sent.sum() > 0.95 * 60_000
+            shares[m, n] = sent[0] / sent.sum()
+    means = shares.mean(axis=1)
+    assert means[1] == pytest.approx(means[0], abs=0.05)
+    if trace.flows:
+        assert means.max() < 0.4  # the flow with the longer round trips has less
+
+
+def test_what_the_fluid_refuses_of_delays_over_time() -> None:
+    two = DelayTrace("b->c", (0.0,), (0.01,))
+    for elements, said in (
+        ([DelayTrace("b->c", (0.0,), (0.01,), acks=True)], "delays ACKs; use method=Packets"),
+        ([DelayTrace("b->c", (0.0,), (0.01,), in_order=False)], "overtake; use method=Packets"),
+        ([two, two], "a second one acts on flow 'flow'; use method=Packets"),
+    ):
+        with pytest.raises(ValueError, match=rf"elements: DelayTrace at b->c: .*{said}"):
+            simulate(path_of(*elements), Fluid())
+
+
+def test_the_twin_has_no_elements() -> None:
+    with pytest.raises(ValueError, match=r"elements: DelayTrace at b->c: the twin has no elements"):
+        check_scenario(path_of(DelayTrace("b->c", (0.0,), (0.01,))))
 
 
 def test_a_delay_over_time_is_that_of_the_round_trip() -> None:

@@ -9,7 +9,20 @@ import numpy as np
 import pytest
 
 from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
-from responsefn import BBR, CUBIC, DCQCN, LEDBAT, NSCC, TIMELY, BBRv1, Copa, NewReno, Prague, Swift
+from responsefn import (
+    BBR,
+    CUBIC,
+    DCQCN,
+    LEDBAT,
+    NSCC,
+    TIMELY,
+    BBRv1,
+    Copa,
+    NewReno,
+    Prague,
+    Swift,
+    Vivace,
+)
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.oracles.engines import equal_records
 
@@ -41,8 +54,9 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
          delta=10.0)), 60.0, None, marks=pytest.mark.slow),
         ((NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.015), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.01, qa_gate=0.0)),
          40.0, RampMarking(5.0, 30.0, 0.5)),
+        ((Vivace(), Vivace(loss_weight=100.0), NewReno()), 40.0, None),
     ],
-    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC"],
+    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC", "Vivace"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
 def test_senders_run_bit_equal_in_both_engines(

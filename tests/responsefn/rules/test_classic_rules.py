@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,6 +202,54 @@ def test_the_slow_start_of_ns2_doubles_in_every_other_round_trip_and_ends_at_a_q
     assert rule.rate(1e-3, 0.04, bandwidth=8333.0) == pytest.approx(
         same.rate(1e-3, 0.04, bandwidth=8333.0), rel=1e-9
     )
+
+
+WINDOWS = Path(__file__).with_name("vegas_windows.csv")
+"""Windows and thresholds of four rules that were written one by one from their sources, on the path of `walked`."""
+PRESETS = (Vegas(), NS2Vegas(), LinuxVegas(), LinuxVegas(kernel="2.6.22"))
+
+
+def walked(rule, acks=6000):
+    """Return cwnd and ssthresh after every 150th event: ACKs with jittered round-trip times, losses and timeouts."""
+    s, q, draw, now, found = rule.start(0.04, 1000.0), rule.params, 12345, 0.0, []
+    for n in range(acks):
+        draw = (1103515245 * draw + 12345) % 2**31
+        rtt = max(0.04, s.cwnd / 1000.0) + 0.002 * (draw / 2**31)
+        now += rtt / s.cwnd
+        event = rule.on_loss if n % 1999 == 1500 else rule.on_ack
+        event = rule.on_timeout if n % 1999 != 1500 and n % 4001 == 3500 else event
+        s = event(s, q, Event(now, rtt))
+        if n % 150 == 149:
+            found.append((n, s.cwnd, s.ssthresh))
+    return found
+
+
+@pytest.mark.parametrize("rule", PRESETS, ids=repr)
+def test_the_presets_of_vegas_have_the_windows_of_the_rules_they_stand_for(rule):
+    with WINDOWS.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["rule"] == repr(rule)]
+    expected = [(int(row["ack"]), float(row["cwnd"]), float(row["ssthresh"])) for row in rows]
+    assert walked(rule) == expected
+    assert len({row["cwnd"] for row in rows}) > 10
+
+
+@pytest.mark.parametrize("preset", PRESETS[1:], ids=repr)
+def test_a_preset_is_vegas_with_its_parameters(preset):
+    numbers = {name: getattr(preset, name) for name in Vegas.Params._fields}
+    assert numbers != Vegas().params._asdict()
+    same = Vegas(**numbers)
+    assert walked(same) == walked(preset)
+    assert (same.on_ack, same.on_loss) == (preset.on_ack, preset.on_loss)
+
+
+def test_the_choices_of_vegas_are_checked():
+    for name in ("alternate", "averaged", "by_rounds"):
+        with pytest.raises(ValueError, match=f"^{name} = 2: must be one of 0, 1"):
+            Vegas(**{name: 2})
+    with pytest.raises(ValueError, match=r"^min_window = 0\.5"):
+        Vegas(min_window=0.5)
+    with pytest.raises(ValueError, match=r"^step = 0:"):
+        LinuxVegas(step=0.0)
 
 
 # Westwood against its steady state.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,15 @@ PAIRS = (
 )
 STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
 """s at which the second flow of a pair starts; the first one starts at 0."""
+BEFORE = "The path was drawn at random; what was expected of the packet level was written down before the runs."
+AFTER = "Made after the comparison with the runs on the drawn path, to find out what its miss depends on."
+FURTHER_STARTS = tuple(round(0.05 * n + 0.025, 3) for n in range(1, 17))
+DRAWN = ((24.4e6, 0.017, 77), (15.4e6, 0.026, 127), (11.6e6, 0.019, 44), (11.7e6, 0.0135, 40))
+"""Paths drawn at random: bit/s and s of both directions, packets.
+
+With ``random.Random(50)``, logarithmically uniform: the rate of 10 to 60 Mb/s, the round trip of 20 to 150 ms, the buffer of
+0.4 to 2 products of both, in this order for each path; rounded to 0.1 Mb/s, ms and packets.
+"""
 
 
 def _alone(rule: str, buffer: int, **options: Any) -> dict[str, Any]:
@@ -105,24 +115,72 @@ def _further_path(name: str, path: str, buffer: int, delay: float) -> Case:
     )
 
 
+def _on_drawn_path(
+    number: int, rules: Sequence[str] = ("reno", "cubic", "bbr", *SINGLE), **options: Any
+) -> Case:
+    """Return runs of rules alone over a path of `DRAWN`, by its number from 1 on; ``options``: of single packets."""
+    rate, delay, buffer = DRAWN[number - 1]
+    path = {"rate": rate, "delay": delay, "seconds": 60}
+    return replace(
+        ALONE,
+        program=LinuxKernel(),
+        name=f"linux/drawn-path-{number}" + ("-single-packets" if options else ""),
+        title=f"One flow of {'ten rules' if len(rules) > 1 else rules[0]} of Linux 6.12 over {rate / 1e6:g} Mb/s, {2e3 * delay:g} ms, a buffer of {buffer} packets{', segments of one packet' if options else ''}, 60 s",
+        parameters=_parameters(rate, delay),
+        runs=[
+            _alone(rule, buffer, run=f"{rule}-drawn-{number}", **path, **options) for rule in rules
+        ],
+        notes=(*ALONE.notes, AFTER if options else BEFORE),
+    )  # fmt: skip
+
+
+def _parameters(rate: float, delay: float, sample: float = 0.01) -> dict[str, tuple[object, str]]:
+    """Return the parameters of a case over another path."""
+    changed = {
+        "rate of the link, and of the link back": (rate, "bit/s"),
+        "delay of each": (delay, "s"),
+        "sample": (sample, "s"),
+    }
+    return {**ALONE.parameters, **changed}
+
+
+def _pair_on_drawn_path(first: str, second: str, number: int) -> Case:
+    """Return runs of two flows over a path of `DRAWN`, the second of which starts at eight times."""
+    rate, delay, buffer = DRAWN[number - 1]
+    on = _pair(first, second, f"-drawn-path-{number}", f" over {rate / 1e6:g} Mb/s, {2e3 * delay:g} ms", rate=rate, delay=delay, buffer=buffer)  # fmt: skip
+    return replace(on, parameters=_parameters(rate, delay, 0.1))
+
+
+def _losses_on_drawn_path(number: int) -> Case:
+    """Return runs of Reno and of CUBIC under random losses over a path of `DRAWN`."""
+    rate, delay, buffer = DRAWN[number - 1]
+    one = _random_loss(f"linux/random-loss-drawn-path-{number}", range(101, 121))
+    runs = [{**run, "rate": rate, "delay": delay, "buffer": buffer} for run in one.runs]
+    return replace(
+        one, program=LinuxKernel(), parameters=_parameters(rate, delay, 0.1), runs=runs
+    )  # fmt: skip
+
+
 def _pair(first: str, second: str, suffix: str = "", title: str = "", **options: Any) -> Case:
-    """Return runs of two flows, the second of which starts later, at eight times."""
+    """Return runs of two flows, the second of which starts later, at eight times or ``starts``."""
+    starts = options.pop("starts", STARTS)
     made = (EMULATOR, BUILD) if (first, second) in FIRST_PAIRS else (EMULATOR,)
     earlier = () if suffix else made
     return replace(
         ALONE,
         program=LinuxKernel(earlier=earlier),
         name=f"linux/{first}-and-{second}{suffix}",
-        title=f"A flow of {first} and one of {second} of Linux 6.12{title}, second starts at eight times, 60 s",
+        title=f"A flow of {first} and one of {second} of Linux 6.12{title}, second starts at {'eight' if len(starts) == len(STARTS) else len(starts)} times, 60 s",
         parameters={**ALONE.parameters, "sample": (0.1, "s")},
         runs=[
             {
-                **_alone(first, 67, sample=0.1, seconds=60, **options),
+                **_alone(first, 67, sample=0.1, seconds=60),
+                **options,
                 "run": f"start-{start}",
                 "rules": (first, second),
                 "starts": (0.0, start),
             }
-            for start in STARTS
+            for start in starts
         ],
     )
 
@@ -166,4 +224,13 @@ CASES = (
         min_tso_segs=1,
         quickack=1,
     ),
+    *(_on_drawn_path(number) for number in range(1, len(DRAWN) + 1)),
+    *(_pair_on_drawn_path(rule, "reno", 1) for rule in ("cubic", "illinois")),
+    _losses_on_drawn_path(3),
+    _pair("illinois", "reno", "-further-starts", "", starts=FURTHER_STARTS),
+    *(
+        _on_drawn_path(number, (rule,), min_tso_segs=1)
+        for number, rule in ((2, "highspeed"), (3, "scalable"), (4, "highspeed"))
+    ),
+    _pair("illinois", "reno", "-single-packets", ", segments of one packet", min_tso_segs=1),
 )

@@ -101,10 +101,47 @@ def cubic_count(cwnd, origin, plateau, late, rtt, reno):
 @pytest.mark.parametrize("late", [1.1, 2.0, 4.0, 5.5, 8.0, 30.0])
 @pytest.mark.parametrize("reno", [60, 90, 130])
 def test_cubic_takes_the_acks_of_bictcp_update(late, reno):
-    rule = LinuxCUBIC()
+    rule = LinuxCUBIC(counted=0)
     state = rule.State(82.3, 2.0, 100.0, 100.0, 4.0, 0.0, 0.04, reno + 0.5)
     count = cubic_count(82, 100, 4.0, late, 0.04, reno)
     assert 1 / grown(rule, state, Event(late, 0.04)) == pytest.approx(count)
+
+
+def cong_avoid_ai(cwnd, stored, w):
+    """Window and snd_cwnd_cnt after tcp_cong_avoid_ai for one packet acknowledged."""
+    if stored >= w:
+        stored, cwnd = 0, cwnd + 1
+    stored += 1
+    if stored >= w:
+        cwnd, stored = cwnd + stored // w, stored % w
+    return cwnd, stored
+
+
+@pytest.mark.parametrize("stored", [0, 20, 80, 81, 500])
+@pytest.mark.parametrize("late", [1.1, 3.9, 4.0, 5.5, 30.0])
+def test_cubic_counts_acks_as_tcp_cong_avoid_ai(late, stored):
+    """ACKs that came while the curve was not above the window count once it is."""
+    rule = LinuxCUBIC()
+    state = rule.State(82.0, 2.0, 100.0, 100.0, 4.0, 0.0, 0.04, 82.0, since_growth=float(stored))
+    found = rule.on_ack(state, rule.params, Event(late, 0.04))
+    count = cubic_count(82, 100, 4.0, late, 0.04, 82)
+    assert (found.cwnd, found.since_growth) == cong_avoid_ai(82, stored, count)
+    for cut in (rule.on_loss, rule.on_timeout):
+        assert cut(found, rule.params, Event(late, 0.04)).since_growth == 0.0
+
+
+def test_a_window_that_follows_a_slow_curve_by_counts_is_a_round_trip_ahead():
+    """The curve from 70 packets up to its plateau of 100 and past it, an ACK each 0.5 ms, a round trip of 40 ms."""
+    times = {}
+    for counted in (0, 1):
+        rule = LinuxCUBIC(counted=counted)
+        state = rule.State(70.0, 70.0, 100.0, base_rtt=0.04)
+        for n in range(20_000):
+            state = rule.on_ack(state, rule.params, Event(0.0005 * n, 0.04))
+            if state.cwnd >= 105.0:
+                times[counted] = 0.0005 * n
+                break
+    assert times[0] - times[1] == pytest.approx(0.05, abs=0.02)
 
 
 def test_renos_window_of_cubic_grows_by_a_packet_in_15_eighths_of_a_window():
@@ -156,8 +193,10 @@ def test_a_delay_above_an_eighth_ends_slow_start_with_the_ninth_sample():
 
 
 def test_the_fluid_runs_hystart_by_delay_only():
-    assert LinuxCUBIC().in_fluid() == LinuxCUBIC(hystart=2)
-    assert LinuxCUBIC(hystart=1).in_fluid() == LinuxCUBIC(hystart=0)
+    assert LinuxCUBIC().in_fluid() == LinuxCUBIC(hystart=2, counted=0)
+    assert LinuxCUBIC(hystart=1).in_fluid() == LinuxCUBIC(hystart=0, counted=0)
+    smooth = LinuxCUBIC(hystart=2, counted=0)
+    assert smooth.in_fluid() is smooth
     assert LinuxBIC().in_fluid() == LinuxBIC()
 
 

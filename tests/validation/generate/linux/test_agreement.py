@@ -7,17 +7,20 @@ import pandas as pd
 import pytest
 
 from benchmarks.linux_agreement import (
-    DELAYS,
+    DRAWN_PATHS,
     FOLDER,
     FURTHER,
+    FURTHER_PATHS,
     PAIRS,
     TOLERANCES,
     Tolerance,
     lossy,
     pairs,
+    path_of,
     simulated,
 )
 from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
+from responsefn.linux import LinuxCUBIC
 from validation import evidence
 from validation.generate.linux.cases import REMAINING, SINGLE
 
@@ -73,8 +76,12 @@ def test_the_first_slow_start_loses_what_linux_loses() -> None:
     losses = written[written["quantity"] == "first losses"].set_index("case")
     linux, ours = (losses[who].astype(float) for who in ("linux", "hopflow"))
     apart = (linux - ours).abs()
-    assert apart.drop("bbr-67").max() <= 4
-    assert len(apart) == 42
+    further = apart.index.str.contains("drawn")
+    assert apart[~further].drop("bbr-67").max() <= 4
+    assert (sum(~further), sum(further)) == (42, 40)
+    rules_of_loss = ~apart.index.str.startswith("bbr")
+    allowed = np.maximum(0.1 * linux, 8.0)
+    assert (apart <= allowed)[further & rules_of_loss].all()
     for rule in ("hybla", "yeah"):
         for quick, expected in ((None, False), (16, rule == "hybla")):
             found = measures_of_run(simulated(rule, 67, 6.0, quick_acks=quick)).first_losses
@@ -107,7 +114,7 @@ def test_rates_under_random_losses() -> None:
     ("case", "rule"),
     [
         pytest.param(case, rule, marks=[] if rule == "bic" else pytest.mark.slow)
-        for case in DELAYS
+        for case in FURTHER_PATHS
         for rule in ("reno", *SINGLE)
     ],
 )
@@ -116,13 +123,75 @@ def test_rules_on_further_paths(case: str, rule: str) -> None:
     runs = evidence.table(case, "runs").set_index("rule")
     name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
     linux = measures_of_linux(name, case)
-    ours = measures_of_run(simulated(rule, buffer, 30.0, path={"delay": DELAYS[case]}))
+    ours = measures_of_run(simulated(rule, buffer, 30.0, path=path_of(case)))
     written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
     for quantity in FURTHER:
         row = written.loc[(name, quantity)]
         assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9, nan_ok=True)
         assert float(row["hopflow"]) == pytest.approx(ours.value(quantity), rel=1e-9, nan_ok=True)
     assert FURTHER["first losses"].allows(linux.first_losses, ours.first_losses)
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        pytest.param(case, rule, marks=[] if rule == "cubic" else pytest.mark.slow)
+        for case in DRAWN_PATHS
+        for rule in ("reno", "cubic", "bbr", *SINGLE)
+    ],
+)
+def test_rules_on_drawn_paths(case: str, rule: str) -> None:
+    """Paths drawn after the choices; all that was expected of CUBIC holds, with its count of ACKs."""
+    runs = evidence.table(case, "runs").set_index("rule")
+    name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
+    linux = measures_of_linux(name, case)
+    ours = measures_of_run(simulated(rule, buffer, 60.0, path=path_of(case)))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity, tolerance in TOLERANCES[rule].items():
+        if quantity == "ProbeRTT":
+            assert len(linux.probes) == len(ours.probes)
+            assert np.subtract(linux.probes, ours.probes) == pytest.approx(0.0, abs=tolerance.by)
+            continue
+        row = written.loc[(name, quantity)]
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9, nan_ok=True)
+        assert float(row["hopflow"]) == pytest.approx(ours.value(quantity), rel=1e-9, nan_ok=True)
+        if rule == "cubic":
+            assert tolerance.allows(linux.value(quantity), ours.value(quantity))
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_without_its_count_of_acks_the_periods_of_cubic_are_longer(number: int) -> None:
+    case = f"linux/drawn-path-{number}"
+    buffer = float(evidence.table(case, "runs")["buffer"].iloc[0])
+    rules = {"cubic": LinuxCUBIC(counted=0)}
+    run = simulated("cubic", buffer, 60.0, rules=rules, path=path_of(case))
+    linux, period = (
+        measures_of_linux(f"cubic-drawn-{number}", case).period,
+        measures_of_run(run).period,
+    )
+    assert period > 1.02 * linux
+
+
+@pytest.mark.parametrize(("number", "rule"), [(2, "highspeed"), (4, "highspeed")])
+def test_periods_of_highspeed_tcp_are_those_of_linux_with_segments_of_one_packet(
+    number: int, rule: str
+) -> None:
+    """Linux's segments of two packets bring more ACKs, each of which grows the window."""
+    case, name = f"linux/drawn-path-{number}", f"{rule}-drawn-{number}"
+    buffer = float(evidence.table(case, "runs")["buffer"].iloc[0])
+    ours = measures_of_run(simulated(rule, buffer, 60.0, path=path_of(case))).period
+    assert ours == pytest.approx(
+        measures_of_linux(name, f"{case}-single-packets").period, rel=0.025
+    )
+    assert ours > 1.05 * measures_of_linux(name, case).period
+
+
+def test_illinois_beside_reno_has_the_share_of_linux_over_more_starts() -> None:
+    """Of 8 starts Linux has 0.592, of 16 further ones 0.628."""
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index("case")
+    first, further = (written.loc[f"illinois beside reno, {n} starts"] for n in (8, 16))
+    assert (str(first["holds"]), str(further["holds"])) == ("False", "True")
+    assert abs(float(further["linux"]) - float(further["hopflow"])) < 0.01
 
 
 @pytest.mark.slow

@@ -1,0 +1,352 @@
+"""PCC Vivace: a rate that follows the gradient of a utility, measured in intervals of a round trip."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, NamedTuple
+
+from hopflow.checks import one_number
+from hopflow.units import quantities
+from responsefn.responses.references import Reference
+from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+
+__all__ = ["Vivace"]
+
+STARTING, PROBING, MOVING = 0.0, 1.0, 2.0
+"""What it does: doubles its rate; tries rates around it; follows the gradient."""
+PROBES = 4.0
+"""Intervals of a probe: two pairs of a higher and a lower rate."""
+PACKETS = 20.0
+"""Least packets of an interval."""
+UNIT = 2**20 / 12000
+"""Packets/s: 2^20 bit/s in packets of 1500 bytes."""
+FIRST_RATE = 5.0
+"""Rate at the start, units."""
+STEP = 0.1
+"""Units of the rate for a gradient of one utility per unit, times the amplifier."""
+AMPLIFIER = 10.0
+"""Amplifier of the first step, one more in each further one."""
+BOUND, MORE_BOUND, LEAST_STEP = 0.1, 0.05, 0.01
+"""Parts of the rate: largest step, by how much it grows each time it is reached, and the smallest step."""
+LEAST_RATE = 10.0
+"""Packets/s; the sources have no least rate."""
+WINDOW = 1e6
+"""Packets: its rate alone limits it."""
+
+
+@quantities(unit_rate="rate")
+class Vivace(DeliveryRule):
+    r"""PCC Vivace (Dong et al. 2018): gradient ascent of x^0.9 - 900 x dRTT/dt - 11.35 x L.
+
+    Time is divided in intervals of a round trip, or of 20 packets. The utility of an interval follows from its rate x,
+    the slope dRTT/dt of the round-trip times of its packets, and the part L of them that was lost. It is known a round
+    trip after the end. The slope is the smaller of two estimates, by least squares and by how much longer the packets
+    took to arrive than to be sent; below ``rtt_filter`` it counts as zero.
+
+    The rate doubles from interval to interval until the utility falls. Then four intervals try rates 2 % above and below
+    it, two of each in random order. Where both pairs prefer the same side the rate moves there, in each interval by 0.1
+    units times the gradient in utility per unit, times an amplifier of 10, 11, 12 and so on, by 1 % to 10 % of the rate;
+    the upper bound grows by 5 % of the rate each time it is reached. It probes again once the gradient changes sign.
+
+    Of two flows on 24 or 48 Mb/s both come to have half; on 12 Mb/s, where a probe changes little, the one that comes
+    second has a tenth for minutes.
+
+    Utility, states and constants are those of the authors' code, except for the term of losses, which is the paper's. An
+    interval begins with an ACK, not with a packet; a timeout halves the rate and probes (our own).
+
+    Parameters
+    ----------
+    exponent
+        Of the rate in the utility, above 0 and below 1.
+    rtt_weight
+        Weight of the slope of the round-trip time, >= 0.
+    loss_weight
+        Weight of the losses, >= 0.
+    probing
+        Part of the rate by which a probe is above or below, above 0 and below 1.
+    rtt_filter
+        Slope below which it counts as zero, >= 0.
+    unit_rate
+        Packets/s that are one unit of x: 2^20 bit/s in packets of 1500 bytes.
+
+    Examples
+    --------
+    >>> from responsefn import Vivace
+    >>> Vivace().rate(0.01, 0.1)
+    Traceback (most recent call last):
+      ...
+    ValueError: Vivace(): has no response function of a loss rate: its rate follows a measured gradient; ...
+    """
+
+    class State(NamedTuple):
+        """Window in packets, pacing in packets/s; mode and rates, packets/s; three intervals, times in s.
+
+        target: the rate; amplifier, bound: of the next step; gradient: utility per packet/s; up: whether it moves to higher
+        rates; rate, utility: of the interval before (rate < 0: none); probe: number of the next interval of a probe,
+        high: whether the first of them is the higher one, u_0 to u_3: their utilities.
+
+        Of the interval that is being sent (now), the one before (last) and the one before that (old): its begin and end
+        (of ``now``: earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and
+        of these times their numbers; when the last was sent, when the first and the last were acknowledged; packets
+        lost; open: 1 where its utility is not known yet.
+        """
+
+        cwnd: float = WINDOW
+        ssthresh: float = math.inf
+        pacing_rate: float = FIRST_RATE * UNIT
+        mode: float = STARTING
+        target: float = 0.0
+        amplifier: float = AMPLIFIER
+        bound: float = BOUND
+        gradient: float = 0.0
+        up: float = 0.0
+        rate: float = -1.0
+        utility: float = 0.0
+        probe: float = 0.0
+        high: float = 0.0
+        u_0: float = 0.0
+        u_1: float = 0.0
+        u_2: float = 0.0
+        now_begin: float = 0.0
+        now_end: float = 0.0
+        now_rate: float = 0.0
+        now_probe: float = -1.0
+        now_count: float = 0.0
+        now_total: float = 0.0
+        now_moment: float = 0.0
+        now_sent: float = 0.0
+        now_first: float = 0.0
+        now_came: float = 0.0
+        now_lost: float = 0.0
+        last_begin: float = 0.0
+        last_end: float = 0.0
+        last_rate: float = 0.0
+        last_probe: float = -1.0
+        last_count: float = 0.0
+        last_total: float = 0.0
+        last_moment: float = 0.0
+        last_sent: float = 0.0
+        last_first: float = 0.0
+        last_came: float = 0.0
+        last_lost: float = 0.0
+        last_open: float = 0.0
+        old_begin: float = 0.0
+        old_end: float = 0.0
+        old_rate: float = 0.0
+        old_probe: float = -1.0
+        old_count: float = 0.0
+        old_total: float = 0.0
+        old_moment: float = 0.0
+        old_sent: float = 0.0
+        old_first: float = 0.0
+        old_came: float = 0.0
+        old_lost: float = 0.0
+        old_open: float = 0.0
+
+    class Params(NamedTuple):
+        """Exponent and weights of the utility, part of a probe, slope that counts as zero, packets/s of a unit."""
+
+        exponent: float = 0.9
+        rtt_weight: float = 900.0
+        loss_weight: float = 11.35
+        probing: float = 0.02
+        rtt_filter: float = 0.02
+        unit_rate: float = UNIT
+
+    reference = Reference(
+        "M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira, PCC Vivace: online-learning "
+        "congestion control, NSDI 2018 (its loss weight), and PCCproject/PCC-Uspace, pcc_vivace_rc.cpp, "
+        "pcc_vivace_ucalc.cpp, pcc_mi.cpp (the authors' own)",
+        "secondary",
+    )
+    why_no_rate: ClassVar[str] = "its rate follows a measured gradient"
+    dynamics: ClassVar[str] = (
+        r"x \mathrel{+}= m\,\theta\,\mathrm{d}u/\mathrm{d}x,\ u = x^{0.9} - b x\,\mathrm{d}R/\mathrm{d}t - c x L"
+    )
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        q = self.params
+        one_number("exponent", q.exponent, above=0.0, below=1.0)
+        one_number("rtt_weight", q.rtt_weight, at_least=0.0)
+        one_number("loss_weight", q.loss_weight, at_least=0.0)
+        one_number("probing", q.probing, above=0.0, below=1.0)
+        one_number("rtt_filter", q.rtt_filter, at_least=0.0)
+        one_number("unit_rate", q.unit_rate, above=0.0, hint="packets/s")
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Half of the rate, and a probe; what is under way does not count."""
+        target = max(LEAST_RATE, 0.5 * s.target)
+        s = s._replace(target=target, pacing_rate=target, now_end=0.0, last_open=0.0, old_open=0.0)
+        return probing(s, s.high)
+
+    @staticmethod
+    def on_delivery(s: Any, q: Any, e: Any) -> Any:
+        """Count the packet in its interval; judge intervals whose packets are all known; begin another one."""
+        sent = e.time - e.rtt
+        other = 1.0 if e.random < 0.5 else 0.0
+        if s.old_open > 0.0 and sent >= s.old_end:
+            s = judged(s, q, other)
+        if s.old_open == 0.0 and s.last_open > 0.0 and sent >= s.last_end:
+            s = judged(moved_to_old(s), q, other)
+        s = counted(s, sent, e)
+        if e.time >= s.now_end and (s.old_open == 0.0 or s.last_open == 0.0):
+            s = begun(s, q, e)
+        return s
+
+
+def counted(s: Any, sent: Any, e: Any) -> Any:
+    """Return the state with a delivery in the interval in which the newest packet was sent, and losses."""
+    if s.old_open > 0.0 and sent < s.old_end:
+        if e.acked == 0.0:
+            return s._replace(old_lost=s.old_lost + e.lost)
+        first = e.time if s.old_count == 0.0 else s.old_first
+        return s._replace(
+            old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
+            old_total=s.old_total + e.acked * e.rtt, old_moment=s.old_moment + s.old_count * e.acked * e.rtt,
+            old_sent=sent, old_came=e.time, old_first=first,
+        )  # fmt: skip
+    if s.last_open > 0.0 and sent < s.last_end:
+        if e.acked == 0.0:
+            return s._replace(last_lost=s.last_lost + e.lost)
+        first = e.time if s.last_count == 0.0 else s.last_first
+        return s._replace(
+            last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
+            last_total=s.last_total + e.acked * e.rtt, last_moment=s.last_moment + s.last_count * e.acked * e.rtt,
+            last_sent=sent, last_came=e.time, last_first=first,
+        )  # fmt: skip
+    if e.acked == 0.0 or sent < s.now_begin:
+        return s._replace(now_lost=s.now_lost + e.lost)
+    first = e.time if s.now_count == 0.0 else s.now_first
+    return s._replace(
+        now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
+        now_total=s.now_total + e.acked * e.rtt, now_moment=s.now_moment + s.now_count * e.acked * e.rtt,
+        now_sent=sent, now_came=e.time, now_first=first,
+    )  # fmt: skip
+
+
+def moved_to_old(s: Any) -> Any:
+    """Return the state with the last interval as the old one, which must not be open."""
+    return s._replace(
+        old_begin=s.last_begin, old_end=s.last_end, old_rate=s.last_rate, old_probe=s.last_probe,
+        old_count=s.last_count, old_total=s.last_total, old_moment=s.last_moment, old_sent=s.last_sent,
+        old_first=s.last_first, old_came=s.last_came, old_lost=s.last_lost, old_open=s.last_open, last_open=0.0,
+    )  # fmt: skip
+
+
+def begun(s: Any, q: Any, e: Any) -> Any:
+    """Return the state at the begin of another interval; the one before becomes the last one."""
+    if s.last_open > 0.0:
+        s = moved_to_old(s)
+    if s.now_end > 0.0:
+        s = s._replace(
+            last_begin=s.now_begin, last_end=e.time, last_rate=s.now_rate, last_probe=s.now_probe,
+            last_count=s.now_count, last_total=s.now_total, last_moment=s.now_moment, last_sent=s.now_sent,
+            last_first=s.now_first, last_came=s.now_came, last_lost=s.now_lost, last_open=1.0,
+        )  # fmt: skip
+    number = -1.0
+    target = s.target if s.target > 0.0 else FIRST_RATE * q.unit_rate
+    s = s._replace(target=target)
+    rate = target
+    if s.mode == STARTING:
+        if s.rate > 0.0:
+            rate = 2.0 * target
+            s = s._replace(target=rate)
+    elif s.mode == PROBING:
+        number = s.probe
+        s = s._replace(probe=number + 1.0)
+        if number < PROBES:
+            rate = (1.0 + q.probing * sign_of(number, s.high)) * target
+    else:
+        s = stepped(s, q)
+        rate = s.target
+    return s._replace(
+        pacing_rate=rate, now_begin=e.time, now_end=e.time + max(e.rtt, PACKETS / rate), now_rate=rate,
+        now_probe=number, now_count=0.0, now_total=0.0, now_moment=0.0, now_lost=0.0,
+    )  # fmt: skip
+
+
+def sign_of(number: Any, high: Any) -> Any:
+    """Return 1 for an interval of a probe with the higher rate, -1 for the lower one."""
+    outer = number == 0.0 or number == 3.0
+    return 1.0 if outer == (high > 0.0) else -1.0
+
+
+def utility_of(s: Any, q: Any) -> Any:
+    """Return the utility of the old interval."""
+    n, slope, received = s.old_count, 0.0, 0.0
+    duration, came = s.old_sent - s.old_begin, s.old_came - s.old_first
+    if n >= 2.0 and duration > 0.0:
+        moment = s.old_moment - 0.5 * (n - 1.0) * s.old_total
+        slope = 12.0 * moment / (n * n - 1.0) / duration
+    if came > 0.0:
+        received = 1.0 - duration / came
+    if abs(received) < abs(slope):
+        slope = received
+    if slope < q.rtt_filter:
+        slope = 0.0
+    lost = s.old_lost / max(1.0, s.old_lost + n)
+    x = s.old_rate / q.unit_rate
+    return x**q.exponent - q.rtt_weight * slope * x - q.loss_weight * lost * x
+
+
+def judged(s: Any, q: Any, other: Any) -> Any:
+    """Return the state once the packets of the old interval are known; ``other``: which probe comes first next."""
+    utility, rate, number = utility_of(s, q), s.old_rate, s.old_probe
+    s = s._replace(old_open=0.0)
+    if s.mode == STARTING:
+        if s.rate > 0.0 and utility < s.utility and s.rate < rate:
+            return probing(s._replace(target=s.rate), other)
+        return s._replace(rate=rate, utility=utility)
+    if s.mode == PROBING:
+        if number == 0.0:
+            return s._replace(u_0=utility)
+        if number == 1.0:
+            return s._replace(u_1=utility)
+        if number == 2.0:
+            return s._replace(u_2=utility)
+        if number == 3.0:
+            return decided(s, q, utility, other)
+        return s
+    gradient = (utility - s.utility) / (rate - s.rate) if rate != s.rate else 0.0
+    s = s._replace(gradient=gradient)
+    if (s.up > 0.0) == (gradient >= 0.0):
+        return s._replace(rate=rate, utility=utility)
+    return probing(stepped(s._replace(target=s.rate), q), other)
+
+
+def decided(s: Any, q: Any, u_3: Any, other: Any) -> Any:
+    """Return the state at the end of a probe: towards the side that both pairs prefer, or another probe."""
+    first, second = sign_of(0.0, s.high), sign_of(2.0, s.high)
+    part = 2.0 * q.probing * s.target
+    gradient_0 = first * (s.u_0 - s.u_1) / part
+    gradient = second * (s.u_2 - u_3) / part
+    if (gradient_0 > 0.0) != (gradient > 0.0):
+        return probing(s, other)
+    better = first if s.u_0 > s.u_1 else -first
+    up = 1.0 if gradient_0 > 0.0 else 0.0
+    return s._replace(
+        mode=MOVING, amplifier=AMPLIFIER, bound=BOUND, gradient=gradient,
+        up=up, target=(1.0 + q.probing * better) * s.target,
+        rate=(1.0 - q.probing * second) * s.target, utility=u_3,
+    )  # fmt: skip
+
+
+def probing(s: Any, high: Any) -> Any:
+    """Return the state at the begin of a probe."""
+    return s._replace(mode=PROBING, probe=0.0, high=high)
+
+
+def stepped(s: Any, q: Any) -> Any:
+    """Return the state with the rate a step along the gradient."""
+    step = STEP * s.amplifier * q.unit_rate * q.unit_rate * s.gradient
+    part = abs(step) / s.target
+    bound = BOUND
+    if part > s.bound:
+        part = s.bound
+        bound = s.bound + MORE_BOUND
+    part = max(part, LEAST_STEP)
+    sign = 1.0 if step >= 0.0 else -1.0
+    target = max(LEAST_RATE, (1.0 + sign * part) * s.target)
+    return s._replace(target=target, amplifier=s.amplifier + 1.0, bound=bound)
