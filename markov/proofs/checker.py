@@ -210,9 +210,7 @@ def read(file: IO[str]) -> Contents:
 def _function(text: str) -> Function:
     f_scale, g_scale, low, high, name = text.split(" ", 4)
     scales = int(_like(HEXADECIMAL, f_scale), 16), int(_like(HEXADECIMAL, g_scale), 16)
-    return Function(
-        name, scales, (Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high)))
-    )
+    return Function(name, scales, (Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high))))
 
 
 def _plain(line: str) -> str:

@@ -29,7 +29,9 @@ def translated(found: Contents) -> str:
         _list(f"Transition {target + 1} ({rate})" for target, rate in row) for row in found.rows
     ]
     columns = " ".join(_list(map(_number, each)) for each in (found.X, found.Y, found.H))
-    numbers = f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
+    numbers = (
+        f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
+    )
     parts = [
         HEAD,
         f"Definition certificate := Certificate\n{_list(rows)}\n{columns}\n{numbers}.\n",
