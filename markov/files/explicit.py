@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice, file_path, instance
+from hopflow.equality import ByValue
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
@@ -37,7 +38,7 @@ BYTES_PER_TRANSITION = 100.0
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class ExplicitModel:
+class ExplicitModel(ByValue):
     """A chain that files list state by state; `stationary`, `transient` and `passage` take it.
 
     Attributes
