@@ -7,6 +7,7 @@ module Z = Integers (* of Zarith: the extracted file has a module of the same na
 
 exception Refused of string
 
+let refuse form = Printf.ksprintf (fun reason -> raise (Refused reason)) form
 let require condition reason = if not condition then raise (Refused reason)
 let words line = List.filter (( <> ) "") (String.split_on_char ' ' line)
 
@@ -16,18 +17,18 @@ let whole base word =
   let digit c = (c >= '0' && c <= '9') || (base = 16 && c >= 'a' && c <= 'f') in
   let start = if String.length word > 0 && word.[0] = '-' then 1 else 0 in
   let digits = String.sub word start (String.length word - start) in
-  require (digits <> "" && String.for_all digit digits) (Printf.sprintf "%S is not a number" word);
+  if digits = "" || not (String.for_all digit digits) then refuse "%S is not a number" word;
   Z.of_string_base base word
 
 let fraction word =
   match String.split_on_char '/' word with
   | [ top ] -> (whole 10 top, Z.one)
   | [ top; bottom ] -> (whole 10 top, whole 10 bottom)
-  | _ -> raise (Refused (Printf.sprintf "%S is not a fraction" word))
+  | _ -> refuse "%S is not a fraction" word
 
 let small word =
   let value = whole 10 word in
-  require (word.[0] <> '-' && Z.fits_int value) (Printf.sprintf "%S is out of range" word);
+  if word.[0] = '-' || not (Z.fits_int value) then refuse "%S is out of range" word;
   Z.to_int value
 
 (* State i as the checker numbers it, from one. *)
@@ -57,7 +58,7 @@ let claim text =
       let f_scale, g_scale = (whole 16 f_scale, whole 16 g_scale) in
       let (low_num, low_den), (high_num, high_den) = (fraction low, fraction high) in
       (String.concat " " name, { f = []; g = []; f_scale; g_scale; low_num; low_den; high_num; high_den })
-  | _ -> raise (Refused "a function must have two scales, two ends and a name")
+  | _ -> refuse "a function must have two scales, two ends and a name"
 
 let rec header found claims =
   let line = String.trim (next ()) in
@@ -66,8 +67,7 @@ let rec header found claims =
   let rest = if line = key then "" else String.sub line (end_of_key + 1) (String.length line - end_of_key - 1) in
   if key = "function" then header found (claim rest :: claims)
   else (
-    require (List.mem key known && not (List.mem_assoc key found))
-      (Printf.sprintf "%S is unknown, or stands there twice" key);
+    if List.mem_assoc key found || not (List.mem key known) then refuse "%S is unknown, or stands there twice" key;
     if key = "states" then (List.rev ((key, rest) :: found), List.rev claims)
     else header ((key, rest) :: found) claims)
 
@@ -80,17 +80,17 @@ let rec split k = function
 let rec pairs = function
   | [] -> []
   | a :: b :: rest -> (a, b) :: pairs rest
-  | _ -> raise (Refused "numbers of functions and transitions must come in pairs")
+  | _ -> refuse "numbers of functions and transitions must come in pairs"
 
 let read () =
   require (String.trim (next ()) = "hopflow-certificate 1") "must begin with 'hopflow-certificate 1'";
   let found, claims = header [] [] in
-  let entry name = try List.assoc name found with Not_found -> raise (Refused (name ^ " is missing")) in
+  let entry name = try List.assoc name found with Not_found -> refuse "%s is missing" name in
   let names = List.map fst claims in
   require (List.length (List.sort_uniq compare names) = List.length names) "two functions have the same name";
   let columns, before, lines = (List.length (words (entry "columns")), !line_number, rest_of_file []) in
   let n = List.length lines in
-  require (n = small (entry "states")) (Printf.sprintf "there are %d states" n);
+  if n <> small (entry "states") then refuse "there are %d states" n;
   let keys = Array.init n key and seen = Hashtbl.create n in
   let push list value = list := value :: !list in
   let xs, ys, hs, rows, functions = (ref [], ref [], ref [], ref [], List.map (fun _ -> (ref [], ref [])) claims) in
@@ -134,6 +134,7 @@ let decimal divide top bottom =
   Printf.sprintf "%s%c%s%se%d" sign digits.[0] (if rest = "" then "" else ".") rest (e + String.length rest)
 
 let () =
+  Gc.set { (Gc.get ()) with minor_heap_size = 1 lsl 20; space_overhead = 400 };
   try
     let found, c, means = read () in
     require (accepts c (List.map snd means)) "the numbers of the file do not prove what it claims";
