@@ -305,7 +305,7 @@ def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
         )
         codes.append(code)
     found = np.array(codes)
-    if np.unique(found, axis=1).shape[1] < n:
+    if len(fields) < len(codes) or np.unique(found, axis=1).shape[1] < n:
         return numbers
     titles = tuple(field_names(list(fields)))
     space = Space(named_state("State", titles), dict(zip(titles, fields.values(), strict=True)))

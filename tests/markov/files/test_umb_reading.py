@@ -151,6 +151,7 @@ def test_variables_labels_and_rewards(tmp_path: Path) -> None:
         [{"name": "x", "type": {"type": "string"}}],
         [{"name": "x", "type": {"type": "uint", "size": 7}, "is-optional": True}],
         [{"name": "x", "type": {"type": "uint", "size": 4}}, {"padding": 4}],
+        [{"name": "x", "type": {"type": "uint", "size": 4}}] * 2,
     ],
 )
 def test_states_are_numbers_where_variables_do_not_tell_them_apart(tmp_path, variables) -> None:
