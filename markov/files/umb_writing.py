@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["write_umb"]
 
+LONGEST_KEY = (
+    60  # of a label or reward, which is part of names of files; its alias is the whole name
+)
+
 
 def write_umb(chain: MarkovChain, path: Path, *, exact: bool) -> None:
     """Write a chain: probabilities and exit rates as doubles, or as rationals that give back the rates exactly.
@@ -96,9 +100,9 @@ def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
             else ("rewards", {"type": "double", "size": 64})
         )
         about = index.setdefault(group, {})
-        key = name
-        while key in about or not re.fullmatch("[0-9a-z_-]+", key):
-            key = f"{len(about)}-{len(key)}"
+        key = re.sub("[^0-9a-z_-]", "-", name.lower())[:LONGEST_KEY] or "-"
+        while key in about:
+            key += "-"
         about[key] = {"alias": name, "applies-to": ["states"], "type": kind}
         data = _bits(of != 0.0) if truths else of.astype("<f8").tobytes()
         files[f"annotations/{group}/{key}/states/values.bin"] = data
@@ -155,11 +159,13 @@ def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None
         return None
     variables, bits = list[dict[str, Any]](), []
     for component, code in zip(space.components, codes.values(), strict=True):
-        known = component.values
-        values = code if isinstance(known, range) else np.asarray(known)[code]
-        if values.dtype.kind not in "biu":
-            return None
-        truths, values = values.dtype.kind == "b", values.astype(np.int64)
+        known, values = component.values, code
+        if not isinstance(known, range):
+            kinds = {type(value) for value in known}
+            if kinds not in ({bool}, {int}) or max(map(abs, known)) >= 2**MAX_VALUE_BITS:
+                return None
+            values = np.array(known, dtype=np.int64)[code]
+        truths = type(known[0]) is bool
         low, high = int(values.min()), int(values.max())
         kind = "bool" if truths else "int" if low < 0 else "uint"
         size = max(1, high.bit_length(), (~low).bit_length() if low < 0 else 0) + (low < 0)

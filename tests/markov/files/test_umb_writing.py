@@ -103,6 +103,41 @@ def test_what_was_read_is_written_again(tmp_path: Path) -> None:
     assert (tmp_path / "a.umb").read_bytes() == (tmp_path / "b.umb").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [(0, 10, -500), (False, True), ("a", "b"), ((0,), (1, 2)), (0.5, 1.5), (0, 2**70)],
+)  # fmt: skip
+def test_components_of_all_kinds_have_their_states(tmp_path: Path, values) -> None:
+    """Whole numbers and truth values are written; with others states are numbers."""
+
+    def rules(s):
+        yield (
+            s._replace(at=values[(values.index(s.at) + 1) % len(values)]),
+            1.0 + values.index(s.at),
+        )
+
+    model = explore(rules, start={"at": values[0]})
+    write_explicit(model, tmp_path / "m.umb", exact=True)
+    found = read_explicit(tmp_path / "m.umb").chain
+    assert sorted(found.exit_rates.tolist()) == [1.0, 2.0, 3.0][: len(values)]
+    if type(values[0]) in (int, bool) and values[1] < 2**62:
+        assert found.states.at.tolist() == sorted(values)
+        assert found.exit_rates[found.number_of((values[1],))] == 2.0
+    else:
+        assert found.states.tolist() == list(range(len(values)))
+
+
+def test_names_of_labels_that_are_no_names_of_files(tmp_path: Path) -> None:
+    names = ["../x", "..-x", "A", "a", "", "é" * 300]
+    model = explore(
+        lambda n: [((n + 1) % 3, 1.0)], start=0, labels=lambda n: dict.fromkeys(names, n == 1)
+    )
+    write_explicit(model, tmp_path / "m.umb")
+    found = read_explicit(tmp_path / "m.umb").labels
+    assert set(found) == {"init", *names}
+    assert all(found[name].tolist() == [False, True, False] for name in names)
+
+
 def test_exact_goes_with_umb(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"exact = True: goes with \.umb"):
         write_explicit([[0.0]], tmp_path / "m.tra", exact=True)
