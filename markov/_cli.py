@@ -77,8 +77,8 @@ ByMethod = Annotated[
 
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
-SBML = (".xml", ".sbml")
-SUFFIXES = PRISM + JANI + SBML + PYTHON
+SBML, LISTED = (".xml", ".sbml"), (".umb", ".tra", ".mtx")
+SUFFIXES = PRISM + JANI + SBML + LISTED + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 UNDECIDED = 3
 """Exit status for properties without a truth value; 2 is that of a wrong call."""
@@ -258,12 +258,12 @@ class _Asked:
         str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
     ] = "on"
 
-    def refuse_for_python(self) -> None:
-        """Refuse what only models of other tools have."""
+    def refuse(self) -> None:
+        """Refuse what goes with files that have properties and constants."""
         for name in ("property", "properties", "const"):
             given = getattr(self, name)
             if given:
-                raise ValueError(f"{name} = {str(given)!r}: goes with PRISM and JANI files")
+                raise ValueError(f"{name} = {str(given)!r}: goes with PRISM, JANI and SBML files")
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
         """Return the model of a PRISM, JANI or SBML file, and the names of the properties to evaluate."""
@@ -280,6 +280,7 @@ class _Asked:
         "hopflow solve my_chain.py",
         "hopflow solve model.prism --property 'S=? [ x > 3 ]' --const N=5",
         "hopflow solve model.jani --json",
+        "hopflow solve model.umb",
     )
 )
 @takes_records
@@ -298,15 +299,17 @@ def file(
     Exit status 3: a property is undecided, its number within the error of the threshold (null in JSON).
     """
     from markov.driver import stationary
+    from markov.files import read_explicit
 
     check_output("plot", plot)
     check_output("certificate", certificate, ())
     constants_of(asked.const)  # refused before anything is read
     choice("proof", asked.proof, PROOFS)
     by, proof = _method(method), PROOFS[asked.proof]
-    if path.suffix in PYTHON:
-        asked.refuse_for_python()
-        model: Any = python_model(path)
+    model: Any
+    if path.suffix in PYTHON + LISTED:
+        asked.refuse()
+        model = python_model(path) if path.suffix in PYTHON else read_explicit(path)
     else:
         model, names = asked.read(path)
         if names:

@@ -1,18 +1,22 @@
-"""The proofs in `proofs/coq`: nothing is admitted, they compile, and Coq accepts and rejects certificates as Python does."""
+"""The proofs in `proofs/coq`: nothing is admitted, they compile, and Coq and the extracted program accept what Python does."""
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import re
 import shutil
 import subprocess
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from markov import read_prism, stationary
-from markov.proofs.checker import Contents, read
+from markov import JacksonTandem, Kanban, explore, read_prism, stationary
+from markov.proofs.checker import CertificateError, Contents, check, read
+from tests.markov.proofs.test_checker import TWO, corrupted
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"
@@ -24,17 +28,6 @@ AXIOMS = {
     "FunctionalExtensionality.functional_extensionality_dep",
 }
 """Those of Coq's real numbers; docs/markov-bound.md names them."""
-TWO = """hopflow-certificate 1
-rate-unit 1/2
-scale 8
-reference 0
-bound 0
-columns n
-function 1 1 1/4 1/4 second
-states 2
-0 6 0 0 0 0 1 1
-1 2 0 1 1 0 0 3
-"""
 MACHINES = """ctmc
 module machines
   up : [0..20] init 20;
@@ -58,7 +51,7 @@ def translated(found: Contents) -> str:
 
 def test_nothing_is_admitted() -> None:
     files = sorted(COQ.glob("*.v"))
-    assert [path.name for path in files] == ["Assumptions.v", "Checker.v", "Theory.v"]
+    assert [path.name for path in files] == ["Assumptions.v", "Checker.v", "Extract.v", "Theory.v"]
     for path in files:
         assert SHORTCUTS.findall(path.read_text(encoding="utf-8")) == []
     assert SHORTCUTS.findall("Theorem t : 1 = 2. Proof. admit. Admitted.") == ["admit", "Admitted"]
@@ -67,10 +60,10 @@ def test_nothing_is_admitted() -> None:
 def test_a_certificate_as_a_coq_file() -> None:
     text = translated(read(StringIO(TWO)))
     assert (
-        "Certificate\n[Edge 0%N 1%N (1); Edge 1%N 0%N (3)]\n[(6); (2)] [(6); (2)] [(0); (1)]\n(8) 0%N (0) (1)."
+        "Certificate\n[[Transition 2 (1)]; [Transition 1 (3)]]\n[(6); (2)] [(6); (2)] [(0); (1)]\n(1) (2) (8) 1 (0) (1)."
         in text
     )
-    assert "Mean [(0); (1)] [(0); (0)]\n(1) (1) (1) (2) (1) (4) (1) (4)." in text
+    assert "[Mean [(0); (1)] [(0); (0)]\n(1) (1) (1) (4) (1) (4)]." in text
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +131,83 @@ def test_coq_accepts_a_certificate_of_a_solution(compiled, tmp_path) -> None:
 def test_coq_accepts_and_rejects_what_is_true_and_false(compiled, old, new, true) -> None:
     folder, _ = compiled
     assert accepts(folder, translated(read(StringIO(TWO.replace(old, new))))) is true
+
+
+@pytest.fixture(scope="module")
+def certcheck(tmp_path_factory):
+    """Build the extracted program; return a function that runs it on the text of a certificate."""
+    if any(shutil.which(name) is None for name in ("coqc", "make", "ocamlfind")):
+        pytest.skip("Coq or OCaml is not installed")
+    folder = tmp_path_factory.mktemp("certcheck")
+    for path in [*COQ.glob("*.v"), COQ / "Makefile", COQ / "certcheck.ml"]:
+        shutil.copy(path, folder)
+    done = subprocess.run(
+        ["make", "certcheck"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+    def run(text: str | bytes) -> subprocess.CompletedProcess[bytes]:
+        given = text.encode() if isinstance(text, str) else text
+        return subprocess.run(
+            [folder / "certcheck"], input=given, capture_output=True, check=False, timeout=60
+        )
+
+    return run
+
+
+@pytest.mark.slow
+def test_certcheck_prints_the_statement_that_was_claimed(certcheck) -> None:
+    assert certcheck(TWO).stdout.decode().splitlines() == [
+        "proved      exactly one stationary distribution on the 2 listed states (2 transitions)",
+        "proved      total variation of the listed probabilities <= 0e0",
+        "proved      mean of second in [2.5e-1, 2.5e-1]",
+        "rows        as in the certificate",
+    ]
+    third = TWO.replace("1/4 1/4", "-1/3 1/3").replace("states", "made-by a reader\nstates")
+    printed = certcheck(third).stdout.decode()
+    low, high = re.findall(r"-?[0-9.]+e-1", printed)
+    assert 0 < Fraction(-1, 3) - Fraction(low) == Fraction(high) - Fraction(1, 3) < 1e-58
+    assert "not checked made-by: a reader" in printed
+
+
+def both_accept(certcheck, text: str | bytes, path: Path) -> bool:
+    """Return whether a certificate is accepted, after comparing the two checkers."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    done = certcheck(text)
+    try:
+        check(path)
+        accepted = True
+    except CertificateError:
+        accepted = False
+    assert (done.returncode, bool(done.stdout)) == (int(not accepted), accepted), text
+    assert accepted or done.stderr.startswith(b"certcheck: line ")
+    return accepted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "model", [JacksonTandem(), explore(Kanban(tickets=1)), explore(Kanban(tickets=2))], ids=repr
+)
+def test_certcheck_accepts_certificates(certcheck, model, tmp_path) -> None:
+    path = tmp_path / "model.cert.gz"
+    stationary(model).write_certificate(path)
+    with gzip.open(path, "rb") as file:
+        text = file.read()
+    assert both_accept(certcheck, text, tmp_path / "model.cert")
+    assert both_accept(certcheck, text.replace(b"\n", b"\r\n"), tmp_path / "model.cert")
+
+
+@pytest.mark.slow
+def test_certcheck_rejects_what_the_other_checker_rejects(certcheck, tmp_path) -> None:
+    """Numbers, lines and single bytes are changed: both checkers decide the same."""
+    path, rng = tmp_path / "chain.cert", np.random.default_rng(5)
+    stationary(JacksonTandem()).write_certificate(path)
+    accepted = 0
+    for original in (TWO, path.read_text()):
+        for _ in range(200):
+            accepted += both_accept(certcheck, corrupted(original, rng), path)
+        for _ in range(200):
+            data = bytearray(original.encode())
+            data[int(rng.integers(len(data)))] = int(rng.choice(list(b" \n\r\t_+-/.x09afAF\xe9")))
+            accepted += both_accept(certcheck, bytes(data), path)
+    assert 10 < accepted < 200

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-__all__ = ["InfiniteStatesError", "TooLargeError", "available", "check_room"]
+__all__ = ["InfiniteStatesError", "StateLimitError", "TooLargeError", "available", "check_room"]
 
 
 class TooLargeError(MemoryError):
@@ -32,6 +32,21 @@ class TooLargeError(MemoryError):
     def __init__(self, what: str, predicted: float, available: float) -> None:
         self.predicted, self.available = predicted, available
         super().__init__(f"{what}: {predicted:.3g} bytes, of {available:.3g} that are available")
+
+
+class StateLimitError(TooLargeError):
+    """A model has more states than were asked for.
+
+    Attributes
+    ----------
+    most
+        Largest number of states that was asked for.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self.most, self.predicted, self.available = most, math.inf, available()
+        said = f"more than {most} reachable states (most={most}): give most= a larger number"
+        MemoryError.__init__(self, f"{name}: {said}")
 
 
 class InfiniteStatesError(TooLargeError):

@@ -1,4 +1,4 @@
-"""Chains state by state: PRISM's explicit files, Matrix Market, and graphs of NetworkX.
+"""Chains state by state: PRISM's explicit files, UMB, Matrix Market, and graphs of NetworkX.
 
 Explicit files (manual of PRISM, appendix "Explicit model files"): ``.tra`` has the numbers of states and
 transitions and a line ``from to rate`` for each; ``.lab`` declares labels and lists those of states;
@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.checks import file_path, instance
+from hopflow.checks import choice, file_path, instance
+from hopflow.equality import ByValue
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.parsing.tokens import read_text
+from markov.files.umb_reading import read_umb
+from markov.files.umb_writing import write_umb
 from markov.models.measures import functionals
 from markov.selections import as_chain
 from markov.time.passages.reachability import off_diagonal
@@ -30,21 +33,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "write_explicit"]
 
+SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class ExplicitModel:
+class ExplicitModel(ByValue):
     """A chain that files list state by state; `stationary`, `transient` and `passage` take it.
 
     Attributes
     ----------
     chain
-        The `MarkovChain`, states 0 .. n - 1 or named by a ``.sta`` file.
+        The `MarkovChain`, states 0 .. n - 1 or named by a ``.sta`` file. Of ``.umb``: states by the
+        values of their variables, ascending; labels and rewards are its measures.
     labels
         Whether each state has a label, shape (states,), by its name.
     rewards
-        Rewards per s of the states, shape (states,); zeros without a file of them.
+        Rewards per s of the states, shape (states,); zeros without any. Of ``.umb``: the first ones.
 
     Examples
     --------
@@ -67,19 +72,28 @@ class ExplicitModel:
 
 
 def read_explicit(path: str | Path) -> ExplicitModel:
-    """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab`` and ``.srew`` beside it; or of ``.mtx``.
+    """Return the chain of a ``.tra`` file, with ``.sta``, ``.lab`` and ``.srew`` beside it; of ``.umb`` or ``.mtx``.
 
     Parameters
     ----------
     path
-        The file of transitions with rates; or a generator, or rates, in Matrix Market format. The other
-        files have the same name and are read where they exist.
+        The file of transitions with rates; a file in the unified Markov binary format of PRISM and
+        Storm; or a generator, or rates, in Matrix Market format. The files beside ``.tra`` have the same
+        name and are read where they exist.
 
     Raises
     ------
     FileError
         With line and reason: a number that is none, a state out of range, a rate that is not finite and
-        >= 0.
+        >= 0. Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
+        intervals of probabilities.
+
+    Notes
+    -----
+    A rate in ``.umb`` is the float64 next to the product of an exit rate and a probability, which may be
+    rationals. Rewards for leaving a state, or on a branch, count at the rate of doing so. Variables that are
+    not whole numbers below 2^62 or truth values are left out, and states are then numbers. The label ``init``
+    has the initial states.
 
     Examples
     --------
@@ -95,8 +109,10 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     path = file_path("path", path)
     if path.suffix == ".mtx":
         return ExplicitModel(MarkovChain(_matrix_market(path)), {})
+    if path.suffix == ".umb":
+        return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":
-        raise FileError((path.name, None), "the path must end in .tra or .mtx")
+        raise FileError((path.name, None), f"the path must end in {', '.join(SUFFIXES)}")
     rates = _transitions(path)
     n = rates.shape[0]
     own = np.asarray(rates.sum(axis=1)).ravel()
@@ -207,15 +223,19 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))
 
 
-def write_explicit(model: Any, path: str | Path) -> None:
-    """Write a chain as ``.tra``, with ``.lab`` where the model has labels; or as ``.mtx``.
+def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None:
+    """Write a chain as ``.tra``, with ``.lab`` where the model has labels; as ``.umb`` or as ``.mtx``.
 
     Parameters
     ----------
     model
         As for `stationary`.
     path
-        Where to; its ending says the format. Rates are written so that they are read back exactly.
+        Where to; its ending says the format. Rates in ``.tra`` and ``.mtx`` are read back exactly.
+        ``.umb`` has labels, rewards and values of variables too.
+    exact
+        Of ``.umb``: rationals, with which rates are read back exactly. Otherwise exit rates and
+        probabilities are float64, and the rates that they make differ by some rounding.
 
     Examples
     --------
@@ -230,8 +250,13 @@ def write_explicit(model: Any, path: str | Path) -> None:
     1 0 1.0
     """
     path, chain = file_path("path", path), as_chain(model)
-    if path.suffix not in (".tra", ".mtx"):
-        raise ValueError(f"path = {str(path)!r}: must end in .tra or .mtx")
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}")
+    if choice("exact", exact, (False, True)) and path.suffix != ".umb":
+        raise ValueError(f"exact = True: goes with .umb, rates in {path.suffix} are exact")
+    if path.suffix == ".umb":
+        write_umb(chain, path, exact=exact)
+        return
     if path.suffix == ".mtx":
         from scipy.io import mmwrite
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hopflow.checks import choice, instance, whole
+from hopflow.equality import same
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain
@@ -345,6 +346,30 @@ class FileModel:
             )
         return rewards_of(name, self.program, self.explored)
 
+    def _made_of(self) -> tuple[Any, ...]:
+        """Return the program, the constants, the largest number of states, and the properties."""
+        return self.program, {**self.given, **self._mine}, self.most, self.properties
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileModel):
+            return NotImplemented
+        return self is other or same(self._made_of(), other._made_of())
+
+    def __hash__(self) -> int:
+        return hash((FileModel, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _model_of, self._made_of()
+
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value}" for name, value in self.bound.constants.items())
         return f"FileModel({self.name!r}, {given})"
+
+
+def _model_of(
+    program: Program, constants: Mapping[str, Any], most: int, properties: Properties | None
+) -> FileModel:
+    """Return the model that was pickled."""
+    model = FileModel(program, constants, most)
+    model.properties = properties
+    return model

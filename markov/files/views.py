@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from markov.chains import MarkovChain
 from markov.files.names import field_names
 from markov.generators.built_chains import Built
+from markov.models.bare import named_state
 from markov.models.functions.evaluation import elementwise
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
@@ -72,16 +72,18 @@ class FileChain(ChainModel):
     def __init__(self, source: Source) -> None:
         ranges = source.explored.bound.ranges
         fields = field_names([r.name for r in ranges])
-        state: Any = namedtuple("State", fields)  # type: ignore[misc]  # noqa: PYI024
         codes = source.explored.columns.codes
         values = {
             field: [False, True] if r.kind == "bool" else range(int(c.min()), int(c.max()) + 1)
             for field, r, c in zip(fields, ranges, codes, strict=True)
         }
-        object.__setattr__(self, "State", state)
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "params", None)
-        object.__setattr__(self, "_values", values)
+        self._set(source, values)
+
+    def _set(self, source: Source, values: Mapping[str, Any]) -> None:
+        state = named_state("State", tuple(values))
+        given = {"State": state, "source": source, "params": None, "_values": values}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
 
     def space(self) -> Mapping[str, Any]:
         """Return the values that the variables have in reachable states."""
@@ -146,13 +148,25 @@ class FileChain(ChainModel):
         return name
 
     def __eq__(self, other: object) -> bool:
-        return self is other
+        if not isinstance(other, FileChain):
+            return NotImplemented
+        return self is other or self.source == other.source
 
     def __hash__(self) -> int:
-        return id(self)
+        return hash((FileChain, self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_of, (self.source, self._values)
 
     def __repr__(self) -> str:
         return repr(self.source)
+
+
+def _made_of(source: Source, values: Mapping[str, Any]) -> FileChain:
+    """Return the model that was pickled; its states are explored again when they are asked for."""
+    model = FileChain.__new__(FileChain)
+    model._set(source, values)
+    return model
 
 
 def chain_of(source: Source) -> MarkovChain:

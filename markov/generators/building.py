@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.errors import RuleError
-from markov.computing.memory import TooLargeError
+from markov.computing.memory import StateLimitError
 from markov.computing.progress import Counter
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.built_chains import Built, Series
@@ -86,8 +86,7 @@ def build_chain(
     if found is None:
         raise RuleError(f"{model.name}: its rules cannot be run by {by}")
     if ways.start is not None and found.Q.shape[0] > most:
-        said = f"{model.name}: more than {most} reachable states (most={most})"
-        raise TooLargeError(said, 0.0, 0.0)
+        raise StateLimitError(model.name, most)
     return ways.finite(found._replace(led_to=ways.start is not None))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.generators.calls import Calls
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ class Enumeration:
         name, count = self.calls.name, len(self.states)
         room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
         if count > self.most:
-            said = f"{name}: more than {self.most} reachable states (most={self.most})"
-            raise TooLargeError(said, room, room)
+            raise StateLimitError(name, self.most)
         check_room(f"{name}: more than {count} reachable states", room)
 
     def answers(self, places: Iterable[int]) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:

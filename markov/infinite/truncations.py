@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.built_chains import Built
 from markov.generators.closures import ascending
@@ -201,8 +201,7 @@ class Truncations:
         name, count = self.calls.name, len(self.states)
         room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
         if len(self._expanded) > self.most:
-            said = f"{name}: more than {self.most} states are needed (most={self.most})"
-            raise TooLargeError(said, room, room)
+            raise StateLimitError(name, self.most)
         check_room(f"{name}: {count} states", room)
 
     def follow(self, inflow: Mapping[int, float], count: int) -> None:

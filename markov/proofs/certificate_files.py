@@ -214,18 +214,24 @@ def _outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
     return f"{-(-value // unit) if up else value // unit}e{e}"
 
 
+def _printable(text: str) -> str:
+    """Return a text in one line of printable ASCII characters, others escaped."""
+    line = " ".join(str(text).split())
+    return "".join(c if " " <= c <= "~" else f"\\u{ord(c):04x}" for c in line)
+
+
 def _write(file: IO[str], found: Contents) -> None:
     print("hopflow-certificate", SCHEMA, file=file)
     for key, text in found.information.items():
-        print(key, " ".join(str(text).split()), file=file)
+        print(key, _printable(text), file=file)
     print("rate-unit", found.unit, file=file)
     print(f"scale {found.scale:x}", file=file)
     print("reference", found.reference, file=file)
     print("bound", found.bound, file=file)
-    print("columns", *found.columns, file=file)
+    print("columns", *map(_printable, found.columns), file=file)
     for each in found.functions:
         scales = (f"{scale:x}" for scale in each.scales)
-        print("function", *scales, *each.claimed, each.name, file=file)
+        print("function", *scales, *each.claimed, _printable(each.name), file=file)
     print("states", len(found.X), file=file)
     for s, row in enumerate(found.rows):
         numbers = [found.X[s], found.Y[s] - found.X[s], found.H[s]]

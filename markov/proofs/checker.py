@@ -13,6 +13,7 @@ range of rho, and pi f lies between the least and the largest rho (``docs/markov
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -38,6 +39,8 @@ SCHEMA = "1"
 INFORMATION = ("made-by", "model", "sha256", "constants")
 """Keys of the header that are repeated and not checked."""
 DIGITS = 3  # of a bound, rounded up
+FRACTION, NATURAL = re.compile(r"-?[0-9]+(/[0-9]+)?"), re.compile(r"[0-9]+")
+HEXADECIMAL, STATE = re.compile(r"-?[0-9a-f]+"), re.compile(r"[0-9a-f -]+")
 
 Row = list[tuple[int, int]]
 Rows = list[Row]
@@ -150,9 +153,9 @@ def check(path: str | Path, source: Source | None = None) -> Statement:
     path = Path(path)
     try:
         with (
-            gzip.open(path, "rt", encoding="ascii")
+            gzip.open(path, "rt", encoding="ascii", newline="\n")
             if path.suffix == ".gz"
-            else path.open(encoding="ascii") as file
+            else path.open(encoding="ascii", newline="\n") as file
         ):
             found = read(file)
     except (OSError, EOFError, UnicodeError) as error:
@@ -171,7 +174,7 @@ def read(file: IO[str]) -> Contents:
         header: dict[str, str] = {}
         functions: list[Function] = []
         for number, line in enumerate(file, 1):
-            key, _, rest = line.strip().partition(" ")
+            key, _, rest = _plain(line).strip().partition(" ")
             if number == 1 and (key, rest) != ("hopflow-certificate", SCHEMA):
                 raise ValueError(f"must begin with 'hopflow-certificate {SCHEMA}'")
             if key == "function":
@@ -186,17 +189,17 @@ def read(file: IO[str]) -> Contents:
                 break
         found = Contents(
             {key: header[key] for key in INFORMATION if key in header},
-            Fraction(header["rate-unit"]),
-            int(header["scale"], 16),
-            int(header["reference"]),
-            Fraction(header["bound"]),
+            Fraction(_like(FRACTION, header["rate-unit"])),
+            int(_like(HEXADECIMAL, header["scale"]), 16),
+            int(_like(NATURAL, header["reference"])),
+            Fraction(_like(FRACTION, header["bound"])),
             tuple(header["columns"].split()),
             functions,
         )
-        count = int(header["states"])
+        count = int(_like(NATURAL, header["states"]))
         for line in file:
             number += 1
-            _state(line.split(), found)
+            _state(_like(STATE, _plain(line)).split(), found)
     except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
         raise CertificateError(f"line {number}: {error}") from None
     if len(found.X) != count:
@@ -206,7 +209,22 @@ def read(file: IO[str]) -> Contents:
 
 def _function(text: str) -> Function:
     f_scale, g_scale, low, high, name = text.split(" ", 4)
-    return Function(name, (int(f_scale, 16), int(g_scale, 16)), (Fraction(low), Fraction(high)))
+    scales = int(_like(HEXADECIMAL, f_scale), 16), int(_like(HEXADECIMAL, g_scale), 16)
+    return Function(name, scales, (Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high))))
+
+
+def _plain(line: str) -> str:
+    """Return a line without its end; ValueError where it has other characters than printable ASCII."""
+    line = line.removesuffix("\n").removesuffix("\r")
+    if not (line.isascii() and line.isprintable()):
+        raise ValueError("must be printable ASCII characters")
+    return line
+
+
+def _like(form: re.Pattern[str], text: str) -> str:
+    if form.fullmatch(text) is None:
+        raise ValueError(f"{text[:40]!r} must be of the form {form.pattern}")
+    return text
 
 
 def _state(words: list[str], found: Contents) -> None:

@@ -9,5 +9,6 @@ Print Assumptions uniqueness.
 Print Assumptions mean_near.
 Print Assumptions mean_between.
 Print Assumptions exactly_one.
-Print Assumptions check_sound.
+Print Assumptions check_bound_sound.
 Print Assumptions check_mean_sound.
+Print Assumptions accepts_sound.

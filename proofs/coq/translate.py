@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from fractions import Fraction
 
-HEAD = """Require Import ZArith NArith List.
+HEAD = """Require Import ZArith List.
 Require Import Theory Checker.
 Import ListNotations.
 Open Scope Z_scope.
@@ -25,31 +25,27 @@ Open Scope Z_scope.
 
 def translated(found: Contents) -> str:
     """Return the Coq file of a certificate as read."""
-    edges = [
-        f"Edge {s}%N {target}%N ({rate})"
-        for s, row in enumerate(found.rows)
-        for target, rate in row
+    rows = [
+        _list(f"Transition {target + 1} ({rate})" for target, rate in row) for row in found.rows
     ]
     columns = " ".join(_list(map(_number, each)) for each in (found.X, found.Y, found.H))
-    numbers = f"({found.scale}) {found.reference}%N {_fraction(found.bound)}"
+    numbers = (
+        f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
+    )
     parts = [
         HEAD,
-        f"Definition certificate := Certificate\n{_list(edges)}\n{columns}\n{numbers}.\n",
-        "Theorem accepted : check certificate = true.\nProof. vm_compute. reflexivity. Qed.\n",
+        f"Definition certificate := Certificate\n{_list(rows)}\n{columns}\n{numbers}.\n",
+        f"Definition means : list mean := {_list(f'Mean {_mean(each)}' for each in found.functions)}.\n",
+        "Theorem accepted : accepts certificate means = true.\nProof. vm_compute. reflexivity. Qed.\n",
     ]
-    for k, each in enumerate(found.functions):
-        parts.append(f"(* {k}: the claim about one function of the certificate *)")
-        parts.append(f"Definition mean{k} := Mean {_mean(found, each)}.\n")
-        parts.append(f"Theorem mean{k}_accepted : check_mean certificate mean{k} = true.")
-        parts.append("Proof. vm_compute. reflexivity. Qed.\n")
     return "\n".join(parts)
 
 
-def _mean(found: Contents, each: Function) -> str:
+def _mean(each: Function) -> str:
     lists = f"{_list(map(_number, each.F))} {_list(map(_number, each.G))}"
     scales = " ".join(f"({scale})" for scale in each.scales)
     ends = " ".join(map(_fraction, each.claimed))
-    return f"{lists}\n{scales} {_fraction(found.unit)} {ends}"
+    return f"{lists}\n{scales} {ends}"
 
 
 def _list(items: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hopflow.commands import app
-from markov import PauseTandem, stationary
+from markov import PauseTandem, stationary, write_explicit
 from markov._cli import commands, constants_of
 from markov.files import FileError
 from tests.markov.conftest import rows
@@ -94,6 +94,15 @@ def test_a_users_own_python_file_is_run(tmp_path: Path) -> None:
 def test_bad_input_is_named(machine: Path, arguments: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(machine, *arguments)
+
+
+@pytest.mark.parametrize("ending", [".umb", ".tra", ".mtx"])
+def test_a_file_of_listed_states_is_solved(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"machine{ending}"
+    write_explicit([[-0.25, 0.25], [1.0, -1.0]], path)
+    assert "2, 0 of them transient" in call(path)
+    with pytest.raises(ValueError, match=r"property = .*: goes with PRISM, JANI and SBML files"):
+        call(path, "--property", "S=? [ true ]")
 
 
 def test_a_python_file_takes_no_properties(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
 from markov.files.columns import Columns
 from markov.files.states.explored import Explored
@@ -117,5 +117,5 @@ def _ordered(row: array[float], order: NDArray[np.int64]) -> NDArray[np.float64]
 def _check_size(file: str, states: int, transitions: int, most: int) -> None:
     room = BYTES_PER_STATE * states + BYTES_PER_TRANSITION * transitions
     if states > most:
-        raise TooLargeError(f"{file}: more than {most} states (most={most})", room, room)
+        raise StateLimitError(file, most)
     check_room(f"{file}: more than {states} states", room)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.computing.costs import has_numba, loading
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
@@ -143,8 +143,7 @@ class _Search:
     def _check_size(self, bar: Counter, states: int, transitions: int) -> None:
         bar.show(states)
         if states > self.most:
-            said = f"{self.bound.program.file}: more than {self.most} states (most={self.most})"
-            raise TooLargeError(said, 8.0 * states, 8.0 * states)
+            raise StateLimitError(self.bound.program.file, self.most)
         room = BYTES_PER_EDGE * transitions + 32.0 * states
         check_room(f"{self.bound.program.file}: more than {states} states", room)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.edges import Edges
 
@@ -142,7 +142,6 @@ def reached(
         rounds += 1
         room = EDGE_BYTES * entries
         if count > most:
-            said = f"{name}: more than {most} reachable states (most={most})"
-            raise TooLargeError(said, room, room)
+            raise StateLimitError(name, most)
         check_room(f"{name}: more than {count} reachable states", room)
     return Reached(np.sort(np.concatenate(fronts)), Edges.joined(parts))

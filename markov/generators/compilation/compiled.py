@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.kernels import KernelError
-from markov.computing.memory import TooLargeError, check_room
+from markov.computing.memory import StateLimitError, check_room
 from markov.generators.compilation.guards import uncompilable
 from markov.generators.compilation.splicing import is_cached, spliced
 from markov.generators.enumeration import Rows
@@ -163,9 +163,7 @@ def reached(
         if outcome == FAILED:
             raise Failed(space.unnumbered(found[done : done + 1])[:, 0])
         if count > most:
-            room = 24.0 * count + 12.0 * int(indptr[done])
-            said = f"{name}: more than {most} reachable states (most={most})"
-            raise TooLargeError(said, room, room)
+            raise StateLimitError(name, most)
         if outcome == FULL:
             many = count == len(found)
             grown = (32.0 if many else 0.0) * len(found) + (0.0 if many else 24.0) * len(targets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import networkx as nx
@@ -84,6 +85,16 @@ def test_rates_without_a_diagonal_make_a_generator(tmp_path: Path) -> None:
     (tmp_path / "m.mtx").write_text("nothing")
     with pytest.raises(FileError, match="no Matrix Market"):
         read_explicit(tmp_path / "m.mtx")
+
+
+def test_models_of_listed_states_are_pickled_and_equal(tmp_path: Path) -> None:
+    for ending in (".umb", ".tra"):
+        path = tmp_path / f"chain{ending}"
+        write_explicit([[-0.25, 0.25], [1.0, -1.0]], path)
+        found = read_explicit(path)
+        assert pickle.loads(pickle.dumps(found)) == found == read_explicit(path)
+        write_explicit([[-0.5, 0.5], [1.0, -1.0]], path)
+        assert read_explicit(path) != found
 
 
 def test_a_graph_goes_out_and_in() -> None:

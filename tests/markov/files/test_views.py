@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from markov import stationary
+from markov import passage, read_prism, stationary, transient
+from markov.files import FileModel
 from tests.markov.files.conftest import QUEUE, model_of
 
 LIGHT = """
@@ -21,6 +24,19 @@ module light
 endmodule
 label "lit" = on & class = 5;
 rewards [go] true : 10; on : 3; endrewards
+"""
+SWITCHED = """ctmc
+const int N;
+const double lam = 1.5;
+module queue
+  x : [0..N] init 0;
+  b : bool init false;
+  [] x < N -> lam : (x' = x + 1);
+  [] x > 0 -> 2 : (x' = x - 1);
+  [] true -> 1 : (b' = !b);
+endmodule
+label "full" = x = N;
+rewards "mean" true : x; endrewards
 """
 
 
@@ -53,4 +69,45 @@ def test_constants_may_be_replaced(tmp_path: Path) -> None:
     model = model_of(tmp_path, QUEUE, arrival=7.0).chain.model
     assert model.constants == {"N": 10, "arrival": 7.0, "service": 10.0}
     assert model.replace(N=3, arrival=1.0).chain.size == 4
-    assert hash(model) != hash(model_of(tmp_path, QUEUE, arrival=7.0).chain.model)
+    assert model.replace(arrival=7.0).chain.model == model
+    assert model.replace(arrival=1.0).chain.model != model
+
+
+def test_answers_of_files_are_pickled_and_equal(tmp_path: Path) -> None:
+    """Copies and answers of the same file are equal; those with another constant are not."""
+    path, props = tmp_path / "queue.sm", tmp_path / "queue.props"
+    path.write_text(SWITCHED)
+    props.write_text('"long": S=? [ full ];\n')
+
+    def read(N: int) -> FileModel:
+        return read_prism(path, constants={"N": N})
+
+    found = [
+        lambda N: read(N),
+        lambda N: read(N).with_properties(props),
+        lambda N: read(N).chain,
+        lambda N: stationary(read(N)),
+        lambda N: transient(read(N), [1.0]),
+        lambda N: passage(read(N), to="full"),
+    ]
+    for make in found:
+        one = make(3)
+        assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one == make(3)
+        assert one != make(4)
+        assert hash(one) == hash(make(3))
+    answer = stationary(read(3))
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.measures.equals(answer.measures)
+    assert again.probability("full") == answer.probability("full") > 0.0
+    assert again.bound("mean").value == answer.bound("mean").value
+    assert again.chain.model.start() == answer.chain.model.start() == (0, False)
+    assert again.chain.model.constants == {"N": 3, "lam": 1.5}
+
+
+def test_models_of_different_kinds_are_not_equal(tmp_path: Path) -> None:
+    path = tmp_path / "queue.sm"
+    path.write_text(SWITCHED)
+    model = read_prism(path, constants={"N": 2})
+    assert model != model.chain.model
+    assert model.chain.model != model
+    assert read_prism(path, constants={"N": 2}, most=50) != model

@@ -67,6 +67,17 @@ def test_one_state_two_states_and_components_that_are_no_numbers(tmp_path):
     assert "columns mode phase n" in path.read_text()
 
 
+def test_names_in_other_alphabets_are_escaped(tmp_path):
+    def rules(s):
+        yield s._replace(λ=1 - s.λ), 1.0 + s.λ
+
+    model = explore(rules, start={"λ": 0}, labels=lambda s: {"größer als null": s.λ > 0})
+    path = tmp_path / "greek.cert"
+    stationary(model).write_certificate(path)
+    assert "columns \\u03bb\n" in path.read_text(encoding="ascii")
+    assert set(check(path).means) == {"gr\\u00f6\\u00dfer als null"}
+
+
 def test_only_the_recurrent_states_are_listed(tmp_path):
     path = tmp_path / "transient.cert"
     stationary([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 3.0, -3.0]]).write_certificate(path)

@@ -73,7 +73,7 @@ def test_states_without_numbers_of_62_bits(ends: str, tmp_path: Path) -> None:
 
 
 def test_limits_hold_for_states_without_numbers(tmp_path: Path) -> None:
-    with pytest.raises(TooLargeError, match="more than 3000 states"):
+    with pytest.raises(TooLargeError, match="more than 3000 reachable states"):
         explored_by_rules(model_of(tmp_path, star(tmp_path)).bound, 3_000)
     with pytest.raises(FileError, match="leaves its range"):
         model_of(tmp_path, star(tmp_path, "[0..200]")).chain  # noqa: B018

@@ -1,0 +1,120 @@
+"""States, labels and rewards that a file lists, as a model: they become measures of its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.equality import same
+from markov.models.functions.evaluation import elementwise
+from markov.models.rules import ChainModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from markov.models.spaces import Space
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["ListedChain"]
+
+
+class ListedChain(ChainModel):
+    """States, labels and rewards that a file lists.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    space
+        What a state is made of.
+    codes
+        The states, ascending, shape (components, states).
+    labels, rewards
+        Values in the states, shape (states,), by name.
+    initial
+        Whether the chain may start in each state, shape (states,).
+    """
+
+    initial: NDArray[np.bool_]
+
+    def __init__(
+        self,
+        name: str,
+        space: Space,
+        codes: NDArray[np.int64],
+        labels: Mapping[str, NDArray[np.bool_]],
+        rewards: Mapping[str, Vector],
+        initial: NDArray[np.bool_],
+    ) -> None:
+        given = {
+            "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
+            "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
+        }  # fmt: skip
+        for key, value in given.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def _space(self) -> Space:
+        found: Space = self._listed
+        return found
+
+    def space(self) -> Mapping[str, Any]:
+        """Return the values of the variables in the listed states."""
+        return {component.name: component.values for component in self._space.components}
+
+    def start(self) -> Any:
+        """Return the initial state; None where there is no single one."""
+        places = np.flatnonzero(self.initial)
+        return None if len(places) != 1 else self._space.state(self._codes[:, places[0]])
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        found: str = self._name
+        return found
+
+    @elementwise
+    def labels(self, s: Any) -> Mapping[str, Any]:
+        """Return whether states are in the sets that the file names."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._labels.items()}
+
+    @elementwise
+    def rewards(self, s: Any) -> Mapping[str, Any]:
+        """Return the rewards per second, those on transitions among them."""
+        places = self._places(s)
+        return {name: values[places] for name, values in self._rewards.items()}
+
+    def _places(self, s: Any) -> Any:
+        """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
+        values = s if isinstance(s, tuple) else (s,)
+        codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in values)))
+        if np.array_equal(codes, self._codes):
+            return np.arange(codes.shape[1])
+        known = self.__dict__.get("_by_values")
+        if known is None:
+            known = {tuple(row): k for k, row in enumerate(self._codes.T.tolist())}
+            object.__setattr__(self, "_by_values", known)
+        rows = codes.reshape(len(codes), -1).T.tolist()
+        return np.array([known[tuple(row)] for row in rows]).reshape(codes.shape[1:])
+
+    def _content(self) -> tuple[Any, ...]:
+        return self._name, self.space(), self._codes, self._labels, self._rewards, self.initial
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ListedChain):
+            return NotImplemented
+        return self is other or same(self._content(), other._content())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        name, _, *others = self._content()
+        return ListedChain, (name, self._space, *others)
+
+    def __hash__(self) -> int:
+        return hash((ListedChain, self._name))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r})"

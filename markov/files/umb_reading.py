@@ -1,0 +1,328 @@
+"""Chains from files in the unified Markov binary format (UMB), which PRISM, Storm and Modest read and write.
+
+A file is a tar archive: ``index.json`` says what there is, and binary files have the transitions, labels, rewards
+and values of variables. States have choices, which have branches; a Markov chain has one choice in each state.
+Specification: https://github.com/pmc-tools/umb, format version 1.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import tarfile
+import zlib
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from markov.chains import MarkovChain
+from markov.computing.memory import check_room
+from markov.files.errors import FileError
+from markov.files.listed import ListedChain
+from markov.files.names import field_names
+from markov.generators.assembly import with_diagonal
+from markov.generators.built_chains import Built
+from markov.models.bare import named_state
+from markov.models.spaces import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["CHAIN", "MAX_VALUE_BITS", "read_umb"]
+
+BYTES_PER_BRANCH = 100.0
+VERSIONS = (0, 1)  # umbi 0.2.5 writes 0.1
+LARGEST_INDEX = 1 << 26  # bytes of index.json
+MAX_VALUE_BITS = 62
+SUM_TOLERANCE = 1e-9  # of the probabilities out of a state: tools round them
+CHAIN = {"time": "stochastic", "#players": 0, "#observations": 0}
+"""What the index says of a continuous-time Markov chain."""
+OTHERS = {
+    "#players": "is a model with {0} players, who make choices: must be a Markov chain, without players",
+    "#observations": "is a model with {0} observations: must be a Markov chain, without them",
+    "time": "is a model in {0} time: must be a continuous-time Markov chain, time 'stochastic'",
+}
+UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
+
+
+@dataclass
+class Archive:
+    """The files of an archive, and what the index says of them."""
+
+    path: Path
+    files: dict[str, bytes]
+    index: dict[str, Any]
+
+    def refuse(self, reason: str) -> FileError:
+        """Return the error of this file."""
+        return FileError((self.path.name, None), reason)
+
+    def section(self, *keys: str) -> dict[str, Any]:
+        """Return an object of the index; empty where there is none."""
+        found = self.index
+        for key in keys:
+            inner: Any = found.get(key, {})
+            if not isinstance(inner, dict):
+                raise self.refuse(f"index.json: {'.'.join(keys)} must be an object")
+            found = inner
+        return found
+
+    def count(self, key: str) -> int:
+        """Return a number of things."""
+        value = self.section("transition-system").get(key)
+        if type(value) is not int or not 0 <= value < 2**62:
+            raise self.refuse(f"index.json: {key} = {value!r}: must be a whole number, 0 to 2^62")
+        return value
+
+    def whole(self, name: str, count: int) -> NDArray[np.int64] | None:
+        """Return whole numbers of 64 bits, shape (count,); None where the file is left out."""
+        if name not in self.files:
+            return None
+        found = self._array(name, "<u8", count)
+        if len(found) and found.max() >= 2**62:
+            raise self.refuse(f"{name}: {found.max()} is out of range")
+        return found.astype(np.int64)
+
+    def ranges(self, name: str, count: int, targets: int) -> NDArray[np.int64]:
+        """Return where the targets of each of ``count`` things begin, and the end, shape (count + 1,)."""
+        found = self.whole(name, count + 1)
+        if found is None:
+            found = np.arange(count + 1)
+        if found[0] != 0 or found[-1] != targets or (np.diff(found) < 0).any():
+            raise self.refuse(f"{name}: must ascend from 0 to {targets}")
+        return found
+
+    def truths(self, name: str, count: int) -> NDArray[np.bool_]:
+        """Return truth values, shape (count,): bits of words of 64 bits."""
+        if name not in self.files:
+            return np.zeros(count, dtype=bool)
+        found = self._array(name, np.dtype(np.uint8), -(-count // 64) * 8)
+        return np.unpackbits(found, bitorder="little")[:count].astype(bool)
+
+    def numbers(self, name: str, kind: Any, count: int) -> list[Fraction] | Vector:
+        """Return finite numbers: doubles, or fractions where the file has rationals."""
+        kind = kind if isinstance(kind, dict) else {}
+        named, size = kind.get("type"), kind.get("size")
+        if named not in ("double", "rational"):
+            raise self.refuse(f"{name}: has type {named!r}: must be 'double' or 'rational'")
+        if name not in self.files:
+            raise self.refuse(f"{name} is missing")
+        if named == "double":
+            found = self._array(name, "<f8", count).astype(np.float64)
+            if not np.isfinite(found).all():
+                raise self.refuse(f"{name}: must have finite numbers")
+            return found
+        size = 128 if size is None else size
+        if type(size) is not int or size < 128 or size % 128:
+            raise self.refuse(f"{name}: rationals of {size!r} bits: must be a multiple of 128")
+        half = size // 16
+        rows = self._array(name, np.dtype((np.void, 2 * half)), count).tolist()
+        pairs = [
+            (int.from_bytes(r[:half], "little", signed=True), int.from_bytes(r[half:], "little"))
+            for r in rows
+        ]
+        if any(bottom == 0 for _, bottom in pairs):
+            raise self.refuse(f"{name}: a denominator is zero")
+        return [Fraction(top, bottom) for top, bottom in pairs]
+
+    def _array(self, name: str, dtype: Any, count: int) -> NDArray[Any]:
+        data, expected = self.files[name], np.dtype(dtype).itemsize * count
+        if len(data) != expected:
+            raise self.refuse(f"{name}: has {len(data)} bytes: must have {expected}")
+        return np.frombuffer(data, dtype=dtype)
+
+
+def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vector | None]:
+    """Return the chain of a file, its labels and its first rewards per second; FileError where it is none."""
+    archive = _opened(path)
+    for key, said in OTHERS.items():
+        value = archive.section("transition-system").get(key)
+        if value != CHAIN[key] or isinstance(value, bool):
+            raise archive.refuse(said.format(value))
+    n, branches = archive.count("#states"), archive.count("#branches")
+    if n < 1 or archive.count("#choices") > n:
+        raise archive.refuse(f"has {archive.count('#choices')} choices in {n} states")
+    check_room(f"{path.name}: {n} states", BYTES_PER_BRANCH * (n + branches))
+    begins, targets = _branches(archive, n, branches)
+    sources = np.repeat(np.arange(n), np.diff(begins))
+    exits, probabilities, rates = _rates(archive, sources, n, branches)
+    labels, rewards = _annotations(archive, sources, exits, probabilities)
+    space, codes = _states(archive, n)
+    order = np.lexsort(codes[::-1])
+    place = np.empty(n, dtype=np.int64)
+    place[order] = np.arange(n)
+    off = (sources != targets) & (rates > 0.0)
+    ends = place[sources[off]], place[targets[off]]
+    matrix = sp.csr_matrix((rates[off], ends), shape=(n, n))
+    matrix.sum_duplicates()
+    labels = {name: of[order] for name, of in labels.items()}
+    rewards = {name: of[order] for name, of in rewards.items()}
+    initial = archive.truths("state-is-initial.bin", n)[order]
+    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial)
+    built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
+    first = next(iter(rewards.values()), None)
+    return MarkovChain.of_built(model, built), {"init": initial} | labels, first
+
+
+def _opened(path: Path) -> Archive:
+    """Return the files of an archive; FileError where it is none."""
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(path, "r:*") as tar:
+            for member in tar:
+                if member.isfile():
+                    check_room(f"{path.name}: {member.name}", member.size)
+                    content = tar.extractfile(member)
+                    assert content is not None
+                    files[member.name.removeprefix("./").lstrip("/")] = content.read()
+    except UNREADABLE as error:
+        raise FileError((path.name, None), f"no archive of UMB: {error}") from None
+    archive = Archive(path, files, {})
+    text = files.get("index.json", b"")
+    try:
+        found = json.loads(text[:LARGEST_INDEX])
+    except (ValueError, RecursionError) as error:
+        raise archive.refuse(f"index.json: {error}") from None
+    if not isinstance(found, dict) or found.get("format-version") not in VERSIONS:
+        raise archive.refuse("index.json: must be an object with format-version 0 or 1")
+    archive.index = found
+    return archive
+
+
+def _branches(
+    archive: Archive, n: int, branches: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the branches of each state begin, shape (n + 1,), and their targets."""
+    choices = archive.count("#choices")
+    of_states = archive.ranges("state-to-choices.bin", n, choices)
+    if (np.diff(of_states) > 1).any():
+        raise archive.refuse("has states with several choices: must be a Markov chain")
+    of_choices = archive.ranges("choice-to-branches.bin", choices, branches)
+    targets = archive.whole("branch-to-target.bin", branches)
+    if targets is None:
+        targets = np.arange(branches)
+    if len(targets) and targets.max() >= n:
+        raise archive.refuse(f"branch-to-target.bin: {targets.max()}: must be below {n}")
+    return of_choices[of_states], targets
+
+
+def _rates(
+    archive: Archive, sources: NDArray[np.int64], n: int, branches: int
+) -> tuple[Vector, Vector, Vector]:
+    """Return exit rates of states, and probabilities and rates of branches, products rounded once."""
+    system = archive.section("transition-system")
+    exits = archive.numbers("state-to-exit-rate.bin", system.get("exit-rate-type"), n)
+    name = "branch-to-probability.bin"
+    given = archive.numbers(name, system.get("branch-probability-type"), branches)
+    both = _floats(exits), _floats(given)
+    if min(v.min(initial=0.0) for v in both) < 0.0:
+        raise archive.refuse("has a negative probability or exit rate")
+    sums = np.bincount(sources, both[1], n)
+    wrong = (np.abs(sums - 1.0) > SUM_TOLERANCE) & (np.bincount(sources, minlength=n) > 0)
+    if wrong.any():
+        s = int(np.argmax(wrong))
+        raise archive.refuse(f"{name}: those of state {s} sum to {sums[s]}: must sum to 1")
+    if isinstance(exits, list) or isinstance(given, list):
+        pairs = zip(sources.tolist(), given, strict=True)
+        exact = [Fraction(exits[s]) * Fraction(p) for s, p in pairs]
+        return *both, _floats(exact)
+    return *both, exits[sources] * given
+
+
+def _floats(values: Sequence[Fraction] | Vector) -> Vector:
+    return np.array([float(v) for v in values]) if isinstance(values, list) else np.asarray(values)
+
+
+def _annotations(
+    archive: Archive, sources: NDArray[np.int64], exits: Vector, probabilities: Vector
+) -> tuple[dict[str, NDArray[np.bool_]], dict[str, Vector]]:
+    """Return atomic propositions and rewards per second of the states, by alias or identifier.
+
+    What is earned on leaving a state, or on a branch, is earned at the rate of doing so.
+    """
+    n, labels, rewards = len(exits), {}, {}
+    for key, about in archive.section("annotations", "aps").items():
+        about = about if isinstance(about, dict) else {}
+        name = f"annotations/aps/{key}/states/values.bin"
+        labels[str(about.get("alias", key))] = archive.truths(name, n)
+    counts = archive.ranges("state-to-choices.bin", n, archive.count("#choices"))
+    for key, about in archive.section("annotations", "rewards").items():
+        about = about if isinstance(about, dict) else {}
+        folder, total = f"annotations/rewards/{key}", np.zeros(n)
+        for kind, count in (("states", n), ("choices", counts[-1]), ("branches", len(sources))):
+            name = f"{folder}/{kind}/values.bin"
+            if name not in archive.files:
+                continue
+            values = _floats(archive.numbers(name, about.get("type"), count))
+            if kind == "states":
+                total += values
+            elif kind == "choices":
+                total[np.diff(counts) > 0] += values * exits[np.diff(counts) > 0]
+            else:
+                total += exits * np.bincount(sources, values * probabilities, n)
+        rewards[str(about.get("alias", key))] = total
+    return labels, rewards
+
+
+def _states(archive: Archive, n: int) -> tuple[Space, NDArray[np.int64]]:
+    """Return the values of the variables; numbers of states where they are not whole numbers and truth values."""
+    numbers = Space.of_single(range(n)), np.arange(n)[None]
+    about = archive.section("valuations", "states")
+    name, classes = "valuations/states/valuations.bin", about.get("classes")
+    if name not in archive.files or not isinstance(classes, list) or len(classes) != 1:
+        return numbers
+    variables = classes[0].get("variables") if isinstance(classes[0], dict) else None
+    read = [] if not isinstance(variables, list) else list(map(_variable, variables))
+    if not read or None in read or not any(v[0] for v in read if v):
+        return numbers
+    width = sum(v[2] for v in read if v)
+    if width % 8:
+        raise archive.refuse(f"index.json: variables of {width} bits: must be whole bytes")
+    data = archive._array(name, np.dtype((np.uint8, width // 8)), n)
+    check_room(f"{archive.path.name}: values of variables", 9.0 * n * width)
+    bits = np.unpackbits(data, axis=1, bitorder="little")
+    fields, codes, at = {}, [], 0
+    for title, kind, size, offset in (v for v in read if v):
+        part, at = bits[:, at : at + size].astype(np.int64), at + size
+        if title is None:
+            continue
+        code = part @ (1 << np.arange(size, dtype=np.int64))
+        if kind == "bool":
+            code = (code > 0).astype(np.int64)
+        elif kind == "int":
+            code -= part[:, -1] << size
+        code += offset
+        fields[title] = (
+            [False, True] if kind == "bool" else range(int(code.min()), int(code.max()) + 1)
+        )
+        codes.append(code)
+    found = np.array(codes)
+    if len(fields) < len(codes) or np.unique(found, axis=1).shape[1] < n:
+        return numbers
+    titles = tuple(field_names(list(fields)))
+    space = Space(named_state("State", titles), dict(zip(titles, fields.values(), strict=True)))
+    return space, found
+
+
+def _variable(about: Any) -> tuple[str | None, str, int, int] | None:
+    """Return name, type, bits and offset of a variable, padding without a name; None for other types."""
+    if not isinstance(about, dict):
+        return None
+    if type(about.get("padding")) is int and about["padding"] > 0:
+        return None, "padding", about["padding"], 0
+    kind, offset = about.get("type"), about.get("offset", 0)
+    if not isinstance(kind, dict) or about.get("is-optional") or type(offset) is not int:
+        return None
+    size = kind.get("size", 1 if kind.get("type") == "bool" else 64)
+    plain = type(size) is int and 0 < size <= MAX_VALUE_BITS and abs(offset) < 2**MAX_VALUE_BITS
+    if kind.get("type") not in ("bool", "int", "uint") or not plain:
+        return None
+    return str(about.get("name")), kind["type"], size, offset

@@ -1,0 +1,154 @@
+(* Read a certificate from standard input, and print what the proved checker accepts.
+   Trusted besides it: this file, Coq's extraction, the OCaml compiler and Zarith. *)
+
+module Integers = Z
+open Checker
+module Z = Integers (* of Zarith: the extracted file has a module of the same name *)
+
+exception Refused of string
+
+let refuse form = Printf.ksprintf (fun reason -> raise (Refused reason)) form
+let require condition reason = if not condition then raise (Refused reason)
+let words line = List.filter (( <> ) "") (String.split_on_char ' ' line)
+
+(* ------------------------------------------------------------------ numbers *)
+
+let whole base word =
+  let digit c = (c >= '0' && c <= '9') || (base = 16 && c >= 'a' && c <= 'f') in
+  let start = if String.length word > 0 && word.[0] = '-' then 1 else 0 in
+  let digits = String.sub word start (String.length word - start) in
+  if digits = "" || not (String.for_all digit digits) then refuse "%S is not a number" word;
+  Z.of_string_base base word
+
+let fraction word =
+  match String.split_on_char '/' word with
+  | [ top ] -> (whole 10 top, Z.one)
+  | [ top; bottom ] -> (whole 10 top, whole 10 bottom)
+  | _ -> refuse "%S is not a fraction" word
+
+let small word =
+  let value = whole 10 word in
+  if word.[0] = '-' || not (Z.fits_int value) then refuse "%S is out of range" word;
+  Z.to_int value
+
+(* State i as the checker numbers it, from one. *)
+let key i =
+  let rec binary k = if k = 1 then XH else if k land 1 = 1 then XI (binary (k / 2)) else XO (binary (k / 2)) in
+  binary (i + 1)
+
+(* ------------------------------------------------------------------ the file *)
+
+let line_number = ref 0
+
+let next () =
+  incr line_number;
+  let line = input_line stdin in
+  let n = String.length line in
+  let line = if n > 0 && line.[n - 1] = '\r' then String.sub line 0 (n - 1) else line in
+  require (String.for_all (fun c -> ' ' <= c && c <= '~') line) "must be printable ASCII characters";
+  line
+
+let information = [ "made-by"; "model"; "sha256"; "constants" ]
+let known = [ "rate-unit"; "scale"; "reference"; "bound"; "columns"; "states" ] @ information
+
+(* Name and claim of a function of the state; its values come with the states. *)
+let claim text =
+  match String.split_on_char ' ' text with
+  | f_scale :: g_scale :: low :: high :: (_ :: _ as name) ->
+      let f_scale, g_scale = (whole 16 f_scale, whole 16 g_scale) in
+      let (low_num, low_den), (high_num, high_den) = (fraction low, fraction high) in
+      (String.concat " " name, { f = []; g = []; f_scale; g_scale; low_num; low_den; high_num; high_den })
+  | _ -> refuse "a function must have two scales, two ends and a name"
+
+let rec header found claims =
+  let line = String.trim (next ()) in
+  let end_of_key = Option.value (String.index_opt line ' ') ~default:(String.length line) in
+  let key = String.sub line 0 end_of_key in
+  let rest = if line = key then "" else String.sub line (end_of_key + 1) (String.length line - end_of_key - 1) in
+  if key = "function" then header found (claim rest :: claims)
+  else (
+    if List.mem_assoc key found || not (List.mem key known) then refuse "%S is unknown, or stands there twice" key;
+    if key = "states" then (List.rev ((key, rest) :: found), List.rev claims)
+    else header ((key, rest) :: found) claims)
+
+let rec rest_of_file lines = match next () with line -> rest_of_file (line :: lines) | exception End_of_file -> List.rev lines
+
+let rec split k = function
+  | word :: rest when k > 0 -> let first, rest = split (k - 1) rest in (word :: first, rest)
+  | rest -> require (k = 0) "there are too few numbers"; ([], rest)
+
+let rec pairs = function
+  | [] -> []
+  | a :: b :: rest -> (a, b) :: pairs rest
+  | _ -> refuse "numbers of functions and transitions must come in pairs"
+
+let read () =
+  require (String.trim (next ()) = "hopflow-certificate 1") "must begin with 'hopflow-certificate 1'";
+  let found, claims = header [] [] in
+  let entry name = try List.assoc name found with Not_found -> refuse "%s is missing" name in
+  let names = List.map fst claims in
+  require (List.length (List.sort_uniq compare names) = List.length names) "two functions have the same name";
+  let columns, before, lines = (List.length (words (entry "columns")), !line_number, rest_of_file []) in
+  let n = List.length lines in
+  if n <> small (entry "states") then refuse "there are %d states" n;
+  let keys = Array.init n key and seen = Hashtbl.create n in
+  let push list value = list := value :: !list in
+  let xs, ys, hs, rows, functions = (ref [], ref [], ref [], ref [], List.map (fun _ -> (ref [], ref [])) claims) in
+  let state s line =
+    line_number := before + s + 1;
+    let values, rest = split columns (words line) in
+    let values = List.map (fun word -> Z.to_string (whole 10 word)) values in
+    require (columns = 0 || not (Hashtbl.mem seen values)) "a state stands there twice";
+    Hashtbl.replace seen values ();
+    let numbers, rest = split 3 (List.map (whole 16) rest) in
+    let x, low, h = match numbers with [ x; low; h ] -> (x, low, h) | _ -> assert false in
+    require (Z.sign x >= 0) "the listed probabilities must not be negative";
+    push xs x; push ys (Z.add x low); push hs h;
+    let values, transitions = split (2 * List.length claims) rest in
+    List.iter2 (fun (fs, gs) (f, g) -> push fs f; push gs g) functions (pairs values);
+    let transition (target, rate) =
+      let inside = Z.sign target >= 0 && Z.lt target (Z.of_int n) in
+      require (Z.sign rate > 0 && inside && not (Z.equal target (Z.of_int s)))
+        "rates must be positive, and lead to other states of the list";
+      { target = keys.(Z.to_int target); rate } in
+    push rows (List.map transition (pairs transitions)) in
+  List.iteri state lines;
+  let (unit_num, unit_den), (bound_num, bound_den) = (fraction (entry "rate-unit"), fraction (entry "bound")) in
+  let scale, reference = (whole 16 (entry "scale"), key (small (entry "reference"))) in
+  let x, y, h, rows = (List.rev !xs, List.rev !ys, List.rev !hs, List.rev !rows) in
+  let certificate = { rows; x; y; h; unit_num; unit_den; scale; reference; bound_num; bound_den } in
+  let means = List.map2 (fun (_, m) (fs, gs) -> { m with f = List.rev !fs; g = List.rev !gs }) claims functions in
+  (found, certificate, List.combine names means)
+
+(* ------------------------------------------------------------------ the statement *)
+
+(* A fraction with at most 60 digits, rounded by [divide]. *)
+let decimal divide top bottom =
+  let power k = Z.pow (Z.of_int 10) (max k 0) in
+  let size z = String.length (Z.to_string (Z.abs z)) in
+  let e = if Z.sign top = 0 then 0 else size top - size bottom - 59 in
+  let rec short z e = if Z.sign z <> 0 && Z.divisible z (Z.of_int 10) then short (Z.divexact z (Z.of_int 10)) (e + 1) else (z, e) in
+  let z, e = short (divide (Z.mul top (power (-e))) (Z.mul bottom (power e))) e in
+  let digits = Z.to_string (Z.abs z) in
+  let sign, rest = ((if Z.sign z < 0 then "-" else ""), String.sub digits 1 (String.length digits - 1)) in
+  Printf.sprintf "%s%c%s%se%d" sign digits.[0] (if rest = "" then "" else ".") rest (e + String.length rest)
+
+let () =
+  Gc.set { (Gc.get ()) with minor_heap_size = 1 lsl 20; space_overhead = 400 };
+  try
+    let found, c, means = read () in
+    require (accepts c (List.map snd means)) "the numbers of the file do not prove what it claims";
+    let transitions = List.fold_left (fun n row -> n + List.length row) 0 c.rows in
+    Printf.printf "proved      exactly one stationary distribution on the %d listed states (%d transitions)\n"
+      (List.length c.rows) transitions;
+    Printf.printf "proved      total variation of the listed probabilities <= %s\n" (decimal Z.cdiv c.bound_num c.bound_den);
+    let mean (name, m) =
+      Printf.printf "proved      mean of %s in [%s, %s]\n" name
+        (decimal Z.fdiv m.low_num m.low_den) (decimal Z.cdiv m.high_num m.high_den) in
+    List.iter mean means;
+    print_endline "rows        as in the certificate";
+    let told (key, text) = if List.mem key information then Printf.printf "not checked %s: %s\n" key text in
+    List.iter told found
+  with
+  | Refused reason -> Printf.eprintf "certcheck: line %d: %s\n" !line_number reason; exit 1
+  | End_of_file -> Printf.eprintf "certcheck: line %d: the file ends too early\n" !line_number; exit 1
