@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -11,6 +12,12 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
+
+from markov.computing import compilation, costs
+
+# As in a process that has worked for a while. Before, NumPy solves what does not repay loading a kernel, rounded in another way,
+# so that the figures of a test would depend on the tests before it.
+compilation._spent["by NumPy"] = costs._missed["seconds"] = math.inf
 
 # Compilers make many objects that live long: looking for garbage less often takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)
