@@ -13,7 +13,7 @@ __all__ = ["CASES"]
 
 LEAVES, HOSTS = 4, 8
 """32 hosts."""
-LONG, SHORT = 489, 62
+LONG_PACKETS, SHORT_PACKETS = 489, 62
 """Packets of transfers."""
 
 Flows = list[tuple[int, int, int, float]]
@@ -39,7 +39,7 @@ def _run(
     }  # fmt: skip
 
 
-def _to(target: int, sources: range, packets: int = LONG, gap: float = 0.0) -> Flows:
+def _to(target: int, sources: range, packets: int = LONG_PACKETS, gap: float = 0.0) -> Flows:
     """Return flows to one host that start a gap apart."""
     return [(source, target, packets, gap * n) for n, source in enumerate(sources)]
 
@@ -54,9 +54,11 @@ def _drawn(seed: int, flows: int) -> Flows:
     return [(*pair, *rest) for pair, rest in found.items()]
 
 
-SHIFTED: Flows = [(h, (h + HOSTS) % (LEAVES * HOSTS), LONG, 0.0) for h in range(LEAVES * HOSTS)]
+SHIFTED: Flows = [
+    (h, (h + HOSTS) % (LEAVES * HOSTS), LONG_PACKETS, 0.0) for h in range(LEAVES * HOSTS)
+]
 """A permutation: each host sends to the one in its place at the next leaf."""
-PAIRS: Flows = [(2 * a, 2 * b, SHORT, 0.0) for a in range(16) for b in range(16) if a != b]
+PAIRS: Flows = [(2 * a, 2 * b, SHORT_PACKETS, 0.0) for a in range(16) for b in range(16) if a != b]
 """An all-to-all of every second host."""
 SIZES: Flows = [(h, 0, 100 * 2**n, 0.0) for n, h in enumerate((24, 16, 8, 1))]
 INCAST = _to(0, range(8, 24))
@@ -86,7 +88,7 @@ CASES = (
             _run("NSCC: incast of 16", INCAST),
             _run(
                 "NSCC: two incasts and a flow beside them",
-                [*_to(0, range(8, 16)), *_to(1, range(16, 24)), (24, 2, LONG, 0.0)],
+                [*_to(0, range(8, 16)), *_to(1, range(16, 24)), (24, 2, LONG_PACKETS, 0.0)],
             ),
             _run("NSCC: permutation", SHIFTED),
             _run("NSCC: four sizes to one host", SIZES),
