@@ -261,7 +261,8 @@ class TraceFlows:
 
     def _group(self, rank: int, has: Mapping[str, Any]) -> tuple[tuple[int, ...], str]:
         """Return the ranks and the name of the group of an operation."""
-        if not all(has.get("involved_dim", (True,))):
+        dimensions = has.get("involved_dim", (True,))
+        if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
         if has.get("comm_priority", 0):
             raise ValueError(

@@ -7,6 +7,7 @@ metadata, then the nodes. It may be compressed with gzip.
 from __future__ import annotations
 
 import gzip
+import math
 import re
 import zlib
 from collections.abc import Callable
@@ -85,7 +86,7 @@ class Attributes(dict[str, Attribute]):
         found = self.get(name, default)
         if found is None:
             raise ValueError(f"{name}: must be given")
-        if isinstance(found, (str, tuple)) or found < 0 or found != int(found):
+        if isinstance(found, (str, tuple)) or not 0 <= found < math.inf or found != int(found):
             raise ValueError(f"{name}: {found!r}: must be a whole number of at least 0")
         return int(found)
 

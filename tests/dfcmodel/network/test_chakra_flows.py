@@ -261,6 +261,7 @@ SIZE = {"comm_size": PACKET}
         (_every(node(0, COLL, comm_type=0, comm_size=0)), "comm_size: 0: must be at least 1"),
         (_every(node(0, COLL, comm_type=0, comm_priority=2, **SIZE)), "comm_priority: 2: must be 0"),
         (_every(node(0, COLL, comm_type=0, involved_dim=[True, False], **SIZE)), "involved_dim: must have all dimensions"),
+        (_every(node(0, COLL, comm_type=0, involved_dim=1, **SIZE)), "involved_dim: must have all dimensions"),
         (_every(node(0, COLL, comm_type=0, pg_name="7", **SIZE)), "pg_name: '7': must be one of groups: 'two'"),
         (_every(node(0, COLL, comm_type=0, pg_name="two", **SIZE)), r"rank 2, .*pg_name: 'two': has ranks \[0, 1\]"),
         ([trace(node(0, COLL, comm_type=0, **SIZE)), trace()], "rank 1 has 0 operations of all ranks, must have as many"),

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from dfcmodel.network.chakra_traces import Kind, nodes_of_trace
+from dfcmodel.network.chakra_traces import Attributes, Kind, nodes_of_trace
 from tests.dfcmodel.network.chakra_writer import (
     ALL_TYPES,
     COMP,
@@ -86,3 +86,10 @@ def test_attributes_that_are_no_numbers(value: int | str, message: str) -> None:
     with pytest.raises(ValueError, match="m: must be given"):
         attributes.whole("m")
     assert attributes.whole("m", 7) == 7
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.5, (True,)])
+def test_numbers_that_are_not_whole_are_refused(value: float | tuple[bool, ...]) -> None:
+    with pytest.raises(ValueError, match="n: .*: must be a whole number of at least 0"):
+        Attributes(n=value).whole("n")
+    assert Attributes(n=3.0).whole("n") == 3
