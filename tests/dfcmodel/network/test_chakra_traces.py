@@ -90,6 +90,6 @@ def test_attributes_that_are_no_numbers(value: int | str, message: str) -> None:
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.5, (True,)])
 def test_numbers_that_are_not_whole_are_refused(value: float | tuple[bool, ...]) -> None:
-    with pytest.raises(ValueError, match="n: .*: must be a whole number of at least 0"):
+    with pytest.raises(ValueError, match=r"n: .*: must be a whole number of at least 0"):
         Attributes(n=value).whole("n")
     assert Attributes(n=3.0).whole("n") == 3
