@@ -4,6 +4,8 @@
 pauses count each ingress of the switch, pause above 100 kB and have the headroom of IEEE 802.3; those with credits have as many per link as it
 needs for its full rate. Hashed flows repair losses by going back, after a timeout of 1 ms at the least, or selectively; sprayed ones selectively, after 64 later packets. Each row is one run; its time is the CPU time from the links to the records, kernels loaded. The last row is the whole table.
 
+Two rows compare an all-to-all of 64 hosts, 254 KB per pair, with HPCC's telemetry and at line rate without it, in buffers that lose nothing; they take turns.
+
 Three large runs follow, each in a process of its own: a ring all-reduce of 512 hosts with 1 GB, an all-to-all of 512 hosts with 64 KB
 per pair, and a permutation of the 1,024 hosts of a fat tree with 2 MB each, all under PFC, without ACKs.
 """
@@ -46,7 +48,7 @@ from dfcmodel.lossless import fat_tree, leaf_spine
 from hopflow import mbps
 from responsefn import DCQCN, HPCC, FixedRate
 
-__all__ = ["CELLS", "LARGE", "TARGET", "Cell", "large", "rows", "run_cell"]
+__all__ = ["CELLS", "LARGE", "TARGET", "Cell", "large", "rows", "run_all_to_all", "run_cell"]
 
 FABRIC = Fabric(
     leaf_spine(8, 8, hosts=8), Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
@@ -62,6 +64,8 @@ ROCE = DCQCN(additive=mbps(40, 4096), hyper=mbps(400, 4096), counter=10e6 / 4096
 LOSSY, SELECTIVE = "lossy", "lossy and selective"
 """Fabrics that drop, whose senders go back or send again what is lost alone."""
 ROUTES = {"hashed": "ecmp", "sprayed": "spray"}
+TELEMETRY_TARGET, SHORT_PACKETS = 1.6, 62
+"""Times the time without telemetry; packets per pair."""
 BASE_RTT = 1e-5
 """Of HPCC: eight links of 1 us, and the transmissions of a packet and its ACK."""
 
@@ -159,8 +163,50 @@ def run_cell(cell: Cell) -> Any:
     return simulate(scenario, Packets(seed=1, recovery=recovery), sample=END)
 
 
+def run_all_to_all(telemetry: bool) -> Any:
+    """Run an all-to-all of 64 hosts with HPCC, whose packets carry telemetry, or at line rate without it; both have ACKs."""
+    fabric = replace(FABRIC, buffer="64 MB", discipline=INT() if telemetry else FIFO())
+    source = HPCC(base_rtt=BASE_RTT) if telemetry else FixedRate()
+    flows = all_to_all(
+        fabric.hosts,
+        sizes=SHORT_PACKETS,
+        source=source,
+        links=fabric.links,
+        routes="even",
+        host="nic",
+    )
+    scenario = fabric.scenario("all-to-all of 64", flows, END, min_rto=1e-2)
+    return simulate(scenario, Packets(seed=1, recovery="go-back-n"), sample=END)
+
+
+def _telemetry_rows() -> list[Row]:
+    """Return rows of the all-to-all without telemetry and with it, which took turns; the first round compiles."""
+    names = {False: "without telemetry", True: "HPCC's telemetry"}
+    times: dict[bool, list[float]] = {telemetry: [] for telemetry in names}
+    runs = {telemetry: run_all_to_all(telemetry) for telemetry in names}
+    for _ in range(ROUNDS):
+        for telemetry, own in times.items():
+            began = time.process_time()
+            run_all_to_all(telemetry)
+            own.append(time.process_time() - began)
+    middle = {telemetry: statistics.median(own) for telemetry, own in times.items()}
+    found = []
+    for telemetry, name in names.items():
+        ratio, job = middle[telemetry] / middle[False], job_completion(runs[telemetry])
+        note = (
+            f"complete after {1e3 * job.time:.2f} ms; {runs[telemetry].lost_by_flow.sum():.0f} lost"
+        )
+        if telemetry:
+            reached = "reached" if ratio <= TELEMETRY_TARGET else "missed"
+            note += f"; target {TELEMETRY_TARGET:g} times the time without it: {reached}"
+        own = times[telemetry]
+        task = f"all-to-all of 64 hosts, {name}"
+        found.append(Row(task, "Packets", middle[telemetry], min(own), max(own), ratio, note))
+    return found
+
+
 def rows() -> list[Row]:
-    """Return a row for each cell, one for all of them, and those of the large runs."""
+    """Return a row for each cell, one for all of them, those with and without telemetry, and those of the large runs."""
     found, sums = [], np.zeros(ROUNDS)
     for cell in tqdm(CELLS, desc="fabric table", leave=False):
         run = run_cell(cell)  # compiles
@@ -183,6 +229,7 @@ def rows() -> list[Row]:
     return [
         *found,
         Row(f"all {len(CELLS)} cells", "Packets", middle, least, most, 1.0, note),
+        *_telemetry_rows(),
         *map(_large_row, LARGE),
     ]
 

@@ -28,8 +28,8 @@ HEADLINES = (
 """Preferred columns for the y axis, in this order."""
 
 GIVEN = (
-    "access", "buffer", "every", "hosts", "leaves", "loss", "packets", "runs", "seconds", "seed", "start", "target",
-    "trunk", "xoff", "xon",
+    "access", "buffer", "every", "high", "hosts", "leaves", "loss", "low", "packets", "runs", "seconds", "seed", "spines", "start",
+    "target", "trunk", "xoff", "xon",
 )  # fmt: skip
 """Columns of inputs, which in some tables are beside the index."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dfcmodel.network.columns import Column, check_count, column_for, encoded, n
 from dfcmodel.network.flow_tables import OPTIONS, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, whole_packets
 from dfcmodel.network.links import Link, Links
+from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.routes import Routes, distinct
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
     from dfcmodel.network.flows import Source
 
 __all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
+
+Routing: TypeAlias = (
+    str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
+)
+"""How paths are chosen: a name, the paths, or tables of next hops."""
 
 NUMBERS = ("max_window", "start", "size", "priority", "stop", "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
@@ -61,7 +67,7 @@ class FlowsOfSizes(FlowOptions, total=False):
 
     source: Required[Source | Sequence[Source]]
     links: Required[Iterable[Link]]
-    routes: str | Iterable[Sequence[Hashable]]
+    routes: Routing
 
 
 class FlowsToOne(CommonOptions, total=False):
@@ -71,7 +77,7 @@ class FlowsToOne(CommonOptions, total=False):
     starts: Any
     source: Required[Source | Sequence[Source]]
     links: Required[Iterable[Link]]
-    routes: str | Iterable[Sequence[Hashable]]
+    routes: Routing
 
 
 class FlowsGiven(FlowsToOne, total=False):
@@ -89,7 +95,7 @@ def flows_from(
     *,
     source: Source | Sequence[Source],
     links: Iterable[Link],
-    routes: str | Iterable[Sequence[Hashable]] = "ecmp",
+    routes: Routing = "ecmp",
     **options: Unpack[FlowOptions],
 ) -> Flows:
     """Return a table of flows between pairs of nodes, without an object per flow.
@@ -113,7 +119,9 @@ def flows_from(
         the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
         they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
         node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
-        Or the paths, F tuples of nodes.
+        Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from destinations to lists of next
+        nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node without an entry for a destination sends
+        over its link to it, or over its only link.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
@@ -168,6 +176,8 @@ def flows_from(
         if routes == SPRAY:
             columns["paths"] = _further(links, nodes, paths)
     else:
+        if isinstance(routes, Mapping):
+            routes = NextHops(Links.of(links), routes).paths(*ends, entropy)
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
     _check(flows, may_return=not isinstance(routes, str))
@@ -402,7 +412,9 @@ def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) ->
 def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hashable], Routes]:
     """Return the nodes of given paths, and the paths."""
     if not isinstance(routes, Iterable):
-        raise TypeError(f"routes = {shown(routes)}: must be one of {CHOICES}, or paths")
+        raise TypeError(
+            f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops"
+        )
     paths = [
         path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path))
         for n, path in enumerate(routes)

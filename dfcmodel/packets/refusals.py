@@ -26,7 +26,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.stacks import COUNTED
-from dfcmodel.packets.recoveries import RECOVERIES
+from dfcmodel.packets.recoveries import RECOVERIES, RackRecovery
 from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -139,8 +139,10 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     given = method.recovery
     recovery = given.get(flow.name) if isinstance(given, Mapping) else given
     _check_receiver(flow, recovery)
-    if isinstance(rule, DeliveryRule) and recovery not in SELECTIVE:
-        msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack'"
+    if isinstance(rule, DeliveryRule) and not (
+        recovery in SELECTIVE or type(recovery) is RackRecovery
+    ):
+        msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack' or RackRecovery()"
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
     if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
         msg = f"must be inf with {rule!r} and convention = {method.convention!r}"

@@ -24,7 +24,11 @@ def test_provenance_is_complete(case: str) -> None:
     assert record["simulated_seconds"] > 0
     assert record["cpu_seconds"] > 0
     written = case == RANDOM  # its Tcl programs are those of to_ns2
-    kinds = {".py"} if written or record["tool"] in ("hopflow", "htsim") else {".tcl", ".cc", ".h"}
+    kinds = (
+        {".py"}
+        if written or record["tool"] in ("hopflow", "htsim", "uet-htsim")
+        else {".tcl", ".cc", ".h"}
+    )
     if record["tool"] == "Linux":
         kinds = {".c", ".config", ".sh"}
     assert {Path(program).suffix for program in record["programs"]} <= kinds

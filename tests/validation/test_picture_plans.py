@@ -13,7 +13,7 @@ from validation import cases, provenance, table
 from validation.picture_plans import COUNTING, GIVEN, NAMING, NoPictureError, plan
 
 WITHOUT = {
-    "htsim/roce runs", "kaneko2007/unstated-parameters settings", "ns3/rdma runs", "packets/explained-claims waterfalls",
+    "htsim/roce runs", "htsim/uec runs", "kaneko2007/unstated-parameters settings", "ns3/rdma runs", "packets/explained-claims waterfalls",
     "packets/seeds runs", "yang2001/unstated-parameters settings",
 }  # fmt: skip
 """Tables of inputs, and of numbers in several units; besides these the drops and settings of Linux's runs."""

@@ -9,7 +9,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .deliveries import is_covered, is_lost
+from .deliveries import (
+    clear_sample,
+    count_covered,
+    find_reported,
+    is_covered,
+    is_lost,
+    on_packet_lost,
+    outstanding,
+    report_sample,
+)
 from .jit import compiled
 from .layout import ON_MARK, int64
 from .recovery import (
@@ -72,8 +81,7 @@ def find_lost(senders: Any, f: int) -> float:
                 return lost
             if d.again_last - d.again_first > d.sent_mask:
                 d.again_first += 1
-            history[d.history + (d.again_last & d.sent_mask)].again = r.number
-            d.again_last += 1
+            on_packet_lost(senders, f, d.history + (d.sent_first & d.sent_mask))
             lost += 1.0
         d.sent_first += 1
     return lost
@@ -112,6 +120,18 @@ def update_newest(senders: Any, f: int, sent: float) -> None:
 
 
 @compiled
+def report_late(
+    net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float
+) -> None:
+    """Tell a rule of deliveries how many packets are acknowledged and lost."""
+    if newest >= 0:
+        d = senders.rule[senders.flow[f].rule]
+        r = senders.history[newest]
+        d.sample[12] = 1.0 if r.limited > 0.0 and r.in_flight == 1.0 else 0.0
+    report_sample(net, senders, f, newest, marked, acked, lost)
+
+
+@compiled
 def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]:
     """Process an ACK up to what the recovery does; return whether the window grows, and how many packets may be sent."""
     s = senders.flow[f]
@@ -132,15 +152,26 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     if delivered <= 0:
         return False, (0.0 if s.dupacks > 0 else math.inf)
     update_newest(senders, f, net.sent_at[e])
+    newest = int64(-1)
+    if s.samples == 1:
+        newest = find_reported(senders, f, net.sent_at[e])
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
     recover(net, senders, f, ON_REPORT, float(acked), float(delivered))
     if acked == 0:
         s.dupacks += 1
-    w[NEWLY_LOST] = find_lost(senders, f)
+    if s.samples == 1:
+        clear_sample(senders, f)
+    lost = find_lost(senders, f)
+    w[NEWLY_LOST] = lost
+    if s.samples == 1:
+        count_covered(senders, f)
+        s.pipe = float(outstanding(senders, f)) + float(delivered) + lost
     w[UNREPAIRED] = 1.0 if is_lost(senders, f, int64(s.snd_una - 1)) else 0.0
     event = ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE
     recover(net, senders, f, event, float(acked), float(delivered))
+    if s.samples == 1:
+        report_late(net, senders, f, newest, float(net.packet[e].marked), float(delivered), lost)
     grows = w[GROW] != 0.0 or (acked > 0 and not inside and s.recovering == 0)
     return grows, w[BURST]
 
@@ -156,7 +187,15 @@ def process_alarm(net: Any, senders: Any, f: int) -> bool:
     w[NEWLY_LOST] = 0.0
     w[UNREPAIRED] = 0.0
     if s.by_time == 1:
+        if s.samples == 1:
+            clear_sample(senders, f)
         w[NEWLY_LOST] = find_lost(senders, f)
         w[UNREPAIRED] = 1.0 if is_lost(senders, f, int64(s.snd_una - 1)) else 0.0
+    lost = w[NEWLY_LOST]
+    if s.samples == 1:
+        count_covered(senders, f)
+        s.pipe = float(outstanding(senders, f)) + lost
     recover(net, senders, f, ON_ALARM, 0.0, 0.0)
+    if s.samples == 1:
+        report_late(net, senders, f, int64(-1), 0.0, 0.0, lost)
     return w[BURST] >= 1.0

@@ -688,6 +688,7 @@ RULE = np.dtype(
         ("sent_mask", "i8"),
         ("sent_first", "i8"),  # in flight: from this record
         ("sent_last", "i8"),  # up to before this one
+        ("covered", "i8"),  # of these, acknowledged: with a recovery by time
         ("again_first", "i8"),  # to be sent again
         ("again_last", "i8"),
         ("fields", "i8"),  # of a rate rule: numbers of each record of telemetry that it sees

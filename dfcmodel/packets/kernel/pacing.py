@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .calendar_queue import OUT
-from .deliveries import next_lost
+from .deliveries import next_lost, outstanding
 from .emission import output
 from .jit import compiled
 from .layout import int64
 from .random_numbers import uniform
-from .selective import next_hole
+from .selective import next_hole, skip_held
 from .timers import JITTER, NOW, wake_at
 
 __all__ = ["in_flight", "must_wait", "next_again", "pace", "send_by_pipe", "send_paced"]
@@ -71,8 +71,7 @@ def in_flight(net: Any, senders: Any, f: int) -> float:
     """
     s = senders.flow[f]
     if s.samples == 1:
-        d = senders.rule[s.rule]
-        return float(d.sent_last - d.sent_first + net.counters[OUT])
+        return float(outstanding(senders, f) + net.counters[OUT])
     return float(s.pipe)
 
 
@@ -87,13 +86,19 @@ def next_again(senders: Any, f: int) -> int:
 
 @compiled
 def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
-    """Send what the window permits, or in recovery the pipe: lost packets first (RFC 6675, NextSeg rules 1 and 2)."""
+    """Send what the window permits, or in recovery the pipe: lost packets first (RFC 6675, NextSeg rules 1 and 2).
+
+    The window of a rule of deliveries with a recovery by time bounds what is in flight outside of recovery as well.
+    """
     s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
+    by_flight = s.recovering == 1 or (s.samples == 1 and s.by_time == 1)
     sent = 0
     while s.snd_una < s.size:
-        if s.recovering == 1:
-            limit = s.pipe_limit if s.pipe_limit >= 0.0 else float(int(s.cwnd))
+        if by_flight:
+            limit = s.pipe_limit
+            if s.samples == 1 or limit < 0.0:
+                limit = float(int(s.cwnd))
             if in_flight(net, senders, f) >= limit:
                 break
         elif s.snd_nxt >= s.snd_una + window:
@@ -102,7 +107,8 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
             return
         number = next_again(senders, f)
         if number == -1:
-            reach = int(s.most) if s.recovering == 1 else window
+            reach = int(s.most) if by_flight else window
+            skip_held(senders, f)
             if s.snd_nxt >= s.snd_una + reach or s.snd_nxt >= s.size:
                 break
             number = int64(s.snd_nxt)

@@ -6,6 +6,7 @@ The functions read and write the flow's record themselves (`dfcmodel.packets.rec
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .calendar_queue import FAULT, WRONG
@@ -14,6 +15,7 @@ from .jit import call_on_record, inlined
 from .layout import ON_LOSS, int64
 from .ns2 import is_ns2, truncate_ssthresh
 from .rules import call_rule
+from .selective import skip_held
 from .timers import NOW, schedule, set_timer
 
 __all__ = [
@@ -78,11 +80,15 @@ def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered:
         if s.samples == 0:  # a rule of deliveries sends again from its list of lost packets
             output(net, senders, f, number)
         s.hole = max(s.hole, number + 1)
-    if w[LIMITED] != 0.0:  # RFC 3042
+    if w[LIMITED] != 0.0 and s.samples == 1 and s.by_time == 1:
+        w[BURST] = math.inf  # what left the network makes room
+    elif w[LIMITED] != 0.0:  # RFC 3042
         ahead = min(s.most, s.cwnd + float(s.dupacks))
         if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
             output(net, senders, f, int64(s.snd_nxt))
             s.snd_nxt += 1
+    if w[FRESH] != 0.0:
+        skip_held(senders, f)
     if w[FRESH] != 0.0 and s.snd_nxt < s.size:
         output(net, senders, f, int64(s.snd_nxt))
         s.snd_nxt += 1

@@ -8,13 +8,30 @@ from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 from .jit import inlined
 from .layout import int64
 
-__all__ = ["clear", "count_holes", "is_held", "mark_received", "next_hole", "update_scoreboard"]
+__all__ = [
+    "clear",
+    "count_holes",
+    "is_held",
+    "mark_received",
+    "next_hole",
+    "skip_held",
+    "update_scoreboard",
+]
 
 
 @inlined
 def is_held(senders: Any, f: int, number: int) -> bool:
     """Return whether a packet was selectively acknowledged."""
     return bool(has_bit(senders, f, SACKED, number))
+
+
+@inlined
+def skip_held(senders: Any, f: int) -> None:
+    """Move what a rule of deliveries with a recovery by time sends next past what was selectively acknowledged, after a timeout."""
+    s = senders.flow[f]
+    if s.samples == 1 and s.by_time == 1:
+        while s.snd_nxt < s.snd_max and is_held(senders, f, int64(s.snd_nxt)):
+            s.snd_nxt += 1
 
 
 @inlined

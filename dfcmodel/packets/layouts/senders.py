@@ -201,10 +201,9 @@ def _set_row(
             row["on"], row["off"] = given.size, given.idle
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
-            rows[1]["sent_mask"] = 4 * _places(given) - 1
-        elif recovery.by_time:
-            row["by_time"], rows[1]["sent_mask"] = 1, 4 * _places(given) - 1
-        row["listed"] = row["samples"] + row["by_time"]
+        row["by_time"] = recovery.by_time
+        if row["samples"] or recovery.by_time:
+            row["listed"], rows[1]["sent_mask"] = 1, 4 * _places(given) - 1
         if given.handshake:
             _set_handshake(row, given)
     elif isinstance(source, RateRule):

@@ -28,12 +28,12 @@ class RackRecovery(PRRRecovery):
     """Recovery by RACK-TLP (RFC 8985): a packet is lost when it is late, not when three later ones have arrived.
 
     A packet that was sent before one that was reported is lost when that one's round trip and the reordering window have
-    passed: a quarter of the least round trip where packets were reordered before, or fewer than three are selectively
-    acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips, the last packet is sent
+    passed: a quarter of the least round trip (``reordering``) where packets were reordered before, or fewer than three are
+    selectively acknowledged outside of recovery, otherwise 0. When nothing is reported for two round trips, the last packet is sent
     again, or a new one, so that its ACK shows what is lost of the tail before the retransmission timer expires.
 
     ACKs tell which transmission they answer, as with exact timestamps: a probe that repairs a loss is told from one that
-    was not needed by that. There is no DSACK (RFC 2883), so that the window stays a quarter of a round trip.
+    was not needed by that. There is no DSACK (RFC 2883), so that the window stays what it is.
     After a timeout everything is sent again, as by the other recoveries (RFC 8985, 6.3, sends what is late).
     Before the first ACK no probe is scheduled, unless there was a handshake.
 
@@ -41,6 +41,12 @@ class RackRecovery(PRRRecovery):
     ----------
     max_ack_delay
         Longest time, s, by which a receiver delays the ACK of a single packet in flight (RFC 8985, 7.2).
+    reordering
+        Reordering window in least round trips. Up to 1 it is at most the smoothed round trip.
+    reordering_seen
+        1: packets are known to be reordered, as those of a sprayed flow are; 0: only once they were.
+
+    Of rules of deliveries it finds losses and sends probes; the window is that of the rule, without a reduction.
 
     Examples
     --------
@@ -65,12 +71,13 @@ class RackRecovery(PRRRecovery):
         tlp_is_retrans: float = 0.0
         tlp_time: float = 0.0
         max_ack_delay: float = 0.2
+        reordering: float = 0.25
 
     @staticmethod
     def on_report(s: Any, e: Any) -> Any:
         """Set the reordering window (RFC 8985, 6.2, steps 3 and 4)."""
         seen = maximum(s.reordering_seen, e.reordered)
-        window = minimum(e.min_rtt / 4.0, e.srtt)
+        window = minimum(s.reordering * e.min_rtt, maximum(s.reordering, 1.0) * e.srtt)
         if seen == 0.0 and (s.recovering == 1.0 or s.sacked >= DUP_THRESH):
             window = 0.0
         return s._replace(reordering_seen=seen, reorder_window=window)

@@ -46,19 +46,21 @@ class NSCC(DeliveryRule):
     targets, W becomes what was delivered in the period, if that is little. A packet found lost is treated as one that a switch
     has trimmed: it takes a packet from W and triggers quick adapt. A flow begins with the largest window.
 
-    Left out: penalties of receivers, the choice of paths by marks, probes, and faster recovery (SLEEK). Losses are found by
-    selective ACKs, on one path: of sprayed flows, a packet that others overtake is taken for lost.
+    Left out: penalties of receivers, the choice of paths by marks, and faster recovery (SLEEK). Losses are found by selective ACKs, for
+    one path. Packets of sprayed flows overtake each other: give them ``dfcmodel.recoveries.RackRecovery(reordering=4, reordering_seen=1)``,
+    which takes a packet for lost when it is four round trips late. The simulator waits for its timer.
 
     Parameters
     ----------
     base_rtt
         Longest round-trip time of the network without queues, s; a flow takes a shorter one that it measures.
     bdp
-        Packets of a base round trip at the rate of the sender's interface.
+        Packets of a base round trip at the rate of the sender's interface. Not given, it is that of 100 Gb/s: ``base_bdp`` times
+        ``base_rtt`` over 12 us.
     base_bdp
         The same at 100 Gb/s and 12 us, for which the increases are defined: 150,000 bytes, in packets.
     target_qdelay
-        Target of the queueing delay, s: a base round-trip time, 3/4 of it where switches trim.
+        Target of the queueing delay, s. Not given, it is ``base_rtt``; where switches trim give 3/4 of it.
     alpha, fi, eta
         Packets per round trip of proportional increase without delay (times b), of fair increase (f_i), and per
         ``adjust_period`` always; times a.
@@ -81,9 +83,9 @@ class NSCC(DeliveryRule):
     Examples
     --------
     >>> from responsefn import NSCC
-    >>> rule = NSCC(base_rtt=8e-6, bdp=24.4, target_qdelay=8e-6)
-    >>> round(rule.start(8e-6).cwnd, 3)
-    36.6
+    >>> rule = NSCC(base_rtt=8e-6)
+    >>> round(rule.bdp, 3), rule.target_qdelay, round(rule.start(8e-6).cwnd, 3)
+    (24.414, 8e-06, 36.621)
     >>> rule.rate(0.01, 0.1)
     Traceback (most recent call last):
       ...
@@ -148,13 +150,22 @@ class NSCC(DeliveryRule):
         r"\text{late, mark: } W \gets W (1 - \gamma (d' - t) / d')"
     )
 
+    def replace(self, **changes: Any) -> NSCC:
+        """Return a copy with some parameters changed; those that follow from ``base_rtt`` and were not given follow again."""
+        kept = {name: getattr(self, name) for name in self._given} | changes
+        return NSCC(**kept)
+
     def check(self) -> None:
-        """Check the ranges of the parameters."""
+        """Check the ranges of the parameters, and set those that follow from others."""
         q = self.params
-        for name in ("base_rtt", "target_qdelay"):
-            one_number(name, getattr(q, name), above=0.0, below=5.0, hint="in s")
-        for name in ("bdp", "base_bdp"):
-            one_number(name, getattr(q, name), above=0.0, hint="in packets")
+        one_number("base_rtt", q.base_rtt, above=0.0, below=5.0, hint="in s")
+        one_number("base_bdp", q.base_bdp, above=0.0, hint="in packets")
+        following = {"bdp": q.base_bdp * q.base_rtt / REFERENCE_RTT, "target_qdelay": q.base_rtt}
+        derived = {name: value for name, value in following.items() if name not in self._given}
+        q = q._replace(**derived)
+        object.__setattr__(self, "params", q)
+        one_number("target_qdelay", q.target_qdelay, above=0.0, below=5.0, hint="in s")
+        one_number("bdp", q.bdp, above=0.0, hint="in packets")
         for name in ("alpha", "fi", "eta", "fi_scale", "adjust_bytes", "adjust_period"):
             one_number(name, getattr(q, name), at_least=0.0)
         for name in ("gamma", "delay_alpha"):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
+from dfcmodel import CBR, RED, DualPI2, Flow, Link, Packets, RampMarking, Scenario, simulate
+from dfcmodel.recoveries import RackRecovery
 from responsefn import (
     BBR,
     CUBIC,
@@ -24,9 +25,11 @@ from responsefn import (
     Vivace,
 )
 from tests.dfcmodel.packets.conftest import plan_of
-from tests.oracles.engines import equal_records
+from tests.oracles.engines import equal_records, plan_scenario
 
 RATE, TRIP = 2000.0, 0.04
+PATIENT = RackRecovery(reordering=4.0, reordering_seen=1.0)
+"""Losses of sprayed flows: packets that are late by four round trips."""
 
 
 def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, **more: Any) -> Any:
@@ -193,3 +196,67 @@ def test_deliveries_need_selective_acknowledgements() -> None:
             replace(scenario, flows=(replace(scenario.flows[0], source=NewReno(), pacing=True),)),
             level="fluid",
         )
+
+
+@pytest.mark.parametrize("jitter", [0.0, 5e-4])
+@pytest.mark.parametrize("recovery", [RackRecovery(), PATIENT])
+@pytest.mark.parametrize(
+    ("rules", "buffer", "discipline"),
+    [
+        ((NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.015), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.01)),
+         40.0, RampMarking(5.0, 30.0, 0.5)),
+        ((BBR(), Prague(virtual_rtt=0.0)), 30.0, None),
+    ],
+    ids=["NSCC", "BBR"],
+)  # fmt: skip
+def test_losses_by_time_of_rules_of_deliveries_are_equal_in_both_engines(
+    rules: Any, buffer: float, discipline: Any, recovery: RackRecovery, jitter: float
+) -> None:
+    scenario = shared(rules, buffer, 2.0, discipline)
+    method = Packets(seed=3, recovery=recovery, loss={"in->out": 0.02})
+    run = equal_records(plan_of(scenario, method, jitter=jitter))
+    assert (run.imbalance == 0.0).all()
+    assert run.total.sum() > 400.0
+    assert run.lost.sum() > 10.0
+
+
+def sprayed(size: float = 400.0, **more: Any) -> Scenario:
+    """Return two flows over two paths each, one of which others fill: packets overtake each other."""
+    links = [
+        Link(a, b, RATE, 5e-3, 400.0) for a, b in ("sa", "sb", "ad", "bd", "rs", "ts", "du", "dv")
+    ]
+    flows = [
+        Flow(f"{n}", (a, "s", "a", "d", b), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=TRIP), size=size, host="nic",
+             paths=((a, "s", "b", "d", b),), **more)
+        for n, (a, b) in enumerate(("ru", "tv"))
+    ]  # fmt: skip
+    links.append(Link("x", "a", RATE, 1e-3, 400.0))
+    flows.append(Flow("beside", ("x", "a", "d"), CBR(0.5 * RATE), size=200.0, host="direct"))
+    return Scenario("sprayed", links, flows, duration=2.0, min_rto=0.5)
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.01])
+@pytest.mark.parametrize("spraying", ["turns", "random"])
+def test_sprayed_flows_of_rules_of_deliveries_are_equal_in_both_engines(
+    spraying: str, loss: float
+) -> None:
+    method = Packets(
+        seed=2, recovery={"0": PATIENT, "1": PATIENT}, spraying=spraying, loss={"s->b": loss}
+    )
+    run = equal_records(plan_scenario(sprayed(), method, duration=2.0, sample=0.02, may_spray=True))
+    assert (run.imbalance == 0.0).all()
+    assert np.isfinite(run.finished[-3:]).all()  # those before only lend their paths
+
+
+def test_packets_that_others_overtake_are_lost_only_beyond_the_reordering_window() -> None:
+    """Nothing is lost; three later ACKs send packets again and cut the window, and late packets take longer than that."""
+    times, again = [], []
+    for recovery in ("sack", RackRecovery(reordering_seen=1.0), PATIENT):
+        method = Packets(seed=2, recovery={"0": recovery, "1": recovery})
+        run = simulate(sprayed(1500.0), method)
+        assert run.lost.sum() == 0
+        times.append(run.finished[:2].max())
+        again.append(run.emitted[:2].sum() - 3000)
+    assert again[2] <= 4  # a probe at each end
+    assert min(again[:2]) > 100
+    assert times[2] < times[0]

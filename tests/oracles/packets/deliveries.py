@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.oracles.packets.protocols import EventSimulation
     from tests.oracles.packets.receivers import Packet
 
-__all__ = ["DeliverySender", "Remembering"]
+__all__ = ["DeliverySender", "Remembering", "Sent"]
 
 
 @dataclass
@@ -86,8 +86,8 @@ class Remembering(Sack):
 class DeliverySender(Remembering):
     """A sender that knows of each transmission whether it was delivered, and sends again what was lost."""
 
-    def __init__(self, simulation: EventSimulation, f: int) -> None:
-        super().__init__(simulation, f)
+    def __init__(self, simulation: EventSimulation, f: int, *given: Any) -> None:
+        super().__init__(simulation, f, *given)
         self.delivered = self.lost_total = 0
         self.delivered_at = self.first_sent = 0.0
         self.limited_until = 0
@@ -100,8 +100,12 @@ class DeliverySender(Remembering):
     def check_limited(self) -> None:
         """Mark what is in flight where no data wait, and the window is not used up (CheckIfApplicationLimited)."""
         waits = any(not self.is_covered(number) for number in self.again)
-        if self.next >= self.size and len(self.sent) < self.unused_window() and not waits:
-            self.limited_until = max(self.delivered + len(self.sent), 1)
+        if self.next >= self.size and self.unreported() < self.unused_window() and not waits:
+            self.limited_until = max(self.delivered + self.unreported(), 1)
+
+    def unreported(self) -> int:
+        """Return how many packets were sent and are neither acknowledged nor lost."""
+        return len(self.sent)
 
     def receive(self, ack: Packet) -> None:
         """Process an ACK."""
@@ -110,7 +114,7 @@ class DeliverySender(Remembering):
 
     def resend_syn(self) -> None:
         """Send the SYN again after a timeout: what it carried is lost."""
-        self.lost_total += len(self.sent)
+        self.lost_total += self.unreported()
         self.sent.clear()
         super().resend_syn()
 
@@ -118,11 +122,11 @@ class DeliverySender(Remembering):
         """Note the packets that an event has sent (OnPacketSent)."""
         now = self.simulation.now
         for number in self.fresh:
-            if not self.sent:
+            if not self.unreported():
                 self.first_sent = self.delivered_at = now
             one = Sent(
                 number, now, self.first_sent, self.delivered_at, self.delivered, self.lost_total,
-                len(self.sent) + 1, self.limited_until > 0,
+                self.unreported() + 1, self.limited_until > 0,
             )  # fmt: skip
             self.sent.append(one)
         self.fresh.clear()
@@ -136,23 +140,22 @@ class DeliverySender(Remembering):
 
     def outstanding(self) -> int:
         """Return how many packets are in flight."""
-        return len(self.sent) + len(self.fresh)
+        return self.unreported() + len(self.fresh)
 
     def timeout(self) -> None:
         """Handle a retransmission timeout: all that is in flight is lost."""
         if self.supply is not None:
             self.check_limited()
-        self.lost_total += len(self.sent)
+        self.lost_total += self.unreported()
         self.sent.clear()
         self.again.clear()
         super().timeout()
 
     def see(self, ack: Packet) -> None:
         """Find what an ACK reports delivered and lost, and tell the rule."""
-        now, acked, lost = self.simulation.now, 0, 0
+        acked = 0
+        losses: list[tuple[Sent, int]] = []
         newest: Sent | None = None
-        last: Sent | None = None
-        with_it = 0
         restarted = False
         while newest is None and self.sent and self.sent[0].time <= ack.sent:
             one = self.sent.popleft()
@@ -161,12 +164,24 @@ class DeliverySender(Remembering):
                 restarted = restarted or (one.limited and one.in_flight == 1)
                 newest = one if one.time == ack.sent else None
                 continue
-            lost += 1
             self.lost_total += 1
-            last, with_it = one, self.lost_total - one.lost
+            losses.append((one, self.lost_total - one.lost))
             self.again.append(one.number)
+        self.sample(ack.marked, newest, acked, losses, restarted)
+
+    def sample(
+        self,
+        marked: bool,
+        newest: Sent | None,
+        acked: int,
+        losses: list[tuple[Sent, int]],
+        restarted: bool,
+    ) -> None:
+        """Tell the rule how many packets are acknowledged, which are lost, and what the newest one samples."""
+        now, lost = self.simulation.now, len(losses)
         if acked == lost == 0:
             return
+        last, with_it = losses[-1] if losses else (None, 0)
         self.delivered += acked
         if self.delivered > self.limited_until:
             self.limited_until = 0
@@ -178,7 +193,7 @@ class DeliverySender(Remembering):
         if acked > 0:
             self.delivered_at = now
         seen = Delivery(
-            now, self.rtt, float(acked), float(lost), float(ack.marked), float(self.delivered),
+            now, self.rtt, float(acked), float(lost), float(marked), float(self.delivered),
             float(prior), interval, float(self.outstanding()), float(flight), float(since),
             float(last.in_flight if last else 0), float(with_it), float(self.acked < self.recover),
             self.simulation.random(self.f), float(newest is not None and newest.limited),

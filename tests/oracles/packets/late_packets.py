@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dfcmodel.packets.kernel.late_packets import EXACT
-from tests.oracles.packets.deliveries import Remembering
+from tests.oracles.packets.deliveries import DeliverySender, Remembering, Sent
 from tests.oracles.packets.recoveries import Programmed
 
 if TYPE_CHECKING:
@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from tests.oracles.packets.protocols import EventSimulation
     from tests.oracles.packets.receivers import Packet
 
-__all__ = ["ByTime"]
+__all__ = ["ByTime", "DeliveriesByTime"]
+
+
+class Transmission(NamedTuple):
+    """A packet and when it was sent, s."""
+
+    number: int
+    time: float
 
 
 class ByTime(Remembering, Programmed):
@@ -26,7 +33,7 @@ class ByTime(Remembering, Programmed):
 
     def remember(self) -> None:
         """Note the packets that an event has sent."""
-        self.sent += [(number, self.simulation.now) for number in self.fresh]
+        self.sent += [Transmission(number, self.simulation.now) for number in self.fresh]
         self.fresh.clear()
 
     def see(self, ack: Packet) -> None:
@@ -48,9 +55,11 @@ class ByTime(Remembering, Programmed):
         """List the transmissions that are lost by now, and return their number."""
         lost, self.measured["next_loss"] = 0, math.inf
         while self.sent:
-            number, time = self.sent[0]
+            one = self.sent[0]
+            number, time = one.number, one.time
             if not self.is_covered(number):
-                same = [n for n, when in self.sent if when == self.newest_sent and n > number]
+                at_once = [each.number for each in self.sent if each.time == self.newest_sent]
+                same = [n for n in at_once if n > number]
                 passed = any(map(self.is_covered, same))
                 if time > self.newest_sent or (time == self.newest_sent and not passed):
                     break
@@ -58,19 +67,31 @@ class ByTime(Remembering, Programmed):
                 if due > self.simulation.now + EXACT:
                     self.measured["next_loss"] = due
                     break
-                self.again.append(number)
+                self.lose_one(one)
                 lost += 1
             self.sent.popleft()
         return lost
 
+    def lose_one(self, one: Any) -> None:
+        """List a transmission that is lost."""
+        self.again.append(one.number)
+
+    def measure_pipe(self, left: int) -> None:
+        """Set the pipe to what was in flight before packets left; only of rules of deliveries."""
+
+    def tell(self, marked: bool, newest: Any, delivered: int) -> None:
+        """Tell a rule of deliveries what was delivered and lost; others see nothing."""
+
     def call_with_losses(self, event: str, acked: int, delivered: int) -> None:
         """Look for losses and call a function of the recovery with them."""
         lost = self.find_lost()
+        self.measure_pipe(delivered + lost)
         self.call(event, acked, delivered, lost, any(n > self.acked for n in self.again))
 
     def process_alarm(self) -> None:
         """Let the recovery process its alarm."""
         self.call_with_losses("on_alarm", 0, 0)
+        self.tell(False, None, 0)
         if self.burst >= 1.0:
             self.send()
 
@@ -109,3 +130,71 @@ class ByTime(Remembering, Programmed):
         if acked == 0:
             self.duplicates += 1
         self.call_with_losses("on_ack" if acked else "on_duplicate_ack", acked, delivered)
+
+
+class DeliveriesByTime(DeliverySender, ByTime):
+    """A sender whose rule sees deliveries, and whose recovery finds losses by time: packets may overtake each other."""
+
+    def __init__(self, simulation: EventSimulation, f: int, recovery: LossRecovery) -> None:
+        super().__init__(simulation, f, recovery)
+        self.losses: list[tuple[Sent, int]] = []
+
+    def unreported(self) -> int:
+        """Return how many packets were sent and are neither acknowledged nor lost."""
+        return sum(not self.is_covered(one.number) for one in self.sent)
+
+    def lose_one(self, one: Sent) -> None:
+        """List a transmission that is lost, with what the rule is told of it."""
+        super().lose_one(one)
+        self.lost_total += 1
+        self.losses.append((one, self.lost_total - one.lost))
+
+    def measure_pipe(self, left: int) -> None:
+        """Set the pipe to what was in flight before packets left."""
+        self.pipe = self.unreported() + left
+
+    def see(self, ack: Packet) -> None:
+        """Process a SYN-ACK as a rule of deliveries, and let the recovery schedule a probe."""
+        DeliverySender.see(self, ack)
+        ByTime.see(self, ack)
+
+    def report(self, ack: Packet, acked: int, delivered: int) -> None:
+        """Let the recovery process what an ACK reports, then the rule."""
+        same = (one for one in self.sent if one.time == ack.sent)
+        newest = next((one for one in same if self.is_covered(one.number)), None)
+        super().report(ack, acked, delivered)
+        self.tell(ack.marked, newest, delivered)
+
+    def tell(self, marked: bool, newest: Sent | None, delivered: int) -> None:
+        """Tell the rule what was delivered and lost."""
+        losses, self.losses = self.losses, []
+        restarted = newest is not None and newest.limited and newest.in_flight == 1
+        self.sample(marked, newest, delivered, losses, restarted)
+
+    def resend(self, number: int) -> None:
+        """Leave it to the list of lost packets."""
+
+    def skip_held(self) -> None:
+        """Move what is sent next past what was selectively acknowledged, after a timeout."""
+        while self.next in self.held:
+            self.next += 1
+
+    def send_one(self) -> None:
+        """Send what the window permits: what left the network makes room."""
+        self.burst = math.inf
+
+    def permits(self) -> bool:
+        """Return whether the window permits a packet besides what is in flight."""
+        return self.acked + 1 < self.size and self.outstanding() < int(self.state.cwnd)
+
+    def next_number(self) -> int:
+        """Return the packet that was lost first, or else new data; -1: nothing."""
+        number = self.next_hole()
+        reach = self.acked + int(self.most)
+        if number == -1:
+            self.skip_held()
+            return self.next if self.next <= reach and self.next < self.size else -1
+        if self.recover <= 0 or number > reach:
+            return -1
+        self.hole = max(self.hole, number + 1)
+        return number

@@ -81,10 +81,12 @@ class Programmed(Sack):
         if s.restart:
             self.set_timer()
         if s.resend >= 0.0:
-            self.output(int(s.resend))
+            self.resend(int(s.resend))
             self.hole = max(self.hole, int(s.resend) + 1)
         if s.limited:
             self.send_one()
+        if s.fresh:
+            self.skip_held()
         if s.fresh and self.next < self.size:
             self.output(self.next)
             self.next += 1
@@ -92,6 +94,13 @@ class Programmed(Sack):
             self.alarm = self.simulation.now + s.alarm
             if self.alarm < math.inf:
                 self.simulation.wake(self.f, self.alarm)
+
+    def skip_held(self) -> None:
+        """Move what is sent next past what was selectively acknowledged; only of rules of deliveries by time."""
+
+    def resend(self, number: int) -> None:
+        """Send a packet again for a recovery."""
+        self.output(number)
 
     def process_alarm(self) -> None:
         """Let the recovery process its alarm."""

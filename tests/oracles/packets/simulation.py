@@ -47,7 +47,7 @@ from tests.oracles.packets.coupled import CoupledQueues
 from tests.oracles.packets.deliveries import DeliverySender
 from tests.oracles.packets.diffusion import Diffusive, begin_clock
 from tests.oracles.packets.interfaces import HostQueues
-from tests.oracles.packets.late_packets import ByTime
+from tests.oracles.packets.late_packets import ByTime, DeliveriesByTime
 from tests.oracles.packets.laws import LawQueues
 from tests.oracles.packets.path_elements import Paths
 from tests.oracles.packets.programs import ProgramQueues, RankedQueue
@@ -221,6 +221,8 @@ class Simulation:
         """Return the sender of a flow with a kind of loss recovery."""
         source = self.plan.scenario.flows[f].source
         if isinstance(source, DeliveryRule):
+            if kind and recovery_named(kind).by_time:
+                return DeliveriesByTime(self, f, recovery_named(kind))
             return DeliverySender(self, f)
         if isinstance(source, RateRule):
             return rated_sender(self, f)

@@ -74,7 +74,7 @@ LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
 """What the receivers read is counted in bytes: test_linux.py."""
 SEEDS = "packets/seeds"
 """What claims measure of runs, without their packets."""
-FABRICS = {"htsim/roce", "ns3/rdma"}
+FABRICS = {"htsim/roce", "htsim/uec", "ns3/rdma"}
 """When flows are complete."""
 WITHOUT = {
     *FABRICS,

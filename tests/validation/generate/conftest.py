@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,14 @@ INSTALLED_BY = {
     **dict.fromkeys(("ns-2", "ns-3"), "`make data-tools`"),
     "Linux": "validation/generate/linux/build.sh",
     "htsim": "validation/generate/htsim/README.md",
+    "uet-htsim": "validation/generate/htsim/README.md",
     "ns-3 RDMA": "validation/generate/ns3_rdma/README.md",
 }
 FOUND_BY = {
     "ns-3": programs.ns3_folder,
     "Linux": kernel_folder,
     "htsim": htsim_program,
+    "uet-htsim": partial(htsim_program, "htsim_uec"),
     "ns-3 RDMA": rdma_folder,
 }
 """What says where a program is."""

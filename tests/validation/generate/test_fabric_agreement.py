@@ -43,7 +43,7 @@ def test_a_run_beside_a_simulator(run: str, simulator: Simulator) -> None:
     assert within(row, "last")
     assert within(row, "mean") == (run not in NOT_WITHIN[simulator.name])
     written = results_of(simulator).read_text(encoding="utf-8").splitlines()
-    assert text_of([row], simulator).splitlines()[-1] in written
+    assert text_of([row], simulator.name).splitlines()[-1] in written
 
 
 def test_the_tolerance_is_a_part_of_the_simulators_time() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import Flow, Link, Packets, Scenario, SwitchProgram, simulate, trace_packets
-from dfcmodel.recoveries import LossRecovery, RackRecovery, set_alarm
+from dfcmodel.recoveries import LinuxRecovery, LossRecovery, RackRecovery, set_alarm
 from responsefn import BBR, CUBIC
 from tests.dfcmodel.packets.conftest import recovering_sender, recovery_event
 
@@ -213,5 +213,6 @@ def test_wrong_recoveries_are_refused(refused) -> None:
     refused(["alarm = 0", "at least 1e-09"], lambda: run(Lossy(last=10.0), Never()))
     links = [Link("a", "b", RATE, DELAY, 10)]
     scenario = Scenario("one", links, [Flow("one", ("a", "b"), BBR())], duration=0.1)
-    refused(["BBR", "deliveries"], lambda: simulate(scenario, Packets(recovery=RackRecovery())))
+    refused(["BBR", "deliveries"], lambda: simulate(scenario, Packets(recovery=LinuxRecovery())))
+    assert simulate(scenario, Packets(recovery=RackRecovery())).recoveries == ("RackRecovery()",)
     assert simulate(scenario, Packets(recovery="rack")).recoveries == ("sack",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,18 @@ def test_with_other_constants_the_mean_time_differs(
 def test_parameters_out_of_range_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name} = "):
         NSCC(**{name: -1.0})
+
+
+def test_what_follows_from_the_base_round_trip_follows_it() -> None:
+    """The product of 100 Gb/s and the target, unless they are given; a copy with another round trip has others."""
+    rule = NSCC(base_rtt=6e-6)
+    assert (rule.bdp, rule.target_qdelay) == pytest.approx((75e3 / 4096, 6e-6))
+    assert rule == NSCC(base_rtt="6us")
+    assert rule.replace(base_rtt=12e-6) == NSCC()
+    assert rule.replace(alpha=2.0).bdp == rule.bdp
+    given = NSCC(base_rtt=6e-6, bdp=40.0)
+    assert (given.bdp, given.target_qdelay) == (40.0, 6e-6)
+    assert given.replace(base_rtt=3e-6).bdp == 40.0
+    assert NSCC(base_rtt=6e-6, target_qdelay=9e-6).target_qdelay == 9e-6
+    assert pickle.loads(pickle.dumps(given)) == given
+    assert NSCC(base_bdp=20.0, base_rtt=6e-6).bdp == 10.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from validation.generate.htsim import inputs, program
+from validation.generate.htsim import inputs
 from validation.generate.htsim.cases import CASES
 from validation.generate.htsim.program import Htsim, htsim_program
 
@@ -62,13 +62,13 @@ def test_random_flows_are_between_different_hosts() -> None:
 
 
 def test_the_program_is_looked_for_where_it_is_said_to_be(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv(program.VARIABLE, str(tmp_path / "missing"))
+    monkeypatch.setenv("HTSIM_ROCE", str(tmp_path / "missing"))
     with pytest.raises(FileNotFoundError, match="HTSIM_ROCE must name the program htsim_roce"):
         htsim_program()
     own = tmp_path / "htsim_roce"
     own.write_text("#!/bin/sh\ncat topology connections; echo $*\n")
     own.chmod(0o755)
-    monkeypatch.setenv(program.VARIABLE, str(own))
+    monkeypatch.setenv("HTSIM_ROCE", str(own))
     assert htsim_program() == own
     printed = Htsim().run(("one\n", "two\n", "-nodes", "3"), tmp_path)
     assert printed == "one\ntwo\n-topo topology -tm connections -nodes 3\n"

@@ -1,0 +1,142 @@
+"""Protocol Buffers as they are encoded: messages one after the other, and the fields of a message.
+
+The encoding is documented by Google (Protocol Buffers, "Encoding"): a field begins with a varint, its number times eight plus its
+wire type. What a field means is left to the schema, which is not needed to find the next one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Field", "fields", "messages", "signed", "varints", "zigzag"]
+
+VARINT, FIXED64, DELIMITED, FIXED32 = 0, 1, 2, 5
+"""Wire types; groups (3 and 4) are not used by version 3 of the language."""
+LENGTHS = {FIXED64: 8, FIXED32: 4}
+
+
+class Field(NamedTuple):
+    """A field: its number, its wire type, and the integer or the bytes that it has."""
+
+    number: int
+    wire: int
+    value: int | bytes
+
+    def integer(self) -> int:
+        """Return the value of a varint; ValueError for another wire type."""
+        if not isinstance(self.value, int):
+            raise ValueError(f"field {self.number}: wire type {self.wire}, must be a varint")  # noqa: TRY004
+        return self.value
+
+    def content(self) -> bytes:
+        """Return the bytes of the value; ValueError for a varint."""
+        if isinstance(self.value, int):
+            raise ValueError(f"field {self.number}: a varint, must have a length")  # noqa: TRY004
+        return self.value
+
+    def text(self) -> str:
+        """Return the value as a string; ValueError where it is not UTF-8."""
+        return self.content().decode("utf-8")
+
+    def number_of(self, form: str) -> float:
+        """Return the value of a fixed width in a form of the module ``struct``."""
+        if len(self.content()) != struct.calcsize(form):
+            width = struct.calcsize(form)
+            raise ValueError(f"field {self.number}: {len(self.content())} bytes, must be {width}")
+        return float(struct.unpack(form, self.content())[0])
+
+
+def signed(value: int) -> int:
+    """Return a varint as the signed integer of 64 bits whose two's complement it is."""
+    return value - (1 << 64) if value >> 63 else value
+
+
+def zigzag(value: int) -> int:
+    """Return the signed integer of a varint in which the lowest bit is the sign."""
+    return value >> 1 ^ -(value & 1)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the varint at a place, and the place after it."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            break
+        byte, at = data[at], at + 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value >> 64:
+                break
+            return value, at
+    raise ValueError(f"byte {at}: a number that has no end, or more than 64 bits")
+
+
+def _taken(data: bytes, at: int, length: int) -> bytes:
+    """Return so many bytes from a place."""
+    if at + length > len(data):
+        raise ValueError(f"byte {at}: ends after {len(data) - at} of {length} bytes")
+    return data[at : at + length]
+
+
+def messages(data: bytes) -> Iterator[bytes]:
+    """Yield messages that follow each other, each after its length.
+
+    Raises
+    ------
+    ValueError
+        Where the data end within a message.
+
+    Examples
+    --------
+    >>> list(messages(bytes([1, 65, 2, 66, 67])))
+    [b'A', b'BC']
+    """
+    at = 0
+    while at < len(data):
+        length, at = _varint(data, at)
+        yield _taken(data, at, length)
+        at += length
+
+
+def fields(message: bytes) -> Iterator[Field]:
+    """Yield the fields of a message in their order.
+
+    Raises
+    ------
+    ValueError
+        Where the message ends within a field, or has groups.
+
+    Examples
+    --------
+    >>> list(fields(bytes([8, 150, 1, 18, 2, 111, 107])))
+    [Field(number=1, wire=0, value=150), Field(number=2, wire=2, value=b'ok')]
+    """
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, at = _varint(message, at)
+            yield Field(number, wire, value)
+            continue
+        if wire == DELIMITED:
+            length, at = _varint(message, at)
+        elif wire in LENGTHS:
+            length = LENGTHS[wire]
+        else:
+            raise ValueError(f"byte {at}: wire type {wire}, must be 0, 1, 2 or 5")
+        yield Field(number, wire, _taken(message, at, length))
+        at += length
+
+
+def varints(field: Field) -> Iterator[int]:
+    """Yield the integers of a repeated field, which may be packed or not."""
+    if field.wire == VARINT:
+        yield field.integer()
+        return
+    data, at = field.content(), 0
+    while at < len(data):
+        value, at = _varint(data, at)
+        yield value
