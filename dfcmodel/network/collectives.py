@@ -450,4 +450,7 @@ def _check(flows: Flows, may_return: bool) -> None:
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
         options = {name: column[f] for name, column in flows.columns.items()}
-        Flow(flows.name(f), flows.path(f), **options)
+        try:
+            Flow("", flows.path(f), **options)
+        except (TypeError, ValueError):
+            Flow(flows.name(f), flows.path(f), **options)

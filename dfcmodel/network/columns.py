@@ -128,6 +128,8 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
+    if QUICKLY_HASHED.issuperset(map(type, found)):
+        return found
     try:
         set(found)
     except TypeError:

@@ -154,7 +154,7 @@ class Flows(Sequence[Flow]):
     def _has_own_ends(self) -> bool:
         """Whether the ends of each flow make a name of its own."""
         texts = {str(node) for node in self.nodes}
-        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+        if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
             return False
         last = self.paths.places[self.paths.begin + self.paths.counts - 1]
         span = len(self.nodes)

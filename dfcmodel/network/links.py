@@ -279,7 +279,7 @@ class Links(Sequence[Link]):
     def have_own_names(self) -> bool:
         """Whether no two links have the same name."""
         texts = {f"{node}" for node in self.nodes}
-        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+        if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
             return len(set(self.names)) == len(self)
         span = len(self.nodes)
         return len(present(self.source * span + self.target, span * span)) == len(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -359,6 +358,6 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
 
 def with_fields(run: T, **fields: object) -> T:
     """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
-    found = copy.copy(run)
-    vars(found).update(fields)
+    found: T = object.__new__(type(run))
+    vars(found).update(run.__getstate__(), **fields)  # type: ignore[attr-defined]
     return found
