@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,16 +97,14 @@ def encoded(given: Sequence[Any]) -> Column:
     """
     kept = list(given)  # so that no two of them have one identity in turn
     keys: list[Any] = kept
-    if QUICKLY_HASHED.issuperset(map(type, kept)):
-        place = code = {value: n for n, value in enumerate(dict.fromkeys(kept))}
-    else:
-        keys, place = list(map(id, kept)), {}
+    place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
+    code = place
+    if not QUICKLY_HASHED.issuperset(map(type, kept)):
+        keys = list(map(id, kept))
         objects = dict(zip(keys, kept, strict=True))  # most are identical
-        code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
-    if len(place) < 2:
-        return Column(tuple(place), None, len(kept))
+        code = {each: place[value] for each, value in objects.items()}
     which = np.fromiter(map(code.__getitem__, keys), np.int64, len(kept))
-    return Column(tuple(place), which, len(kept))
+    return Column(tuple(place), which if len(place) > 1 else None, len(kept))
 
 
 def column_of(given: Sequence[Any]) -> Column:
@@ -128,14 +128,13 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
-    if QUICKLY_HASHED.issuperset(map(type, found)):
-        return found
-    try:
-        set(found)
-    except TypeError:
-        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
-        raise TypeError(msg) from None
+    if not QUICKLY_HASHED.issuperset(map(type, found)):
+        try:
+            set(found)
+        except TypeError:
+            n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
+            msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
+            raise TypeError(msg) from None
     return found
 
 

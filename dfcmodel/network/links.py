@@ -330,7 +330,9 @@ def links_from(
     if len(ends[1]) != count or not count:
         counts = f"{count} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
-    nodes = encoded([node for pair in zip(*ends, strict=True) for node in pair])
+    both: list[Node] = [*ends[0], *ends[1]]
+    both[::2], both[1::2] = ends
+    nodes = encoded(both)
     source, target = nodes.whole().reshape(-1, 2).T
     given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
     columns = {
