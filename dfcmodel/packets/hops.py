@@ -122,6 +122,12 @@ def arrivals_of(
     (array([1, 1]), array([-3,  0]), array([0, 3]))
     """
     flows, places = len(ranks), 9
+    rows = np.flatnonzero(kept)
+    if not hops.begins[rows].any() and (ranks == ranks[:1]).all():  # no other class, no port without one before
+        span = int(hops.port.max(initial=0)) + 1
+        keys = present(hops.port[rows] * span + hops.port[rows - 1], span * span)
+        port, before = np.divmod(keys, span)
+        return port, before, np.full(len(keys), ranks[0])
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
     span = flows + int(hops.port.max(initial=0)) + 1
     keys = (hops.port[kept] * span + before + flows) * places + ranks[hops.flow[kept]]

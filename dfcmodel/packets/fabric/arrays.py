@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import column_of
+from dfcmodel.network.routes import places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
@@ -40,9 +41,9 @@ def windows_of(plan: Plan) -> tuple[int, int]:
 
     A window is not longer than anything takes from port to port.
     """
-    hops = plan.hops
-    sizes = hops.is_ack * OF_RATE
-    times = plan.passage[hops.port, sizes]
+    times = np.concatenate(
+        [plan.passage[plan.forward.places, 0], plan.passage[plan.backward.places, OF_RATE]]
+    )
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
     least, most = (
@@ -67,12 +68,12 @@ def lay_out_fabric(
     turn = flow["way"] + plan.forward.counts
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
-    size = spare * (2 * F + SPARE)
+    size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
-        "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
+        "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
         "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
@@ -139,9 +140,10 @@ def _flows(
 def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
     """Return the rows of what ports count, or those of a switch together; set which one counts each hop."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
-    together = plan.counting
-    asks = np.array([ports[0] for ports in together])
-    known, at = np.unique(asks[table.port] * P + table.before, return_index=True)
+    asks, is_shared = plan.counters, plan.counts_together
+    known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
+    if not (known[1:] > known[:-1]).all():
+        known, at = np.unique(known, return_index=True)
     rows = np.zeros(max(1, len(known)), layout.INGRESS)
     rows["change"] = rows["next"] = -1
     used = rows[: len(known)]
@@ -150,20 +152,20 @@ def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
     for name, values in (
         ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
         ("priority", table.priority[at]), ("high", high), ("low", low),
-        ("is_shared", np.array([len(ports) > 1 for ports in together])[port]),
+        ("is_shared", is_shared[port]),
     ):  # fmt: skip
         used[name] = values
-    inner = np.flatnonzero(~hops.is_ack & ~hops.begins)
+    inner = np.flatnonzero(plan.counted)
     hop["ingress"] = -1
-    keys = asks[hops.port[inner]] * P + hops.before[inner]
-    hop["ingress"][hops.row[inner]] = np.searchsorted(known, keys)
+    keys = asks[hops.port[inner]] * P + hops.port[inner - 1]
+    hop["ingress"][hops.row[inner]] = places_of(known, keys)
     return rows
 
 
 def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window."""
-    hosts, starts, F = plan.forward.first, plan.starts, len(plan.starts)
-    order = np.lexsort((np.arange(F), starts, hosts))
+    hosts, starts = plan.forward.first, plan.starts
+    order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
     port, slots = arrays["port"], len(arrays["first"])
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
@@ -184,8 +186,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:
     """Return the rows of changes of a window; one where no ports count together."""
-    shared = any(len(ports) > 1 for ports in plan.counting)
-    return np.empty(rows if shared else 1, layout.CHANGE)
+    return np.empty(rows if plan.counts_together.any() else 1, layout.CHANGE)
 
 
 def _slots(count: int) -> NDArray[Any]:
