@@ -426,12 +426,12 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
     return nodes.values, found
 
 
-def _have_ends(
-    nodes: Sequence[Hashable], routes: Routes, sources: Column, targets: Column
-) -> bool:
+def _have_ends(nodes: Sequence[Hashable], routes: Routes, sources: Column, targets: Column) -> bool:
     """Return whether all routes, of which none is empty, begin at their sources and end at their targets."""
     place = dict(zip(nodes, range(len(nodes)), strict=True))
-    first, last = (ends.map(lambda node: place.get(node, -1)).array() for ends in (sources, targets))
+    first, last = (
+        ends.map(lambda node: place.get(node, -1)).array() for ends in (sources, targets)
+    )
     ends = routes.places[routes.begin + routes.counts - 1]
     return np.array_equal(routes.first, first) and np.array_equal(ends, last)
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Column", "among", "check_count", "column_for", "column_of", "encoded", "nodes_of"]
+__all__ = [
+    "Column",
+    "among",
+    "check_count",
+    "column_for",
+    "column_of",
+    "constant",
+    "encoded",
+    "nodes_of",
+]
 
 
 QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
@@ -83,9 +92,19 @@ class Column(Sequence[Any]):
             return found[self.which]
         if found.ndim > 1 or found.dtype.hasobject:
             return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
-        one: NDArray[Any] = np.ndarray(self.length, found.dtype, found, 0, (0,))
-        one.flags.writeable = False  # as `broadcast_to`, in a quarter of its time
-        return one
+        return constant(found, (self.length,))
+
+
+def constant(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return a read-only array of one number, as `numpy.broadcast_to` does in four times the time.
+
+    >>> constant(np.int32(7), (2, 2)).tolist()
+    [[7, 7], [7, 7]]
+    """
+    given = np.asarray(value)
+    found: NDArray[Any] = np.ndarray(shape, given.dtype, given, 0, (0,) * len(shape))
+    found.flags.writeable = False
+    return found
 
 
 def encoded(given: Sequence[Any]) -> Column:

@@ -551,13 +551,12 @@ class Scenario(Described):
         first, is_nic = self.routes.first, self.host_is("nic")
         if not is_nic.any():
             return frozenset()
-        inner = np.ones(len(self.routes.places), dtype=np.bool_)
-        inner[self.routes.begin] = False
         source, count = self.link_table.source, len(self.links)
+        begins = np.bincount(first, minlength=count)
         is_other = np.zeros(len(self.link_table.nodes), dtype=np.bool_)
-        is_other[source[self.routes.places[inner]]] = True
+        is_other[source[np.bincount(self.routes.places, minlength=count) > begins]] = True
         is_other[source[first[~is_nic]]] = True
-        firsts = present(first, count)
+        firsts = np.flatnonzero(begins)
         return frozenset(firsts[~is_other[source[firsts]]].tolist())
 
     @cached_property

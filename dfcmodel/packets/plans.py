@@ -609,7 +609,7 @@ class Plan:
 
     @kept
     def counters(self) -> NDArray[np.int64]:
-        """The port that counts the packets of an ingress for each port: the first of those of `counting`, (P,)."""
+        """Port that counts the packets of an ingress for each port: the first of those of `counting`, (P,)."""
         if self._counts_apart:
             return np.arange(len(self.ports))
         return np.array([ports[0] for ports in self.counting])

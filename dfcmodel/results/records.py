@@ -65,6 +65,13 @@ def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, s
     return dims, values, {"long_name": about, **({"units": units} if units else {})}
 
 
+ON_FIRST_READ = (
+    "in_transit", "delivered", "window", "backlog", "round_trip", "queued", "peak_queue", "queued_bytes", "peak_bytes",
+    "recoveries", "paused", "dropped",
+)  # fmt: skip
+"""Arrays that a run may compute when they are first read; those in columns may be, too."""
+
+
 class Recorded:
     """Recorded quantities with units; those of an ensemble have ``run`` as their first dimension."""
 
@@ -92,7 +99,7 @@ class Recorded:
         return self._data.copy()
 
 
-@on_first_read("paused")
+@on_first_read(*ON_FIRST_READ)
 @in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):

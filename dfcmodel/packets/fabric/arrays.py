@@ -41,9 +41,9 @@ def windows_of(plan: Plan) -> tuple[int, int]:
 
     A window is not longer than anything takes from port to port.
     """
-    times = np.concatenate(
-        [plan.passage[plan.forward.places, 0], plan.passage[plan.backward.places, OF_RATE]]
-    )
+    P = len(plan.ports)
+    used = [np.bincount(each.places, minlength=P) > 0 for each in (plan.forward, plan.backward)]
+    times = np.append(plan.passage[used[0], 0], plan.passage[used[1], OF_RATE])
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
     least, most = (
@@ -63,15 +63,15 @@ def lay_out_fabric(
     """
     P, F = len(plan.ports), len(plan.forward)
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
-    hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
-    hop["port"][plan.hops.row] = plan.hops.port
+    rows, hop = plan.hops.row, np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
+    hop["port"][rows], hop["ingress"] = plan.hops.port, -1
     turn = flow["way"] + plan.forward.counts
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
+        "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
         "slot": _slots(P * slots),
@@ -137,8 +137,8 @@ def _flows(
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of what ports count, or those of a switch together; set which one counts each hop."""
+def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the rows of what ports count, or those of a switch together; set which one counts each hop in its place of ``of_hops``."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
     asks, is_shared = plan.counters, plan.counts_together
     known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
@@ -155,15 +155,15 @@ def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
         ("is_shared", is_shared[port]),
     ):  # fmt: skip
         used[name] = values
-    inner = np.flatnonzero(plan.counted)
-    hop["ingress"] = -1
-    keys = asks[hops.port[inner]] * P + hops.port[inner - 1]
-    hop["ingress"][hops.row[inner]] = places_of(known, keys)
+    turns = hops.turns(P)
+    if is_shared.any():
+        turns += (asks[hops.port] - hops.port) * P
+    of_hops[places] = np.where(plan.counted, places_of(known, turns), -1)
     return rows
 
 
 def _start(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window."""
+    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window, the last one first."""
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
@@ -180,8 +180,12 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     used = np.flatnonzero(pending)
     soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
     windows = np.minimum(soon, slots - 1).astype(np.int64)
-    for p, w in zip(used.tolist(), windows.tolist(), strict=True):
-        follows[p * slots + w], first[w] = first[w], p
+    order = np.argsort(windows, kind="stable")
+    p, w = used[order], windows[order]
+    is_first = np.append(True, w[1:] != w[:-1])[: len(w)]
+    follows[p * slots + w] = np.where(is_first, -1, np.roll(p, 1))
+    is_last = np.roll(is_first, -1)
+    first[w[is_last]] = p[is_last]
 
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:
