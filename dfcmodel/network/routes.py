@@ -170,7 +170,7 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
     if span <= DENSE * len(asked) + 2**16:
         at = np.full(max(span, int(asked.max(initial=-1)) + 1), -1, dtype=np.int64)
         at[known] = np.arange(len(known))
-        return at[asked]
+        return np.asarray(at[asked])
     order = np.argsort(known)
     found = order[np.searchsorted(known, asked, sorter=order).clip(max=len(known) - 1)]
     return np.where(known[found] == asked, found, -1)

@@ -205,7 +205,7 @@ class Records:
     @cached_property
     def carried(self) -> NDArray[np.int64]:
         """Packets whose transmission started at each hop, (H,)."""
-        return self.starts().sum(axis=0, dtype=np.int64)
+        return np.asarray(self.starts().sum(axis=0, dtype=np.int64))
 
     @cached_property
     def transit(self) -> NDArray[np.float64]:

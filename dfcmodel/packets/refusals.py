@@ -184,7 +184,8 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
         for name in ("idle", "stop")
         if table.columns[name].which is not None
     )
-    return table.alike(*CHECKED, *ends)[0].tolist()
+    first, _ = table.alike(*CHECKED, *ends)
+    return map(int, first)
 
 
 def _check_telemetry(scenario: Scenario) -> None:

@@ -132,10 +132,12 @@ class _Sampled:
         self.last = self.ends - 1
 
     def _summed(self, rows: Any) -> Any:
+        """Return sums over the samples of the trajectory of rows for those of the engine."""
         return np.add.reduceat(rows[: self.plan.samples], self.first, axis=0)
 
     @property
     def _nodes(self) -> int:
+        """Number of sending nodes."""
         return len(self.plan.scenario.senders)
 
     @cached_property
@@ -149,9 +151,8 @@ class _Sampled:
     @cached_property
     def _waiting(self) -> NDArray[np.float64]:
         """Packets that wait at each port at the ends of the samples, (P, S)."""
-        return np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last].T.astype(
-            float
-        )
+        found = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
+        return np.asarray(found.T.astype(float))
 
     @cached_property
     def _links(self) -> list[NDArray[np.int32]]:
@@ -177,13 +178,13 @@ class _Sampled:
         opening = self.plan.opening[:, np.newaxis]
         found = np.cumsum(self.records.delivered[: self.plan.samples], axis=0)[self.last].T
         receives_feedback = (self.plan.backward.counts > 0)[:, np.newaxis]
-        return np.where(receives_feedback, np.maximum(0.0, found - opening), found)
+        return np.asarray(np.where(receives_feedback, np.maximum(0.0, found - opening), found))
 
     def window(self) -> NDArray[np.float64]:
-        return self.records.window[self.last].T
+        return np.asarray(self.records.window[self.last].T)
 
     def round_trip(self) -> NDArray[np.float64]:
-        return self.records.round_trip[self.last].T
+        return np.asarray(self.records.round_trip[self.last].T)
 
     def backlog(self) -> NDArray[np.float64]:
         found = np.zeros((len(self.plan.starts), len(self.last)))

@@ -365,6 +365,7 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
 
 def with_fields(run: T, **fields: object) -> T:
     """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
+    given: Any = run
     found: T = object.__new__(type(run))
-    vars(found).update(run.__getstate__(), **fields)  # type: ignore[attr-defined]
+    vars(found).update({**given.__getstate__(), **fields})
     return found
