@@ -128,9 +128,8 @@ def arrivals_of(
     (array([1, 1]), array([-3,  0]), array([0, 3]))
     """
     flows, places = len(ranks), 9
-    if (
-        not (kept & hops.begins).any() and (ranks == ranks[:1]).all()
-    ):  # of one class, at ports after others
+    if (ranks == ranks[:1]).all() and not (kept & hops.begins).any():
+        # of one class, and at ports behind others: a table of pairs of ports is small
         span = int(hops.port.max(initial=0)) + 1
         keys = present(hops.turns(span)[kept], span * span)
         port, before = np.divmod(keys, span)
