@@ -124,14 +124,15 @@ def network(shape: Shape, manager: RampMarking | None = None) -> Links:
     one: dict[str, Any] = {"rate": RATE, "delay": us(1), "buffer": 1e5}
     one["discipline"] = PFC((0,), xoff=20.0, xon=10.0, manager=manager)
     sources, targets = list[str](), list[str]()
-    for h in range(shape.hosts):
-        leaf = f"leaf{h // shape.per_leaf}"
-        sources += [f"h{h}", leaf]
-        targets += [leaf, f"h{h}"]
-    for leaf in range(shape.leaves):
-        for spine in range(shape.spines):
-            sources += [f"leaf{leaf}", f"spine{spine}"]
-            targets += [f"spine{spine}", f"leaf{leaf}"]
+    hosts, leaves, spines = _names(shape)
+    for h, host in enumerate(hosts):
+        leaf = leaves[h // shape.per_leaf]
+        sources += [host, leaf]
+        targets += [leaf, host]
+    for leaf in leaves:
+        for spine in spines:
+            sources += [leaf, spine]
+            targets += [spine, leaf]
     return links_from(sources, targets, **one)
 
 
@@ -146,22 +147,28 @@ def pairs(traffic: str, shape: Shape) -> list[tuple[int, int]]:
 
 
 def _flows(traffic: str, source: Any, size: int, shape: Shape, links: Links) -> Flows:
-    """Return the flows of a fabric; those of an all-to-all take spines in turn, others that of their number."""
+    """Return the flows of a fabric; those of an all-to-all take spines in turn, others that of their source's number."""
     options: dict[str, Any] = {"source": source, "links": links, "max_window": 256.0}
+    hosts, leaves, spines = _names(shape)
     if traffic == "all-to-all":
-        hosts = [f"h{h}" for h in range(shape.hosts)]
         return all_to_all(hosts, sizes=size, routes="even", **options)
-    ends = pairs(traffic, shape)
-    sources, targets = ([f"h{h}" for h in each] for each in zip(*ends, strict=True))
-    paths = [_path(a, b, shape) for a, b in ends]
+    sources, targets, paths = list[str](), list[str](), list[tuple[str, ...]]()
+    for a, b in pairs(traffic, shape):
+        here, there = leaves[a // shape.per_leaf], leaves[b // shape.per_leaf]
+        middle = () if here == there else (spines[a % shape.spines], there)
+        sources.append(hosts[a])
+        targets.append(hosts[b])
+        paths.append((hosts[a], here, *middle, hosts[b]))
     return flows_from(sources, targets, size, routes=paths, **options)
 
 
-def _path(a: int, b: int, shape: Shape) -> tuple[str, ...]:
-    """Return the path between two hosts, over the spine of the first one's number."""
-    here, there = a // shape.per_leaf, b // shape.per_leaf
-    middle = () if here == there else (f"spine{a % shape.spines}", f"leaf{there}")
-    return (f"h{a}", f"leaf{here}", *middle, f"h{b}")
+def _names(shape: Shape) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the hosts, of the leaves and of the spines."""
+    return (
+        [f"h{h}" for h in range(shape.hosts)],
+        [f"leaf{leaf}" for leaf in range(shape.leaves)],
+        [f"spine{spine}" for spine in range(shape.spines)],
+    )
 
 
 def rows() -> list[Row]:

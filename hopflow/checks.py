@@ -297,12 +297,21 @@ def random_generator(name: str, value: Any) -> np.random.Generator:
     ...
     TypeError: seed = '7': must be a whole number >= 0, a numpy.random.Generator or None
     """
+    return np.random.default_rng(random_source(name, value))
+
+
+def random_source(name: str, value: Any) -> Any:
+    """Return what `numpy.random.default_rng` takes for what `random_generator` takes.
+
+    >>> random_source("seed", np.float32(7.0))
+    7
+    """
     sources = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
     if value is None or isinstance(value, sources):
-        return np.random.default_rng(value)
+        return value
     seed = unboxed(value)
     if _is_real(seed) and 0 <= seed < 2**128 and seed == int(seed):
-        return np.random.default_rng(int(seed))
+        return int(seed)
     kind = ValueError if _is_real(seed) else TypeError
     raise kind(
         f"{name} = {shown(value)}: must be a whole number >= 0, a numpy.random.Generator or None"
@@ -318,16 +327,6 @@ def seed_number(name: str, value: Any, *, least: int = 0, most: int = 2**63) -> 
     if isinstance(value, np.random.Generator):
         return int(value.integers(1, 2**31 - 1))
     return whole(name, value, least, most, why="or a numpy.random.Generator")
-
-
-def random_source(name: str, value: Any) -> Any:
-    """Return what `numpy.random.default_rng` takes for what `random_generator` takes.
-
-    >>> random_source("seed", np.float32(7.0))
-    7
-    """
-    random_generator(name, value)
-    return int(seed) if _is_real(seed := unboxed(value)) else value
 
 
 def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:

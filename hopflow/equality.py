@@ -18,11 +18,19 @@ class WithoutCaches:
     """Objects that are pickled and copied without their cached properties, which hold solvers and figures."""
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = functools.cached_property
-        kind = type(self)
-        return {
-            n: v for n, v in vars(self).items() if not isinstance(getattr(kind, n, None), cached)
-        }
+        kind: Any = type(self)
+        cached = _cached_names(kind)
+        return {name: value for name, value in vars(self).items() if name not in cached}
+
+
+@functools.lru_cache(maxsize=512)
+def _cached_names(kind: Any) -> frozenset[str]:
+    """Return the names of the cached properties of a class."""
+    members: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        members.update(vars(base))
+    cached = functools.cached_property
+    return frozenset(name for name, value in members.items() if isinstance(value, cached))
 
 
 class ByValue(WithoutCaches):
@@ -84,9 +92,9 @@ def state_of(value: object, without: Collection[str]) -> dict[str, Any]:
     if dataclasses.is_dataclass(value):
         names = [each.name for each in dataclasses.fields(value)]
     else:
-        kind = type(value)
-        cached = functools.cached_property
-        names = [n for n in vars(value) if not isinstance(getattr(kind, n, None), cached)]
+        kind: Any = type(value)
+        cached = _cached_names(kind)
+        names = [name for name in vars(value) if name not in cached]
     return {name: getattr(value, name) for name in names if name not in without}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
@@ -154,8 +155,13 @@ def _converted(
     too_large: str = "is too large",
 ) -> Number:
     """Return a number or an array converted, in double precision; labels are kept, a unit among them is changed."""
-    array = number(name, value, at_least=0.0)
     given: Any = value
+    if type(given) in (float, int):  # a tenth of an array's time
+        plain: Any = convert(one_number(name, given, at_least=0.0))
+        if not math.isfinite(plain):
+            raise ValueError(f"{name} = {shown(value)}: {too_large}")
+        return plain  # type: ignore[no-any-return]
+    array = number(name, value, at_least=0.0)
     labels = type(value).__module__.partition(".")[0] in ("pandas", "xarray")
     with np.errstate(over="ignore"):
         found: Any = convert(value if labels else array if array.ndim else float(array))

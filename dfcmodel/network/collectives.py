@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
@@ -32,7 +32,8 @@ Routing: TypeAlias = (
 )
 """How paths are chosen: a name, the paths, or tables of next hops."""
 
-NUMBERS = ("max_window", "start", "size", "priority", "stop", "after", "delays")
+CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
+NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
 
@@ -364,7 +365,7 @@ def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
             f"delays: an array of shape {given.shape}, must have that of after, {shape}"
         )
     rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
-    pairs = [tuple(compress(own, which)) for own, which in zip(rows, kept, strict=True)]
+    pairs = [tuple(itertools.compress(own, which)) for own, which in zip(rows, kept, strict=True)]
     return Column(tuple(pairs), np.arange(count), count)
 
 
@@ -420,37 +421,53 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
         for n, path in enumerate(routes)
     ]
     check_count("routes", paths, len(sources))
-    for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
-        if len(path) < 2 or path[0] != a or path[-1] != b:
-            raise ValueError(
-                f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
-            )
     try:
-        nodes = encoded([node for path in paths for node in path])
+        nodes = encoded([*itertools.chain.from_iterable(paths)])
     except TypeError:
         for n, path in enumerate(paths):
             nodes_of(f"routes[{n}]", path)
         raise
-    return nodes.values, Routes(nodes.whole(), np.fromiter(map(len, paths), np.int64, len(paths)))
+    counts = np.fromiter(map(len, paths), np.int64, len(paths))
+    found = Routes(nodes.whole(), counts)
+    if not (counts > 1).all() or not _have_ends(nodes.values, found, sources, targets):
+        for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
+            if len(path) < 2 or path[0] != a or path[-1] != b:
+                raise ValueError(
+                    f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
+                )
+    return nodes.values, found
+
+
+def _have_ends(nodes: Sequence[Hashable], routes: Routes, sources: Column, targets: Column) -> bool:
+    """Return whether all routes, of which none is empty, begin at their sources and end at their targets."""
+    place = dict(zip(nodes, range(len(nodes)), strict=True))
+    first, last = (
+        ends.map(lambda node: place.get(node, -1)).array() for ends in (sources, targets)
+    )
+    ends = routes.places[routes.begin + routes.counts - 1]
+    return np.array_equal(routes.first, first) and np.array_equal(ends, last)
 
 
 def _check(flows: Flows, may_return: bool) -> None:
     """Raise ValueError for the first flow that `Flow` refuses.
 
-    Numbers are checked for all flows at once, other options once for each combination of values, and paths where they
+    Numbers that differ between flows are checked for all flows at once, other options once for each combination of values, and paths where they
     ``may_return`` to a node.
     """
+    good = np.ones(len(flows), dtype=np.bool_)
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
-    window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
-    whole = (size >= 1.0) & ((size == np.floor(size)) | (size == np.inf))
-    good = whole & (start >= 0.0) & (start < np.inf) & (stop > start)
-    good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
-    good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
+    if any(flows.columns[name].which is not None for name in CHECKED_AT_ONCE):
+        window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
+        good &= (size >= 1.0) & ((size == np.floor(size)) | (size == np.inf))
+        good &= (start >= 0.0) & (start < np.inf) & (stop > start)
+        good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
+        good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
     if may_return:
         visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
         again = np.ones(len(visits), dtype=np.bool_)
         again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
-        good[flows.paths.flow[again]] = False
+        if again.any():
+            good[flows.paths.flow[again]] = False
     if any(flows.columns["delays"].values):
         counts = [len(own) for own in flows.columns["after"]]
         own = zip(flows.columns["delays"], counts, strict=True)
@@ -462,4 +479,7 @@ def _check(flows: Flows, may_return: bool) -> None:
     kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
     for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
         options = {name: column[f] for name, column in flows.columns.items()}
-        Flow(flows.name(f), flows.path(f), **options)
+        try:
+            Flow("", flows.path(f), **options)
+        except (TypeError, ValueError):
+            Flow(flows.name(f), flows.path(f), **options)

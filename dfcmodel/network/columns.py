@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,16 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Column", "among", "check_count", "column_for", "column_of", "encoded", "nodes_of"]
+__all__ = [
+    "Column",
+    "among",
+    "check_count",
+    "column_for",
+    "column_of",
+    "constant",
+    "encoded",
+    "nodes_of",
+]
 
 
 QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
@@ -81,9 +92,19 @@ class Column(Sequence[Any]):
             return found[self.which]
         if found.ndim > 1 or found.dtype.hasobject:
             return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
-        one: NDArray[Any] = np.ndarray(self.length, found.dtype, found, 0, (0,))
-        one.flags.writeable = False  # as `broadcast_to`, in a quarter of its time
-        return one
+        return constant(found, (self.length,))
+
+
+def constant(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return a read-only array of one number, as `numpy.broadcast_to` does in four times the time.
+
+    >>> constant(np.int32(7), (2, 2)).tolist()
+    [[7, 7], [7, 7]]
+    """
+    given = np.asarray(value)
+    found: NDArray[Any] = np.ndarray(shape, given.dtype, given, 0, (0,) * len(shape))
+    found.flags.writeable = False
+    return found
 
 
 def encoded(given: Sequence[Any]) -> Column:
@@ -95,16 +116,14 @@ def encoded(given: Sequence[Any]) -> Column:
     """
     kept = list(given)  # so that no two of them have one identity in turn
     keys: list[Any] = kept
-    if QUICKLY_HASHED.issuperset(map(type, kept)):
-        place = code = {value: n for n, value in enumerate(dict.fromkeys(kept))}
-    else:
-        keys, place = list(map(id, kept)), {}
+    place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
+    code = place
+    if not QUICKLY_HASHED.issuperset(map(type, kept)):
+        keys = list(map(id, kept))
         objects = dict(zip(keys, kept, strict=True))  # most are identical
-        code = {each: place.setdefault(value, len(place)) for each, value in objects.items()}
-    if len(place) < 2:
-        return Column(tuple(place), None, len(kept))
+        code = {each: place[value] for each, value in objects.items()}
     which = np.fromiter(map(code.__getitem__, keys), np.int64, len(kept))
-    return Column(tuple(place), which, len(kept))
+    return Column(tuple(place), which if len(place) > 1 else None, len(kept))
 
 
 def column_of(given: Sequence[Any]) -> Column:
@@ -128,12 +147,13 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
-    try:
-        set(found)
-    except TypeError:
-        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
-        raise TypeError(msg) from None
+    if not QUICKLY_HASHED.issuperset(map(type, found)):
+        try:
+            set(found)
+        except TypeError:
+            n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
+            msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
+            raise TypeError(msg) from None
     return found
 
 

@@ -105,8 +105,14 @@ class Flows(Sequence[Flow]):
         if not -count <= f < count:
             raise IndexError(f"flow {f}: there are {count}")
         f = int(f) % count
+        flow = self.unnamed(f)
+        object.__setattr__(flow, "name", self.name(f))
+        return flow
+
+    def unnamed(self, f: int) -> Flow:
+        """Return a flow whose name is empty: names take a look at all flows."""
         flow = object.__new__(Flow)
-        given = {"name": self.name(f), "path": self.path(f)}
+        given = {"name": "", "path": self.path(f)}
         given |= {name: column[f] for name, column in self.columns.items()}
         for name, value in given.items():
             object.__setattr__(flow, name, value)
@@ -154,7 +160,7 @@ class Flows(Sequence[Flow]):
     def _has_own_ends(self) -> bool:
         """Whether the ends of each flow make a name of its own."""
         texts = {str(node) for node in self.nodes}
-        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+        if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
             return False
         last = self.paths.places[self.paths.begin + self.paths.counts - 1]
         span = len(self.nodes)

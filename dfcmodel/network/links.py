@@ -279,7 +279,7 @@ class Links(Sequence[Link]):
     def have_own_names(self) -> bool:
         """Whether no two links have the same name."""
         texts = {f"{node}" for node in self.nodes}
-        if len(texts) < len(self.nodes) or any("->" in text for text in texts):
+        if len(texts) < len(self.nodes) or "->" in "\n".join(texts):
             return len(set(self.names)) == len(self)
         span = len(self.nodes)
         return len(present(self.source * span + self.target, span * span)) == len(self)
@@ -330,7 +330,9 @@ def links_from(
     if len(ends[1]) != count or not count:
         counts = f"{count} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
-    nodes = encoded([node for pair in zip(*ends, strict=True) for node in pair])
+    both: list[Node] = [*ends[0], *ends[1]]
+    both[::2], both[1::2] = ends
+    nodes = encoded(both)
     source, target = nodes.whole().reshape(-1, 2).T
     given = {"rate": rate, "delay": delay, "buffer": buffer, "discipline": discipline}
     columns = {

@@ -22,7 +22,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.links import Link, Links, Node, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
-from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, present
+from dfcmodel.network.routes import Routes, coded, distinct, distinct_rows, places_of, present
 from hopflow.checks import instance, listed, one_number
 from hopflow.parameters import Parametrized
 from hopflow.results import Described, table_text
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Scenario", "from_networkx"]
 
+FEW_KINDS = 4
+"""Kinds of links up to which the room that PFC may reserve at one is found from all pairs of them."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
 """Types of values that were not converted from bits or bytes: what was is a `PacketUnits`."""
 
@@ -124,10 +126,17 @@ class Scenario(Described):
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
         self._check_byte_buffers()
+        suspect = ~self.by_link(lambda link: link.shared)
+        if not self._has_room_by_far:
+            suspect |= self._has_to_be_checked
+        if suspect.any():
+            self._check_buffers(suspect)
+
+    def _check_buffers(self, suspect: NDArray[np.bool_]) -> None:
+        """Refuse pause thresholds that are never exceeded, and what PFC cannot pause or reserve, at some links."""
         flows = np.bincount(self.routes.places, minlength=len(self.links))
         used, first = distinct(self.routes.places, len(self.links))
         used = used[np.argsort(first)]
-        suspect = self._has_to_be_checked | ~self.by_link(lambda link: link.shared)
         for n in used[suspect[used]].tolist():
             if not self.links[n].shared:
                 can_pause(self.links[n], int(flows[n]) * self.buffer_of(n))
@@ -185,26 +194,23 @@ class Scenario(Described):
     def routes(self) -> Routes:
         """The links on the path of each flow, by their places in ``links``."""
         table, N = self.table, len(self.table.nodes)
-        place = {node: n for n, node in enumerate(table.nodes)}
         links = self.link_table
-        known_as = np.array([place.get(node, N) for node in links.nodes], dtype=np.int64)
-        source, target = known_as[links.source], known_as[links.target]
-        known = np.flatnonzero((source < N) & (target < N))
-        keys = source[known] * N + target[known]
-        order = np.argsort(keys)
+        source, target = links.source, links.target
+        if table.nodes is not links.nodes:
+            place = dict(zip(table.nodes, range(N), strict=True))
+            known_as = np.array([place.get(node, N) for node in links.nodes], dtype=np.int64)
+            source, target = known_as[source], known_as[target]
         places, ends_here = table.paths.places, table.paths.begin + table.paths.counts - 1
         inner = np.ones(len(places), dtype=np.bool_)
         inner[ends_here] = False
         at = np.flatnonzero(inner)
-        asked = places[at] * N + places[at + 1]
-        found = np.searchsorted(keys[order], asked).clip(max=max(0, len(keys) - 1))
-        is_link = keys[order][found] == asked if len(keys) else np.zeros(len(asked), dtype=np.bool_)
-        if not is_link.all():
-            at = at[~is_link][0]
+        found = places_of(source * (N + 1) + target, places[at] * (N + 1) + places[at + 1])
+        if (found < 0).any():
+            at = at[found < 0][0]
             self._refuse_path(
                 int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at)
             )
-        return Routes(known[order[found]], table.paths.counts - 1)
+        return Routes(found, table.paths.counts - 1)
 
     def _refuse_path(self, f: int, at: int) -> None:
         """Raise ValueError for a flow without a link from a node of its path to the next one."""
@@ -215,8 +221,10 @@ class Scenario(Described):
 
     def _check_hosts(self) -> None:
         """Raise ValueError for hosts that the first link of a flow cannot serve, weights without an interface, DFC in front of pauses."""
-        weighted = self.table.numbers("weight") > 1
-        if weighted.any() and not (given := self.host_is("nic") | ~weighted).all():
+        weighted: Any = False
+        if any(weight > 1 for weight in self.table.columns["weight"].values):
+            weighted = self.table.numbers("weight") > 1
+        if np.any(weighted) and not (given := self.host_is("nic") | ~weighted).all():
             flow = self.flows[int(np.argmin(given))]
             msg = "only network interfaces have weights; use host='nic', or weight=1"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
@@ -247,6 +255,28 @@ class Scenario(Described):
                 raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {least}")
             if link.shared:
                 can_pause(link, self.buffer_of(n))
+
+    @property
+    def _has_room_by_far(self) -> bool:
+        """Whether all links have PFC that counts outputs apart, and buffers for more ingresses than any of them can have."""
+        kinds = self.link_table.kinds
+        rules: list[Any] = [link.discipline for link in kinds]
+        if len(kinds) > FEW_KINDS or not all(isinstance(rule, ByClass) for rule in rules):
+            return False
+        if any(rule.counts != "output" for rule in rules):
+            return False
+        hosts = 1 if self.host_is("nic").all() else len(self.flows)
+        feeders = int(np.bincount(self.link_table.target).max()) + hosts
+        ingresses = feeders * len(set(self.table.columns["priority"].values))
+        size = self.packet_size
+        most = max(
+            rule.room(feeder.rate, feeder.delay, size, link.buffer)
+            for rule, link in zip(rules, kinds, strict=True)
+            for feeder in kinds
+        )
+        return bool(
+            2.0 * ingresses * most <= min(buffer_in_packets(link.buffer, size) for link in kinds)
+        )
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
@@ -523,13 +553,12 @@ class Scenario(Described):
         first, is_nic = self.routes.first, self.host_is("nic")
         if not is_nic.any():
             return frozenset()
-        inner = np.ones(len(self.routes.places), dtype=np.bool_)
-        inner[self.routes.begin] = False
         source, count = self.link_table.source, len(self.links)
+        begins = np.bincount(first, minlength=count)
         is_other = np.zeros(len(self.link_table.nodes), dtype=np.bool_)
-        is_other[source[present(self.routes.places[inner], count)]] = True
-        is_other[source[present(first[~is_nic], count)]] = True
-        firsts = present(first, count)
+        is_other[source[np.bincount(self.routes.places, minlength=count) > begins]] = True
+        is_other[source[first[~is_nic]]] = True
+        firsts = np.flatnonzero(begins)
         return frozenset(firsts[~is_other[source[firsts]]].tolist())
 
     @cached_property
@@ -543,11 +572,26 @@ class Scenario(Described):
         return {}
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
+        """Return for which flows `host_of` is of some kind, shape (F,); read-only."""
+        found: NDArray[np.bool_] | None = self._hosts.get(kind)
+        if found is None:
+            found = self._hosts[kind] = self._find_hosts(kind)
+            found.flags.writeable = False
+        return found
+
+    @cached_property
+    def _hosts(self) -> dict[str, NDArray[np.bool_]]:
+        """What `host_is` has found."""
+        return {}
+
+    def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
         """Return for which flows `host_of` is of some kind, shape (F,)."""
-        own = self.table.each("host", lambda host: host == kind)
-        given = self.table.each("host", lambda host: host is not None)
         pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
         asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
+        if set(self.table.columns["host"].values) == {None}:
+            return np.asarray(asked[self.routes.first])
+        own = self.table.each("host", lambda host: host == kind)
+        given = self.table.each("host", lambda host: host is not None)
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 
     @cached_property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Routes", "coded", "distinct", "distinct_rows", "present"]
+__all__ = ["Routes", "coded", "distinct", "distinct_rows", "places_of", "present"]
 
 DENSE = 4
 """Possible keys per key up to which a table of all possible ones is faster than a sort."""
@@ -56,7 +56,7 @@ class Routes(Sequence[tuple[int, ...]]):
         """Place of the first entry of each route, shape (F,)."""
         return np.asarray(np.cumsum(self.counts) - self.counts)
 
-    @property
+    @cached_property
     def first(self) -> NDArray[Any]:
         """The first entry of each route, of which none is empty, shape (F,)."""
         return self.places[self.begin]
@@ -148,7 +148,7 @@ def present(keys: NDArray[Any], span: int) -> Integers:
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
     """
-    if span <= DENSE * len(keys):
+    if span <= DENSE * len(keys) + 2**16:
         used = np.zeros(span, dtype=np.bool_)
         used[keys] = True
         return np.flatnonzero(used)
@@ -156,6 +156,24 @@ def present(keys: NDArray[Any], span: int) -> Integers:
     first = np.ones(len(found), dtype=np.bool_)
     np.not_equal(found[1:], found[:-1], out=first[1:])
     return np.asarray(found[first])
+
+
+def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
+    """Return the place of each of some keys among those that are known, which differ; -1: it is not among them.
+
+    The keys are whole numbers from 0.
+
+    >>> places_of(np.array([5, 2, 9]), np.array([9, 3, 5])).tolist()
+    [2, -1, 0]
+    """
+    span = int(known.max(initial=-1)) + 1
+    if span <= DENSE * len(asked) + 2**16:
+        at = np.full(max(span, int(asked.max(initial=-1)) + 1), -1, dtype=np.int64)
+        at[known] = np.arange(len(known))
+        return np.asarray(at[asked])
+    order = np.argsort(known)
+    found = order[np.searchsorted(known, asked, sorter=order).clip(max=len(known) - 1)]
+    return np.where(known[found] == asked, found, -1)
 
 
 def distinct_rows(*columns: NDArray[Any]) -> NDArray[np.bool_]:

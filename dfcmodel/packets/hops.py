@@ -44,6 +44,12 @@ class Hops(NamedTuple):
         found[self.begins & ~self.is_ack] = -1
         return found
 
+    def turns(self, ports: int) -> Integers:
+        """Return a number for the port and that of the hop before in this order, of ``ports``, (H,); of first hops no one's."""
+        found = self.port * ports
+        found[1:] += self.port[:-1]
+        return found
+
     @property
     def row(self) -> Integers:
         """Number of each hop of all flows where a receiver has one too, after the hops of packets, and a sender after those of ACKs, (H,)."""
@@ -122,6 +128,12 @@ def arrivals_of(
     (array([1, 1]), array([-3,  0]), array([0, 3]))
     """
     flows, places = len(ranks), 9
+    if (ranks == ranks[:1]).all() and not (kept & hops.begins).any():
+        # of one class, and at ports behind others: a table of pairs of ports is small
+        span = int(hops.port.max(initial=0)) + 1
+        keys = present(hops.turns(span)[kept], span * span)
+        port, before = np.divmod(keys, span)
+        return port, before, np.full(len(keys), ranks[0])
     before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
     span = flows + int(hops.port.max(initial=0)) + 1
     keys = (hops.port[kept] * span + before + flows) * places + ranks[hops.flow[kept]]
@@ -140,14 +152,17 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
     ([0, 1, 2, 1], [-1, 0, 1, -1], [0, 1, 3, 5])
     """
     out, back = Routes.of(forward), Routes.of(backward)
-    there, counts = out.counts, out.counts + back.counts
-    start = np.cumsum(counts) - counts
+    counts = out.counts + back.counts
     flow = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(flow)) - start[flow]
-    is_ack = place >= there[flow]
     port = np.asarray(out.places, dtype=np.int64)
+    is_ack, begins = np.zeros(len(flow), dtype=np.bool_), np.zeros(len(flow), dtype=np.bool_)
+    start = np.cumsum(counts) - counts
+    begins[start[out.counts > 0]] = True
     if len(back.places):
+        is_ack = np.repeat(
+            np.tile([False, True], len(counts)), np.transpose([out.counts, back.counts]).ravel()
+        )
+        begins[(start + out.counts)[back.counts > 0]] = True
         port = np.empty(len(flow), dtype=np.int64)
         port[~is_ack], port[is_ack] = out.places, back.places
-    begins = (place == 0) | (place == there[flow])
     return Hops(flow, port, is_ack, begins)

@@ -101,8 +101,7 @@ def plan_packets(
     bits = ports.each(lambda port: port.bits)
     transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
     delays = ports.each(lambda port: port.delay)
-    F, P = len(starts), len(ports)
-    seeds = np.random.SeedSequence(method.seed or 0).generate_state(P + F, np.uint64) | np.uint64(1)
+    P = len(ports)
     return Plan(
         scenario=scenario,
         method=method,
@@ -123,7 +122,6 @@ def plan_packets(
         earliest=earliest,
         jitter=jitter,
         phases=_phases(scenario, method),
-        seeds=seeds,
         end=end,
         sample=sample,
         samples=samples,

@@ -18,6 +18,7 @@ from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
+from dfcmodel.packets.random_streams import first_states
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.routing import choices_of, routing_ports
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -115,8 +116,6 @@ class Plan:
         Of each pair of flows of which one waits for the other the time between, s, (E,), see `Followers`.
     phases
         Tick phases in s, (F,); 0 except with ``convention="ns2"``.
-    seeds
-        Seeds of the random number streams of ports and flows, (P + F,).
     spraying
         How packets of sprayed flows are led; None: there are none.
     faults, watchdogs
@@ -145,7 +144,6 @@ class Plan:
     delays_after: Floats
     jitter: float
     phases: Floats
-    seeds: NDArray[np.uint64]
     end: float
     sample: float
     samples: int
@@ -153,6 +151,11 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     watchdogs: tuple[PortWatchdog, ...] = ()
     spraying: Spraying | None = None
+
+    @cached_property
+    def seeds(self) -> NDArray[np.uint64]:
+        """First states of the streams of random numbers of ports and flows, (P + F,)."""
+        return first_states(self.method.seed or 0, len(self.ports) + len(self.starts))
 
     @cached_property
     def recovery_kinds(self) -> tuple[type[LossRecovery], ...]:
@@ -545,21 +548,40 @@ class Plan:
         return found
 
     @kept
-    def ingresses(self) -> Ingresses:
-        """Return what ports with lossless classes count, each ingress and class once."""
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
         rules: list[Any] = self._disciplines[0]
         lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
+        hops, own = self.hops, self._disciplines[1]
         if not any(lossless):
-            none = np.empty(0, dtype=np.int64)
-            return Ingresses(none, none, none, np.empty(0))
-        links, own = self.scenario.link_table, self._disciplines[1]
+            return np.zeros(len(hops.port), dtype=np.bool_)
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
         for row, classes in zip(table, lossless, strict=True):
             row[list(classes)] = True
+        at_ports = table[own]
+        at_ports[len(self.scenario.links) :] = False
+        ranks = self._lossless_ranks
+        if (ranks == ranks[0]).all():
+            found: NDArray[np.bool_] = at_ports[:, ranks[0]][hops.port]
+        else:
+            found = at_ports[hops.port, ranks[hops.flow]]
+        return found & ~hops.is_ack
+
+    @property
+    def _lossless_ranks(self) -> NDArray[np.int64]:
+        """Class of each flow among those that can be lossless; `CLASSES`: it is none of them, (F,)."""
         ranks = self.priorities
-        ranks = np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
-        kept = table[own[self.hops.port], ranks[self.hops.flow]] & (self.hops.port < len(links))
-        port, before, priority = arrivals_of(self.hops, kept & ~self.hops.is_ack, ranks)
+        return np.where((ranks >= 0) & (ranks < CLASSES), ranks, CLASSES)
+
+    @kept
+    def ingresses(self) -> Ingresses:
+        """Return what ports with lossless classes count, each ingress and class once."""
+        rules: list[Any] = self._disciplines[0]
+        if not any(isinstance(rule, ByClass) for rule in rules):
+            none = np.empty(0, dtype=np.int64)
+            return Ingresses(none, none, none, np.empty(0))
+        links, own = self.scenario.link_table, self._disciplines[1]
+        port, before, priority = arrivals_of(self.hops, self.counted, self._lossless_ranks)
         over = np.where((before < 0) | (before >= len(links)), port, before)  # access like first
         by_link, size = self.scenario.by_link, self.scenario.packet_size
         rate, delay = by_link(lambda link: link.rate)[over], by_link(lambda link: link.delay)[over]
@@ -575,9 +597,8 @@ class Plan:
     @kept
     def counting(self) -> tuple[tuple[int, ...], ...]:
         """Ports whose packets of an ingress each port counts, itself among them, (P,)."""
-        alone = tuple((p,) for p in range(len(self.ports)))
-        if all(getattr(each, "counts", "output") == "output" for each in self._disciplines[0]):
-            return alone
+        if self._counts_apart:
+            return tuple((p,) for p in range(len(self.ports)))
         place = {port.link: p for p, port in enumerate(self.ports) if port.link >= 0}
         return tuple(
             tuple(place[n] for n in self.scenario.counted_together(port.link))
@@ -585,6 +606,25 @@ class Plan:
             else (p,)
             for p, port in enumerate(self.ports)
         )
+
+    @kept
+    def counters(self) -> NDArray[np.int64]:
+        """Port that counts the packets of an ingress for each port: the first of those of `counting`, (P,)."""
+        if self._counts_apart:
+            return np.arange(len(self.ports))
+        return np.array([ports[0] for ports in self.counting])
+
+    @kept
+    def counts_together(self) -> NDArray[np.bool_]:
+        """Whether several ports count the packets of an ingress together with each port, (P,)."""
+        if self._counts_apart:
+            return np.zeros(len(self.ports), dtype=np.bool_)
+        return np.array([len(ports) > 1 for ports in self.counting])
+
+    @property
+    def _counts_apart(self) -> bool:
+        """Whether each port counts its own packets."""
+        return all(getattr(each, "counts", "output") == "output" for each in self._disciplines[0])
 
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""

@@ -16,7 +16,7 @@ from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.routes import Routes, distinct, present
+from dfcmodel.network.routes import Routes, distinct, places_of, present
 from hopflow.checks import number
 
 if TYPE_CHECKING:
@@ -222,9 +222,7 @@ class Ports:
             return np.full(len(links), -1)
         there = links.source * len(links.nodes) + links.target
         back = links.target * len(links.nodes) + links.source
-        order = np.argsort(there)
-        at = order[np.searchsorted(there, back, sorter=order).clip(max=len(there) - 1)]
-        return np.where(there[at] == back, at, -1)
+        return places_of(there, back)
 
     def _port(self, link: Link, is_host: bool) -> Port:
         """Return the port of a link, in a host or not."""
@@ -287,11 +285,14 @@ class Ports:
         first, is_nic = links.first, self.scenario.host_is("nic")
         own = ~at_once & ~is_nic  # with access links of their own
         access = np.full(len(links), -1, dtype=np.int64)
-        returns = receives_feedback & (
-            np.bincount(links.flow, self.opposite[links.places] < 0, len(links)) > 0
-        )
-        chosen = self._first_users(receives_feedback, own)
-        for f in chosen[~at_once[chosen] | returns[chosen]].tolist():
+        adds = ~at_once
+        if receives_feedback.any() and (self.opposite < 0).any():
+            one_way = np.bincount(links.flow, self.opposite[links.places] < 0, len(links)) > 0
+            adds |= receives_feedback & one_way
+        chosen = np.empty(0, dtype=np.int64)
+        if adds.any():
+            chosen = self._first_users(receives_feedback, own)
+        for f in chosen[adds[chosen]].tolist():
             out = list(links[f])
             if not at_once[f]:
                 access[f] = self.access(f, out[0])

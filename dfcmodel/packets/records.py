@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.columns import constant
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
 
@@ -21,8 +23,17 @@ SWITCHES = 2**15
 
 
 class Records:
-    """Recorded arrays for F flows, P ports, S samples and H hops.
+    """Recorded arrays for F flows, P ports, S samples and H hops, those of a run; read-only where all is one value.
 
+    Parameters
+    ----------
+    plan
+        Of the run.
+    is_lossless
+        Whether the fabric kernel runs it, which loses nothing and has no windows: one value stands for all in what it never writes.
+
+    Notes
+    -----
     The hops of a flow are those of its packets, its receiver, those of its ACKs, and its sender.
 
     Attributes
@@ -37,8 +48,6 @@ class Records:
         packet kernel, see `starts`.
     counts
         What `starts` returns, (S, H), where a kernel counts it; else None.
-    transit
-        Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F).
     lost
         Packets dropped at each hop in each sample, (S + 1, H).
     causes, first_drops
@@ -62,8 +71,8 @@ class Records:
         Packets of each flow that wait at an access link that several flows may share, (S, F); one row where there is none.
     peak, drops
         Largest number of queued packets; dropped packets and ACKs, (P,).
-    carried, waited
-        Packets whose transmission started, and the sum of their queueing delays in s, (H,).
+    waited
+        Sum of the queueing delays of the packets at each hop in s, (H,).
     first_loss, finished
         Time of the first loss and of the complete delivery in s; nan: none, (F,).
     timeouts, loss_events
@@ -74,22 +83,23 @@ class Records:
         Whether `switched` has all pauses.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, is_lossless: bool = False) -> None:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample
         hops_of_flow = plan.forward.counts + plan.backward.counts + 2
         self.first_hop = np.append(0, np.cumsum(hops_of_flow))
         H = int(self.first_hop[-1])
-        self.window, self.round_trip = np.zeros((S, F)), np.full((S, F), np.nan)
-        self.acked = np.full((S, F), -1, dtype=np.int64)
-        self.delivered, self.transit = np.zeros((S + 1, F)), np.zeros((S + 1, F))
-        self.lost = np.zeros((S + 1, H), dtype=np.int32)
-        self.causes = np.zeros((H, len(CAUSES)), dtype=np.int32)
-        self.first_drops = np.zeros((H, len(CAUSES)))
-        self.left = np.zeros(H, dtype=np.int32)
+        all_of: Any = constant if is_lossless else _filled
+        self.window, self.round_trip = all_of(0.0, (S, F)), all_of(np.nan, (S, F))
+        self.acked = all_of(np.int64(-1), (S, F))
+        self.delivered = np.zeros((S + 1, F))
+        self.lost = all_of(np.int32(0), (S + 1, H))
+        self.causes = all_of(np.int32(0), (H, len(CAUSES)))
+        self.first_drops = all_of(0.0, (H, len(CAUSES)))
+        self.left = all_of(np.int32(0), (H,))
         self.counts: NDArray[np.int32] | None = None
-        self.started = np.zeros((S + 1, H), dtype=np.int32)
+        self.started = all_of(np.int32(0), (S + 1, H))
         self.waiting = np.zeros((S + 1, P), dtype=np.int32)
         self.counts_bytes = plan.cells > 0
         shape = (S + 1, P) if self.counts_bytes.any() else (1, 1)
@@ -97,9 +107,9 @@ class Records:
         self.shares_host = plan.shares_access
         self.at_hosts = np.zeros((S + 1, F) if self.shares_host.any() else (1, 1), dtype=np.int32)
         self.peak, self.drops = np.zeros(P, dtype=np.int64), np.zeros(P, dtype=np.int64)
-        self.carried, self.waited = np.zeros(H, dtype=np.int64), np.zeros(H)
-        self.first_loss, self.finished = np.full(F, np.nan), np.full(F, np.nan)
-        self.timeouts, self.loss_events = np.zeros(F, dtype=np.int64), np.zeros(F, dtype=np.int64)
+        self.waited = all_of(0.0, (H,))
+        self.first_loss, self.finished = all_of(np.nan, (F,)), all_of(np.nan, (F,))
+        self.timeouts, self.loss_events = all_of(np.int64(0), (F,)), all_of(np.int64(0), (F,))
         self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
@@ -154,7 +164,6 @@ class Records:
         self.waited = arrays["waited"]
         if self.shares_host.any():
             self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
-        self.add_up()
         data, inside = packets_inside(arrays)
         rows, owner, is_ack = self._losing_hops()
         after = self.lost[-1, rows]
@@ -193,13 +202,24 @@ class Records:
             return self.counts
         return np.cumsum(self.started[:-1], axis=1, dtype=np.int32)
 
-    def add_up(self) -> None:
-        """Set what follows from the packets started at each hop: those carried, and the time in transit."""
-        counts = self.starts()
-        self.carried = counts.sum(axis=0, dtype=np.int64)
-        hops = self.plan.hops
+    @cached_property
+    def carried(self) -> NDArray[np.int64]:
+        """Packets whose transmission started at each hop, (H,)."""
+        return np.asarray(self.starts().sum(axis=0, dtype=np.int64))
+
+    @cached_property
+    def transit(self) -> NDArray[np.float64]:
+        """Propagation delays of the transmissions started in each sample over links of the scenario, s, (S + 1, F)."""
+        counts, hops = self.starts(), self.plan.hops
         span = np.where(self.plan.ports.link >= 0, self.plan.delays, 0.0)[hops.port]
         span[hops.is_ack] = 0.0
         begins = np.flatnonzero(hops.begins & ~hops.is_ack)
         times = np.add.reduceat(counts[:, hops.row] * span, begins, axis=1)
-        self.transit[:-1, hops.flow[begins]] = times
+        found = np.zeros((self.plan.samples + 1, len(self.plan.forward)))
+        found[:-1, hops.flow[begins]] = times
+        return found
+
+
+def _filled(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array of one value, which may be changed."""
+    return np.full(shape, value) if value else np.zeros(shape, type(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from functools import partial
@@ -98,8 +99,12 @@ def _check(scenario: Scenario, method: Packets) -> None:
     _check_telemetry(scenario)
     _check_laws(scenario)
     _check_backpressure(scenario, method)
-    for flow in _examples(scenario, method):
-        _check_flow(scenario, flow, method)
+    for f in _examples(scenario, method):
+        if not isinstance(method.recovery, Mapping):
+            with contextlib.suppress(ValueError):  # whose message lacks the name
+                _check_flow(scenario, scenario.table.unnamed(f), method)
+                continue
+        _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
         _check_agents(scenario, method)
 
@@ -176,18 +181,18 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
         raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
 
 
-def _examples(scenario: Scenario, method: Packets) -> Iterable[Flow]:
-    """Return the flows to check, in their order: the first of each group that differs in nothing that is checked."""
+def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
+    """Return the places of the flows to check, in their order: the first of each group that differs in nothing that is checked."""
     table = scenario.table
     if isinstance(method.recovery, Mapping):  # their names matter
-        return scenario.flows
+        return range(len(table))
     ends = (
         np.isfinite(table.numbers(name))
         for name in ("idle", "stop")
         if table.columns[name].which is not None
     )
     first, _ = table.alike(*CHECKED, *ends)
-    return (scenario.flows[f] for f in first.tolist())
+    return map(int, first)
 
 
 def _check_telemetry(scenario: Scenario) -> None:
@@ -222,6 +227,8 @@ def _check_telemetry(scenario: Scenario) -> None:
 
 def _check_laws(scenario: Scenario) -> None:
     """Raise ValueError where what feeds a link under a law is no end of one: another discipline, or a host that is no interface."""
+    if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
+        return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
     under[list(scenario.interfaces)] = False
     if not under.any():

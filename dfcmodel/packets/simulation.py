@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
 from dfcmodel.packets.running import run_plan
 from dfcmodel.packets.spraying import is_sprayed, spread
-from dfcmodel.results.at_nodes import AtNodes, Deferred
+from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
@@ -85,73 +86,159 @@ def plan_scenario(
 
 
 def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
-    """Return the records of a run as a trajectory."""
-    scenario = plan.scenario
-    first = np.arange(0, plan.samples, plan.every)  # of each sample
-    ends = np.minimum(first + plan.every, plan.samples)
-    S, last = len(first), ends - 1
-
-    def summed(rows: Any) -> Any:
-        return np.add.reduceat(rows[: plan.samples], first, axis=0)
-
-    places = {node: n for n, node in enumerate(scenario.senders)}
-    F, N = len(plan.starts), len(places)
-    waiting = np.cumsum(records.waiting[: plan.samples], axis=0)[last].T.astype(float)
-    queued, peak, backlog = np.zeros((N, S)), np.zeros(N), np.zeros((F, S))
-    links = scenario.link_table
-    place_of = np.array([places.get(node, -1) for node in links.nodes])
-    node_of = np.where(plan.ports.link >= 0, place_of[links.source][plan.ports.link], -1)
-    of_links = np.flatnonzero(node_of >= 0)
-    np.add.at(queued, node_of[of_links], waiting[of_links])
-    np.maximum.at(peak, node_of[of_links], records.peak[of_links])
-    for p, f in _hosts(plan).items():
-        backlog[f] = waiting[p]
-    shared = records.shares_host
-    if shared.any():
-        backlog[shared] = records.at_hosts[last][:, shared].T
-    flow, row, node = _at_links(plan, node_of)
-    losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
-    of_losing = summed(records.lost[:, row[losing]]).T.astype(float)
-    lost: Any = AtNodes(flow[losing], node[losing], of_losing, (F, N, S))
-    carried: Any = AtNodes(flow, node, records.carried[row].astype(float), (F, N))
-    mean_queue: Any = AtNodes(flow, node, records.waited[row] / plan.end, (F, N))
-    if scenario.table.given("ttl").any():
-        lost, carried, mean_queue = lost.merged(), carried.merged(), mean_queue.merged()
-    opening = plan.opening[:, np.newaxis]
-    delivered = np.cumsum(records.delivered[: plan.samples], axis=0)[last].T
-    receives_feedback = (plan.backward.counts > 0)[:, np.newaxis]
-    paused: Any = Deferred(_paused, plan, records.switched) if records.all_switches else None
+    """Return the records of a run as a trajectory, which computes most of its arrays when they are first read."""
+    view = _Sampled(plan, records)
     found = dict(
-        scenario=scenario,
+        scenario=plan.scenario,
         step=0.0,
-        time=np.append(plan.sample * ends[:-1], plan.end),
-        in_transit=summed(records.transit).T / (plan.sample * (ends - first)),
-        delivered=np.where(receives_feedback, np.maximum(0.0, delivered - opening), delivered),
-        window=records.window[last].T,
-        backlog=backlog,
-        round_trip=records.round_trip[last].T,
-        lost=lost,
-        queued=queued,
-        peak_queue=peak,
+        time=np.append(plan.sample * view.ends[:-1], plan.end),
         timeouts=_whole(records.timeouts),
         loss_events=_whole(records.loss_events),
         imbalance=records.imbalance,
         seconds=seconds,
         first_loss=records.first_loss,
         finished=records.finished,
-        carried=carried,
-        mean_queue=mean_queue,
         started=_starts(plan, records.finished),
-        recoveries=_repairs(plan),
-        paused=paused,
-        dropped=dropped_packets(plan, records.causes, records.first_drops),
+        recoveries=Deferred(_repairs, plan),
+        paused=Deferred(_paused, plan, records.switched) if records.all_switches else None,
+        dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
         excess=excess_rows(plan, records.excess),
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,
-        **_byte_queues(records, node_of, N, last),
+        **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
-    return Trajectory(**(found if plan.spraying is None else plan.spraying.collapse(found)))
+    if records.counts_bytes.any():
+        found |= {name: Deferred(getattr(view, name)) for name in ("queued_bytes", "peak_bytes")}
+    if plan.spraying is not None:
+        found = plan.spraying.collapse({name: value_of(each) for name, each in found.items()})
+    return Trajectory(**found)
+
+
+VIEWED = (
+    "in_transit", "delivered", "window", "backlog", "round_trip", "lost", "queued", "peak_queue", "carried",
+    "mean_queue",
+)  # fmt: skip
+"""Arrays of a trajectory that `_Sampled` computes."""
+
+
+class _Sampled:
+    """Records of a run in the samples and at the nodes of its trajectory; each method returns one of its arrays."""
+
+    def __init__(self, plan: Plan, records: Records) -> None:
+        self.plan, self.records = plan, records
+        self.first = np.arange(0, plan.samples, plan.every)  # of each sample
+        self.ends = np.minimum(self.first + plan.every, plan.samples)
+        self.last = self.ends - 1
+
+    def _summed(self, rows: Any) -> Any:
+        """Return sums over the samples of the trajectory of rows for those of the engine."""
+        return np.add.reduceat(rows[: self.plan.samples], self.first, axis=0)
+
+    @property
+    def _nodes(self) -> int:
+        """Number of sending nodes."""
+        return len(self.plan.scenario.senders)
+
+    @cached_property
+    def _node_of(self) -> NDArray[np.int64]:
+        """The sending node of each port that is a link, -1 of others, (P,)."""
+        links, ports = self.plan.scenario.link_table, self.plan.ports
+        places = {node: n for n, node in enumerate(self.plan.scenario.senders)}
+        place_of = np.array([places.get(node, -1) for node in links.nodes])
+        return np.where(ports.link >= 0, place_of[links.source][ports.link], -1)
+
+    @cached_property
+    def _waiting(self) -> NDArray[np.float64]:
+        """Packets that wait at each port at the ends of the samples, (P, S)."""
+        found = np.cumsum(self.records.waiting[: self.plan.samples], axis=0)[self.last]
+        return np.asarray(found.T.astype(float))
+
+    @cached_property
+    def _links(self) -> list[NDArray[np.int32]]:
+        """Flow, row and node of the hops of packets over links of the scenario, (N,) each."""
+        hops, node_of = self.plan.hops, self._node_of
+        kept = ~hops.is_ack & (node_of[hops.port] >= 0)
+        node = node_of.astype(np.int32)[hops.port[kept]]
+        return [hops.flow[kept].astype(np.int32), hops.row[kept].astype(np.int32), node]
+
+    def _at_nodes(self, chosen: Any, values: NDArray[np.float64], *samples: int) -> AtNodes:
+        """Return values of chosen hops over links; those of paths that return to a node are added."""
+        flow, _, node = self._links
+        shape = len(self.plan.starts), self._nodes, *samples
+        found = AtNodes(flow[chosen], node[chosen], values, shape)
+        return found.merged() if self.plan.scenario.table.given("ttl").any() else found
+
+    def in_transit(self) -> NDArray[np.float64]:
+        lengths = self.plan.sample * (self.ends - self.first)
+        found: NDArray[np.float64] = self._summed(self.records.transit).T / lengths
+        return found
+
+    def delivered(self) -> NDArray[np.float64]:
+        opening = self.plan.opening[:, np.newaxis]
+        found = np.cumsum(self.records.delivered[: self.plan.samples], axis=0)[self.last].T
+        receives_feedback = (self.plan.backward.counts > 0)[:, np.newaxis]
+        return np.asarray(np.where(receives_feedback, np.maximum(0.0, found - opening), found))
+
+    def window(self) -> NDArray[np.float64]:
+        return np.asarray(self.records.window[self.last].T)
+
+    def round_trip(self) -> NDArray[np.float64]:
+        return np.asarray(self.records.round_trip[self.last].T)
+
+    def backlog(self) -> NDArray[np.float64]:
+        found = np.zeros((len(self.plan.starts), len(self.last)))
+        for p, f in _hosts(self.plan).items():
+            found[f] = self._waiting[p]
+        shared = self.records.shares_host
+        if shared.any():
+            found[shared] = self.records.at_hosts[self.last][:, shared].T
+        return found
+
+    def queued(self) -> NDArray[np.float64]:
+        found, links = np.zeros((self._nodes, len(self.last))), np.flatnonzero(self._node_of >= 0)
+        np.add.at(found, self._node_of[links], self._waiting[links])
+        return found
+
+    def peak_queue(self) -> NDArray[np.float64]:
+        found, links = np.zeros(self._nodes), np.flatnonzero(self._node_of >= 0)
+        np.maximum.at(found, self._node_of[links], self.records.peak[links])
+        return found
+
+    def lost(self) -> AtNodes:
+        records, row = self.records, self._links[1]
+        losing = np.flatnonzero(np.asarray(records.lost[:-1].any(axis=0))[row])
+        of_losing = self._summed(records.lost[:, row[losing]]).T.astype(float)
+        return self._at_nodes(losing, of_losing, len(self.last))
+
+    def carried(self) -> AtNodes:
+        return self._at_nodes(slice(None), self.records.carried[self._links[1]].astype(float))
+
+    def mean_queue(self) -> AtNodes:
+        return self._at_nodes(slice(None), self.records.waited[self._links[1]] / self.plan.end)
+
+    @property
+    def _in_bytes(self) -> NDArray[np.int64]:
+        """Ports of links whose buffers count bytes."""
+        return np.flatnonzero(self.records.counts_bytes & (self._node_of >= 0))
+
+    def queued_bytes(self) -> NDArray[np.float64] | None:
+        ports = self._in_bytes
+        if not ports.size:
+            return None
+        found, own = np.full((self._nodes, len(self.last)), np.nan), self._node_of[ports]
+        found[own] = 0.0
+        np.add.at(found, own, np.cumsum(self.records.queued_bytes, axis=0)[self.last][:, ports].T)
+        return found
+
+    def peak_bytes(self) -> NDArray[np.float64] | None:
+        ports = self._in_bytes
+        if not ports.size:
+            return None
+        found, own = np.full(self._nodes, np.nan), self._node_of[ports]
+        found[own] = 0.0
+        np.maximum.at(found, own, self.records.peak_bytes[ports])
+        return found
 
 
 def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -160,29 +247,6 @@ def _starts(plan: Plan, finished: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.array(plan.starts, dtype=float)
     earliest = np.where(plan.scenario.table.waits, plan.earliest, plan.starts)
     return actual_starts(plan.scenario.followers, plan.delays_after, earliest, finished)
-
-
-def _at_links(plan: Plan, node_of: NDArray[np.int64]) -> list[NDArray[np.int32]]:
-    """Return flow, row and node of the hops of packets over links of the scenario, (N,) each."""
-    hops = plan.hops
-    kept = ~hops.is_ack & (node_of[hops.port] >= 0)
-    node = node_of.astype(np.int32)[hops.port[kept]]
-    return [hops.flow[kept].astype(np.int32), hops.row[kept].astype(np.int32), node]
-
-
-def _byte_queues(
-    records: Records, node_of: NDArray[np.int64], nodes: int, last: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Return what waits at nodes whose links count bytes, (N, S), and the most of it at one link, (N,); nan for others."""
-    ports = np.flatnonzero(records.counts_bytes & (node_of >= 0))
-    if not ports.size:
-        return {}
-    own = node_of[ports]
-    queued, peak = np.full((nodes, len(last)), np.nan), np.full(nodes, np.nan)
-    queued[own], peak[own] = 0.0, 0.0
-    np.add.at(queued, own, np.cumsum(records.queued_bytes, axis=0)[last][:, ports].T)
-    np.maximum.at(peak, own, records.peak_bytes[ports])
-    return {"queued_bytes": queued, "peak_bytes": peak}
 
 
 def _hosts(plan: Plan) -> dict[int, int]:

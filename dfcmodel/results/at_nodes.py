@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["AtNodes", "columns_of", "in_columns"]
+__all__ = ["AtNodes", "Deferred", "columns_of", "in_columns", "on_first_read", "value_of"]
 
 T = TypeVar("T")
 
@@ -100,6 +100,11 @@ def _same(value: Any) -> Any:
     return value
 
 
+def value_of(given: Any) -> Any:
+    """Return the value of what may be `Deferred`."""
+    return given.value() if isinstance(given, Deferred) else given
+
+
 class OnFirstRead:
     """An attribute that may be set to `Deferred`, and is its value when it is read."""
 
@@ -119,7 +124,7 @@ class OnFirstRead:
 
 
 class PerFlowAndNode:
-    """An attribute with an array of all flows and nodes, which stays `AtNodes` until it is read."""
+    """An attribute with an array of all flows and nodes, which stays `AtNodes`, or `Deferred`, until it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -127,13 +132,13 @@ class PerFlowAndNode:
     def __get__(self, run: Any, owner: type) -> Any:
         if run is None:
             return self
-        given = vars(run)[self.name]
+        given = value_of(vars(run)[self.name])
         if isinstance(given, AtNodes):
             vars(run)[f"_{self.name}_columns"] = given
             given = vars(run)[self.name] = given.array()
         return given
 
-    def __set__(self, run: Any, value: NDArray[np.float64] | AtNodes) -> None:
+    def __set__(self, run: Any, value: NDArray[np.float64] | AtNodes | Deferred) -> None:
         vars(run)[self.name] = value
 
 
@@ -149,7 +154,7 @@ def on_first_read(*names: str) -> Callable[[type[T]], type[T]]:
 
 
 def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator: some attributes may be set to `AtNodes`, and are arrays when they are read."""
+    """Return a class decorator: some attributes may be set to `AtNodes`, also `Deferred`, and are arrays when they are read."""
 
     def changed(kind: type[T]) -> type[T]:
         for name in names:
@@ -161,7 +166,7 @@ def in_columns(*names: str) -> Callable[[type[T]], type[T]]:
 
 def columns_of(run: object, name: str) -> AtNodes:
     """Return the columns of an attribute named by `in_columns`, without making its array."""
-    given = vars(run)[name]
+    given = vars(run)[name] = value_of(vars(run)[name])
     if isinstance(given, AtNodes):
         return given
     kept: AtNodes | None = vars(run).get(f"_{name}_columns")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +65,13 @@ def _variable(name: str, values: Any) -> tuple[tuple[str, ...], Any, dict[str, s
     return dims, values, {"long_name": about, **({"units": units} if units else {})}
 
 
+ON_FIRST_READ = (
+    "in_transit", "delivered", "window", "backlog", "round_trip", "queued", "peak_queue", "queued_bytes", "peak_bytes",
+    "recoveries", "paused", "dropped",
+)  # fmt: skip
+"""Arrays that a run may compute when they are first read; those in columns may be, too."""
+
+
 class Recorded:
     """Recorded quantities with units; those of an ensemble have ``run`` as their first dimension."""
 
@@ -116,7 +122,7 @@ class Counts(NamedTuple):
         return ratio
 
 
-@on_first_read("paused")
+@on_first_read(*ON_FIRST_READ)
 @in_columns("lost", "carried", "mean_queue")
 @dataclass(frozen=True, repr=False, eq=False)
 class Records(Recorded):
@@ -408,6 +414,7 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
 
 def with_fields(run: T, **fields: object) -> T:
     """Return a run with other fields than its arrays; these stay as they are, those that no one has read too."""
-    found = copy.copy(run)
-    vars(found).update(fields)
+    given: Any = run
+    found: T = object.__new__(type(run))
+    vars(found).update({**given.__getstate__(), **fields})
     return found

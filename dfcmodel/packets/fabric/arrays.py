@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import column_of
+from dfcmodel.network.routes import places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
@@ -40,9 +41,9 @@ def windows_of(plan: Plan) -> tuple[int, int]:
 
     A window is not longer than anything takes from port to port.
     """
-    hops = plan.hops
-    sizes = hops.is_ack * OF_RATE
-    times = plan.passage[hops.port, sizes]
+    P = len(plan.ports)
+    used = [np.bincount(each.places, minlength=P) > 0 for each in (plan.forward, plan.backward)]
+    times = np.append(plan.passage[used[0], 0], plan.passage[used[1], OF_RATE])
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
     least, most = (
@@ -62,17 +63,17 @@ def lay_out_fabric(
     """
     P, F = len(plan.ports), len(plan.forward)
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
-    hop = np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
-    hop["port"][plan.hops.row] = plan.hops.port
+    rows, hop = plan.hops.row, np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
+    hop["port"][rows], hop["ingress"] = plan.hops.port, -1
     turn = flow["way"] + plan.forward.counts
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
-    size = spare * (2 * F + SPARE)
+    size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "ingress": _ingresses(plan, hop), "flow": flow, "rate": rate, "rule": rule,
+        "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
-        "called": lay_out_called(plan, manager_numbers(plan)), "stream": plan.seeds.astype(np.int64),
+        "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
         "slot": _slots(P * slots),
         "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
@@ -136,12 +137,13 @@ def _flows(
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of what ports count, or those of a switch together; set which one counts each hop."""
+def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the rows of what ports count, or those of a switch together; set which one counts each hop in its place of ``of_hops``."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
-    together = plan.counting
-    asks = np.array([ports[0] for ports in together])
-    known, at = np.unique(asks[table.port] * P + table.before, return_index=True)
+    asks, is_shared = plan.counters, plan.counts_together
+    known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
+    if not (known[1:] > known[:-1]).all():
+        known, at = np.unique(known, return_index=True)
     rows = np.zeros(max(1, len(known)), layout.INGRESS)
     rows["change"] = rows["next"] = -1
     used = rows[: len(known)]
@@ -150,20 +152,20 @@ def _ingresses(plan: Plan, hop: NDArray[Any]) -> NDArray[Any]:
     for name, values in (
         ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
         ("priority", table.priority[at]), ("high", high), ("low", low),
-        ("is_shared", np.array([len(ports) > 1 for ports in together])[port]),
+        ("is_shared", is_shared[port]),
     ):  # fmt: skip
         used[name] = values
-    inner = np.flatnonzero(~hops.is_ack & ~hops.begins)
-    hop["ingress"] = -1
-    keys = asks[hops.port[inner]] * P + hops.before[inner]
-    hop["ingress"][hops.row[inner]] = np.searchsorted(known, keys)
+    turns = hops.turns(P)
+    if is_shared.any():
+        turns += (asks[hops.port] - hops.port) * P
+    of_hops[places] = np.where(plan.counted, places_of(known, turns), -1)
     return rows
 
 
 def _start(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window."""
-    hosts, starts, F = plan.forward.first, plan.starts, len(plan.starts)
-    order = np.lexsort((np.arange(F), starts, hosts))
+    """Set the timers at which flows start, sorted as a heap is, and list each interface in its first window, the last one first."""
+    hosts, starts = plan.forward.first, plan.starts
+    order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
     port, slots = arrays["port"], len(arrays["first"])
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
@@ -178,14 +180,17 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     used = np.flatnonzero(pending)
     soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
     windows = np.minimum(soon, slots - 1).astype(np.int64)
-    for p, w in zip(used.tolist(), windows.tolist(), strict=True):
-        follows[p * slots + w], first[w] = first[w], p
+    order = np.argsort(windows, kind="stable")
+    p, w = used[order], windows[order]
+    is_first = np.append(True, w[1:] != w[:-1])[: len(w)]
+    follows[p * slots + w] = np.where(is_first, -1, np.roll(p, 1))
+    is_last = np.roll(is_first, -1)
+    first[w[is_last]] = p[is_last]
 
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:
     """Return the rows of changes of a window; one where no ports count together."""
-    shared = any(len(ports) > 1 for ports in plan.counting)
-    return np.empty(rows if shared else 1, layout.CHANGE)
+    return np.empty(rows if plan.counts_together.any() else 1, layout.CHANGE)
 
 
 def _slots(count: int) -> NDArray[Any]:

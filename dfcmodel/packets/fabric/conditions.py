@@ -74,23 +74,19 @@ def _has_plain_rate(source: Any) -> bool:
 def _has_lossless_ports(plan: Plan) -> bool:
     """Return whether all hops are at interfaces of their hosts or at ports under PFC, in a class that it pauses."""
     hops = plan.hops
-    at_hosts = plan.at_senders[hops.port]
-    if not at_hosts[hops.begins & ~hops.is_ack].all() or at_hosts[~hops.begins].any():
+    if not plan.at_senders[plan.forward.first].all():
+        return False
+    if (plan.at_senders[hops.port] > hops.begins).any():
         return False
     plain = plan.by_discipline(_is_plain)
-    if not plain[hops.port].all():
+    if not (plain.all() or plain[hops.port].all()):
         return False
-    table = plan.ingresses
-    inner = ~hops.is_ack & ~hops.begins
-    P = len(plan.ports)
-    pairs = present(hops.port[inner] * P + hops.before[inner], P * P)
-    counted = table.port * P + table.before
-    if (table.before < 0).any() or not np.array_equal(np.sort(counted), pairs):
+    if not np.array_equal(plan.counted, ~(hops.is_ack | hops.begins)):
         return False
     if (plan.priorities == plan.priorities[0]).all():
         return True
     data = ~hops.is_ack
-    classes = present(hops.port[data] * 9 + plan.priorities[hops.flow[data]], 9 * P)
+    classes = present(hops.port[data] * 9 + plan.priorities[hops.flow[data]], 9 * len(plan.ports))
     return len(np.unique(classes // 9)) == len(classes)
 
 

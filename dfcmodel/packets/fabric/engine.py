@@ -108,7 +108,7 @@ def begin_fabric(plan: Plan, spare: int = 1) -> FabricRun | None:
     arrays = lay_out_fabric(plan, signatures, windows, slots, spare)
     arrays["events"] = sender_events(signatures)
     arrays["managers"] = manager_events_of(called_managers(plan))
-    records = Records(plan)
+    records = Records(plan, is_lossless=True)
     arrays |= records.rows()
     arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)
     return FabricRun(plan, arrays, records, windows)

@@ -25,13 +25,15 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     """
     port, flow, S = arrays["port"], arrays["flow"], plan.samples
     records.remaining = _remaining(plan, arrays)
-    used = arrays["packet"][: arrays["counters"][USED]]
+    used = arrays.pop("packet")[: arrays["counters"][USED]]
+    used = used[used["kind"] <= ACK]
     at_hosts = flow["waits"]
-    inside = at_hosts + np.bincount(used["flow"][used["kind"] <= ACK], minlength=len(flow))
+    inside = at_hosts + np.bincount(used["flow"], minlength=len(flow))
     data = at_hosts + np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
-    del used, arrays["packet"]
+    del used
     records.peak, records.waited = port["peak"].astype(np.int64), arrays["hop"]["waited"].copy()
-    records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
+    if S > 1:
+        records.waiting[1:S] = np.diff(records.waiting[:S], axis=0)
     if records.counts_bytes.any():
         records.peak_bytes = port["peak_bytes"].copy()
         records.queued_bytes[1:S] = np.diff(records.queued_bytes[:S], axis=0)
@@ -40,7 +42,6 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     carried = arrays.pop("carried")
     carried[1:] -= carried[:-1].copy()
     records.started, records.counts = records.started[:, :0], carried
-    records.add_up()
     records.emitted = flow["sent"].astype(float)
     records.finished, records.total = arrays.pop("finished"), records.delivered[:S].sum(axis=0)
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
@@ -54,7 +55,8 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
 def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
     port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
-    found = np.flatnonzero(has_pauses(plan) & (port["queued"] + port["acks"] > 0)).tolist()
+    waits = port["queued"] + port["acks"] > 0
+    found = np.flatnonzero(has_pauses(plan) & waits).tolist() if waits.any() else []
     if not found:
         return waiting_rows(plan, {})
     row_of = np.empty(len(arrays["hop"]), dtype=np.int64)

@@ -124,7 +124,7 @@ def windows(plan: Plan, inline: Integers, parts: Stretches) -> tuple[Integers, f
     feedback, because one report is under way at a time.
     """
     senders, hosts = len(plan.ports), plan.hosts
-    one = np.array([*(together[0] for together in plan.counting), senders])
+    one = np.append(plan.counters, senders)
     for p, together in plan.routing.items():
         one[p] = together[0]
     one[:-1][plan.at_senders] = hosts.queue[plan.at_senders]

@@ -192,6 +192,20 @@ def test_a_buffer_has_room_for_all_that_is_reserved() -> None:
         Link("a", "b", **LINK, discipline=RULE, shared=False)
 
 
+@pytest.mark.parametrize("part", [0.99, 1.01, 2.0, 10.0, 1e3])
+def test_buffers_are_refused_below_what_is_reserved_and_at_no_size_above(part: float) -> None:
+    """The bound that spares large buffers the sum must not spare small ones."""
+    large = [replace(link, buffer=1e6) for link in two_classes().links]
+    scenario = replace(two_classes(), links=large)
+    reserved = max(scenario.reserved(n) for n in range(len(large)))
+    links = [replace(link, buffer=part * reserved) for link in large]
+    if part > 1.0:
+        assert replace(scenario, links=links).reserved(2) == reserved
+        return
+    with pytest.raises(ValueError, match="PFC reserves"):
+        replace(scenario, links=links)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "match"),
     [

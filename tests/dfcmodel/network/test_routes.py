@@ -20,11 +20,20 @@ from dfcmodel import (
     permutation,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
-from dfcmodel.network.routes import Routes, coded, distinct, present
+from dfcmodel.network.routes import Routes, coded, distinct, places_of, present
 from dfcmodel.network.shortest_routes import CHOICES, hashed
 from responsefn import NewReno
 
 # Routes as columns, and distinct keys, against sets.
+
+
+@pytest.mark.parametrize("span", [50, 10**7])
+def test_places_of_keys_are_those_of_a_dictionary(span: int) -> None:
+    random = np.random.default_rng(1)
+    known = random.choice(span, 40, replace=False)
+    asked = np.concatenate([known[::-1], random.integers(0, span + 9, 60)])
+    places = {key: n for n, key in enumerate(known.tolist())}
+    assert places_of(known, asked).tolist() == [places.get(key, -1) for key in asked.tolist()]
 
 
 def test_routes_are_the_tuples_that_they_were_made_from() -> None:

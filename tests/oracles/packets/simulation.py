@@ -409,7 +409,6 @@ class Simulation:
         for queue in self.queues:
             for came, packet in queue.packets():
                 self.records.wait_on(queue.p, came, queue.taken(packet))
-        self.records.add_up()
         paused = has_pauses(plan)
         rows = itertools.chain.from_iterable(
             queue.remaining((1.0 - LAST_PART) * plan.end)

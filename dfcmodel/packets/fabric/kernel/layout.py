@@ -65,17 +65,19 @@ PORT = np.dtype(
         ("acks", "i4"),
         ("peak", "i4"),  # most packets that have waited
         ("spent", "f8", (2,)),  # transmission time of data and of ACKs, s
-        ("passage", "f8", (2,)),  # transmission and propagation, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
+        ("passage", "f8", (2,)),  # transmission and propagation, s
         ("taken", "f8"),  # bytes that data takes in the buffer
-        ("signalling", "f8"),  # delay of pause messages besides propagation, s
-        ("delay", "f8"),  # propagation, s
         ("left", "f8"),  # when the last data packet left the queue, s
+        ("acks_left", "f8"),  # when the last ACK left the queue, s
         ("is_host", "i4"),  # 1: the interface of a host
         ("woken", "i4"),  # of an interface, 1: a transmission may begin at ``free``
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
-        ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("marks", "i4"),  # 1: its manager marks packets that leave
+        ("in_bytes", "i4"),  # 1: its buffer counts bytes
+        ("signalling", "f8"),  # delay of pause messages besides propagation, s
+        ("delay", "f8"),  # propagation, s
         ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
         ("peak_bytes", "f8"),  # most bytes that have waited
         ("room", "f8"),  # packets that its manager may take to wait
@@ -83,13 +85,11 @@ PORT = np.dtype(
             "unit",
             "f8",
         ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
-        ("marks", "i4"),  # 1: its manager marks packets that leave
-        ("in_bytes", "i4"),  # 1: its buffer counts bytes
         ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,
 )
-"""A directed link with its queues: three cache lines."""
+"""A directed link with its queues: three cache lines, the last of which is for pauses, managers and buffers in bytes."""
 
 SLOT = np.dtype([("last", "i4"), ("next", "i4")])
 """Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
