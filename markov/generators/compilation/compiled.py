@@ -246,7 +246,7 @@ class Progress(NamedTuple):
     """How many states the table has, how many are found, and of how many the transitions are known."""
 
     known: int
-    count: int
+    found: int
     done: int
 
 
