@@ -33,7 +33,6 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import fat_tree, leaf_spine
 from responsefn import DCQCN, FixedRate, NewReno
-from tests.dfcmodel.packets.test_spraying import random_spray
 from tests.oracles.engines import equal_records, plan_scenario
 
 # Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order.
@@ -42,7 +41,7 @@ RULES = (FIFO(), PFC(xoff=8.0, xon=4.0, counts="switch"), Credits(), RampMarking
 SOURCES = (FixedRate(), DCQCN(), NewReno())
 
 
-def random_spray_of_spraying(seed: int) -> tuple[Scenario, Packets]:
+def random_spray(seed: int) -> tuple[Scenario, Packets]:
     """Return flows between leaves of unequal hosts, most of them sprayed, over any kind of fabric."""
     rng = np.random.default_rng([2050, seed])
     leaves, spines, per = (int(n) for n in rng.integers([2, 2, 1], [4, 5, 4]))
@@ -83,7 +82,7 @@ def random_spray_of_spraying(seed: int) -> tuple[Scenario, Packets]:
     "seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 60))]
 )
 def test_sprayed_flows_are_those_of_the_reference(seed: int) -> None:
-    scenario, method = random_spray_of_spraying(seed)
+    scenario, method = random_spray(seed)
     plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
     records = equal_records(plan)
     assert records.imbalance.max() == 0.0
