@@ -16,7 +16,7 @@ from scipy import stats
 
 from hopflow.results import DECORATION, figure
 from validation import cases, provenance, table
-from validation.drawing import errorbars, label, maps, panels, points, reference
+from validation.drawing import Axes, errorbars, label, maps, panels, points, reference
 from validation.finding_rows import Picture
 from validation.picture_plans import COUNTING, GIVEN, NAMING, NoPictureError, plan
 from validation.picture_points import COLUMNS, plotted_points
@@ -319,8 +319,8 @@ def test_panels_without_texts_of_their_own_have_those_of_their_row() -> None:
 
 def test_maps_have_the_value_of_each_cell_and_the_names_of_rows_and_columns() -> None:
     values = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    fig = maps({"gain": values}, [10.0, 20.0, 30.0], [0.1, 0.2], ("rate (1/s)", "RTT (s)"),
-               framed=values[None] > 5.0)  # fmt: skip
+    axes = Axes([10.0, 20.0, 30.0], [0.1, 0.2], ("rate (1/s)", "RTT (s)"))
+    fig = maps({"gain": values}, axes, framed=values[None] > 5.0)
     found = plotted_points(fig)
     assert set(found["kind"]) == {"cell"}
     table = found.pivot_table(index="y_name", columns="x_name", values="value")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,6 @@ from typing import Any, NamedTuple
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
-from validation.claims.kaneko2007.level import ending
 from validation.inference.parameters import Value
 
 __all__ = ["LONG_RTTS", "NAMES", "PAIRS", "Bottleneck", "experiments", "rules_of", "throughputs"]
@@ -43,6 +43,17 @@ def rules_of(setting: Mapping[str, Any]) -> dict[str, WindowRule]:
         "BIC": BIC(b=float(setting["bic_b"]), largest=float(setting["bic_largest"])),
         "CUBIC": CUBIC(beta=float(setting["cubic_beta"]), fast_convergence=int(setting["cubic_fast"])),
     }  # fmt: skip
+
+
+def _ending(rule: WindowRule, window: float) -> WindowRule:
+    """Return a rule whose first slow start ends at a window."""
+    one = copy.copy(rule)
+
+    def start(rtt: float, bandwidth: float | None = None) -> Any:
+        return rule.start(rtt, bandwidth)._replace(ssthresh=window)
+
+    object.__setattr__(one, "start", start)
+    return one
 
 
 class Bottleneck(NamedTuple):
@@ -103,7 +114,7 @@ def throughputs(
     starts = (0.1, 0.1 + float(setting["later"]))
     begin = starts[1] + float(setting["warm"])
     end = begin + float(setting["measured"])
-    last = max(10.0, float(setting["slow_start"]) * rate * shortest / 2)
+    ending = max(10.0, float(setting["slow_start"]) * rate * shortest / 2)
     links = [Link("left", "right", rate, shortest / 4, link.buffer)]
     flows = []
     for n, (name, rtt, start) in enumerate(zip(pair, link.rtts, starts, strict=True)):
@@ -113,7 +124,7 @@ def throughputs(
         ]
         path = (f"s{n}", "left", "right", f"d{n}")
         late = bool(int(setting["delayed"]))
-        rule = ending(rules[name], last)
+        rule = _ending(rules[name], ending)
         flows.append(Flow(f"{n}", path, rule, SOCKET * 8 / PACKET, start, delayed_acks=late))
     scenario = Scenario("pair", tuple(links), tuple(flows), duration=end)
     repair: Any = setting["recovery"]

@@ -23,7 +23,7 @@ from validation.claims.kaneko2007.runs import (
 )
 from validation.further_seeds import over_seeds
 
-__all__ = ["SEEDS", "ending", "levelled", "two_flows"]
+__all__ = ["SEEDS", "levelled", "two_flows"]
 
 SEEDS = 3
 """Runs of a setting."""
@@ -89,7 +89,7 @@ def settings(
         )
 
 
-def ending(rule: WindowRule, window: float) -> WindowRule:
+def _ending(rule: WindowRule, window: float) -> WindowRule:
     """Return a rule whose first slow start ends at a window."""
     one = copy.copy(rule)
 
@@ -127,7 +127,7 @@ def run_of(
             for ends in ((f"s{n}", "left"), ("right", f"d{n}"))
         ]
         path = (f"s{n}", "left", "right", f"d{n}")
-        source = ending(known[name], slow_start)
+        source = _ending(known[name], slow_start)
         flows.append(Flow(f"{n}", path, source, WINDOW * max(1.0, bits / 1e8), start))
     scenario = Scenario("one bottleneck", tuple(links), tuple(flows), duration=end)
     method = Packets(recovery="sack", loss={"left->right": loss} if loss else None)
