@@ -17,7 +17,7 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
-from hopflow.executing import check_executor, completed
+from hopflow.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
 from hopflow.units import declares, in_units, quantities
@@ -114,7 +114,7 @@ def ensemble(
 
     try:
         for run, one in completed(
-            some, seeds, executor, threads=True, desc=scenario.name, unit="run"
+            some, seeds, executor, threads=True, bar=Bar(scenario.name, "run")
         ):
             done[run] = one
     except KeyboardInterrupt:

@@ -147,7 +147,7 @@ def check_step(
     Raises
     ------
     ValueError
-        For a parameter out of range.
+        For ``steps_per_delay`` outside 1 to 5000, and a duration shorter than a step.
 
     Examples
     --------

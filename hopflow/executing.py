@@ -22,12 +22,12 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hopflow.checks import instance
 from hopflow.progress import progress_bar
 
-__all__ = ["check_executor", "check_stop", "completed", "cores"]
+__all__ = ["Bar", "check_executor", "check_stop", "completed", "cores"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,6 +42,13 @@ LOSSES = 3
 """A part that so many workers died on, or so many pools that broke before any part was done, end all."""
 _thread = threading.local()
 """``stop`` of a thread of `completed`: the event that ends its work."""
+
+
+class Bar(NamedTuple):
+    """A progress bar: what is done, and what one of its steps is called."""
+
+    desc: str
+    unit: str
 
 
 def cores() -> int:
@@ -80,8 +87,7 @@ def completed(
     *,
     threads: bool = False,
     most: int | None = None,
-    desc: str | None = None,
-    unit: str = "it",
+    bar: Bar | None = None,
 ) -> Iterator[tuple[int, R]]:
     """Yield the number and the result of each task when it is done, in any order.
 
@@ -98,8 +104,8 @@ def completed(
         share.
     most
         Tasks of a part at most; None: as many as take a second.
-    desc, unit
-        Of the progress bar over all tasks; None shows none.
+    bar
+        The progress bar over all tasks; None shows none.
 
     Raises
     ------
@@ -124,10 +130,10 @@ def completed(
     [0, 1, 4, 9, 16]
     """
     found = _completed(function, tasks, executor, threads, most or len(tasks))
-    if desc is None:
+    if bar is None:
         yield from found
         return
-    yield from progress_bar(found, total=len(tasks), desc=desc, unit=unit)
+    yield from progress_bar(found, total=len(tasks), desc=bar.desc, unit=bar.unit)
 
 
 def _completed(

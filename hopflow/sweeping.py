@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from hopflow.checks import instance
-from hopflow.executing import check_executor, completed
+from hopflow.executing import Bar, check_executor, completed
 from hopflow.grids import Grid, Row
 from hopflow.status import Interrupted
 
@@ -41,16 +41,17 @@ class _Some(Sequence[T]):
         return self.grid[int(self.numbers[number])]
 
 
+SWEEP = Bar("sweep", "point")
+
+
 def over_grid(
     function: Callable[[Sequence[T]], Iterable[Row]],
     grid: Grid[T],
     *,
     about: Mapping[str, str],
     executor: Executor | None = None,
-    threads: bool = False,
     store: str | Path | None = None,
-    desc: str = "sweep",
-    unit: str = "point",
+    bar: Bar = SWEEP,
 ) -> xr.Dataset:
     """Return what a function finds at every point of a grid.
 
@@ -63,7 +64,7 @@ def over_grid(
     about
         What the results depend on besides the grid, in words: attributes of the Dataset, and what the
         store of a sweep is known by.
-    executor, threads, desc, unit
+    executor, bar
         As for `hopflow.executing.completed`.
     store
         A ``.zarr`` folder or a ``.nc`` file into which results stream; points that it has are not
@@ -90,10 +91,7 @@ def over_grid(
         done = len(grid) - len(numbers)
         try:
             with kept:
-                found = completed(
-                    function, _Some(grid, numbers), executor, threads=threads, desc=desc, unit=unit
-                )
-                for n, row in found:
+                for n, row in completed(function, _Some(grid, numbers), executor, bar=bar):
                     kept.put(int(numbers[n]), row)
                     done += 1
         except KeyboardInterrupt:
@@ -103,9 +101,7 @@ def over_grid(
             raise Interrupted(None, said, kept="") from None
         return kept.dataset()
     rows = _Some(grid, range(len(grid)))
-    return _dataset(
-        grid, completed(function, rows, executor, threads=threads, desc=desc, unit=unit), about
-    )
+    return _dataset(grid, completed(function, rows, executor, bar=bar), about)
 
 
 def _dataset(

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import shown
+from hopflow.executing import Bar
 from hopflow.grids import Grid, Row
 from hopflow.packages import package
 from hopflow.sources import is_plain, source_of
@@ -135,7 +136,9 @@ def sweep(
     if store is not None:
         about["source"] = source_of(*plan.sources)
     rows = functools.partial(_rows, kind=plan.kind, options={**plan.options, "method": method})
-    data = over_grid(rows, plan.grid, about=about, executor=executor, store=store, desc=plan.called)
+    data = over_grid(
+        rows, plan.grid, about=about, executor=executor, store=store, bar=Bar(plan.called, "point")
+    )
     if plan.kind is not None:
         remarks = getattr(importlib.import_module(plan.kind), "remarks", None)
         for remark in () if remarks is None else remarks(data):

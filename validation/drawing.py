@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -91,11 +91,17 @@ def legend_above(ax: Any, columns: int = 3) -> None:
     ax.legend(**place, ncol=columns, frameon=False, fontsize=8)
 
 
+class Axes(NamedTuple):
+    """The numbers along both sides of a map, and what they are."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    labels: tuple[str, str]
+
+
 def maps(
     grids: Mapping[str, NDArray[np.float64]],
-    x: Sequence[float],
-    y: Sequence[float],
-    labels: tuple[str, str],
+    axes: Axes,
     *,
     digits: int = 1,
     framed: NDArray[np.bool_] | None = None,
@@ -107,30 +113,31 @@ def maps(
     ----------
     grids
         By title, values of shape (len(y), len(x)).
-    labels
-        Of the two axes.
+    axes
+        Of all of them.
     framed
         Which cells to frame, shape (grids, len(y), len(x)).
     span
         The values of the lightest and the darkest colour; None: the smallest and the largest.
     """
+    x, y, labels = axes
     values = np.array(list(grids.values()))
     low, high = span or (float(values.min()), float(values.max()))
-    fig, axes = figure(1.2 + 0.42 * len(x) * len(grids), 1.3 + 0.3 * len(y), ncols=len(grids))
-    for n, (ax, title) in enumerate(zip(np.atleast_1d(axes), grids, strict=True)):
+    fig, row = figure(1.2 + 0.42 * len(x) * len(grids), 1.3 + 0.3 * len(y), ncols=len(grids))
+    for n, (ax, title) in enumerate(zip(np.atleast_1d(row), grids, strict=True)):
         ax.imshow(values[n], origin="lower", aspect="auto", cmap="Blues", vmin=low, vmax=high)
-        for (row, column), value in np.ndenumerate(values[n]):
+        for (line, column), value in np.ndenumerate(values[n]):
             colour = "white" if value > low + 0.6 * (high - low) else "black"
             text = f"{value:.{digits}f}"
             centred = {"ha": "center", "va": "center", "fontsize": 7, "in_layout": False}
-            ax.text(column, row, text, color=colour, **centred)
-            if framed is not None and framed[n, row, column]:
+            ax.text(column, line, text, color=colour, **centred)
+            if framed is not None and framed[n, line, column]:
                 edge = np.array([-0.46, 0.46, 0.46, -0.46, -0.46])
-                ax.plot(column + edge, row + np.roll(edge, 1), color=RED, lw=1.5, label=DECORATION)
+                ax.plot(column + edge, line + np.roll(edge, 1), color=RED, lw=1.5, label=DECORATION)
         ax.set(xticks=range(len(x)), yticks=range(len(y)) if n == 0 else [], xlabel=labels[0])
         ax.set_xticklabels(_short(x), fontsize=8)
         ax.set_title(title, fontsize=9)
-    first = np.atleast_1d(axes)[0]
+    first = np.atleast_1d(row)[0]
     first.set_ylabel(labels[1])
     first.set_yticklabels(_short(y), fontsize=8)
     return fig

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def draw_lossless_network(seed: int, number: int, *, fluid: bool = False) -> Sce
         for way in ((a, b), (b, a))
     ]
     trip = 2.0 * (2.0 * near + len(switches) * far)
-    flows = _flows(rng, hosts, lines, rate, trip, classes, fluid)
+    flows = _flows(rng, _Topology(hosts, lines, rate, trip), classes, fluid)
     duration = 6.0 * trip + 4000.0 / rate
     name = f"{kind} {seed}/{number}"
     return Scenario(name, tuple(links), tuple(flows), duration=duration, packet_size=size)
@@ -167,16 +167,20 @@ def _between(a: str, b: str, lines: list[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"s{k}" for k in range(m, n + step, step))
 
 
+class _Topology(NamedTuple):
+    """Switches of hosts, lines between switches, the rate of hosts in packets/s, and the longest round-trip time in s."""
+
+    hosts: dict[str, str]
+    lines: list[tuple[str, str]]
+    rate: float
+    trip: float
+
+
 def _flows(
-    rng: np.random.Generator,
-    hosts: dict[str, str],
-    lines: list[tuple[str, str]],
-    rate: float,
-    trip: float,
-    classes: tuple[int, ...],
-    fluid: bool,
+    rng: np.random.Generator, topology: _Topology, classes: tuple[int, ...], fluid: bool
 ) -> list[Flow]:
     """Return 4 to 24 flows in both directions, half of them to a common host."""
+    hosts, lines, rate, trip = topology
     names, found = list(hosts), []
     target = str(rng.choice(names))
     for f in range(int(rng.integers(4, 25))):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -144,16 +144,20 @@ def compare(
     return Differences(pd.DataFrame(shares), pd.DataFrame(whole), len(seeds))
 
 
-def criteria(
-    found: Differences,
-    model: float = 0.0,
-    *,
-    shares: float = SHARES,
-    worst: float = WORST,
-    losses: float = LOSSES,
-    first: float = FIRST,
-    ratio: float = SPREAD,
-) -> dict[str, bool]:
+class Limits(NamedTuple):
+    """The largest differences with which the criteria are met, and the largest ratio of spreads."""
+
+    shares: float = SHARES
+    worst: float = WORST
+    losses: float = LOSSES
+    first: float = FIRST
+    ratio: float = SPREAD
+
+
+LIMITS = Limits()
+
+
+def criteria(found: Differences, model: float = 0.0, limits: Limits = LIMITS) -> dict[str, bool]:
     """Return whether each criterion is met.
 
     The 95 % intervals, with the error ``model`` of the model, cover zero as often as they say unless
@@ -163,11 +167,11 @@ def criteria(
 
     inside = found.covered(model)
     return {
-        "shares": found.mean_error <= shares,
-        "worst": found.beyond <= worst,
-        "losses": found.losses <= losses,
-        "first": found.first <= first,
-        "spread": 1.0 / ratio <= found.spread <= ratio,
+        "shares": found.mean_error <= limits.shares,
+        "worst": found.beyond <= limits.worst,
+        "losses": found.losses <= limits.losses,
+        "first": found.first <= limits.first,
+        "spread": 1.0 / limits.ratio <= found.spread <= limits.ratio,
         "interval": bool(binom.cdf(inside.sum(), len(inside), CONFIDENCE) >= LEVEL),
     }
 

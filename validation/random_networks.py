@@ -19,6 +19,7 @@ from validation.unseen_networks import (
     Group,
     Hop,
     Network,
+    Run,
     chain_network,
     parking_lot,
     shared_bottleneck,
@@ -61,7 +62,7 @@ def _random_chain(name: str, rng: np.random.Generator) -> Network:
     inner = np.arange(2 + nodes // 8, nodes - nodes // 8)
     entries = sorted(map(int, rng.choice(inner, min(len(inner), int(rng.integers(1, 3))), False)))
     hop = hop._replace(delay=rtt / 2.0 / (nodes - 1))
-    return chain_network(rule, nodes, hop, window, duration, entries, name)
+    return chain_network(rule, nodes, hop, window, Run(name, duration), entries)
 
 
 def _random_round_trips(name: str, rng: np.random.Generator) -> Network:
@@ -73,7 +74,7 @@ def _random_round_trips(name: str, rng: np.random.Generator) -> Network:
         (f"{rtt:g} ms", rule, rtt, count, 0.1 * n) for n, rtt in enumerate(trips)
     ]
     hop, duration = _drawn(rng, float(np.mean(trips)))
-    return shared_bottleneck("round trips", name, groups, hop, duration, recovery=recovery)
+    return shared_bottleneck("round trips", groups, hop, Run(name, duration, recovery))
 
 
 def _random_lot(name: str, rng: np.random.Generator) -> Network:
@@ -82,7 +83,7 @@ def _random_lot(name: str, rng: np.random.Generator) -> Network:
     delay = log_uniform(rng, 2.0, 8.0)
     hop, duration = _drawn(rng, 2.0 * (2.0 + delay * (1.0 + hops) / 2.0))
     hop = hop._replace(delay=delay)
-    return parking_lot(rule, hops, long, hop, duration, recovery, name)
+    return parking_lot(rule, hops, long, hop, Run(name, duration, recovery))
 
 
 def _random_dumbbell(name: str, rng: np.random.Generator) -> Network:
@@ -92,7 +93,7 @@ def _random_dumbbell(name: str, rng: np.random.Generator) -> Network:
     groups: list[Group] = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
     hop, duration = _drawn(rng, rtt)
     hop = hop._replace(rate=max(hop.rate, 2.0 * half))
-    return shared_bottleneck("dumbbell", name, groups, hop, duration, recovery=recovery)
+    return shared_bottleneck("dumbbell", groups, hop, Run(name, duration, recovery))
 
 
 def _random_mixture(name: str, rng: np.random.Generator) -> Network:
@@ -104,7 +105,7 @@ def _random_mixture(name: str, rng: np.random.Generator) -> Network:
     flows = count * len(chosen)
     window = float(round(room * max(0.4, 1.6 / flows)))
     groups: list[Group] = [(*MIXED[n], rtt, count, 0.02 * k) for k, n in enumerate(chosen)]
-    return shared_bottleneck("mixed rules", name, groups, hop, duration, window)
+    return shared_bottleneck("mixed rules", groups, hop, Run(name, duration), window)
 
 
 KINDS = {

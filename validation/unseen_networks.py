@@ -105,14 +105,21 @@ def instance(network: Network, seed: int) -> Scenario:
     return replace(scenario, links=tuple(links), flows=tuple(flows))
 
 
+class Run(NamedTuple):
+    """The name of a network, how long it is run in s, and the recovery of its flows; None: that of their rules."""
+
+    name: str
+    duration: float
+    recovery: str | None = None
+
+
 def chain_network(
     rule: WindowRule,
     nodes: int,
     hop: Hop,
     window: float,
-    duration: float,
+    run: Run,
     entries: Sequence[int] = (),
-    name: str = "",
 ) -> Network:
     """Return a chain: a flow from node 1 at once, another from each of ``entries`` every 0.2 s."""
     links = chain(nodes, rate=mbps(hop.rate), delay=ms(hop.delay), buffer=hop.buffer)
@@ -120,17 +127,11 @@ def chain_network(
         Flow(f"from {first}", tuple(range(first, nodes + 1)), rule, window, 0.2 * n)
         for n, first in enumerate((1, *entries))
     ]
-    return _network("chain", name or f"chain-{nodes}", links, flows, duration)
+    return _network("chain", run, links, flows)
 
 
 def shared_bottleneck(
-    topology: str,
-    name: str,
-    groups: Sequence[Group],
-    hop: Hop,
-    duration: float,
-    window: float = 5000.0,
-    recovery: str | None = None,
+    topology: str, groups: Sequence[Group], hop: Hop, run: Run, window: float = 5000.0
 ) -> Network:
     """Return one bottleneck with an access link of 1 ms per flow.
 
@@ -145,18 +146,10 @@ def shared_bottleneck(
             links.append(Link("right", target, delay=ms(rtt / 2 - 1.0 - hop.delay), **fast))
             path = (source, "left", "right", target)
             flows.append(Flow(f"{label} {n}", path, rule, window, start + 0.05 * n))
-    return _network(topology, name, links, flows, duration, recovery)
+    return _network(topology, run, links, flows)
 
 
-def parking_lot(
-    rule: WindowRule,
-    hops: int,
-    long: int,
-    hop: Hop,
-    duration: float,
-    recovery: str | None = None,
-    name: str = "",
-) -> Network:
+def parking_lot(rule: WindowRule, hops: int, long: int, hop: Hop, run: Run) -> Network:
     """Return a parking lot: ``long`` flows over all hops, and one over each."""
     fast: dict[str, Any] = {"rate": 10.0 * mbps(hop.rate), "buffer": ROOM, "delay": ms(1.0)}
     line = chain(hops + 1, rate=mbps(hop.rate), delay=ms(hop.delay), buffer=hop.buffer)
@@ -167,49 +160,45 @@ def parking_lot(
         links += [Link(f"s {label}", first, **fast), Link(last, f"d {label}", **fast)]
         path = (f"s {label}", *range(first, last + 1), f"d {label}")
         flows.append(Flow(label, path, rule, 5000.0, 0.1 * n))
-    name = name or f"parking-lot-{hops}"
-    return _network("parking lot", name, links, flows, duration, recovery)
+    return _network("parking lot", run, links, flows)
 
 
-def _network(
-    topology: str, name: str, links: Sequence[Link], flows: Sequence[Flow], duration: float,
-    recovery: str | None = None,
-) -> Network:  # fmt: skip
+def _network(topology: str, run: Run, links: Sequence[Link], flows: Sequence[Flow]) -> Network:
     """Return a network whose groups are the flows' names without their numbers."""
     grouped = topology not in ("chain", "parking lot")
     groups = tuple(
         flow.name.rpartition(" ")[0] if grouped or flow.name.startswith("long") else flow.name
         for flow in flows
     )
-    scenario = Scenario(name, tuple(links), tuple(flows), duration=duration)
-    return Network(topology, scenario, groups, duration / 4, recovery)
+    scenario = Scenario(run.name, tuple(links), tuple(flows), duration=run.duration)
+    return Network(topology, scenario, groups, run.duration / 4, run.recovery)
 
 
 def _all() -> Iterable[Network]:
     """Yield the networks; rates in Mb/s, delays in ms, buffers and windows in packets."""
     each: list[Group]
-    yield chain_network(Tahoe(), 5, Hop(50, 60, 2.0), 1000, 8.0, [3])
-    yield chain_network(NewReno(), 8, Hop(100, 100, 1.0), 1000, 6.0, [6])
-    yield chain_network(Reno(), 12, Hop(150, 250, 0.3), 2000, 4.0, [4])
-    yield chain_network(CUBIC(), 20, Hop(100, 80, 0.5), 1000, 4.0, [12])
-    yield chain_network(Tahoe(), 30, Hop(120, 400, 0.2), 300, 4.0, [21])
-    yield chain_network(NewReno(), 40, Hop(80, 150, 0.2), 1000, 4.0, [11, 26])
-    yield chain_network(Reno(), 60, Hop(80, 300, 0.1), 1500, 3.0, [20])
-    yield chain_network(NewReno(), 80, Hop(80, 600, 0.15), 3000, 3.0, [41])
+    yield chain_network(Tahoe(), 5, Hop(50, 60, 2.0), 1000, Run("chain-5", 8.0), [3])
+    yield chain_network(NewReno(), 8, Hop(100, 100, 1.0), 1000, Run("chain-8", 6.0), [6])
+    yield chain_network(Reno(), 12, Hop(150, 250, 0.3), 2000, Run("chain-12", 4.0), [4])
+    yield chain_network(CUBIC(), 20, Hop(100, 80, 0.5), 1000, Run("chain-20", 4.0), [12])
+    yield chain_network(Tahoe(), 30, Hop(120, 400, 0.2), 300, Run("chain-30", 4.0), [21])
+    yield chain_network(NewReno(), 40, Hop(80, 150, 0.2), 1000, Run("chain-40", 4.0), [11, 26])
+    yield chain_network(Reno(), 60, Hop(80, 300, 0.1), 1500, Run("chain-60", 3.0), [20])
+    yield chain_network(NewReno(), 80, Hop(80, 600, 0.15), 3000, Run("chain-80", 3.0), [41])
     each = [("20 ms", NewReno(), 20.0, 1, 0.0), ("80 ms", NewReno(), 80.0, 1, 0.3)]
-    yield shared_bottleneck("round trips", "round-trips-1-4", each, Hop(40, 100), 20.0)
+    yield shared_bottleneck("round trips", each, Hop(40, 100), Run("round-trips-1-4", 20.0))
     each = [("30 ms", Reno(), 30.0, 2, 0.0), ("60 ms", Reno(), 60.0, 2, 0.3)]
-    yield shared_bottleneck("round trips", "round-trips-1-2", each, Hop(60, 150), 16.0)
+    yield shared_bottleneck("round trips", each, Hop(60, 150), Run("round-trips-1-2", 16.0))
     each = [(f"{rtt:g} ms", Tahoe(), rtt, 1, rtt / 100.0) for rtt in (10.0, 30.0, 90.0)]
-    yield shared_bottleneck("round trips", "round-trips-1-3-9", each, Hop(30, 80), 20.0)
+    yield shared_bottleneck("round trips", each, Hop(30, 80), Run("round-trips-1-3-9", 20.0))
     each = [(f"{rtt:g} ms", NewReno(), rtt, 2, rtt / 200.0) for rtt in (20.0, 40.0, 80.0, 160.0)]
     yield shared_bottleneck(
-        "round trips", "round-trips-1-2-4-8", each, Hop(80, 200), 20.0, recovery="sack"
+        "round trips", each, Hop(80, 200), Run("round-trips-1-2-4-8", 20.0, "sack")
     )
-    yield parking_lot(NewReno(), 2, 1, Hop(50, 80, 5.0), 12.0)
-    yield parking_lot(Reno(), 3, 2, Hop(50, 120, 4.0), 12.0)
-    yield parking_lot(NewReno(), 4, 2, Hop(40, 60, 3.0), 12.0, "sack")
-    yield parking_lot(Tahoe(), 5, 1, Hop(40, 100, 2.0), 12.0)
+    yield parking_lot(NewReno(), 2, 1, Hop(50, 80, 5.0), Run("parking-lot-2", 12.0))
+    yield parking_lot(Reno(), 3, 2, Hop(50, 120, 4.0), Run("parking-lot-3", 12.0))
+    yield parking_lot(NewReno(), 4, 2, Hop(40, 60, 3.0), Run("parking-lot-4", 12.0, "sack"))
+    yield parking_lot(Tahoe(), 5, 1, Hop(40, 100, 2.0), Run("parking-lot-5", 12.0))
     for name, rule, half, rtt, rate, buffer, duration in (
         ("dumbbell-2", Tahoe(), 1, 24.0, 30, 50, 16.0),
         ("dumbbell-8", Reno(), 4, 40.0, 80, 120, 16.0),
@@ -217,16 +206,16 @@ def _all() -> Iterable[Network]:
         ("dumbbell-128", NewReno(), 64, 50.0, 200, 400, 8.0),
     ):
         each = [("early", rule, rtt, half, 0.0), ("late", rule, rtt, half, 1.0)]
-        yield shared_bottleneck("dumbbell", name, each, Hop(rate, buffer), duration)
+        yield shared_bottleneck("dumbbell", each, Hop(rate, buffer), Run(name, duration))
     each = [("Reno", Reno(), 40.0, 2, 0.0), ("NewReno", NewReno(), 40.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "reno-newreno", each, Hop(60, 100), 16.0, 150)
+    yield shared_bottleneck("mixed rules", each, Hop(60, 100), Run("reno-newreno", 16.0), 150)
     each = [("NewReno", NewReno(), 30.0, 2, 0.0), ("AIMD", AIMD(0.2, 0.125), 30.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "newreno-aimd", each, Hop(50, 80), 16.0, 100)
+    yield shared_bottleneck("mixed rules", each, Hop(50, 80), Run("newreno-aimd", 16.0), 100)
     each = [("NewReno", NewReno(), 50.0, 2, 0.0), ("CUBIC", CUBIC(), 50.0, 2, 0.025)]
-    yield shared_bottleneck("mixed rules", "newreno-cubic", each, Hop(60, 150), 20.0, 200)
+    yield shared_bottleneck("mixed rules", each, Hop(60, 150), Run("newreno-cubic", 20.0), 200)
     rules = (("Tahoe", Tahoe()), ("Reno", Reno()), ("NewReno", NewReno()))
     each = [(name, rule, 36.0, 2, 0.015 * n) for n, (name, rule) in enumerate(rules)]
-    yield shared_bottleneck("mixed rules", "tahoe-reno-newreno", each, Hop(60, 90), 16.0, 90)
+    yield shared_bottleneck("mixed rules", each, Hop(60, 90), Run("tahoe-reno-newreno", 16.0), 90)
 
 
 def _half_by_hash(networks: Iterable[Network]) -> frozenset[str]:

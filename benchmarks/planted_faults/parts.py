@@ -123,7 +123,7 @@ PART_TESTS = {
     "markov": ("tests/markov",),
     "dfcmodel": ("tests/dfcmodel",),
     "validation": (
-        "tests/validation/statistics", "tests/validation/test_judging.py", "tests/validation/test_verdicts.py",
+        "tests/validation/statistics", "tests/validation/test_verdicts.py",
         "tests/validation/test_checks.py", "tests/validation/claims/test_effect_claims.py",
         "tests/validation/claims/test_effect_statements.py",
     ),

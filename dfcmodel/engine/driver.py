@@ -148,14 +148,13 @@ def _span(plan: Plan, given: tuple[int, int, int, int]) -> Span:
 def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     """Return the loop, ready to run, and the groups of arrays that it takes."""
     events = source_events_of(plan.rules, compiled=compiled)
-    groups = (
-        plan.network,
-        plan.transport._replace(events=events),
-        plan.service._replace(managers=manager_events_of(plan.managers, compiled=compiled)),
-        plan.order,
-        plan.shared,
-        plan.feedback,
+    service = plan.service._replace(
+        managers=manager_events_of(plan.managers, compiled=compiled),
+        rows=plan.order.rows,
+        total=plan.order.total,
+        shared=plan.shared,
     )
+    groups = plan.network, plan.transport._replace(events=events), service, plan.feedback
     if not compiled:
         return loop_of(KERNEL, compiled=False), [_with_attributes(group) for group in groups]
     run: Any = loop_of(KERNEL)
@@ -169,8 +168,6 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
 
 def _with_attributes(group: Any) -> Any:
     """Return a group of arrays with fields of records as attributes, which plain Python needs."""
-    if isinstance(group, np.ndarray):
-        return group
     arrays = (each.view(np.recarray) if each.dtype.names else each for each in group)
     return type(group)(*arrays)
 

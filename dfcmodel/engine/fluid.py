@@ -75,7 +75,7 @@ class Fluid(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a number of steps or an accuracy outside its range, and an unknown recovery, pipe or way to mark.
 
     Examples
     --------

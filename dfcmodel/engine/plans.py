@@ -40,6 +40,7 @@ from dfcmodel.engine.sender_tables import (
     flow_records,
     in_steps,
     schedules,
+    switching_times,
 )
 from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
 from dfcmodel.network.disciplines import DFC
@@ -160,7 +161,8 @@ def compile_scenario(
     starts = starts + handshake_times(scenario)
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     _begin_waits_and_losses(flows, packet_jitter / h, rng)
-    schedule = schedules(scenario, flows, starts, h, end, quantum, rng)
+    switched = switching_times(scenario, starts, end, rng)
+    schedule = schedules(scenario, flows, switched, h, quantum)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
     managers = manager_records(scenario, layout, links)
@@ -249,6 +251,9 @@ def _service(layout: Layout, links: Any, traced: set[int], rng: np.random.Genera
         overflowing=np.zeros(len(links), dtype=np.int64),
         seed=rng.integers(1, 2**31 - 1, 1),
         managers=None,
+        rows=None,
+        total=None,
+        shared=None,
     )
 
 

@@ -153,19 +153,13 @@ def emission_memory(scenario: Scenario, base: int, h: float) -> int:
     return 1 << math.ceil(math.log2(steps + 2))
 
 
-def schedules(
-    scenario: Scenario,
-    flows: Any,
-    begin: Floats,
-    h: float,
-    end: float,
-    quantum: float,
-    rng: np.random.Generator,
-) -> Any:
-    """Return the rates over time of the flows without window, and note in their records where theirs are."""
-    rows: list[tuple[float, float]] = []
+def switching_times(
+    scenario: Scenario, begin: Floats, end: float, rng: np.random.Generator
+) -> list[list[float]]:
+    """Return the times at which flows without window are switched on, off, on, ..., s; none for the others."""
+    times = []
     for f, flow in enumerate(scenario.flows):
-        flows["schedule_now"][f] = len(rows)
+        switched: list[float] = []
         if isinstance(flow.source, (CBR, OnOff)):
             now, on = float(begin[f]), True
             switched = [now]
@@ -175,7 +169,19 @@ def schedules(
                 on = not on
                 switched.append(now)
             switched = _stopped(switched, flow.stop)
-            rows += _in_rows(in_steps(switched, h), flow.source.rate * h, quantum)
+        times.append(switched)
+    return times
+
+
+def schedules(
+    scenario: Scenario, flows: Any, switched: list[list[float]], h: float, quantum: float
+) -> Any:
+    """Return the rates over time of the flows without window, and write into their records where theirs are."""
+    rows: list[tuple[float, float]] = []
+    for f, flow in enumerate(scenario.flows):
+        flows["schedule_now"][f] = len(rows)
+        if isinstance(flow.source, (CBR, OnOff)):
+            rows += _in_rows(in_steps(switched[f], h), flow.source.rate * h, quantum)
         rows.append((np.inf, 0.0))
         flows["schedule_end"][f] = len(rows)
     return np.array(rows, dtype=RATE)

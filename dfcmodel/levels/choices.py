@@ -135,7 +135,7 @@ def choose_level(
     Raises
     ------
     ValueError
-        For a parameter out of range.
+        For a duration that is not positive, and negative ``affordable`` or ``tolerance``.
 
     Examples
     --------

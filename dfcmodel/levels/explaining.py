@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
-from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
+from dfcmodel.levels.instances import Runs, check_since, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import (
     Refinement,
@@ -26,7 +26,7 @@ from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
-from hopflow.executing import check_executor, completed
+from hopflow.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.units import WithUnit, declares, quantities
 
@@ -114,9 +114,8 @@ def explain(
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     check_executor(executor)
-    asked = checked_runs(
-        scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
-    )
+    asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
+    check_since(since, asked)
     quantities = quantities_of(scenario, measures, since)
     wait = one_number(
         "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
@@ -136,7 +135,7 @@ def explain(
         for each in asked.seeds()
         for simulated, setting in settings
     ]
-    done = dict(completed(_runs, tasks, executor, threads=True, desc=scenario.name, unit="run"))
+    done = dict(completed(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
     found = [done[n] for n in range(len(tasks))]
     values = np.array([each.values for each in found]).reshape(
         asked.count, len(settings), len(quantities)

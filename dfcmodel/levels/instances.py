@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Runs", "checked_runs", "refuse_one_level"]
+__all__ = ["Runs", "check_since", "checked_runs", "refuse_one_level"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ def checked_runs(
     runs: int,
     seed: int | np.random.Generator,
     duration: float | None,
-    since: float,
     jitter: float | None,
 ) -> Runs:
     """Return the runs that were asked for; see `dfcmodel.explain` for the parameters.
@@ -70,12 +69,16 @@ def checked_runs(
     runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
     seed = seed_number("seed", seed)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
-    one_number("since", since, at_least=0.0, below=end, hint="in s, before the end")
     if jitter is None:
         jitter = min(end, *(scenario.base_rtt(flow) for flow in scenario.flows))
     one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
     return Runs(runs, seed, end, sample, float(jitter))
+
+
+def check_since(since: float, asked: Runs) -> None:
+    """Raise ValueError for a time from which runs are measured that is not in them."""
+    one_number("since", since, at_least=0.0, below=asked.duration, hint="in s, before the end")
 
 
 def refuse_one_level(scenario: Scenario, packets: Packets) -> None:

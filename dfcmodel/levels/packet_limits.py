@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.levels.instances import checked_runs, refuse_one_level
+from dfcmodel.levels.instances import check_since, checked_runs, refuse_one_level
 from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.methods import Fluid, Packets
@@ -231,9 +231,8 @@ def packet_limit(
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
-    asked = checked_runs(
-        scenario, fluid, runs=runs, seed=seed, duration=duration, since=since, jitter=jitter
-    )
+    asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
+    check_since(since, asked)
     quantities = quantities_of(scenario, measures, since)
     pairs = [
         _Pair(

@@ -42,7 +42,7 @@ class Refinement:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For an unknown level or field, and for ``off`` and ``on`` that are equal.
 
     Examples
     --------

@@ -102,7 +102,7 @@ class Fabric:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a buffer that no chip or size describes, a cable of another kind, and a packet size that is not positive.
 
     Examples
     --------

@@ -220,7 +220,7 @@ def credits(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a rate, length, time, frame size or share outside its range.
 
     Examples
     --------

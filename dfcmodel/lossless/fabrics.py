@@ -36,7 +36,7 @@ def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
     Raises
     ------
     ValueError
-        For a number below 1.
+        For no leaves, spines or hosts.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def dragonfly(routers: int, global_links: int, *, hosts: int = 1) -> nx.DiGraph[
     Raises
     ------
     ValueError
-        For a number below 1.
+        For no routers, global links or hosts.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) ->
     Raises
     ------
     ValueError
-        For a number below 1.
+        For no servers, rails, spines or groups.
 
     Examples
     --------

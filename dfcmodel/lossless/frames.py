@@ -80,9 +80,8 @@ class FrameScenario:
             link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, ahead + PREAMBLE + 8 * PAUSE_FRAME,
             link.interface + link.gearbox + link.cable + link.response,
         )  # fmt: skip
-        build(pass_frames)(
-            self.sizes, buffer, message, link.gearbox + link.cable, PREAMBLE, GAP, out
-        )
+        wire = Wire(link.gearbox + link.cable, PREAMBLE, GAP)
+        build(pass_frames)(self.sizes, buffer, message, wire, out)
         return FrameRun(*(int(value) for value in out))
 
 
@@ -280,9 +279,15 @@ class Message(NamedTuple):
     way: int
 
 
-def pass_frames(
-    sizes: Sizes, buffer: Any, message: Any, downstream: int, preamble: int, gap: int, out: Sizes
-) -> None:
+class Wire(NamedTuple):
+    """The way of a frame to the receiver, and what is around each frame, in bit times."""
+
+    downstream: int
+    preamble: int
+    gap: int
+
+
+def pass_frames(sizes: Sizes, buffer: Any, message: Any, wire: Any, out: Sizes) -> None:
     """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
     cell, taken, threshold, capacity = buffer
     peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
@@ -295,7 +300,7 @@ def pass_frames(
         if crossed < 0 and taken + cells > threshold:
             # index of the frame's first cell above the threshold
             first = threshold - taken if threshold > taken else 0
-            crossed = start + preamble + 8 * first * cell + downstream
+            crossed = start + wire.preamble + 8 * first * cell + wire.downstream
             ready = crossed + message.ready
             begun = (ready - message.phase) // message.period * message.period + message.phase
             stopped = begun + message.period + message.frames + message.way
@@ -307,5 +312,5 @@ def pass_frames(
             if taken > peak:
                 peak = taken
         sent += 1
-        start += preamble + 8 * size + gap
+        start += wire.preamble + 8 * size + wire.gap
     out[0], out[1], out[2], out[3], out[4] = peak, lost, sent, crossed, stopped

@@ -288,7 +288,7 @@ def headroom(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a rate, length, frame size, share or response outside its range.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class ErrorBursts:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a share outside 0 to 1, and where bursts neither begin nor end.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def link_retry(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a timer shorter than the loop, and other lengths, times or shares outside their ranges.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class PausedLink:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a number of bytes or bit times outside its range, and where frames are larger than ``mtu``.
 
     Examples
     --------

@@ -141,7 +141,7 @@ def storm_spread(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For no routes, rates of another shape, an unknown place of buffers, and a storm at a link that no route uses.
 
     Examples
     --------

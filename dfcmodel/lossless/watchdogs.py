@@ -43,7 +43,7 @@ class Watchdog:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a polling interval above the detection time, more than 10,000 polls, and a fraction outside 0 to 1.
 
     Examples
     --------

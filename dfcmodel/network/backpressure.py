@@ -33,7 +33,7 @@ class BFC(Discipline):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a threshold that is not positive, and a negative delay of signals.
 
     Examples
     --------

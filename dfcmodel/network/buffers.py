@@ -37,7 +37,7 @@ class ByteBuffer:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For sizes that are not whole numbers of bytes, and less than one cell.
 
     Examples
     --------

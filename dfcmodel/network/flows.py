@@ -234,7 +234,7 @@ class Flow(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a path of fewer than two nodes, numbers outside their ranges, and options that the source does not have.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.link_laws import MAX_PARAMETERS, MAX_STATE, LinkEvent
-from dfcmodel.network.manager_events import SEEN_AT, callback_of
+from dfcmodel.network.manager_events import SEEN_AT, Places, callback_of
 
 if TYPE_CHECKING:
     from dfcmodel.network.link_laws import LinkLaw
@@ -51,5 +51,5 @@ def _event_of(signature: LawSignature, event: str) -> Any:
     """Return a function of a law as a callback on a record."""
     end, first = ("Receiver", MAX_STATE) if event in AT_RECEIVER else ("Sender", 0)
     answer = ANSWER if event == "may_send" else None
-    seen = LinkEvent._fields
-    return callback_of(signature, event, seen, state=end, first=first, answer=answer, floats=True)
+    where = Places(end, first, answer)
+    return callback_of(signature, event, LinkEvent._fields, where=where, floats=True)

@@ -242,7 +242,7 @@ class Credits(LinkLaw):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For less than one packet, and an update of more than the buffer less one packet.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Link(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a rate, delay or buffer outside its range, an unknown discipline, and a link from a node to itself.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from w[16] on, and what it sees from w[32] on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SEEN_AT",
     "ManagerSignature",
+    "Places",
     "callback_of",
     "manager_events_of",
     "manager_signature_of",
@@ -54,15 +55,32 @@ def manager_events_of(signatures: tuple[ManagerSignature, ...], *, compiled: boo
     return table
 
 
+class Places(NamedTuple):
+    """Where a callback finds its state in a record, and puts what it returns.
+
+    Attributes
+    ----------
+    state, first
+        Name of the class of the state, which is in the record from w[first] on.
+    answer
+        Place of what the function returns; None: it returns the next state.
+    """
+
+    state: str = "State"
+    first: int = 0
+    answer: int | None = None
+
+
+OF_STATE = Places()
+
+
 def callback_of(
     signature: tuple[Any, tuple[str, ...]],
     event: str,
     seen: tuple[str, ...],
     *,
     compiled: bool = True,
-    state: str = "State",
-    first: int = 0,
-    answer: int | None = None,
+    where: Places = OF_STATE,
     floats: bool = False,
 ) -> Any:
     """Return a function of a manager, a switch program, an agent or a law as a callback on a record, ``w``.
@@ -77,25 +95,23 @@ def callback_of(
         Names of what it sees, from w[32] on.
     compiled
         False returns a function in plain Python.
-    state, first
-        Name of the class of its state, which is in the record from w[first] on.
-    answer
-        Place of what it returns; None: it returns the next state.
+    where
+        Where its state is, and what it returns.
     floats
         As of `build_callbacks`.
     """
     kind, names = signature
-    fields = getattr(kind, state)._fields
+    fields = getattr(kind, where.state)._fields
     lines = [
         f"def {event}(w):",
-        f"    old = State({places(first, len(fields))})",
+        f"    old = State({places(where.first, len(fields))})",
         f"    seen = Seen({places(SEEN_AT, len(seen))})",
         f"    new = rule(old, Params({places(MAX_STATE, len(names))}), seen)",
     ]
-    if answer is None:
-        lines += [f"    w[{first + n}] = new.{name}" for n, name in enumerate(fields)]
+    if where.answer is None:
+        lines += [f"    w[{where.first + n}] = new.{name}" for n, name in enumerate(fields)]
     else:
-        lines += [f"    w[{answer}] = new"]
+        lines += [f"    w[{where.answer}] = new"]
     callbacks = build_callbacks(
         {"rule": getattr(kind, event)},
         {"State": fields, "Params": names, "Seen": seen},

@@ -73,7 +73,7 @@ class Scenario(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together.
 
     Examples
     --------

@@ -109,7 +109,7 @@ class Jitter(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a negative bound, and an unknown distribution.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class DelayTrace(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For times that do not increase from 0, delays that are negative, and a period within the trace.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class Reordering(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a probability outside 0 to 1, and a negative delay.
 
     Examples
     --------
@@ -308,7 +308,7 @@ class Policer(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a rate that is not positive, and a bucket of less than a packet.
 
     Examples
     --------
@@ -347,7 +347,7 @@ class BurstLoss(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a probability outside 0 to 1.
 
     Examples
     --------
@@ -391,7 +391,7 @@ class PeriodicLoss(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a period that is not a whole number of at least 2 packets.
 
     Examples
     --------
@@ -435,7 +435,7 @@ class RateTrace(PathElement):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For times that do not increase from 0, rates of 0 without an end, and flows or ACKs, which a rate does not choose.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.manager_events import SEEN_AT, callback_of
+from dfcmodel.network.manager_events import SEEN_AT, Places, callback_of
 from dfcmodel.network.programs import QueuedPacket
 from responsefn.responses.rule_events import checked_signature
 
@@ -41,5 +41,7 @@ def program_events_of(signatures: tuple[ProgramSignature, ...]) -> Any:
         for k, event in enumerate(EVENTS[:2]):
             row[k] = callback_of(signature, event, QueuedPacket._fields).address
         if signature[0].queues:
-            row[2] = callback_of(signature, EVENTS[2], QueuedPacket._fields, answer=CHOICE).address
+            row[2] = callback_of(
+                signature, EVENTS[2], QueuedPacket._fields, where=Places(answer=CHOICE)
+            ).address
     return table

@@ -46,7 +46,7 @@ class RCCC(ReceiverAgent):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For credits that are not whole packets, a pull of more than ``unsolicited``, and a rate outside 0 to 1.
 
     Examples
     --------

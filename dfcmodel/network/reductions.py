@@ -70,7 +70,7 @@ def all_reduce(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For an unknown algorithm, hosts or packets that it cannot divide, and pieces where it has none.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class FlowSizes:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For sizes that do not increase, shares that fall or do not end at 1, and lists of unequal length.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def write_capture(
     one_number("packet_size", scenario.packet_size, at_least=HEADERS + 1, at_most=65535, hint=hint)
     data = round(scenario.packet_size) - HEADERS
     nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    heads: dict[tuple[int, bool, bool, int, str], tuple[bytes, int]] = {}
+    heads: dict[_Kind, tuple[bytes, int]] = {}
     opened: set[int] = set()
     path.parent.mkdir(parents=True, exist_ok=True)
     order = np.argsort(times, kind="stable")[: np.isfinite(times).sum()]
@@ -88,9 +88,9 @@ def write_capture(
             if number > 0:
                 opened.add(f)  # an ACK of the SYN is no SYN-ACK any more
             flag = _flag(flow, number, ack) if number > 0 or f not in opened else ""
-            kind = f, ack, marked, len(edges), flag
+            kind = _Kind(f, ack, marked, len(edges), flag)
             if kind not in heads:
-                heads[kind] = _first_headers(scenario, nodes, *kind)
+                heads[kind] = _first_headers(scenario, nodes, kind)
             head, length = heads[kind]
             if isinstance(flow.source, WindowRule):
                 first = 1 + (number - before) * data
@@ -119,18 +119,23 @@ def _flag(flow: Flow, number: int, ack: bool) -> str:
     return "F" if number == _last(flow) and not ack else ""
 
 
+class _Kind(NamedTuple):
+    """Packets of which headers differ in numbers only: data or ACKs of a flow, with edges of SACK blocks."""
+
+    f: int
+    ack: bool
+    marked: bool
+    edges: int
+    flag: str
+
+
 def _first_headers(
-    scenario: Scenario,
-    nodes: dict[Hashable, int],
-    f: int,
-    ack: bool,
-    marked: bool,
-    edges: int,
-    flag: str,
+    scenario: Scenario, nodes: dict[Hashable, int], kind: _Kind
 ) -> tuple[bytes, int]:
     """Return the headers of a packet or an ACK of a kind, with zeros for its numbers, and its length on the wire."""
     from scapy.layers.inet import IP, TCP, UDP
 
+    f, ack, marked, edges, flag = kind
     flow, size = scenario.flows[f], round(scenario.packet_size)
     ends = [(_address(nodes[flow.path[0]]), FIRST_PORT + f % 50_000)]
     ends.append((_address(nodes[flow.path[-1]]), SERVER_PORT))

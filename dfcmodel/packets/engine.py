@@ -175,7 +175,7 @@ class PacketRun:
         plan, arrays, records = self.plan, self.layout.arrays, self.records
         run, counters = loop_of(KERNEL), arrays["counters"]
         for last in parts(self, until, self.part, LONGER * self.part):
-            self.done = run(*self.groups(), self.layout.ahead, plan.sample, self.done, last)
+            self.done = run(*self.groups(), self.layout.ahead, self.done, last)
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()

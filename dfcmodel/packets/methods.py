@@ -128,7 +128,7 @@ class Packets(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For an unknown convention or recovery, a number outside its range, and options that ns-2 does not have.
 
     Examples
     --------

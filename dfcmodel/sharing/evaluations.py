@@ -246,7 +246,7 @@ def evaluate_rfc9743(
     Raises
     ------
     TypeError, ValueError
-        Naming the parameter, its value and what is allowed.
+        For a duration, a number of runs or a seed outside its range.
 
     Examples
     --------

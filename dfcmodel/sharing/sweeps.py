@@ -16,6 +16,7 @@ from dfcmodel.network.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import listed, one_number, seed_number, unboxed, whole
 from hopflow.deprecations import renamed
+from hopflow.executing import Bar
 from hopflow.grids import Grid, Row
 from hopflow.parameters import canonical_text
 from hopflow.sources import source_of
@@ -150,7 +151,7 @@ def coexist_sweep(
         about["source"] = source_of(flows[0], flows, discipline)
     rows = functools.partial(_rows, flows)
     return over_grid(
-        rows, grid, about=about, executor=executor, store=store, desc="coexist", unit="run"
+        rows, grid, about=about, executor=executor, store=store, bar=Bar("coexist", "run")
     )
 
 

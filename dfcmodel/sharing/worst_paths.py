@@ -58,7 +58,7 @@ class JitteredPath(Described):
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a bound outside 0 to 10 s, and a path that `Bottleneck` refuses.
 
     Examples
     --------

@@ -91,7 +91,7 @@ class DiffusionEquation:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a length or coefficient that is not positive, and an intensity below 1.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class FeedbackEquation:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a length or delay that is not positive, and a negative ``saturated``.
 
     Examples
     --------

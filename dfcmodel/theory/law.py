@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Law", "Loop", "Sharing", "advance", "bare_law", "law_of", "rates"]
+__all__ = ["Law", "Loop", "Report", "Sharing", "advance", "bare_law", "law_of", "rates"]
 
 ENDS = ("ring", "chain")
 
@@ -132,9 +132,15 @@ class Sharing(NamedTuple):
     capacity: Any
 
 
+class Report(NamedTuple):
+    """What each node is told by the next one: r (packets/s) and n' (packets), shape (F, L)."""
+
+    target_rate: Any
+    queue: Any
+
+
 def rates(
-    target_rate: Any,
-    next_queue: Any,
+    report: Report,
     queue: Any,
     active: Any,
     nodes: Sharing,
@@ -145,8 +151,8 @@ def rates(
 
     Parameters
     ----------
-    target_rate, next_queue
-        r (packets/s) and n' (packets) reported to each node by the next one, shape (F, L).
+    report
+        What the next nodes have reported.
     queue
         n of the node itself, shape (F, L).
     active
@@ -167,11 +173,11 @@ def rates(
     --------
     >>> import numpy as np
     >>> r, n = np.array([[600.0], [900.0]]), np.zeros((2, 1))
-    >>> rates(r, n, n, np.full((2, 1), True), Sharing(1.0, 0.1, 1000.0)).ravel().tolist()
+    >>> rates(Report(r, n), n, np.full((2, 1), True), Sharing(1.0, 0.1, 1000.0)).ravel().tolist()
     [400.0, 600.0]
     """
     intensity, gain, capacity = nodes
-    unconstrained = diffusive_rate(intensity, target_rate, gain, next_queue, queue)
+    unconstrained = diffusive_rate(intensity, report.target_rate, gain, report.queue, queue)
     weight = xp.where(active & (unconstrained > 0.0), unconstrained, 0.0)
     total = weight.sum(axis=0) if over_flows is None else over_flows(weight)
     return weight * (capacity / xp.where(total >= capacity, total, capacity))
@@ -267,7 +273,7 @@ def bare_law(
     Raises
     ------
     ValueError
-        For a parameter out of range.
+        For arrays of other lengths, unknown ends, and packets that grow beyond all numbers.
 
     Examples
     --------

@@ -12,7 +12,7 @@ period; period p begins with node p, so that no tile is cut by the seam of the r
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -59,21 +59,21 @@ def advance_nodes(D: float, left: float, n: Floats, J: Floats, w: Floats) -> flo
     return left
 
 
-def rings(
-    first: int,
-    end: int,
-    periods: int,
-    D: float,
-    packets: Floats,
-    sent: Floats,
-    told: Floats,
-    seam: Floats,
-) -> None:
+class State(NamedTuple):
+    """Rings of nodes, one per row: their packets, those sent one period ago, and the feedback of then."""
+
+    packets: Floats
+    sent: Floats
+    told: Floats
+
+
+def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats) -> None:
     """Advance the rows ``first`` .. ``end`` - 1 by some periods (a kernel template).
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
     previous feedback of its first node.
     """
+    packets, sent, told = state
     N = packets.shape[1]
     together = PERIODS_PER_TILE if N > TILE else 1
     copied = N <= TILE and periods >= MIN_COPIED_PERIODS
@@ -155,7 +155,7 @@ def advance_rings(
             raise ValueError(f"{name} of shape {array.shape}, {array.dtype}: {msg}")
     kernel = build(rings, helpers=[advance_node, advance_nodes])
     edges = np.linspace(0, len(packets), threads + 1).astype(int).tolist()
-    rest = periods, float(diffusion), packets, sent, told
+    rest = periods, float(diffusion), State(packets, sent, told)
     seams = np.zeros((threads, PERIODS_PER_TILE, 2))
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda a, b, seam: kernel(a, b, *rest, seam), edges[:-1], edges[1:], seams))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.theory.law import Sharing, rates
+from dfcmodel.theory.law import Report, Sharing, rates
 from dfcmodel.twin.links import of_links, over_links
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def exchange_feedback(
     host_sends = jnp.where(host_receives, state.host_message, state.host_sends)
 
     def of_law(alpha: Any) -> Any:
-        inputs = target_rate, next_queue, queue, active, Sharing(alpha, gain, full)
+        report = Report(target_rate, next_queue)
+        inputs = report, queue, active, Sharing(alpha, gain, full)
         return rates(*inputs, jnp, lambda weight: over_links(plan, weight)[plan.link_of])
 
     sends = jnp.where(receives, of_law(intensity), state.sends)

@@ -55,6 +55,7 @@ __all__ = [
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
+_UniTuple: Any = types.UniTuple  # it has no stubs
 _OPTIONS: dict[str, Any] = {
     **PASSES_OF_PARTS,
     "error_model": "numpy",
@@ -78,7 +79,7 @@ def _caller(field: str, given: int) -> Any:
     """Return a function that calls an address with the place of a record's field and ``given`` numbers."""
 
     def call(typing_context, address, record, *numbers):  # type: ignore[no-untyped-def]  # noqa: ARG001
-        signature = types.void(types.uint64, record, *[types.float64] * given)
+        signature = types.void(types.uint64, record, *[_floats(given)] * bool(given))
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ARG001
             from llvmlite import ir
@@ -88,7 +89,8 @@ def _caller(field: str, given: int) -> Any:
             place = builder.gep(builder.bitcast(arguments[1], byte), [at])
             kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * given])
             function = builder.inttoptr(arguments[0], kind.as_pointer())
-            builder.call(function, [builder.bitcast(place, real.as_pointer()), *arguments[2:]])
+            values = [each for group in arguments[2:] for each in _unpacked(builder, group, given)]
+            builder.call(function, [builder.bitcast(place, real.as_pointer()), *values])
             return context.get_dummy_value()
 
         return signature, generate
@@ -96,9 +98,19 @@ def _caller(field: str, given: int) -> Any:
     return call
 
 
+def _floats(count: int) -> Any:
+    """Return the type of the numbers that a called function gets."""
+    return _UniTuple(types.float64, count)
+
+
+def _unpacked(builder: Any, numbers: Any, count: int) -> list[Any]:
+    """Return such numbers one by one."""
+    return [builder.extract_value(numbers, n) for n in range(count)]
+
+
 @intrinsic
-def _call_event(typing_context, address, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]
-    return _caller("cwnd", 4)(typing_context, address, flow, now, rtt, acks, marks)
+def _call_event(typing_context, address, flow, *numbers):  # type: ignore[no-untyped-def]
+    return _caller("cwnd", 4)(typing_context, address, flow, *numbers)
 
 
 @intrinsic
@@ -163,8 +175,8 @@ def prefetch(array, index):  # type: ignore[no-untyped-def]  # noqa: D103
 
 
 @intrinsic
-def _call_on_array(typing_context, function, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    signature = types.void(types.uint64, array, *[types.float64] * 4)
+def _call_on_array(typing_context, function, array, *numbers):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.void(types.uint64, array, _floats(4))
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         from llvmlite import ir
@@ -175,15 +187,15 @@ def _call_on_array(typing_context, function, array, a, b, c, d):  # type: ignore
         first = kind_of_array(context, builder, arguments[1]).data
         kind = ir.FunctionType(ir.VoidType(), [real.as_pointer(), *[real] * 4])
         called = builder.inttoptr(arguments[0], kind.as_pointer())
-        builder.call(called, [first, *arguments[2:]])
+        builder.call(called, [first, *_unpacked(builder, arguments[2], 4)])
         return context.get_dummy_value()
 
     return signature, generate
 
 
 @intrinsic
-def _call_on_record(typing_context, function, record, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: ARG001
-    signature = types.void(types.uint64, record, array, *[types.float64] * 4)
+def _call_on_record(typing_context, function, record, array, *numbers):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.void(types.uint64, record, array, _floats(4))
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         from llvmlite import ir
@@ -196,15 +208,15 @@ def _call_on_record(typing_context, function, record, array, a, b, c, d):  # typ
         kind = ir.FunctionType(ir.VoidType(), [*pointers, *[real] * 4])
         called = builder.inttoptr(arguments[0], kind.as_pointer())
         places = [builder.bitcast(arguments[1], each) for each in pointers[:2]]
-        builder.call(called, [*places, first, *arguments[3:]])
+        builder.call(called, [*places, first, *_unpacked(builder, arguments[3], 4)])
         return context.get_dummy_value()
 
     return signature, generate
 
 
 @inlined
-def call_on_record(function, record, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D103
-    _call_on_record(function, record, array, a, b, c, d)
+def call_on_record(function, record, array, *numbers):  # type: ignore[no-untyped-def]  # noqa: D103
+    _call_on_record(function, record, array, *numbers)
 
 
 @inlined

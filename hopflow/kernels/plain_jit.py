@@ -110,11 +110,9 @@ def call_on_array(function: Any, array: Any, a: float, b: float, c: float, d: fl
     function(array, a, b, c, d)
 
 
-def call_on_record(
-    function: Any, record: Any, array: Any, a: float, b: float, c: float, d: float
-) -> None:
-    """Let a function change a record and an array of numbers; see `dfcmodel.packets.recoveries.compilation`.
+def call_on_record(function: Any, record: Any, array: Any, *numbers: float) -> None:
+    """Let a function see four numbers and change a record and an array; see `dfcmodel.packets.recoveries.compilation`.
 
     Compiled, the function takes the address of the record as one of floats and as one of whole numbers of 32 bits.
     """
-    function(record, array, a, b, c, d)
+    function(record, array, *numbers)

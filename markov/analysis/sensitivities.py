@@ -115,7 +115,9 @@ def _derivatives(
     """Return the derivatives, if there are any."""
     unsure: Exception
     try:
-        return [_one(solved, near, of, k, here, tolerance, None) for k, here in enumerate(rows)]
+        return [
+            _one(solved, near, _Wanted(of, k, here, tolerance), None) for k, here in enumerate(rows)
+        ]
     except (Kinked, ValueError) as error:
         if isinstance(error, ValueError) and STATES_CHANGE not in str(error):
             raise
@@ -153,7 +155,9 @@ def _from_one_side(
     side: Side,
 ) -> list[Sensitivity]:
     try:
-        return [_one(solved, near, of, k, here, tolerance, side) for k, here in enumerate(rows)]
+        return [
+            _one(solved, near, _Wanted(of, k, here, tolerance), side) for k, here in enumerate(rows)
+        ]
     except Jump:
         step = near.smallest_step * (-1.0 if side == "left" else 1.0)
         at, beyond = (_said(_bounded_at(near, of, shift)) for shift in (0.0, step))
@@ -208,16 +212,18 @@ def _bounded_row(proof: Certificate, row: Mean) -> Bounded:
     return found
 
 
-def _one(
-    solved: Solutions,
-    near: Perturbation,
-    of: str,
-    row: int,
-    here: Mean,
-    tolerance: float,
-    side: Side | None,
-) -> Sensitivity:
+class _Wanted(NamedTuple):
+    """An entry of a measure: its number, its mean here, and the relative error that is allowed."""
+
+    of: str
+    row: int
+    here: Mean
+    tolerance: float
+
+
+def _one(solved: Solutions, near: Perturbation, wanted: _Wanted, side: Side | None) -> Sensitivity:
     _, proof, _, known = solved
+    of, row, here, tolerance = wanted
     top, bottom = here.of, here.over
     below = None if bottom is None else bounded_mean(proof, bottom, tolerance)
     ratio = None if below is None else float(proof.pi @ top) / below.value

@@ -100,9 +100,8 @@ class DoubleDouble:
         return float(remembered(kernels.variation)(*arguments))
 
     def _compiled(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
-        Q, sums = self.Q, np.zeros((3, len(x)))
-        arguments = Q.indptr, Q.indices, Q.data, x, low, *sums
-        remembered(template, HELPERS)(*arguments)
+        Q, sums = self.Q, kernels.Sums(*np.zeros((3, len(x))))
+        remembered(template, HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
         total, rest, size = sums
         total += rest
         return self._bounded(total, size)

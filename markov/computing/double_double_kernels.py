@@ -8,7 +8,13 @@ Numer. Math. 18, 1971, and D. E. Knuth, The Art of Computer Programming 2, Sect.
 
 from __future__ import annotations
 
-__all__ = ["drifts", "net_flows", "two_product", "two_sum", "variation"]
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Rows", "Sums", "drifts", "net_flows", "two_product", "two_sum", "variation"]
 
 SPLITTER = 134217729.0  # 2^27 + 1
 
@@ -32,12 +38,29 @@ def two_product(a, b):
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-def net_flows(indptr, indices, rates, x, low, net, rest, size):
-    """Sum the flows into each state less those out of it, net + rest, for x + low.
+class Rows(NamedTuple):
+    """The rates out of each state of a chain, as rows of a sparse matrix."""
 
-    ``rest`` is the sum of what rounding takes and of the part of ``low``, ``size`` that of their sizes;
-    all three are zero before.
+    indptr: NDArray[np.integer[Any]]
+    indices: NDArray[np.integer[Any]]
+    rates: NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """A sum for each state, zero before.
+
+    ``rest`` is the sum of what rounding takes and of the low parts, ``size`` that of their sizes.
     """
+
+    total: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    size: NDArray[np.float64]
+
+
+def net_flows(rows, x, low, sums):
+    """Sum the flows into each state less those out of it, for x + low."""
+    indptr, indices, rates = rows
+    net, rest, size = sums
     for i in range(len(x)):
         for k in range(indptr[i], indptr[i + 1]):
             j = indices[k]
@@ -55,8 +78,10 @@ def net_flows(indptr, indices, rates, x, low, net, rest, size):
             size[i] += abs(lost_out) + (abs(lost) + abs(more))
 
 
-def drifts(indptr, indices, rates, h, low, drift, rest, size):
-    """Sum rate times the change of h + low over the transitions out of each state, as `net_flows`."""
+def drifts(rows, h, low, sums):
+    """Sum rate times the change of h + low over the transitions out of each state."""
+    indptr, indices, rates = rows
+    drift, rest, size = sums
     for i in range(len(h)):
         total = 0.0
         losses = 0.0

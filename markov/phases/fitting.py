@@ -45,7 +45,7 @@ def phase_type_of(mean: WithUnit, scv: float, skewness: float | None = None) -> 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For moments that no distribution of these phases has, or an ``scv`` below 1/1000.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def fit_phase_type(times: ArrayLike, *, phases: int = 4) -> PhaseFit:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For times that are not positive or all equal, and a number of phases outside 1 to 12.
 
     Examples
     --------

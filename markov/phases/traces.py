@@ -82,7 +82,7 @@ def fit_map(intervals: ArrayLike, *, phases: int = 2, rounds: int = 500) -> MapF
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For intervals that are not positive or too few, and a number of phases or rounds outside its range.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def host_device_flags(devices: int, patience: float = 3600.0) -> str:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a number of devices outside 1 to 4096, and patience below 1 s.
 
     Examples
     --------

@@ -215,7 +215,7 @@ def curve(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For no rules or one given twice, a loss event rate outside 0 to 1, and an ``rtt`` that is not one number.
 
     Examples
     --------

@@ -133,9 +133,8 @@ def _cycles_agree(
     out = np.zeros(len(states))
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     cycles = np.array([CYCLES[count] for count in counts])
-    samples, path = (states, np.array(counts), cycles), (rtt, _service(bandwidth))
-    loop = loop_of(KERNEL, "event_cycles")
-    loop(samples, BEGIN, path, part, _addresses(rule), (one, many), out)
+    samples, path = (states, np.array(counts), cycles, out), (rtt, _service(bandwidth))
+    loop_of(KERNEL, "event_cycles")(samples, BEGIN, path, _addresses(rule), part, (one, many))
     return bool((out <= SAME_TIME).all())
 
 

@@ -89,7 +89,7 @@ def invert(
         A ValueError, for a rate near which that of a numerical cycle does not fall with p, with the
         interval in which it does.
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a rate, round-trip time or bandwidth that is not positive.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from hopflow.commands import app
 from markov import PauseTandem, stationary, write_explicit
 from markov._cli import commands, constants_of
-from markov.files import FileError
+from markov.errors import FileError
 from tests.markov.conftest import rows
 
 MACHINE = """ctmc

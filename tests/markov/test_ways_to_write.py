@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopflow.errors import RuleError
+from markov import ChainModel
+from markov.errors import RuleError
 from markov.generators import regions, sets
 from markov.generators.building import build_chain
 from markov.generators.ways import Ways
-from markov.models.rules import ChainModel
 
 HEAD = """
 import functools

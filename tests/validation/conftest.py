@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from validation import evidence
+from validation import Finding, Verdict, evidence
 from validation.checks import subjects
 from validation.claims import find
-from validation.verdicts import Finding, Judgement, Verdict
+from validation.verdicts import Judgement
 
 Change = Callable[[pd.DataFrame], Any]
 REAL = evidence.table

@@ -9,10 +9,10 @@ from types import ModuleType
 import pytest
 
 from hopflow.results import figure
-from validation import checks
+from validation import Verdict, checks
 from validation.checks import Check, claim
 from validation.judges import Basis
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.verdicts import Judgement, Sides
 
 R, C = Verdict.HOLDS, Verdict.CONTRADICTED
 LEVEL = 3.0

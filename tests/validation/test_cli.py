@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from hopflow.commands import app
 from hopflow.shell import main
 from markov import PauseTandem, stationary
-from validation import recomputing
-from validation.claims import find, ledger
+from validation import Verdict, ledger, recomputing
+from validation.claims import find
 from validation.commands import explained_claims
 from validation.picture_points import COLUMNS
 from validation.recording import recorded
 from validation.report import folders
-from validation.verdicts import Sides, Verdict
+from validation.verdicts import Sides
 from validation.waterfalls import ABOUT
 
 CONTRADICTED, NOT_APPLICABLE = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE

@@ -25,7 +25,7 @@ def test_points_have_their_intervals() -> None:
 def test_maps_write_and_frame_their_cells() -> None:
     grids = {"one": np.array([[1.0, 2.0]]), "two": np.array([[3.0, 4.0]])}
     framed = np.array([[[True, False]], [[False, False]]])
-    fig = drawing.maps(grids, (0.1, 5.0), (15,), ("x", "y"), framed=framed)
+    fig = drawing.maps(grids, drawing.Axes((0.1, 5.0), (15,), ("x", "y")), framed=framed)
     assert [[text.get_text() for text in ax.texts] for ax in fig.axes] == [
         ["1.0", "2.0"],
         ["3.0", "4.0"],

@@ -1,4 +1,4 @@
-"""The bundled data: records, tables, units."""
+"""The bundled data: records, tables, units, and the claims that each case is for."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from validation import evidence
+from validation import evidence, ledger, pickles
+from validation.checks import subjects
 from validation.recomputing import RANDOM
+from validation.records import entries, excused_cases
+
+# The bundled data: records, tables, units.
 
 CASE = "zheng2002/periodic-loss"
 
@@ -64,3 +68,48 @@ def test_a_case_is_found_without_its_paper_where_one_paper_has_it() -> None:
     both = "'linux/periodic-loss', 'zheng2002/periodic-loss'"
     with pytest.raises(ValueError, match=rf"^case = 'periodic-loss': must be one of {both}"):
         evidence.table("periodic-loss")
+
+
+# Every bundled case says which claims it is for: these use it, or say why not.
+
+
+def tags() -> set[tuple[str, str]]:
+    return {
+        (case, claim) for case in evidence.cases() for claim in evidence.provenance(case)["claims"]
+    }
+
+
+def used() -> set[tuple[str, str]]:
+    ledger()
+    return {(case, id) for id, subject in subjects().items() for case in subject.cases}
+
+
+def test_every_case_is_used_by_its_claims_or_excused_by_name() -> None:
+    assert tags() - used() - set(excused_cases()) == set()
+
+
+def test_no_excuse_is_stale_and_each_has_a_reason() -> None:
+    assert set(excused_cases()) <= tags() - used()
+    assert all(len(reason.split()) > 3 for reason in excused_cases().values())
+
+
+def test_every_claim_has_a_check() -> None:
+    assert set(entries()) == set(ledger())
+
+
+# Files of results are read whole or not at all.
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "one.pickle"
+    pickles.write(place, {"a": 1})
+    assert pickles.read(place) == {"a": 1}
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_what_is_missing_or_incomplete_is_none(tmp_path: Path) -> None:
+    place = tmp_path / "one.pickle"
+    assert pickles.read(place) is None
+    pickles.write(place, list(range(1000)))
+    place.write_bytes(place.read_bytes()[:100])
+    assert pickles.read(place) is None

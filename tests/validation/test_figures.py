@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hopflow.commands import app
-from validation import running
+from validation import ledger, running
 from validation.checks import subjects
-from validation.claims import claims_of_figure, figures, ledger
+from validation.claims import claims_of_figure, figures
 from validation.records import recorded_levels
 
 KNOWN = figures()

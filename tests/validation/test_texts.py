@@ -10,12 +10,11 @@ import jinja2
 import numpy as np
 import pytest
 
-from validation import texts
+from validation import Finding, Verdict, ledger, texts
 from validation.checks import Subject, subjects
-from validation.claims import ledger
 from validation.records import OWN, entries, headline_of, recorded_verdicts
 from validation.statistics import Estimate
-from validation.verdicts import Finding, Sides, Verdict
+from validation.verdicts import Sides
 
 CLAIMS = Path(texts.__file__).parent / "claims"
 ledger()  # loads the claims

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from validation import evidence
+from validation import Verdict, evidence
 from validation.records import entries, recorded_levels, recorded_verdicts, without_explanation
-from validation.verdicts import Verdict
 from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
 PAPERS = ("takano2006", "kaneko2007", "malhotra2005")

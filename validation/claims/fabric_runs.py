@@ -150,14 +150,23 @@ def _read(scenario: Scenario, run: Trajectory, after: float) -> Run:
     return Run(run, int(np.searchsorted(run.time, after)), names)
 
 
+class Lines(NamedTuple):
+    """The rate of links in packets/s, and their delay in s."""
+
+    rate: float = line(40)
+    delay: float = 1e-6
+
+
+LINES = Lines()
+
+
 def paths_scenario(
     paths: Sequence[Sequence[str]],
     sources: Sequence[Any],
     rule: Any,
     duration: float,
     *,
-    rate: float = line(40),
-    delay: float = 1e-6,
+    lines: Lines = LINES,
     begins: Sequence[float] | None = None,
     **options: Any,
 ) -> Scenario:
@@ -173,15 +182,15 @@ def paths_scenario(
         Discipline of all links.
     duration
         s.
-    rate, delay
-        Of all links, packets/s and s.
+    lines
+        All links.
     begins
         Starts of the flows, s; None: all at 0.
     **options
         Of `Flow`, for all flows.
     """
     ends = dict.fromkeys(pair for path in paths for pair in itertools.pairwise(path))
-    links = [Link(*pair, rate, delay, 5000, rule) for pair in ends]
+    links = [Link(*pair, *lines, 5000, rule) for pair in ends]
     given = {"host": "nic", **options}
     flows = [
         Flow(str(n), tuple(path), source, start=start, **given)

@@ -20,7 +20,7 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -53,6 +53,14 @@ class Table:
     def columns(self) -> dict[str, Column]:
         """Index columns first, in file order."""
         return {**self.index, **self.values}
+
+
+class Heading(NamedTuple):
+    """What a case is called, in a word and in words, and the claims that it is for."""
+
+    name: str
+    title: str
+    claims: tuple[str, ...]
 
 
 @dataclass(frozen=True)

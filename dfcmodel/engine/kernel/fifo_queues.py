@@ -80,15 +80,6 @@ def find_head(band: Any, b: int, order: Any) -> float:
 
 
 @inlined
-def curve_at_head(
-    first: int, end: int, low: Any, high: Any, part: float, quantum: float, values: Any
-) -> None:
-    """Set ``values`` to the curves between two rows."""
-    for c in range(first, end):
-        values[c] = low[c] + quantize(part * (high[c] - low[c]), quantum)
-
-
-@inlined
 def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
     """Let what two flows have sent add up to what was served: the second gets what rounding left."""
     second = first + ONE
@@ -97,10 +88,24 @@ def divide_exactly(first: int, served: float, high: Any, now: Any) -> None:
 
 
 @inlined
-def put_on_wire(
-    link: Any, first: int, end: int, now: Any, before: Any, step: Any, wire: Any
+def curve_at_head(
+    band: Any, first: int, end: int, part: float, quantum: float, sharing: Any
 ) -> None:
+    """Set ``now`` to the curves between the rows at the head of a band, a part of the way."""
+    rows, now = sharing.order.rows, sharing.shared[NOW]
+    mask = rows.shape[0] - 1
+    low = rows[band.head & mask]
+    high = rows[(band.head + 1) & mask] if part > 0.0 else low
+    for c in range(first, end):
+        now[c] = low[c] + quantize(part * (high[c] - low[c]), quantum)
+    if end - first == TWO:
+        divide_exactly(first, band.served, high, now)
+
+
+@inlined
+def put_on_wire(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
     """Send what has left: a part of this step's departures arrives after the link's lag, the rest a step later."""
+    before, wire = sharing.shared[SENT], sharing.net.wire
     there = wire[(step.k + link.lag) & (wire.shape[0] - 1)]
     weight, quantum = link.weight, step.quantum
     if weight == 1.0:
@@ -121,9 +126,10 @@ def add_backlog(first: int, end: int, arrived: Any, sent: Any, area: Any) -> Non
 
 
 @inlined
-def put_apart(first: int, end: int, now: Any, before: Any, step: Any, net: Any) -> None:
+def put_apart(first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
     """Do what `put_on_wire` does where the lags of the flows differ."""
-    queues, wire, k, quantum = net.queues, net.wire, step.k, step.quantum
+    before, queues, wire = sharing.shared[SENT], sharing.net.queues, sharing.net.wire
+    k, quantum = step.k, step.quantum
     for c in range(first, end):
         queue = queues[c]
         there = (k + queue.lag) & (wire.shape[0] - 1)
@@ -134,11 +140,10 @@ def put_apart(first: int, end: int, now: Any, before: Any, step: Any, net: Any) 
 @inlined
 def leave(link: Any, first: int, end: int, now: Any, step: Any, sharing: Any) -> None:
     """Put on its way what has left a band up to now."""
-    before = sharing.shared[SENT]
     if link.lag < 0:
-        put_apart(first, end, now, before, step, sharing.net)
+        put_apart(first, end, now, step, sharing)
     else:
-        put_on_wire(link, first, end, now, before, step, sharing.net.wire)
+        put_on_wire(link, first, end, now, step, sharing)
 
 
 @inlined
@@ -151,12 +156,7 @@ def depart(link: Any, b: int, first: int, end: int, quantum: float, sharing: Any
     if end - first > ONE or link.manager >= 0:
         part = find_head(band, b, order)
     if end - first > ONE:
-        mask = order.rows.shape[0] - 1
-        low = order.rows[band.head & mask]
-        high = order.rows[(band.head + 1) & mask] if part > 0.0 else low
-        curve_at_head(first, end, low, high, part, quantum, shared[NOW])
-        if end - first == TWO:
-            divide_exactly(first, band.served, high, shared[NOW])
+        curve_at_head(band, first, end, part, quantum, sharing)
 
 
 @inlined

@@ -27,6 +27,7 @@ from .records import (
     LOST_HERE,
     SENT,
     SWITCHES_FULL,
+    Order,
     Sharing,
     Step,
 )
@@ -36,9 +37,7 @@ __all__ = ["run"]
 
 
 @unaliased_entry
-def run(
-    span: Any, net: Any, transport: Any, service: Any, order: Any, shared: Any, feedback: Any, output: Any
-) -> int:  # fmt: skip
+def run(span: Any, net: Any, transport: Any, service: Any, feedback: Any, output: Any) -> int:
     """Advance the state by the steps of ``span``; record every ``span.every`` of them.
 
     Records, one row per interval: ``output.flows[n, f]`` = (mean packets in transit, rcv_nxt, cwnd, host's
@@ -54,7 +53,8 @@ def run(
     size = min(every, span.total - begin)  # steps of the interval
     left = begin + size - span.first  # up to the next record
     pauses = feedback.pauses.shape[0]
-    overflowing, bands = service.overflowing, service.bands
+    overflowing, bands, shared = service.overflowing, service.bands, service.shared
+    order = Order(service.rows, service.total)
     sharing = Sharing(net, order, shared, bands, feedback.pauses, service.seed)
     for k in range(span.first, span.first + span.steps):
         step = Step(k, k * h, left, h, quantum, span.min_rto)

@@ -321,13 +321,16 @@ FIRST_FULL, FIRST_MANAGED, MANAGED = 0, 1, 2
 
 
 class Service(NamedTuple):
-    """In which order queues are served."""
+    """In which order queues are served, and what waits in those of links whose flows share."""
 
     blocks: Any  # BLOCK
     bands: Any  # BAND
     overflowing: Any  # (L,) scratch: links whose buffer is exceeded
     seed: Any  # (1,) of random drops
     managers: Any  # (managers,) events
+    rows: Any  # of `Order`
+    total: Any  # of `Order`
+    shared: Any  # of `Sharing`
 
 
 class Feedback(NamedTuple):

@@ -9,7 +9,7 @@ the next: it jumps over what was received before (RFC 9293, 3.10.7.4).
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from .jit import compiled, inlined
 from .quantum import TINY, quantize
@@ -74,21 +74,26 @@ def advance_rcv_nxt(flow: Any, holes: Any, quantum: float) -> None:
         c += 1
 
 
-@inlined
-def receive_resent(
-    flow: Any, holes: Any, sequence: float, resent: float, missing: float, complete: bool,
-    quantum: float,
-) -> Any:  # fmt: skip
-    """Take in ``resent`` packets that end at ``sequence``; return their ACKs, and how many move rcv_nxt.
+class Resent(NamedTuple):
+    """Packets that come for the second time."""
 
-    A packet is looked at when it is whole; a part of one is held until the rest has come, which is none
-    if the stretch is ``complete``. ``missing`` is the part of them that was lost.
+    end: Any  # sequence number behind the last one
+    packets: Any
+    missing: Any  # the part of them that was lost
+    complete: Any  # whether no more of them follow
+
+
+@inlined
+def receive_resent(flow: Any, holes: Any, resent: Any, quantum: float) -> Any:
+    """Take in packets that were sent again, a `Resent`; return their ACKs, and how many move rcv_nxt.
+
+    A packet is processed when it is whole; a part of one is held until the rest has come.
     """
-    flow.resent_held += resent
-    flow.resent_held_lost += missing * resent
-    whole = flow.resent_held if complete else math.floor(flow.resent_held + TINY)
+    flow.resent_held += resent.packets
+    flow.resent_held_lost += resent.missing * resent.packets
+    whole = flow.resent_held if resent.complete else math.floor(flow.resent_held + TINY)
     missed = flow.resent_held_lost / flow.resent_held
-    at = sequence - flow.resent_held
+    at = resent.end - flow.resent_held
     flow.resent_held_lost -= missed * whole
     flow.resent_held -= whole
     acks = 0.0
@@ -187,9 +192,8 @@ def receive(flow: Any, log: Any, holes: Any, arrived: float, gone: float, quantu
         resent = min(stretch, max(0.0, flow.rcv_max - begin))
         if resent > TINY:
             complete = stretch == rest or begin + resent >= flow.rcv_max - TINY
-            more, moving = receive_resent(
-                flow, holes, begin + resent, resent, missing, complete, quantum
-            )
+            again = Resent(begin + resent, resent, missing, complete)
+            more, moving = receive_resent(flow, holes, again, quantum)
             acks += more
             advancing += moving
         if stretch - resent > TINY:

@@ -225,7 +225,7 @@ def identify(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For watermarks without ``missed``, and a negative one.
 
     Examples
     --------

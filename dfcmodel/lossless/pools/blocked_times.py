@@ -62,7 +62,7 @@ def longest_blocking(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For more ports or classes at once than the pool has, and a tolerance outside 0.0001 to 1.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class HeadroomPool:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For sizes that are not positive, shapes that do not agree, and ``xoff`` and ``alpha`` both or neither given.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def headroom_pool(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a number of ports or classes, a rate or a headroom that is missing or outside its range.
 
     Examples
     --------

@@ -145,7 +145,7 @@ def overflow(pool: Any, traffic: Any, method: Any = None, *, seed: Any = None) -
     TypeError
         For other traffic, or a method that is not one for it.
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For a setting of the traffic or the method outside its range.
 
     Examples
     --------

@@ -136,7 +136,7 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For fractions of time outside 0 to 1 or above 1 together, and a grain too fine for the headrooms.
 
     Examples
     --------

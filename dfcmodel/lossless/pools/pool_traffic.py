@@ -64,7 +64,7 @@ class Episodes:
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For starts or times that are not positive.
 
     Examples
     --------

@@ -199,7 +199,7 @@ def worst_demand(
     Raises
     ------
     ValueError
-        Naming the parameter, its value and what is allowed.
+        For more ports or classes at once than the pool has, and a tolerance outside its range.
 
     Examples
     --------

@@ -7,7 +7,7 @@ What an answer says besides its numbers of a packet stands in its row of ``block
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from .calendar_queue import FAULT, OUT, WRONG, release, take
 from .jit import call_agent, compiled
@@ -22,6 +22,14 @@ ANSWER = 5  # fields of its state before those that it remembers
 LARGEST_NUMBER = 2147483646.0
 
 
+class Arrival(NamedTuple):
+    """What has come: the number of a packet, -1: none, its timer has expired."""
+
+    number: int
+    marked: int
+    trimmed: int  # 1: only its header
+
+
 @compiled
 def is_whole(value: float, least: float, most: float) -> bool:
     """Return whether a value is a whole number within a range."""
@@ -29,9 +37,7 @@ def is_whole(value: float, least: float, most: float) -> bool:
 
 
 @compiled
-def apply_agent(
-    net: Any, senders: Any, f: int, number: int, marked: int, trimmed: int, event: int
-) -> bool:
+def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> bool:
     """Let the agent of a flow see an event; return whether it answers."""
     s = senders.flow[f]
     w = senders.agent[s.agent]
@@ -45,14 +51,14 @@ def apply_agent(
     w.timer = s.ack_due
     w.seen[0] = now
     w.seen[1] = float(f)
-    w.seen[2] = float(number)
+    w.seen[2] = float(arrival.number)
     w.seen[3] = float(s.came)
-    w.seen[4] = float(marked)
+    w.seen[4] = float(arrival.marked)
     w.seen[5] = senders.agent_sizes[f]
     w.seen[6] = s.total
     w.seen[7] = s.timed_at
     w.seen[8] = net.times[int64(net.hop[s.turn - 1].port) * CLASSES].transmission
-    w.seen[9] = float(trimmed)
+    w.seen[9] = float(arrival.trimmed)
     call_agent(senders.agents[w.kind, event], w)
     for k in range(w.of_flow):
         senders.agent_state[f, k] = w.state[w.first_of_flow - ANSWER + k]
@@ -101,7 +107,7 @@ def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
     it = net.packet[e]
     number = int64(it.number)
     s.timed_at = net.sent_at[e]
-    if not apply_agent(net, senders, f, number, int64(it.marked), trimmed, ON_PACKET):
+    if not apply_agent(net, senders, f, Arrival(number, int64(it.marked), trimmed), ON_PACKET):
         release(net, e)
         return False
     kept = s.repair == SELECTIVE and number >= s.came and trimmed == 0
@@ -114,7 +120,7 @@ def expire_agent(net: Any, senders: Any, f: int) -> None:
     """Let the agent of a flow see that its timer has expired; list its answer in ``out``."""
     s = senders.flow[f]
     s.ack_due = math.inf
-    if not apply_agent(net, senders, f, -1, 0, 0, ON_TIMER):
+    if not apply_agent(net, senders, f, Arrival(-1, 0, 0), ON_TIMER):
         return
     e = take(net)
     net.packet[e].flow = f

@@ -37,7 +37,7 @@ def receive_rated(net: Any, senders: Any, f: int, e: int) -> None:
     else:
         now = senders.clock[NOW]
         if s.reports > 0:
-            report_telemetry(net, senders, f, e, now)
+            report_telemetry(net, senders, f, e)
         feed_back(senders, f, now, net.sent_at[e], 1.0, float(net.packet[e].marked))
         acknowledge_plainly(net, senders, f, e)
     if rests and has_next(senders, f):

@@ -13,7 +13,7 @@ from .codes import BACKPRESSURE, BUFFER_FULL
 from .jit import compiled
 from .lanes import enter_lane
 from .layout import BY_BACKPRESSURE, int64
-from .pauses import record_switch, stop_lane
+from .pauses import Switch, record_switch, stop_lane
 from .ports import INTERFACE, drop
 
 __all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
@@ -77,7 +77,7 @@ def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
         return
     row.pausing = wanted
     q = int64(row.upstream)
-    record_switch(net, records, now, u, wanted, q, row.flow)
+    record_switch(net, records, Switch(now, u, wanted, q, row.flow))
     m = take(net)
     it = net.packet[m]
     it.number = BACKPRESSURE
@@ -89,11 +89,12 @@ def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
 
 
 @compiled
-def enqueue_flow(net: Any, senders: Any, records: Any, u: int, e: int, cause: int) -> bool:
+def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
     """Drop or queue an arriving packet at a port whose lanes pause their flows; return whether it is sent at once.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
+    net, records = world.net, world.records
     port = net.port[u]
     time = net.packet[e].time
     c = int64(net.hop[int64(net.packet[e].hop)].lane)
@@ -102,7 +103,7 @@ def enqueue_flow(net: Any, senders: Any, records: Any, u: int, e: int, cause: in
     if port.unit > 0.0:
         inside = port.bytes + taken_by(net, u, e)
     if cause >= 0 or (waits and inside > port.room):
-        drop(net, senders, records, u, e, time, time, max(cause, BUFFER_FULL))
+        drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
     if not waits:
         return True

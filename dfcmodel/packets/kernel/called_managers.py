@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .jit import call_manager, compiled
 from .random_numbers import uniform
 
-__all__ = ["ACCEPT", "DROP", "MARK", "ask"]
+__all__ = ["ACCEPT", "DROP", "MARK", "Backlog", "ask"]
 
 DROP, ACCEPT, MARK = 0, 1, 2
 
 
+class Backlog(NamedTuple):
+    """What a manager sees of its queue as a packet arrives."""
+
+    waiting: float  # packets
+    most: float  # for which there is room, and one more
+    capacity: float  # packets/s
+    delay: float  # of the packet at the head so far, s
+
+
 @compiled
-def ask(
-    net: Any, p: int, now: float, waiting: float, most: float, capacity: float, delay: float
-) -> int:
+def ask(net: Any, p: int, now: float, backlog: Any) -> int:
     """Return the decision of a manager called by address: its step is one arriving packet."""
     m = net.called[p]
     m.seen[0] = now
     m.seen[1] = now - m.last
-    m.seen[2] = waiting
+    m.seen[2] = backlog.waiting
     m.seen[3] = 1.0
-    m.seen[4] = capacity
-    m.seen[5] = delay
+    m.seen[4] = backlog.capacity
+    m.seen[5] = backlog.delay
     m.seen[6] = uniform(net.stream, p)
     m.last = now
     call_manager(net.managers[m.kind], m)
@@ -31,8 +38,8 @@ def ask(
         m.due = 0.0
         m.due_marks = 0.0
         return DROP if m.drop == 1.0 else MARK
-    m.due = min(most, m.due + m.drop)
-    m.due_marks = min(most, m.due_marks + m.mark)
+    m.due = min(backlog.most, m.due + m.drop)
+    m.due_marks = min(backlog.most, m.due_marks + m.mark)
     if m.due >= 1.0:
         m.due -= 1.0
         return DROP

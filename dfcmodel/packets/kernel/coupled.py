@@ -22,11 +22,10 @@ def coupled_verdict(
     markable: bool,
     waited: float,
     bytes_left: float,
-    packet: float,
 ) -> int:
     """Return the decision on a packet that has waited for so long (RFC 9332, A.2).
 
-    ``bytes_left`` wait behind it in the Scalable queue, of ``packet`` bytes each.
+    ``bytes_left`` wait behind it in the Scalable queue.
     """
     stream = net.stream
     c = net.control[p]
@@ -34,7 +33,7 @@ def coupled_verdict(
     if scalable:
         linear = c.coupling * c.p
         if linear < 1.0:
-            if c.width > 0.0 and bytes_left > packet:
+            if c.width > 0.0 and bytes_left > net.sizes[0]:
                 linear = max(linear, (waited - c.ramp) / c.width)
             return MARK if uniform(stream, p) < linear else ACCEPT
         return DROP if uniform(stream, p) < chance else MARK

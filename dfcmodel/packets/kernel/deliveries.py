@@ -228,4 +228,4 @@ def report_sample(
         d.delivered_at = now
     d.sample[9] = 1.0 if s.snd_una <= s.recover else 0.0
     d.sample[10] = uniform(net.stream, len(net.port) - 1 + f)
-    call_rule(senders, f, ON_DELIVERY, now, s.rtt, acked, lost)
+    call_rule(senders, f, ON_DELIVERY, s.rtt, acked, lost)

@@ -28,10 +28,8 @@ def chance_of(early: Any, p: int, size: float) -> float:
 
 
 @compiled
-def admit_early(
-    net: Any, p: int, queued: int, waiting: float, idle: float, size: float, markable: bool
-) -> int:
-    """Return the decision on an arriving packet: 1 accept, 2 mark, 0 drop.
+def admit_early(net: Any, p: int, queued: int, waiting: float, idle: float, size: float) -> int:
+    """Return the decision on an arriving packet: 1 accept, 2 mark, or drop where it cannot be marked, 0 drop.
 
     ``queued`` packets wait; ``waiting`` is their number, or their bytes where the buffer counts bytes. ``idle`` is the time since the end of the last transmission, s; negative while the port is busy.
     """
@@ -52,7 +50,5 @@ def admit_early(
         rule.above = 1
     elif uniform(net.stream, p) <= chance_of(net.early, p, size):
         rule.since = 0
-        if rule.ecn == 0 or not markable:
-            return 0
-        return 2
+        return 2 if rule.ecn == 1 else 0
     return 1

@@ -13,16 +13,17 @@ __all__ = ["lose_on_link"]
 
 
 @compiled
-def lose_on_link(net: Any, senders: Any, records: Any, u: int, e: int, time: float) -> bool:
+def lose_on_link(world: Any, u: int, e: int, time: float) -> bool:
     """Drop a packet whose transmission begins now if its link is down before it arrives; return whether it was dropped.
 
     The transmission takes its time nevertheless.
     """
+    net = world.net
     spent = net.times[u * CLASSES + int64(net.packet[e].size)]
     arrives = time + spent.passage
     for n in range(int64(net.downs[u, 0]), int64(net.downs[u, 1])):
         if time < net.down[n, 1] and arrives > net.down[n, 0]:
             net.port[u].free = time + spent.transmission
-            discard(net, senders, records, u, e, time, BY_FAILURE)
+            discard(world, u, e, time, BY_FAILURE)
             return True
     return False

@@ -101,8 +101,9 @@ def count_turn(net: Any, k: int, c: int) -> None:
 
 
 @inlined
-def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> bool:
+def enter_interface(world: Any, p: int, e: int) -> bool:
     """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
+    net, senders, records = world
     lane = net.lane
     port = net.port[p]
     it = net.packet[e]
@@ -114,7 +115,7 @@ def enter_interface(net: Any, senders: Any, records: Any, p: int, e: int) -> boo
         and it.hop < senders.flow[it.flow].turn
         and uniform(net.stream, p) < net.fault[p].loss
     ):
-        drop(net, senders, records, p, e, it.time, it.time, AT_RANDOM)
+        drop(world, p, e, it.time, it.time, AT_RANDOM)
         return False
     by_law = port.by_turns == BY_LAW
     if (
@@ -188,19 +189,18 @@ def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
 
 
 @inlined
-def pass_interface(
-    net: Any, senders: Any, records: Any, e: int, key: int
-) -> tuple[int, int, float]:
+def pass_interface(world: Any, e: int, key: int) -> tuple[int, int, float]:
     """Process an event of an interface: a packet, a pause message, the end of a transmission.
 
     It returns the interface, the packet whose transmission begins now, -1 for none, and when that came.
     """
+    net, senders, records = world
     it = net.packet[e]
     time = it.time
     p = int64(it.flow)
     if key >= 0:
         p = int64(net.hop[it.hop].port)
-        if enter_interface(net, senders, records, p, e):
+        if enter_interface(world, p, e):
             return p, e, time
         return p, -1, time
     port = net.port[p]

@@ -90,15 +90,16 @@ def wait_on(net: Any, records: Any) -> None:
 
 
 @inlined
-def discard(net: Any, senders: Any, records: Any, p: int, e: int, time: float, cause: int) -> None:
+def discard(world: Any, p: int, e: int, time: float, cause: int) -> None:
     """Drop a packet that was queued."""
+    net, records = world.net, world.records
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
     came = net.packet[e].time
     records.waiting[min(int(came * records.scale), rows), p] += 1
     records.waiting[row, p] -= 1
     record_bytes(net, records, p, taken_by(net, p, e), came, time)
-    drop(net, senders, records, p, e, came, time, cause)
+    drop(world, p, e, came, time, cause)
 
 
 @inlined
@@ -140,8 +141,9 @@ def unlink_lane(net: Any, p: int, c: int) -> None:
 
 
 @inlined
-def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
+def overflow(world: Any, p: int, time: float) -> None:
     """Drop the first packet of the longest lane."""
+    net = world.net
     lane = net.lane
     port = net.port[p]
     c = longest_lane(net, p)
@@ -155,7 +157,7 @@ def overflow(net: Any, senders: Any, records: Any, p: int, time: float) -> None:
     it.bytes -= taken
     if it.count == 0:
         unlink_lane(net, p, c)
-    discard(net, senders, records, p, e, time, BUFFER_FULL)
+    discard(world, p, e, time, BUFFER_FULL)
 
 
 @inlined
@@ -199,21 +201,22 @@ def leave_lane(net: Any, p: int, level: int, time: float) -> int:
 
 
 @compiled
-def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
+def dequeue_ranked(world: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port with a switch program and return it; -1: it dropped all."""
+    net, senders, records = world
     w = net.program[p]
     port = net.port[p]
     skips = 0
     while port.waiting > 0:
         e = queue_in_turn(net, p) if w.queues > 0 else next_ranked(net, p, time)
-        verdict = judge(net, senders, p, e, time, LEAVES, is_markable(net, senders, e))
+        verdict = judge(net, senders, p, e, time, LEAVES)
         if w.queues > 0:
             if verdict == SKIPPED and skips < MAX_SKIPS * port.waiting:
                 skips += 1
                 next_turn(net, p)
                 continue
             if verdict == SKIPPED:
-                refuse(net, w, int64(net.packet[e].flow), time, LEAVES, IS_TURNS, float(skips))
+                refuse(net, w, LEAVES, IS_TURNS, float(skips))
             leave_queue(net, p, int64(port.lane + int64(w.queue)))
         if w.cut == 1:
             whole = taken_by(net, p, e)
@@ -224,22 +227,23 @@ def dequeue_ranked(net: Any, senders: Any, records: Any, p: int, time: float) ->
             net.lane[port.lane].left = time
             return e
         skips = 0
-        discard(net, senders, records, p, e, time, BY_MANAGER)
+        discard(world, p, e, time, BY_MANAGER)
     return -1
 
 
 @inlined
-def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
+def dequeue(world: Any, p: int, time: float) -> int:
     """Remove the next packet to be sent from a port and return it; managers may drop some before it.
 
     -1: DualPI2, or a switch program, has dropped all that waited.
     """
+    net, senders, records = world
     packet, sizes = net.packet, net.sizes
     port = net.port[p]
     if port.by_turns == BY_RATE:
         return leave_rated(net, p, time)
     if port.by_turns == BY_RANK:
-        return dequeue_ranked(net, senders, records, p, time)
+        return dequeue_ranked(world, p, time)
     after = DELIVER
     while True:
         level = 0
@@ -253,18 +257,18 @@ def dequeue(net: Any, senders: Any, records: Any, p: int, time: float) -> int:
         if port.manager == COUPLED:
             verdict = coupled_verdict(
                 net, p, level == SCALABLE, is_markable(net, senders, e), time - packet[e].time,
-                float(net.lane[port.lane].count) * sizes[0], sizes[0],
+                float(net.lane[port.lane].count) * sizes[0],
             )  # fmt: skip
             if verdict != DROP:
                 if verdict == MARK:
                     packet[e].marked = 1
                 return e
-            discard(net, senders, records, p, e, time, BY_MANAGER)
+            discard(world, p, e, time, BY_MANAGER)
             continue
         if port.manager != CODEL or net.hop[packet[e].hop].ingress < 0:
             return e
-        left = port.bytes if port.waiting > 0 else 0.0
-        after = control_delay(net.control, p, time, packet[e].time, left, sizes[0], after)
+        backlogged = port.waiting > 0 and port.bytes > sizes[0]
+        after = control_delay(net.control, p, time, time - packet[e].time, backlogged, after)
         if after == DELIVER:
             return e
-        discard(net, senders, records, p, e, time, BY_MANAGER)
+        discard(world, p, e, time, BY_MANAGER)

@@ -14,7 +14,7 @@ from .calendar_queue import CROWDED, push, release, take
 from .codes import ENDED, REPORT
 from .jit import call_law, compiled
 from .layout import CLASSES, int64
-from .pauses import RENEWALS, record_switch, stop_lane
+from .pauses import RENEWALS, Switch, record_switch, stop_lane
 from .ports import INTERFACE
 
 __all__ = [
@@ -100,7 +100,7 @@ def review(net: Any, records: Any, u: int, c: int, now: float) -> None:
     if blocked != w.blocked:
         w.blocked = blocked
         stop_lane(net, u, c, 2 * blocked - 1)
-        record_switch(net, records, now, int64(w.asks), blocked, u, net.feeder[k].priority)
+        record_switch(net, records, Switch(now, int64(w.asks), blocked, u, net.feeder[k].priority))
 
 
 @compiled

@@ -70,6 +70,7 @@ __all__ = [
     "Network",
     "Records",
     "Senders",
+    "World",
     "int64",
 ]
 
@@ -852,3 +853,11 @@ class Records(NamedTuple):
     trace: Any  # TRACE, of traced ports
     scale: float  # samples per second
     sample: float  # s
+
+
+class World(NamedTuple):
+    """What a run reads and writes, for functions that need all three groups."""
+
+    net: Any  # Network
+    senders: Any  # Senders
+    records: Any  # Records

@@ -76,6 +76,7 @@ from .layout import (
     Network,
     Records,
     Senders,
+    World,
     int64,
 )
 from .link_retry import repeated_time
@@ -196,16 +197,18 @@ def new_packet(net: Any, senders: Any, f: int, number: int, flags: int) -> int:
 
 
 @inlined
-def depart(net: Any, senders: Any, records: Any, u: int, e: int, came: float, time: float) -> None:
+def depart(world: Any, u: int, e: int, came: float, time: float) -> None:
     """Start the transmission of a packet that came to a port with lanes at time ``came``."""
+    net, records = world.net, world.records
     if net.port[u].traced == 1:
-        keep_packet(net, senders, records, u, e, came, time, math.nan)
+        keep_packet(world, u, e, came, time, math.nan)
     start_transmission(net, records, u, e, came, time)
 
 
 @inlined
-def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float) -> None:
+def handle(world: Any, u: int, now: float, end: float) -> None:
     """Process the arrivals of a window at a port without lanes."""
+    net = world.net
     bucket, packet = net.bucket, net.packet
     inverse = net.port[u].inverse
     mask = net.port[u].mask
@@ -216,15 +219,14 @@ def handle(net: Any, senders: Any, records: Any, u: int, now: float, end: float)
         while e >= 0 and packet[e].time < end:
             bucket[place].head = packet[e].next
             net.port[u].count -= 1
-            travel(net, senders, records, e, packet[e].time, int64(packet[e].key), u)
+            travel(world, e, packet[e].time, int64(packet[e].key), u)
             e = int64(bucket[place].head)
 
 
 @inlined
-def handle_hosts(
-    net: Any, senders: Any, records: Any, u: int, now: float, end: float, interfaces: bool
-) -> None:
+def handle_hosts(world: Any, u: int, now: float, end: float, interfaces: bool) -> None:
     """Process the events of a window at hosts. ``interfaces``: whether any host has one."""
+    net, senders, records = world
     port, bucket, packet = net.port, net.bucket, net.packet
     ends = len(port) - 1
     inverse = port[u].inverse
@@ -262,13 +264,13 @@ def handle_hosts(
                                 p = interface_of(net, e)
                             if p >= 0:
                                 packet[e].time = time
-                                if not enter_interface(net, senders, records, p, e):
+                                if not enter_interface(world, p, e):
                                     continue
                     else:
                         e = -1 - number
                         begin = flags
                 else:
-                    p, e, came = pass_interface(net, senders, records, e, key)
+                    p, e, came = pass_interface(world, e, key)
                     if e < 0:
                         continue
                 if p >= 0:
@@ -280,64 +282,65 @@ def handle_hosts(
                     again = 0.0
                     if net.port[p].faults & OF_LINK:
                         again = repeated_time(net, senders, p, e, time)
-                    depart(net, senders, records, p, e, came, time)
+                    depart(world, p, e, came, time)
                     if again > 0.0:
                         net.port[p].free += again
                     wake_interface(net, p)
                     spent = net.times[p * CLASSES + packet[e].size]
                     arrives, rank = time + again + spent.passage, int64(spent.rank)
-                travel(net, senders, records, e, arrives, rank, begin)
+                travel(world, e, arrives, rank, begin)
             e = int64(bucket[place].head)
 
 
 @compiled
-def enqueue_by_queue(net: Any, senders: Any, records: Any, u: int, e: int, waits: bool) -> bool:
+def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
     """Queue an arriving packet where a switch program has chosen a queue; return whether it is sent at once."""
+    net, records = world.net, world.records
     port = net.port[u]
     time = net.packet[e].time
     longest = net.program[u].overflow == LONGEST
     if waits and not longest and is_full(port, taken_by(net, u, e)):
-        drop(net, senders, records, u, e, time, time, BUFFER_FULL)
+        drop(world, u, e, time, time, BUFFER_FULL)
         return False
     join_queue(net, u, e)
     if not waits:
-        return bool(dequeue_ranked(net, senders, records, u, time) == e)
+        return bool(dequeue_ranked(world, u, time) == e)
     while is_over(port):
         gone = leave_queue(net, u, longest_queue(net, u))
-        discard(net, senders, records, u, gone, time, BUFFER_FULL)
+        discard(world, u, gone, time, BUFFER_FULL)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting)
     return False
 
 
 @compiled
-def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: bool) -> bool:
+def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
     """Let a switch program drop or queue an arriving packet; return whether it is sent at once."""
+    net, senders, records = world
     port = net.port[u]
     time = net.packet[e].time
     w = net.program[u]
-    markable = is_markable(net, senders, e)
-    if judge(net, senders, u, e, time, ARRIVES, markable) == DROPPED:
-        drop(net, senders, records, u, e, time, time, BY_MANAGER)
+    if judge(net, senders, u, e, time, ARRIVES) == DROPPED:
+        drop(world, u, e, time, time, BY_MANAGER)
         return False
     if w.cut == 1:
         cut_packet(net, e)
     if w.queues > 0:
-        return enqueue_by_queue(net, senders, records, u, e, busy or port.waiting > 0)
+        return enqueue_by_queue(world, u, e, busy or port.waiting > 0)
     if not busy and port.waiting == 0:
-        verdict = judge(net, senders, u, e, time, LEAVES, markable)
+        verdict = judge(net, senders, u, e, time, LEAVES)
         if w.cut == 1:
             cut_packet(net, e)
         if verdict != DROPPED:
             return True
-        drop(net, senders, records, u, e, time, time, BY_MANAGER)
+        drop(world, u, e, time, time, BY_MANAGER)
         return False
     while is_full(port, taken_by(net, u, e)):
         gone = take_last(net, u, e)
         if gone == e:
-            drop(net, senders, records, u, e, time, time, BUFFER_FULL)
+            drop(world, u, e, time, time, BUFFER_FULL)
             return False
-        discard(net, senders, records, u, gone, time, BUFFER_FULL)
+        discard(world, u, gone, time, BUFFER_FULL)
     put_in_order(net, u, e)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting)
@@ -345,17 +348,18 @@ def enqueue_ranked(net: Any, senders: Any, records: Any, u: int, e: int, busy: b
 
 
 @compiled
-def enqueue_by_law(net: Any, senders: Any, records: Any, u: int, e: int, cause: int) -> bool:
+def enqueue_by_law(world: Any, u: int, e: int, cause: int) -> bool:
     """Drop or queue an arriving packet at a port with laws; return whether it is sent at once.
 
     ``cause``: why it is dropped; -1: it is not, if there is room.
     """
+    net, records = world.net, world.records
     port = net.port[u]
     time = net.packet[e].time
     busy, full = waits_by_law(net, u, e, time)
     if cause >= 0 or full:
         count_refused(net, u, e, time)
-        drop(net, senders, records, u, e, time, time, max(cause, BUFFER_FULL))
+        drop(world, u, e, time, time, max(cause, BUFFER_FULL))
         return False
     count_arrival(net, u, e, time)
     if port.waiting == 0 and not busy:
@@ -369,8 +373,9 @@ def enqueue_by_law(net: Any, senders: Any, records: Any, u: int, e: int, cause: 
 
 
 @inlined
-def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
+def enqueue(world: Any, u: int, e: int) -> bool:
     """Drop or queue an arriving packet at a port with lanes; return whether it is sent at once."""
+    net, senders, records = world
     port = net.port[u]
     it = net.packet[e]
     time = it.time
@@ -379,9 +384,9 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         verdict = route_packet(net, records, u, e, time)
         if verdict != PASSES:
             if verdict != MOVED:
-                drop(net, senders, records, u, e, time, time, verdict)
+                drop(world, u, e, time, time, verdict)
             return False
-    if port.plain == HAS_ELEMENTS and not pass_elements(net, senders, records, u, e):
+    if port.plain == HAS_ELEMENTS and not pass_elements(world, u, e):
         return False
     is_lost = (
         port.faults & LOSES != 0
@@ -392,38 +397,34 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
     c = int64(net.hop[h].lane)
     counted = int64(net.hop[h].ingress)
     if not is_lost and port.manager != 0 and port.late == 0 and is_managed(net, port, e):
-        is_lost = not admit_lane(
-            net, u, e, time, is_markable(net, senders, e), is_scalable(net, senders, e),
-            net.sizes[it.size],
-        )  # fmt: skip
+        markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
+        is_lost = not admit_lane(net, u, e, time, markable, scalable)
         cause = BY_MANAGER if is_lost else BUFFER_FULL
     taken = taken_by(net, u, e)
     if port.by_turns >= BY_LAW:
         if port.by_turns == BY_BACKPRESSURE:
-            return enqueue_flow(net, senders, records, u, e, cause if is_lost else -1)
-        return enqueue_by_law(net, senders, records, u, e, cause if is_lost else -1)
+            return enqueue_flow(world, u, e, cause if is_lost else -1)
+        return enqueue_by_law(world, u, e, cause if is_lost else -1)
     busy, full = waits_or_overflows(net, u, e, time)
     if port.by_turns == BY_RANK and not is_lost:
-        return enqueue_ranked(net, senders, records, u, e, busy)
+        return enqueue_ranked(world, u, e, busy)
     if is_lost or full:
         if not is_lost:
             if port.by_turns == BY_CLASS:
                 count_excess(net, counted, taken / net.times[u * CLASSES].taken)
             elif port.feeders > 0:
                 count_excess(net, int64(port.feeder), 1.0)
-        drop(net, senders, records, u, e, time, time, cause)
+        drop(world, u, e, time, time, cause)
         return False
     if port.waiting == 0 and not busy and port.by_turns != BY_RATE:
         if port.manager == CODEL:  # a packet that does not wait is below the target
             net.control[u].deadline = 0.0
             net.control[u].dropping = 0
         elif port.manager == COUPLED:
-            verdict = coupled_verdict(
-                net, u, is_scalable(net, senders, e), is_markable(net, senders, e), 0.0, 0.0,
-                net.sizes[0],
-            )  # fmt: skip
+            markable, scalable = is_markable(net, senders, e), is_scalable(net, senders, e)
+            verdict = coupled_verdict(net, u, scalable, markable, 0.0, 0.0)
             if verdict == DROP:
-                drop(net, senders, records, u, e, time, time, BY_MANAGER)
+                drop(world, u, e, time, time, BY_MANAGER)
                 return False
             if verdict == MARK:
                 it.marked = 1
@@ -436,7 +437,7 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
         count_class(net, records, u, e, 1, time)
     elif port.by_turns == BY_FLOW:
         while filled(port) > port.room:
-            overflow(net, senders, records, u, time)
+            overflow(world, u, time)
     if int(time * records.scale) < len(records.lost) - 1:
         record_peak(net, records, u, port.waiting + port.held)
     watch(net, records, u, time)
@@ -444,14 +445,13 @@ def enqueue(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
 
 
 @inlined
-def process_next(
-    net: Any, senders: Any, records: Any, u: int, b: int, past: int, end: float
-) -> tuple[int, int, float, bool]:
+def process_next(world: Any, u: int, b: int, past: int, end: float) -> tuple[int, int, float, bool]:
     """Process the next event of a window at a port with lanes: a departure, an arrival or a message.
 
     Return the bucket of the next arrival, a packet whose transmission has begun, -1 for none, when it began, and
     whether there was an event.
     """
+    net, senders, records = world
     packet = net.packet
     port = net.port[u]
     b, e = next_arrival(net, port, b, past, end)
@@ -476,7 +476,7 @@ def process_next(
         port.count -= 1
         if packet[e].number <= SEND_FEEDBACK:
             if packet[e].number == POLL:
-                poll(net, senders, records, e)
+                poll(world, e)
             elif packet[e].number == ENDED:
                 end_sending(net, u, e)
             elif packet[e].number == FLUSH:
@@ -496,15 +496,15 @@ def process_next(
             if port.plain < 0:
                 observe_all(net, u, time)
             queued = port.waiting > 0 and port.paused == 0 and port.free < time
-        elif enqueue(net, senders, records, u, e):
+        elif enqueue(world, u, e):
             sent = e
     if queued:
-        sent = dequeue(net, senders, records, u, time)
+        sent = dequeue(world, u, time)
         if sent >= 0:
             came = packet[sent].time
         watch(net, records, u, time)
     if sent >= 0:
-        if port.faults & FAILS and lose_on_link(net, senders, records, u, sent, time):
+        if port.faults & FAILS and lose_on_link(world, u, sent, time):
             return b, -1, time, True
         if port.late == 1 and is_managed(net, port, sent):
             mark_leaving(net, u, sent, time, is_markable(net, senders, sent))
@@ -516,7 +516,7 @@ def process_next(
             else:
                 begin_sending(net, records, u, sent, time)
                 b = min(b, int(time * port.inverse))  # the end may be before the next arrival
-        depart(net, senders, records, u, sent, came, time)
+        depart(world, u, sent, came, time)
         if port.faults & OF_LINK:
             port.free += port.spent
             time += port.spent
@@ -524,10 +524,9 @@ def process_next(
 
 
 @inlined
-def process_port_window(
-    net: Any, senders: Any, records: Any, u: int, now: float, end: float, once: bool
-) -> bool:
+def process_port_window(world: Any, u: int, now: float, end: float, once: bool) -> bool:
     """Process a window at a port with lanes: departures, arrivals, messages; return if any. ``once``: one of them."""
+    net, records = world.net, world.records
     port = net.port[u]
     b = int(now * port.inverse)
     past = int(end * port.inverse)
@@ -541,16 +540,14 @@ def process_port_window(
             b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
             did = did or passed
         if sent < 0:
-            b, sent, time, passed = process_next(net, senders, records, u, b, past, end)
+            b, sent, time, passed = process_next(world, u, b, past, end)
             if not passed:
                 return did
             did = True
         if sent >= 0:
             spent = net.times[u * CLASSES + net.packet[sent].size]
             travel(
-                net,
-                senders,
-                records,
+                world,
                 sent,
                 time + spent.passage,
                 int64(spent.rank),
@@ -588,8 +585,9 @@ def next_of_switch(net: Any, u: int, now: float, end: float) -> tuple[int, float
 
 
 @inlined
-def sample_senders(net: Any, senders: Any, records: Any, n: int) -> None:
+def sample_senders(world: Any, n: int) -> None:
     """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
+    net, senders, records = world
     flow = senders.flow
     for f in range(len(flow)):
         first = net.hop[flow[f].way]
@@ -602,16 +600,15 @@ def sample_senders(net: Any, senders: Any, records: Any, n: int) -> None:
 
 
 @calling_entry
-def run(
-    network: Any, ends: Any, recorded: Any, ahead: float, sample: float, first: int, samples: int
-) -> int:
+def run(network: Any, ends: Any, recorded: Any, ahead: float, first: int, samples: int) -> int:
     """Run from sample ``first``; return the number of completed samples, smaller after a fault.
 
     It also returns, to be called again, at the end of a window after which half of ``switches`` or ``trace`` is full
     or other arrays are crowded. The first three are the fields of `Network`, `Senders` and `Records`. They are plain
     tuples, because Numba takes about 10 us longer per call to find the types of NamedTuples.
     """
-    net, senders, records = Network(*network), Senders(*ends), Records(*recorded)
+    world = World(Network(*network), Senders(*ends), Records(*recorded))
+    net, senders, records = world
     port, order, counters = net.port, net.order, net.counters
     clock = senders.clock
     now = clock[WINDOW]
@@ -621,7 +618,7 @@ def run(
     for u in range(len(port)):
         interfaces = interfaces or port[u].kind == INTERFACE
     while True:
-        sample_end = (n + 1) * sample
+        sample_end = (n + 1) * records.sample
         end = min(now + ahead, sample_end)
         clock[END] = end
         if clock[CHECK] < end:
@@ -640,7 +637,7 @@ def run(
                         if p < 0:
                             break
                     if (port[p].waiting > 0 or port[p].count > 0) and process_port_window(
-                        net, senders, records, p, begin, end, together
+                        world, p, begin, end, together
                     ):
                         idle = 0
                     if not together:
@@ -648,9 +645,9 @@ def run(
             elif port[u].count > 0:
                 before = port[u].count
                 if u == len(port) - 1 or port[u].kind == INTERFACE:
-                    handle_hosts(net, senders, records, u, now, end, interfaces)
+                    handle_hosts(world, u, now, end, interfaces)
                 else:
-                    handle(net, senders, records, u, now, end)
+                    handle(world, u, now, end)
                 if port[u].count != before:
                     idle = 0
             retire(port, u, k)
@@ -659,7 +656,7 @@ def run(
             return n
         now = end
         if end == sample_end:
-            sample_senders(net, senders, records, n)
+            sample_senders(world, n)
             n += 1
             if n == samples:
                 clock[WINDOW] = now

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .called_managers import ACCEPT, DROP, MARK, ask
+from .called_managers import ACCEPT, DROP, MARK, Backlog, ask
 from .coupled import coupled_verdict
 from .early import admit_early
 from .jit import compiled, inlined
@@ -41,15 +41,15 @@ DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the pac
 
 @compiled
 def control_delay(
-    control: Any, p: int, now: float, came: float, left: float, packet: float, after: int
+    control: Any, p: int, now: float, delay: float, backlogged: bool, after: int
 ) -> int:
-    """Return what CoDel does with a packet that leaves its queue (RFC 8289, 5.3 to 5.6).
+    """Return what CoDel does with a packet that leaves its queue after a delay (RFC 8289, 5.3 to 5.6).
 
-    ``left`` bytes remain in the queue, ``packet`` are those of a data packet; ``after`` is what was
+    ``backlogged``: more bytes remain in the queue than those of a data packet; ``after`` is what was
     done with the packet before it at the same time.
     """
     c = control[p]
-    long = now - came >= c.target and left > packet
+    long = delay >= c.target and backlogged
     above = long and c.deadline > 0.0 and now >= c.deadline
     if not long:
         c.deadline = 0.0
@@ -139,11 +139,11 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
     verdict = ACCEPT
     if port.manager == EARLY_DETECTION:
         idle = now - max(0.0, port.free) if port.free < now else -1.0
-        verdict = admit_early(net, p, queued, waiting, idle, size, markable)
+        verdict = admit_early(net, p, queued, waiting, idle, size)
     elif port.manager == PROPORTIONAL:
         verdict = admit_proportional(net, p, queued)
     elif port.manager == SQUARED:
-        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0, 0.0)
+        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0)
     elif port.manager == BY_ADDRESS:
         since = -1.0  # when the last of what is at the head of a queue came
         for c in range(first, end):
@@ -153,7 +153,7 @@ def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, siz
         capacity = net.called[p].capacity if port.paused == 0 else 0.0
         unit = port.unit if port.unit > 0.0 else 1.0
         most = float(port.room) / unit + 1.0
-        verdict = ask(net, p, now, waiting / unit, most, capacity, delay)
+        verdict = ask(net, p, now, Backlog(waiting / unit, most, capacity, delay))
     return verdict
 
 
@@ -173,11 +173,9 @@ def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
 
 
 @compiled
-def admit_lane(
-    net: Any, p: int, e: int, now: float, markable: bool, scalable: bool, size: float
-) -> bool:
+def admit_lane(net: Any, p: int, e: int, now: float, markable: bool, scalable: bool) -> bool:
     """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
-    verdict = verdict_of(net, p, now, markable, scalable, size)
+    verdict = verdict_of(net, p, now, markable, scalable, net.sizes[net.packet[e].size])
     if verdict == MARK:
         if not markable:
             return False

@@ -138,8 +138,9 @@ def collect(net: Any, u: int, e: int, k: int, key: int) -> None:
 
 
 @compiled
-def pass_elements(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
+def pass_elements(world: Any, u: int, e: int) -> bool:
     """Let a packet that comes to a port pass its elements; return whether it is at the queue now, neither held nor dropped."""
+    net = world.net
     it = net.packet[e]
     time = it.time
     i = int64(it.key) - RELEASED if it.key >= RELEASED else int64(net.chain_of[it.hop])
@@ -152,7 +153,7 @@ def pass_elements(net: Any, senders: Any, records: Any, u: int, e: int) -> bool:
             return False
         at = release_at(net, u, e, k, time)
         if at < 0.0:
-            drop(net, senders, records, u, e, time, time, int(-1.0 - at))
+            drop(world, u, e, time, time, int(-1.0 - at))
             return False
         waits = at > time
         if w.in_order == 1:

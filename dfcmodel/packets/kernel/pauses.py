@@ -5,7 +5,7 @@ What runs only when a threshold is crossed is a call, not inlined.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .buffers import filled, taken_by
 from .calendar_queue import SWITCHED, push, release, take
@@ -15,6 +15,7 @@ from .layout import int64
 
 __all__ = [
     "ENDS",
+    "Switch",
     "begin_pauses",
     "count_class",
     "count_excess",
@@ -44,20 +45,28 @@ def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
     push(net, e, int64(net.port[q].queue), time + span, -1 - p)
 
 
+class Switch(NamedTuple):
+    """A pause, or its end."""
+
+    time: float
+    port: int  # that asks for it
+    wanted: int  # 1: a pause
+    feeder: int  # port that is asked, -1: all
+    priority: int  # class of traffic, -1: all
+
+
 @inlined
-def record_switch(
-    net: Any, records: Any, time: float, p: int, wanted: int, feeder: int, priority: int
-) -> None:
+def record_switch(net: Any, records: Any, switch: Any) -> None:
     """Write a row of ``switches``; beyond the last one they are only counted."""
     switches = records.switches
     n = net.counters[SWITCHED]
     net.counters[SWITCHED] = n + 1
     if n < len(switches):
-        switches[n, 0] = time
-        switches[n, 1] = p
-        switches[n, 2] = wanted
-        switches[n, 3] = feeder
-        switches[n, 4] = priority
+        switches[n, 0] = switch.time
+        switches[n, 1] = switch.port
+        switches[n, 2] = switch.wanted
+        switches[n, 3] = switch.feeder
+        switches[n, 4] = switch.priority
 
 
 @compiled
@@ -70,7 +79,7 @@ def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
         if row.pausing == 0:
             row.pausing = 1
             port.pausing += 1
-            record_switch(net, records, time, p, 1, row.port, -1)
+            record_switch(net, records, Switch(time, p, 1, row.port, -1))
             send_message(net, p, k, 1, time)
             e = take(net)
             packet[e].number = RENEW
@@ -92,7 +101,7 @@ def renew(net: Any, records: Any, p: int, e: int) -> None:
     release(net, e)
     row.pausing = 0
     port.pausing -= 1
-    record_switch(net, records, time, p, 0, row.port, -1)
+    record_switch(net, records, Switch(time, p, 0, row.port, -1))
     send_message(net, p, k, 0, time)
 
 
@@ -111,7 +120,7 @@ def watch(net: Any, records: Any, p: int, time: float) -> None:
     wanted = 1 if filled(port) > (port.low if port.pausing == 1 else port.high) else 0
     if wanted != port.pausing:
         port.pausing = wanted
-        record_switch(net, records, time, p, wanted, -1, -1)
+        record_switch(net, records, Switch(time, p, wanted, -1, -1))
         for k in range(port.feeder, port.feeder + port.feeders):
             send_message(net, p, k, wanted, time)
 
@@ -134,7 +143,7 @@ def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) 
     if wanted != row.pausing:
         row.pausing = wanted
         row.excess = 0.0
-        record_switch(net, records, time, port.asks, wanted, row.port, row.priority)
+        record_switch(net, records, Switch(time, port.asks, wanted, row.port, row.priority))
         send_message(net, port.asks, k, wanted, time)
 
 

@@ -36,10 +36,9 @@ LATEST = (
 
 
 @compiled
-def keep_packet(
-    net: Any, senders: Any, records: Any, p: int, e: int, came: float, sent: float, dropped: float
-) -> None:
+def keep_packet(world: Any, p: int, e: int, came: float, sent: float, dropped: float) -> None:
     """Write a row of ``trace``; the run returns at the end of the window once half of them are in use."""
+    net, senders, records = world
     counters = net.counters
     trace = records.trace
     n = counters[TRACED]
@@ -65,14 +64,13 @@ def keep_packet(
 
 
 @inlined
-def drop(
-    net: Any, senders: Any, records: Any, p: int, e: int, came: float, time: float, cause: int
-) -> None:
+def drop(world: Any, p: int, e: int, came: float, time: float, cause: int) -> None:
     """Drop a packet that came to a port at time ``came``, and record it with the cause."""
+    net, senders, records = world
     it = net.packet[e]
     s = senders.flow[it.flow]
     if net.port[p].traced == 1:
-        keep_packet(net, senders, records, p, e, came, math.nan, time)
+        keep_packet(world, p, e, came, math.nan, time)
     rows = len(records.lost) - 1
     row = min(int(time * records.scale), rows)
     records.lost[row, it.hop] += 1
@@ -101,21 +99,17 @@ def is_scalable(net: Any, senders: Any, e: int) -> bool:
 
 
 @inlined
-def detect_early(
-    net: Any, senders: Any, e: int, p: int, queued: int, ended: bool, time: float
-) -> int:
+def detect_early(net: Any, senders: Any, e: int, p: int, queued: int, idle: float) -> int:
     """Return the decision of RED on a packet at a port without lanes: 0 for a drop.
 
-    ``ended``: the last transmission has ended.
+    ``idle``: as of `admit_early`.
     """
-    idle = -1.0
-    if ended:
-        idle = time - max(0.0, net.port[p].free)
-    markable = is_markable(net, senders, e)
     port = net.port[p]
     waiting = float(queued) if port.unit == 0.0 else port.bytes
-    verdict = admit_early(net, p, queued, waiting, idle, net.sizes[net.packet[e].size], markable)
+    verdict = admit_early(net, p, queued, waiting, idle, net.sizes[net.packet[e].size])
     if verdict == 2:
+        if not is_markable(net, senders, e):
+            return 0
         net.packet[e].marked = 1
     return verdict
 
@@ -192,8 +186,10 @@ def admit(net: Any, senders: Any, p: int, e: int, time: float) -> int:
     ended = port.free < time
     if port.free == time:
         ended = departs_first(net, senders, e, port.spent)
-    if port.kind == EARLY and detect_early(net, senders, e, p, queued, ended, time) == 0:
-        return -1 - BY_MANAGER
+    if port.kind == EARLY:
+        idle = time - max(0.0, port.free) if ended else -1.0
+        if detect_early(net, senders, e, p, queued, idle) == 0:
+            return -1 - BY_MANAGER
     if port.unit > 0.0:
         return queued if ended or not is_full(port, taken_by(net, p, e)) else -1 - BUFFER_FULL
     return queued if ended or queued < port.room else -1 - BUFFER_FULL
@@ -244,12 +240,13 @@ def count_starts(started: Any, row: int, first: int, past: int) -> None:
 # In one piece of 73 lines: with what enters a queue and what ends a route in functions of their own (58 lines),
 # also inlined, the loop takes 1.02 times as long (takano2006/4, dumbbell), with NewReno's permutation 1.04 to 1.1.
 @inlined
-def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int) -> None:
+def travel(world: Any, e: int, time: float, key: int, at: int) -> None:
     """Advance an arriving packet hop by hop until a calendar queue, a lane, or its end.
 
     ``at`` is the port whose calendar queue it has left, or the number of the senders; ARRIVED at a
     receiver that delays ACKs, which has a calendar queue as senders do; DUE for a delayed ACK.
     """
+    net, senders, records = world
     started = records.started
     scale = records.scale
     it = net.packet[e]
@@ -270,7 +267,7 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
                 return
             h = int64(senders.flow[it.flow].turn)  # of a path that was lent, too
             it.hop = h
-            if not receive_data(net, senders, records, e, time, key, at):
+            if not receive_data(world, e, time, key, at):
                 return
             h += 1
             first = h
@@ -307,10 +304,10 @@ def travel(net: Any, senders: Any, records: Any, e: int, time: float, key: int, 
             queued = admit(net, senders, p, e, time)
             if queued < 0:
                 count_starts(started, row, first, h)
-                drop(net, senders, records, p, e, time, time, -1 - queued)
+                drop(world, p, e, time, time, -1 - queued)
                 return
             if port.traced == 1:
-                keep_packet(net, senders, records, p, e, time, start, math.nan)
+                keep_packet(world, p, e, time, start, math.nan)
             if busy:
                 enter_ring(net, records, h, p, queued, time)
                 if port.unit > 0.0:

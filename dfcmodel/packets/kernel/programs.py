@@ -11,6 +11,7 @@ from .buffers import taken_by
 from .calendar_queue import CROWDED
 from .jit import call_manager, compiled
 from .layout import int64
+from .ports import is_markable
 from .random_numbers import uniform
 from .trimming import CUT
 
@@ -44,19 +45,19 @@ MAX_SKIPS = (
 
 
 @compiled
-def refuse(net: Any, w: Any, flow: int, now: float, event: int, what: int, value: float) -> None:
-    """Record what a program returned that cannot be; the run stops at the end of the window."""
+def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
+    """Record what a program returned that cannot be for the packet it has seen; the run stops at the end of the window."""
     if w.failed == 0:
         w.failed = what
         w.failed_in = event
-        w.failed_flow = flow
-        w.failed_at = now
+        w.failed_flow = int64(w.seen[1])
+        w.failed_at = w.seen[0]
         w.failed_value = value
     net.counters[CROWDED] = 1
 
 
 @compiled
-def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> None:
+def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     """Write what a port's program sees of a packet, and the numbers of its flow."""
     port = net.port[p]
     w = net.program[p]
@@ -73,7 +74,7 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable
     w.seen[1] = float(it.flow)
     w.seen[2] = own.priority
     w.seen[3] = 1.0 if is_ack else 0.0
-    w.seen[4] = 1.0 if markable else 0.0
+    w.seen[4] = 1.0 if is_markable(net, senders, e) else 0.0
     w.seen[5] = net.sizes[it.size]
     w.seen[6] = 1.0 if is_ack else own.size - float(it.number)
     w.seen[7] = 0.0
@@ -98,7 +99,7 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable
 
 
 @compiled
-def choose(net: Any, p: int, e: int, now: float) -> bool:
+def choose(net: Any, p: int) -> bool:
     """Let a program choose the queue of a packet that comes; return whether there is such a queue."""
     w = net.program[p]
     for k in range(w.of_queue):
@@ -107,7 +108,7 @@ def choose(net: Any, p: int, e: int, now: float) -> bool:
     if 0.0 <= w.queue < w.queues:
         w.queue = float(int64(w.queue))
         return True
-    refuse(net, w, int64(net.packet[e].flow), now, CHOOSES, IS_QUEUE, w.queue)
+    refuse(net, w, CHOOSES, IS_QUEUE, w.queue)
     return False
 
 
@@ -162,19 +163,19 @@ def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> N
 
 
 @compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markable: bool) -> int:
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
-    see(net, senders, p, e, now, event, markable)
+    see(net, senders, p, e, now, event)
     w = net.program[p]
     it = net.packet[e]
     s = senders.flow[it.flow]
     own = net.own[it.hop]
     w.cut = 0
     if w.queues > 0:
-        if event == ARRIVES and not choose(net, p, e, now):
+        if event == ARRIVES and not choose(net, p):
             return DROPPED
         c = int64(net.port[p].lane + int64(w.queue))
         queue = net.program_queue[w.first + int64(w.queue)]
@@ -196,12 +197,12 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int, markab
     call_manager(net.programs[w.kind, event], w)
     failure = find_failure(w)
     if failure != 0:
-        refuse(net, w, int64(it.flow), now, event, failure, value_of(w, failure))
+        refuse(net, w, event, failure, value_of(w, failure))
         return DROPPED
     remember(net, w, own, it.hop < s.turn, e, now)
     if w.queues == 0 and event == ARRIVES:
         net.rank[e] = w.rank
-    if w.mark == 1.0 and markable:
+    if w.mark == 1.0 and w.seen[4] == 1.0:
         it.marked = 1
     if w.drop == 1.0:
         return DROPPED

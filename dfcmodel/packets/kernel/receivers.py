@@ -103,10 +103,9 @@ def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
 
 
 @inlined
-def receive_data(
-    net: Any, senders: Any, records: Any, e: int, time: float, key: int, at: int
-) -> bool:
+def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
     """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
+    net, senders, records = world
     it = net.packet[e]
     f = int64(it.flow)
     s = senders.flow[f]
@@ -117,7 +116,7 @@ def receive_data(
     if at != DUE:
         if it.ecn & (REDUCED | CUT) != 0:
             if it.ecn & CUT != 0:
-                if not receive_header(net, senders, records, e, time):
+                if not receive_header(world, e, time):
                     return False
                 if s.agent >= 0:
                     return answer_packet(net, senders, f, e, 1)

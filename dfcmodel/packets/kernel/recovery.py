@@ -51,7 +51,7 @@ def cut_back(senders: Any, f: int, event: int) -> None:
     s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: what the reduction is for (RFC 3168, 6.1.2)
     s.reduced = 1  # CWR (RFC 3168, 6.1.2)
     s.cwnd = min(s.cwnd, s.most)
-    call_rule(senders, f, event, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, event, s.rtt, 1.0, 0.0)
     truncate_ssthresh(senders, f)
     s.loss_events += 1
 

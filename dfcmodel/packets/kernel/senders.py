@@ -95,7 +95,7 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
 def grow(senders: Any, f: int) -> None:
     """Apply an ACK of new data to the window rule."""
     s = senders.flow[f]
-    call_rule(senders, f, ON_ACK, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
     open_window(senders, f)
 
 
@@ -124,7 +124,7 @@ def answer_mark(senders: Any, f: int) -> None:
     """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
     s = senders.flow[f]
     before = s.cwnd
-    call_rule(senders, f, ON_MARK, senders.clock[NOW], s.rtt, 1.0, 1.0)
+    call_rule(senders, f, ON_MARK, s.rtt, 1.0, 1.0)
     if s.cwnd < before:
         s.loss_events += 1
         s.reduced = 1
@@ -257,7 +257,7 @@ def expire(net: Any, senders: Any, f: int) -> bool:
     s.timeouts += 1
     s.cwnd = min(max(1.0, s.cwnd), s.most)
     # RFC 5681, 3.1: ssthresh by its equation (4), and a window of one packet
-    call_rule(senders, f, ON_TIMEOUT, senders.clock[NOW], s.rtt, 1.0, 0.0)
+    call_rule(senders, f, ON_TIMEOUT, s.rtt, 1.0, 0.0)
     truncate_ssthresh(senders, f)
     s.loss_events += 1
     s.reduced = 1

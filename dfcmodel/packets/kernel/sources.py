@@ -72,7 +72,7 @@ def move_clocks(senders: Any, f: int, now: float) -> None:
     """Let a rate rule see the time that has passed, and what was sent in it."""
     s = senders.flow[f]
     step = now - s.clocked
-    call_rule(senders, f, ON_TIMEOUT, now, step, float(s.since), 0.0)
+    call_rule(senders, f, ON_TIMEOUT, step, float(s.since), 0.0)
     s.clocked = now
     s.since = 0
 
@@ -82,7 +82,7 @@ def feed_back(senders: Any, f: int, now: float, sent: float, acks: float, marked
     """Tell a rate rule of acknowledged packets."""
     s = senders.flow[f]
     s.rtt = now - sent
-    call_rule(senders, f, ON_ACK, now, s.rtt, acks, marked)
+    call_rule(senders, f, ON_ACK, s.rtt, acks, marked)
     move_clocks(senders, f, now)
 
 

@@ -14,7 +14,7 @@ LEFT = 0  # column of a record: when the packet left the port, s; what the progr
 
 
 @compiled
-def report_telemetry(net: Any, senders: Any, f: int, e: int, now: float) -> None:
+def report_telemetry(net: Any, senders: Any, f: int, e: int) -> None:
     """Let a rate rule see what an ACK brings of each port since the last one; nothing where packets overtook others."""
     s = senders.flow[f]
     rule = senders.rule[s.rule]
@@ -29,7 +29,7 @@ def report_telemetry(net: Any, senders: Any, f: int, e: int, now: float) -> None
                 rule.sample[n - 1] = record[1 + n]
             for n in range(rule.fields):
                 rule.sample[rule.fields - 1 + n] = last[1 + n]
-            call_rule(senders, f, ON_DELIVERY, now, float(k), interval, record[1])
+            call_rule(senders, f, ON_DELIVERY, float(k), interval, record[1])
         for n in range(len(record)):
             last[n] = record[n]
     s.reported = 1

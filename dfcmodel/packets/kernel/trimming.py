@@ -33,12 +33,13 @@ def has_packet(senders: Any, f: int, number: int) -> bool:
 
 
 @compiled
-def receive_header(net: Any, senders: Any, records: Any, e: int, time: float) -> bool:
+def receive_header(world: Any, e: int, time: float) -> bool:
     """Record a packet of which the header alone has come as dropped where it was cut; return whether it is answered.
 
     A receiver whose sender repairs losses asks for the packet at once. An agent answers by itself. Others treat it as one that
     was dropped.
     """
+    net, senders, records = world
     it = net.packet[e]
     s = senders.flow[it.flow]
     h = int64(net.trimmed[e])

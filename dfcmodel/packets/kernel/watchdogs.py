@@ -61,8 +61,9 @@ def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
 
 
 @compiled
-def discard_lane(net: Any, senders: Any, records: Any, g: int, c: int, time: float) -> None:
+def discard_lane(world: Any, g: int, c: int, time: float) -> None:
     """Drop all packets that wait in a lane of the port of a watchdog."""
+    net, records = world.net, world.records
     p = int64(net.watchdog[g].port)
     port = net.port[p]
     it = net.lane[c]
@@ -82,13 +83,14 @@ def discard_lane(net: Any, senders: Any, records: Any, g: int, c: int, time: flo
         if port.by_turns == BY_CLASS:
             count_class(net, records, p, e, -1, time)
         count_drop(net, records, g, time)
-        discard(net, senders, records, p, e, time, BY_WATCHDOG)
+        discard(world, p, e, time, BY_WATCHDOG)
     unlink_lane(net, p, c)
 
 
 @compiled
-def declare(net: Any, senders: Any, records: Any, g: int, time: float) -> None:
+def declare(world: Any, g: int, time: float) -> None:
     """Declare a storm: record it and drop what waits. A storm after the end of the run gets the last row."""
+    net, records = world.net, world.records
     it = net.watchdog[g]
     it.dropping = 1
     row = len(net.detected) - 1
@@ -101,16 +103,17 @@ def declare(net: Any, senders: Any, records: Any, g: int, time: float) -> None:
     net.detected[row].restored = math.nan
     p = int64(it.port)
     if it.lane >= 0:
-        discard_lane(net, senders, records, g, int64(it.lane), time)
+        discard_lane(world, g, int64(it.lane), time)
     else:
         for c in range(net.port[p].lane, net.port[p].lane + net.port[p].lanes):
-            discard_lane(net, senders, records, g, c, time)
+            discard_lane(world, g, c, time)
     watch(net, records, p, time)
 
 
 @compiled
-def poll(net: Any, senders: Any, records: Any, e: int) -> None:
+def poll(world: Any, e: int) -> None:
     """Count an interval of a watchdog, declare a storm or its end, and schedule the next poll."""
+    net, records = world.net, world.records
     time = net.packet[e].time
     g = int64(net.packet[e].hop)
     it = net.watchdog[g]
@@ -123,7 +126,7 @@ def poll(net: Any, senders: Any, records: Any, e: int) -> None:
     if it.streak == (it.good_polls if it.dropping == 1 else it.bad_polls):
         it.streak = 0
         if it.dropping == 0:
-            declare(net, senders, records, g, time)
+            declare(world, g, time)
         else:
             it.dropping = 0
             if int(time * records.scale) < len(records.lost) - 1:

@@ -156,7 +156,9 @@ def reached(
     while outcome == FULL:
         states, rows = _States(found, place, table), Rows(indptr, targets, rates)
         try:
-            count, done, outcome = run(q, space.low, space.shape, states, known, count, done, rows)
+            count, done, outcome = run(
+                q, space.low, space.shape, states, Progress(known, count, done), rows
+            )
         except RAISED as error:
             raise Failed(space.unnumbered(found[_written(indptr)])[:, 0], error) from None
         known = count
@@ -238,13 +240,22 @@ def fill(parameters, low, size, done, rows):  # type: ignore[no-untyped-def]
     return x, False
 
 
-def reach(parameters, low, size, states, known, count, done, rows):  # type: ignore[no-untyped-def]
+class Progress(NamedTuple):
+    """How many states the table has, how many are found, and of how many the transitions are known."""
+
+    known: int
+    found: int
+    done: int
+
+
+def reach(parameters, low, size, states, progress, rows):  # type: ignore[no-untyped-def]
     """Go on from the state number ``done`` until all are done or an array is full (the template).
 
     The table has the first ``known`` states. Neighbours of the space are neighbours in the table.
     Returns how many are found and done, and 0 (all done), 1 (full) or 2 (a rule failed).
     """
     unpack()  # type: ignore[name-defined]  # noqa: F821
+    known, count, done = progress
     indptr, targets, rates = rows.indptr, rows.targets, rows.rates
     found, table = states.found, states.table
     mask = len(table) - 1

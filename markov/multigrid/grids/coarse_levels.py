@@ -93,4 +93,4 @@ class Coarse(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
-        return self.sum_flows(aggregation, coarse, values, parts, self.values, self.x)
+        return self.sum_flows(coarse, values, parts, self.values, self.x)

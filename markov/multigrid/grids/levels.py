@@ -17,7 +17,7 @@ from markov.multigrid.grids.loops import (
     unrolled_sweeps,
     vector_kernels,
 )
-from markov.multigrid.grids.loops.flow_kernels import FinerFlows, Weighted
+from markov.multigrid.grids.loops.flow_kernels import FinerFlows, Weighted, WeightedRates
 from markov.multigrid.grids.loops.patterns import frequent, of_grid
 from markov.multigrid.grids.loops.sweep_kernels import SweepPlan
 from markov.multigrid.grids.loops.tables import Children, Frequent, Marked, cells_of, unsigned
@@ -159,7 +159,6 @@ class Level:
 
     def sum_rates(
         self,
-        aggregation: Aggregation,
         coarse: Level,
         values: Vector,
         parts: Parts,
@@ -171,17 +170,17 @@ class Level:
 
         ``weight`` says what a flow out of a state is weighted by.
         """
+        aggregation = parts.aggregation
         own = parts_table(self.grid, rates, parts, aggregation, coarse.grid.shape)
         shares = coarse.grid.shares * (coarse.fast and not own.counts)
         table, text = parts.unrolled(shares, unrolled.sums_of_rates)
         place = coarse.cells, self.children(aggregation), table
-        run = *place, own.slots, weighted, values
+        run = *place, WeightedRates(own.slots, weighted), values
         kernel = flow_kernels.restrict_rates
         return coarse.by_rows(kernel, *run, table=own, helpers=(weight,), unrolled=text)
 
     def sum_flows(
         self,
-        aggregation: Aggregation,
         coarse: Level,
         values: Vector,
         parts: Parts,
@@ -189,10 +188,10 @@ class Level:
         x: Numbers,
     ) -> Callable[[], Any]:
         """Return what sums flows between the cells of the next level."""
-        children = self.children(aggregation)
+        children = self.children(parts.aggregation)
         table, text = parts.unrolled(coarse.grid.shares * coarse.fast, unrolled.sums_of_flows)
-        fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows))
-        run = coarse.cells, children, table, fine, x, values
+        fine = FinerFlows(self.cells.value_begin, flows, np.zeros_like(children.rows), x)
+        run = coarse.cells, children, table, fine, values
         return coarse.by_rows(flow_kernels.restrict, *run, unrolled=text)
 
     def children(self, aggregation: Aggregation) -> Children:
@@ -320,4 +319,4 @@ class Finest(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation)
-        return self.sum_rates(aggregation, coarse, values, parts, self.rates, Weighted(self.x, 0.0))
+        return self.sum_rates(coarse, values, parts, self.rates, Weighted(self.x, 0.0))

@@ -179,7 +179,8 @@ class Multigrid:
         if np.all(np.isfinite(found)) and g11 > 0.0 and g22 > 0.0:
             shares = best_shares(np.array([[g11, g12, b1], [g12, g22, b2]]))
         a, b = shares.tolist()
-        level.on_states(vector_kernels.blend, (a, b), LEAST_SHARE, self.x, newer, older)()
+        taken = vector_kernels.Shares(a, b, LEAST_SHARE)
+        level.on_states(vector_kernels.blend, taken, self.x, newer, older)()
         after, mass = level.residual()
         if after < GROWTH_FACTOR * size:
             level.multiply(1.0 / mass)

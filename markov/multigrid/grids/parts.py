@@ -25,7 +25,7 @@ class Parts:
     """The flows that make up those of a coarse grid, as the kernels take them."""
 
     def __init__(self, grid: Grid, aggregation: Aggregation, *, by_source: bool = False) -> None:
-        parts = aggregation.parts
+        self.aggregation, parts = aggregation, aggregation.parts
         self.entry = grid.begin[:: grid.width][parts.kind] + parts.entry
         source = parts.state if by_source else parts.state + grid.step[self.entry]
         own = unsigned(parts.first), unsigned(parts.begin), unsigned(source)

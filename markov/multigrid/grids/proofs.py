@@ -122,7 +122,7 @@ def _misfit(
     team, (grid, rates) = times.finest.team, layout.into
     level, own = Level(grid, x, fast=False, team=team), rate_table(grid, rates)
     least = float(times.h[times.reference])
-    vectors = Marked(RECURRENT, marks), least, times.h, x
+    vectors = proof_kernels.Heights(times.h, least, Marked(RECURRENT, marks)), x
     run = level.by_rows(proof_kernels.misfit, level.cells, own.slots, *vectors, table=own)
     gained, lost, mass, low = zip(*run(), strict=True)
     if exact and not own.counts:

@@ -37,12 +37,12 @@ def send(event, state, now, path, count, part):
 
 
 @compiled
-def follow(events, room, begin, path, count, cycles, part):
+def follow(events, room, begin, path, count, cycles):
     """Return the relative difference of the times of some cycles of ``count`` ACKs, each ended by a loss.
 
-    ``one`` sees each ACK, ``many`` those of the window divided by ``part``. Infinite for a wrong window.
+    ``one`` sees each ACK, ``many`` those of a part of the window. Infinite for a wrong window.
     """
-    single, several, loss = events
+    single, several, loss, part = events
     one, many = room
     rtt, service = path
     now = begin
@@ -58,16 +58,16 @@ def follow(events, room, begin, path, count, cycles, part):
 
 
 @entry
-def run(samples, begin, path, part, events, room, out):
+def run(samples, begin, path, events, part, room):
     """Write the relative difference of the times from each of n states; ``counts``, ``cycles``, ``out`` have shape (n,).
 
-    ``events`` are the addresses for single ACKs, for several, and for a loss.
+    ``events`` are the addresses for single ACKs, for several, those of the window divided by ``part``, and for a loss.
     """
-    states, counts, cycles = samples
+    states, counts, cycles, out = samples
     one, many = room
-    called = events[0], events[1], events[2]
+    called = events[0], events[1], events[2], part
     for i in range(len(states)):
         for n in range(states.shape[1]):
             one[n] = states[i, n]
             many[n] = states[i, n]
-        out[i] = follow(called, room, begin, path, counts[i], cycles[i], part)
+        out[i] = follow(called, room, begin, path, counts[i], cycles[i])

@@ -55,8 +55,10 @@ def is_faulty(lanes, i, width, now, path, wrong):
 
 
 @compiled
-def finish_cycle(lanes, i, width, loss, path, one, wrong):
+def finish_cycle(room, i, loss, path, wrong):
     """Apply a loss to a lane and begin the next cycle; return False for a wrong window."""
+    lanes, places, one, _ = room
+    width = len(places)
     now = lanes[BEGUN * width + i] + lanes[TIME * width + i]
     fields = len(wrong) - RECORD
     for n in range(fields):
@@ -115,7 +117,7 @@ def run(runs, paths, functions, room, found):
     """
     _, _, _, rows = runs
     steps, loss = functions
-    lanes, places, one, begun = room
+    lanes, places, _, begun = room
     out, counts, wrong = found
     path = paths[0]
     width = len(places)
@@ -140,7 +142,7 @@ def run(runs, paths, functions, room, found):
                     lane.row += 1
                     if is_faulty(lanes, i, width, now, path, wrong):
                         return True
-                    if not finish_cycle(lanes, i, width, loss[0], path, one, wrong):
+                    if not finish_cycle(room, i, loss[0], path, wrong):
                         return True
             if lanes[LEFT * width + i] <= 0.0:
                 next_gap(lanes, i, width, lane, runs, (counts, begun))

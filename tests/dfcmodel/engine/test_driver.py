@@ -84,7 +84,6 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
         if not isinstance(group, np.ndarray)
         for field in group._fields
     }
-    named |= {"shared": plan.shared}
     assert len(named) > 30
     pairs = itertools.combinations(named, 2)
     assert [pair for pair in pairs if np.may_share_memory(named[pair[0]], named[pair[1]])] == []

@@ -23,8 +23,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine.expected_marks import with_expected_marks
-from responsefn import DCQCN, TIMELY, Feedback, NewReno
-from responsefn.rules.rates.rate_rule import Elapsed
+from responsefn import DCQCN, TIMELY, Elapsed, Feedback, NewReno
 from tests.oracles.engines import plain_simulate
 
 C, LOW, HIGH, MOST = 5e6, 5.0, 200.0, 0.01

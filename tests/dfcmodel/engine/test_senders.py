@@ -108,9 +108,8 @@ def test_as_many_resent_packets_fill_no_hole_as_were_lost_again(receiver) -> Non
     for amount, part in stretches(2):
         lost += part * amount
         sequence += amount
-        more, advancing = tcp_receiver.receive_resent(
-            flow, holes, sequence, amount, part, sequence == PACKETS, 2.0**-26
-        )
+        resent = tcp_receiver.Resent(sequence, amount, part, sequence == PACKETS)
+        more, advancing = tcp_receiver.receive_resent(flow, holes, resent, 2.0**-26)
         acks, moved = acks + more, moved + advancing
     missing = holes[: int(PACKETS)].missing
     assert lost > 250
@@ -128,9 +127,9 @@ def test_a_packet_that_fills_a_hole_behind_the_first_is_answered_by_a_duplicate_
     flow.rcv_nxt, flow.rcv_max, flow.scanned_to = 1.0, 6.0, 6.0
     for c in (1, 4):
         holes[c] = (1.0, 1.0)
+    resent = [tcp_receiver.Resent(c + 1.0, 1.0, 0.0, True) for c in (4, 1)]
     answers = [
-        (*tcp_receiver.receive_resent(flow, holes, c + 1.0, 1.0, 0.0, True, 2.0**-26), flow.rcv_nxt)
-        for c in (4, 1)
+        (*tcp_receiver.receive_resent(flow, holes, each, 2.0**-26), flow.rcv_nxt) for each in resent
     ]
     assert answers == [(1.0, 0.0, 1.0), (1.0, 1.0, 6.0)]
 

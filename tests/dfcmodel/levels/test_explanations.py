@@ -208,7 +208,7 @@ def test_starts_are_delayed_and_differ_between_runs(bottleneck) -> None:
 
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
-    given = {"runs": 2, "seed": 0, "since": 0.0}
+    given = {"runs": 2, "seed": 0}
     runs = checked_runs(bottleneck, Fluid(), **given, duration=None, jitter=None)
     assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
     short = checked_runs(bottleneck, Fluid(), **given, duration=1e-3, jitter=None)

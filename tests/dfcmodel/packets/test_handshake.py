@@ -1,8 +1,10 @@
-"""The handshake of window senders: SYN and SYN-ACK are packets, and data follow; the FIN is in the last packet."""
+"""Connections: how they open and end, and the TCP of two stacks."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from dfcmodel import (
     FIFO,
     RED,
     Flow,
+    Fluid,
     Link,
     Packets,
     Scenario,
@@ -21,11 +24,19 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from responsefn import AIMD, BBR, CUBIC, DCTCP, NewReno, Reno, Tahoe
+from dfcmodel.network.flows import acks_per_packet, first_state
+from dfcmodel.network.stacks import STACKS
+from responsefn import AIMD, BBR, CUBIC, DCTCP, BBRv1, NewReno, Reno, Tahoe, Vegas
+from responsefn.linux import LinuxCDG, LinuxCUBIC, LinuxHSTCP, LinuxHybla
 from tests.oracles.engines import (
+    check_records,
     equal_records,
     plan_scenario,
+    run_engine,
+    run_reference,
 )
+
+# The handshake of window senders: SYN and SYN-ACK are packets, and data follow; the FIN is in the last packet.
 
 SYN_TRIP = 2 * (0.01 + 1e-3 * 40 / 1500)
 """Round trip of packets of 40 bytes over `one_link`, s."""
@@ -154,3 +165,218 @@ def test_ns2_and_ns3_refuse_what_they_do_not_have(refused, one_link) -> None:
     scenario = replace(one_link, flows=(flow,))
     refused(["handshake", "'data'", "ns-2"], lambda: simulate(scenario, Packets(convention="ns2")))
     refused(["handshake", "'data'", "ns-3"], lambda: to_ns3(scenario))
+
+
+# Initial windows, delayed ACKs of which the packets are counted, and the stacks that have them.
+
+RATE, DELAY = 20e6 / 12000, 0.02
+"""20 Mb/s in packets of 1500 bytes, 20 ms each way: the path of the kernel's runs."""
+
+
+def path(source: Any, buffer: float = 67.0, duration: float = 30.0, **options: Any) -> Scenario:
+    links = [Link("a", "b", RATE, DELAY, buffer), Link("b", "a", RATE, DELAY, 1000.0)]
+    return Scenario("path", links, [Flow("f", ("a", "b"), source, **options)], duration=duration)
+
+
+def test_a_stack_gives_what_is_not_given() -> None:
+    flow = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
+    assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 1079)
+    off = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12", delayed_acks=False, initial_window=1)
+    assert (off.initial_window, off.delayed_acks, off.quick_acks) == (1, False, 0)
+    plain = Flow("f", ("a", "b"), NewReno())
+    assert (plain.initial_window, plain.delayed_acks, plain.quick_acks) == (None, False, 0)
+    scenario = path(NewReno(), stack="linux-6.12")
+    assert Packets().recovery_of(scenario) == (STACKS["linux-6.12"].recovery,) == ("linux-6.12",)
+    assert Packets(recovery="sack").recovery_of(scenario) == ("sack",)
+    assert first_state(flow, 0.04).cwnd == 10.0
+    assert first_state(plain, 0.04) == NewReno().start(0.04)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stack": "windows"}, r"stack of flow 'f' = 'windows': must be one of 'linux-6.12'"),
+        (
+            {"initial_window": 0.5},
+            r"initial_window of flow 'f' = 0.5: must be a finite number >= 1",
+        ),
+        (
+            {"delayed_acks": "twice"},
+            r"delayed_acks of flow 'f' = 'twice': must be one of 'counted'",
+        ),
+        ({"quick_acks": 3}, r"quick_acks of flow 'f' = 3: must be 0 without delayed_acks"),
+        ({"quick_acks": -1, "delayed_acks": True}, r"quick_acks of flow 'f' = -1"),
+        (
+            {"source": CBR(10.0), "initial_window": 4},
+            r"initial_window of flow 'f' = 4: must be None",
+        ),
+        ({"ssthresh": 0.5}, r"ssthresh of flow 'f' = 0.5: must be a finite number >= 1"),
+        (
+            {"source": CBR(10.0), "ssthresh": 4},
+            r"ssthresh of flow 'f' = 4: must be None for CBR\(rate=10.0\): it has no slow-start threshold",
+        ),
+        (
+            {"source": CBR(10.0), "stack": "linux-6.12"},
+            r"stack of flow 'f' = 'linux-6.12': must be None",
+        ),
+    ],
+)
+def test_what_a_flow_cannot_have_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Flow(**{"name": "f", "path": ("a", "b"), "source": NewReno(), **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"stack": "linux-6.12"}, "stack"),
+        ({"initial_window": 4}, "initial_window"),
+        ({"ssthresh": 4}, "ssthresh"),
+        ({"delayed_acks": "counted"}, "delayed_acks"),
+        ({"delayed_acks": True, "quick_acks": 2}, "quick_acks"),
+    ],
+)
+def test_ns2s_senders_have_none_of_it(options: dict[str, Any], name: str) -> None:
+    scenario = path(NewReno(), duration=1.0, **options)
+    with pytest.raises(ValueError, match=f'^{name} of flow .*convention="ns2"'):
+        simulate(scenario, level="packets", method=Packets(convention="ns2"))
+
+
+CASES: tuple[tuple[Any, dict[str, Any], Packets], ...] = (
+    (NewReno(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (
+        CUBIC(),
+        {"stack": "linux-6.12", "handshake": True, "size": 300},
+        Packets(seed=1, recovery="prr"),
+    ),
+    (LinuxHSTCP(), {"delayed_acks": "counted", "quick_acks": 5}, Packets(seed=2, recovery="sack")),
+    (
+        Vegas(),
+        {"delayed_acks": "counted", "initial_window": 4},
+        Packets(seed=1, recovery="newreno"),
+    ),
+    (NewReno(), {"delayed_acks": "counted"}, Packets(seed=3, recovery="tahoe")),
+    (BBRv1(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxHybla(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxCDG(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (CUBIC(), {"ssthresh": 7}, Packets(seed=1, recovery="sack")),
+)
+
+
+PARTS: dict[str, tuple[Any, dict[str, Any], Packets]] = {
+    "initial window": (LinuxCUBIC(), {"initial_window": 1}, Packets(seed=1)),
+    "delayed ACKs": (LinuxCUBIC(), {"delayed_acks": False}, Packets(seed=1)),
+    "counting of packets": (LinuxCUBIC(), {"delayed_acks": True}, Packets(seed=1)),
+    "quick ACKs": (LinuxCUBIC(), {"quick_acks": 0}, Packets(seed=1)),
+    "Linux's PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="rack")),
+    "RACK-TLP": (LinuxCUBIC(), {}, Packets(seed=1, recovery="prr")),
+    "PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="sack")),
+    "HyStart": (LinuxCUBIC(hystart=0), {}, Packets(seed=1)),
+    "trains of HyStart": (LinuxCUBIC(hystart=2), {}, Packets(seed=1)),
+    "beta 717/1024": (LinuxCUBIC(b=0.5), {}, Packets(seed=1)),
+}
+"""Of the profile of Linux 6.12 with its CUBIC: how each part is switched off, all others kept."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_of_linux_can_be_switched_off(part: str) -> None:
+    """A buffer that the slow start without HyStart overflows, with a loss now and then so that recoveries act."""
+    rule, options, method = PARTS[part]
+
+    def run(rule: Any, method: Packets, **options: Any) -> Any:
+        scenario = path(rule, 33.0, 8.0, stack="linux-6.12", **options)
+        lossy = replace(method, loss={"a->b": 0.002}, ack_delay=0.04)
+        return simulate(scenario, method=lossy, sample=0.01)
+
+    whole = run(LinuxCUBIC(), Packets(seed=1))
+    without = run(rule, method, **options)
+    assert whole.window.shape == without.window.shape
+    assert np.abs(whole.window - without.window).max() > 1.0
+
+
+@pytest.mark.parametrize(("rule", "options", "method"), CASES)
+def test_the_engine_is_the_oracle(rule: Any, options: dict[str, Any], method: Packets) -> None:
+    scenario = path(rule, 12.0, 2.0, **options)
+    links = [replace(scenario.links[0], discipline=RED(3.0, 9.0, 0.1, ecn=True)), scenario.links[1]]
+    for each in (scenario, replace(scenario, links=tuple(links))):
+        plan = plan_scenario(each, method, duration=2.0, sample=0.1)
+        check_records(run_engine(plan), run_reference(plan))
+
+
+def packets_per_round(run: Any) -> list[float]:
+    """Windows in the middle of each round trip of an empty path."""
+    window = np.asarray(run.window).reshape(-1)
+    time = np.asarray(run.time)
+    return [float(window[np.searchsorted(time, (k + 0.6) * 0.0412)]) for k in range(3)]
+
+
+def test_counted_acks_double_the_window_of_a_slow_start_as_an_ack_per_packet_does() -> None:
+    """Ten packets, acknowledged by five ACKs, are twenty a round trip later; with RFC 5681 fifteen."""
+    found = {}
+    for kind in (False, True, "counted"):
+        scenario = path(NewReno(), 500.0, 0.2, initial_window=10, delayed_acks=kind)
+        found[kind] = packets_per_round(simulate(scenario, level="packets", method=Packets()))
+    assert found["counted"] == found[False] == [10.0, 20.0, 40.0]
+    assert found[True] == [10.0, 15.0, pytest.approx(22.5, abs=0.5)]
+
+
+def test_the_fluid_grows_by_acks_and_packets() -> None:
+    assert [
+        acks_per_packet(Flow("f", ("a", "b"), NewReno(), delayed_acks=each))
+        for each in (False, True, "counted")
+    ] == [1.0, 0.5, 1.0]
+    assert acks_per_packet(Flow("f", ("a", "b"), LinuxHSTCP(), delayed_acks="counted")) == 0.5
+    run = simulate(path(NewReno(), duration=0.02, initial_window=10), level="fluid", method=Fluid())
+    assert float(np.asarray(run.window).reshape(-1)[-1]) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_the_first_slow_start_ends_at_the_threshold(level: str) -> None:
+    """Packets per round trip double up to 16, and then grow by one."""
+    scenario = path(NewReno(), 500.0, 0.3, ssthresh=16)
+    windows = np.asarray(simulate(scenario, level=level, sample=0.01).window)[0]
+    assert 16.0 < windows.max() < 16.0 + 0.3 / (2 * DELAY)
+    free = np.asarray(simulate(path(NewReno(), 500.0, 0.3), level=level, sample=0.01).window)[0]
+    assert free.max() > 64.0
+
+
+def test_linuxs_bbr_probes_the_round_trip_every_ten_seconds() -> None:
+    """Linux 6.12: at 10.1 and 20.4 s, goodput after 5 s 18.94 Mb/s of payload, 1448 of 1500 bytes (within 0.3 %)."""
+    rule = BBRv1(pacing_margin=0.01, probe_packets=2, min_rtt_tick=1e-6)
+    run = simulate(path(rule, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04))
+    time, window = np.asarray(run.time), np.asarray(run.window).reshape(-1)
+    low = time[window <= 4.0]
+    begins = low[np.diff(low, prepend=-1.0) > 1.0]
+    assert begins == pytest.approx([10.1, 20.4], abs=0.6)
+    delivered = np.asarray(run.delivered).reshape(-1)
+    late = (delivered[-1] - np.interp(5.0, time, delivered)) / 25.0
+    assert late * 1448 * 8 / 1e6 == pytest.approx(18.94, rel=0.003)
+
+
+def late_windows(run: Any) -> tuple[float, float]:
+    """Mean and peak of the window after 5 s."""
+    window = np.asarray(run.window).reshape(-1)[np.asarray(run.time) > 5.0]
+    return float(window.mean()), float(window.max())
+
+
+@pytest.mark.parametrize(
+    ("rule", "buffer", "drops", "mean", "peak"),
+    [
+        (NewReno(), 33.0, 65, 77.5, 101), (NewReno(), 67.0, 147, 104.3, 135), (NewReno(), 133.0, 207, 158.8, 201.4),
+        (LinuxCUBIC(), 33.0, 12, 90.3, 101), (LinuxCUBIC(), 67.0, 15, 121.0, 135), (LinuxCUBIC(), 133.0, 21, 173.1, 203),
+    ],
+)  # fmt: skip
+def test_windows_and_losses_are_those_of_the_kernel(
+    rule: Any, buffer: float, drops: int, mean: float, peak: float
+) -> None:
+    """Linux 6.12 and 6.18 on this path for 30 s: drops within 10 % or 8, mean windows 1.5 %, peaks a packet."""
+    run = simulate(
+        path(rule, buffer, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04)
+    )
+    found = late_windows(run)
+    assert float(np.asarray(run.lost).sum()) == pytest.approx(drops, rel=0.1, abs=8)
+    assert found[0] == pytest.approx(mean, rel=0.015)
+    assert math.floor(found[1]) == pytest.approx(
+        peak, abs=1.0
+    )  # the kernel's windows are whole packets
+    assert int(np.asarray(run.timeouts).sum()) == 0

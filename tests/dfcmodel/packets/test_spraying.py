@@ -1,4 +1,4 @@
-"""Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order."""
+"""Packets over several paths: sprayed by hosts, and routed by switches."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    BFC,
+    CBR,
     FIFO,
     PFC,
     Cable,
@@ -16,6 +18,7 @@ from dfcmodel import (
     Fabric,
     Flow,
     Fluid,
+    Jitter,
     Link,
     Packets,
     RampMarking,
@@ -31,6 +34,8 @@ from dfcmodel import (
 from dfcmodel.lossless import fat_tree, leaf_spine
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.oracles.engines import equal_records, plan_scenario
+
+# Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order.
 
 RULES = (FIFO(), PFC(xoff=8.0, xon=4.0, counts="switch"), Credits(), RampMarking(2.0, 20.0, 0.5))
 SOURCES = (FixedRate(), DCQCN(), NewReno())
@@ -146,7 +151,7 @@ def test_collectives_and_fat_trees_spray() -> None:
     assert job.time >= job.bound * (1.0 - 1e-12)
 
 
-def test_refusals_name_what_is_allowed() -> None:
+def test_refusals_name_what_is_allowed_spraying() -> None:
     links = [
         Link(a, b, 1e6, 1e-6, 100.0)
         for a, b in (("h", "a"), ("a", "s"), ("a", "t"), ("s", "b"), ("t", "b"), ("b", "d"))
@@ -173,3 +178,259 @@ def test_refusals_name_what_is_allowed() -> None:
         Packets(spraying="hash")
     with pytest.raises(ValueError, match="sprayed flows are for simulate alone"):
         plan_scenario(Scenario("refused", links, [flow]), Packets(), duration=1e-3, sample=1e-3)
+
+
+# Routes that switches choose, routing loops and times to live, links that fail: both engines agree, and what follows by arithmetic.
+
+SLOW = [pytest.param(n, marks=pytest.mark.slow) for n in range(4, 40)]
+
+
+@pytest.mark.parametrize("seed", [*range(4), *SLOW])
+def test_switches_choose_as_those_of_the_reference(seed: int) -> None:
+    scenario, method = random_spray(seed)
+    method = replace(method, spraying="least queue")
+    plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
+    assert any(others != (-1,) for others in plan.choices.values())
+    assert equal_records(plan).imbalance.max() == 0.0
+
+
+def leaf_links(spines: int, rule: Any, rate: float = 1e6, buffer: float = 60.0) -> list[Link]:
+    """Return the links of two leaves with three hosts each and some spines; times of links differ, so that nothing is at once."""
+    links = []
+    for leaf in range(2):
+        for host in range(3):
+            ends = f"h{leaf}.{host}", f"leaf{leaf}"
+            delay = (1.3 + 0.11 * host + 0.07 * leaf) / rate
+            links += [
+                Link(*way, (0.9 + 0.031 * host) * rate, delay, buffer, rule)
+                for way in (ends, ends[::-1])
+            ]
+        for spine in range(spines):
+            ends = f"leaf{leaf}", f"spine{spine}"
+            links += [Link(*way, rate, 2.9 / rate, buffer, rule) for way in (ends, ends[::-1])]
+    return links
+
+
+FAILURES = {
+    "leaf0->spine0": (100e-6, 250e-6),
+    "spine1->leaf1": [(50e-6, 90e-6), (300e-6, 320e-6)],
+    "leaf1->spine0": (60e-6, float("inf")),
+}
+PFC_RULE = PFC(xoff=8.0, xon=4.0, counts="switch")
+
+
+def failing(seed: int) -> tuple[Scenario, Packets]:
+    """Return flows between two leaves with three spines, of which two lose links, sprayed or not, lossless or not."""
+    rng = np.random.default_rng([2051, seed])
+    rule = (FIFO(), PFC_RULE)[seed % 2]
+    links = leaf_links(3, rule, buffer=1e4 if seed % 2 else 40.0)
+    spray = seed % 4 > 1
+    flows = flows_from(
+        ["h0.0", "h0.1", "h1.0", "h0.2", "h1.2"], ["h1.0", "h1.1", "h0.1", "h1.1", "h0.0"], sizes=120, links=links,
+        starts=rng.uniform(0.0, 30e-6, 5), host="nic", source=FixedRate(), routes="spray" if spray else "ecmp",
+    )  # fmt: skip
+    method = Packets(
+        seed=seed, failures=FAILURES, reroute_delay=(0.0, 7.3e-6)[seed // 2 % 2],
+        spraying=("turns", "random", "least queue")[seed % 3], recovery=SelectiveRepair(reordering=8),
+    )  # fmt: skip
+    return Scenario(f"failing {seed}", links, flows, duration=1e-3, min_rto=1e-4), method
+
+
+@pytest.mark.parametrize("seed", [*range(4), *SLOW])
+def test_links_fail_as_in_the_reference(seed: int) -> None:
+    """What is lost is sent again, and all of it is counted as lost on the links that were down."""
+    scenario, method = failing(seed)
+    plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
+    assert equal_records(plan).imbalance.max() == 0.0
+    run = simulate(scenario, method)
+    assert np.isfinite(run.finished).all()
+    drops = run.drops()
+    at = drops.cause == "failure"
+    assert at.any()
+    assert set(drops.link.values[at.values].tolist()) <= set(FAILURES)
+
+
+def looping(seed: int) -> tuple[Scenario, Packets]:
+    """Return a flow in a loop of switches and one that bounces, beside one that arrives."""
+    rng = np.random.default_rng([2052, seed])
+    rule = (FIFO(), PFC(xoff=8.0, xon=6.0, counts=("switch", "output")[seed // 2 % 2]))[seed % 2]
+    ends = (
+        ("h", "a"),
+        ("a", "b"),
+        ("b", "c"),
+        ("c", "a"),
+        ("b", "a"),
+        ("g", "c"),
+        ("a", "d"),
+        ("c", "d"),
+    )
+    links = [
+        Link(
+            *pair,
+            1e6 * rng.uniform(0.8, 1.2),
+            rng.uniform(1.0, 3.0) * 1e-6,
+            1e4 if seed % 2 else 12.0,
+            rule,
+        )
+        for pair in ends
+    ]
+    host = ("nic", "unshaped")[seed // 4 % 2]
+    flows = [
+        Flow("loop", ("h", "a", "b", "c", "a"), CBR(1e6 * rng.uniform(0.1, 0.4)), ttl=int(rng.integers(3, 12)), host=host),
+        Flow("bounce", ("h", "a", "b", "a", "d"), CBR(2.1e5), size=40, ttl=8, host=host),
+        Flow("short", ("g", "c", "a", "b", "c", "d"), CBR(1.3e5), ttl=3, host=host),
+    ]  # fmt: skip
+    return Scenario(f"loops {seed}", links, flows, duration=5e-4), Packets(seed=seed)
+
+
+@pytest.mark.parametrize("seed", [*range(4), *SLOW])
+def test_routes_return_as_in_the_reference(seed: int) -> None:
+    scenario, method = looping(seed)
+    plan = plan_scenario(scenario, method, duration=5e-4, sample=1e-4)
+    assert equal_records(plan).imbalance.max() == 0.0
+    run = simulate(scenario, method)
+    assert run.delivered[:, -1].tolist() == [0.0, 40.0, 0.0]
+    drops = run.drops()
+    assert set(drops.flow.values[drops.cause.values == "ttl"].tolist()) == {"loop", "short"}
+
+
+def test_the_rate_into_a_loop_that_deadlocks_it() -> None:
+    """Each packet of TTL 16 crosses the first link of a loop of two switches 8 times: it is full at an eighth of its rate."""
+    rate, ttl = 5e6, 16
+    links = [
+        Link(*ends, rate, 1e-6, 5000, PFC(xoff=40, xon=38, counts="switch"))
+        for ends in ("hA", "AB", "BA")
+    ]
+    for share, label in ((0.8, "ended"), (1.25, "deadlocked")):
+        flow = Flow("caught", tuple("hABA"), CBR(share * 2 * rate / ttl), host="nic", ttl=ttl)
+        run = simulate(
+            Scenario("loop", links, [flow], duration=2e-3, packet_size=1000),
+            Packets(seed=1),
+            sample=5e-5,
+        )
+        assert (run.status.label == "deadlocked") == (label == "deadlocked")
+        if label == "ended":
+            carried = run.carried[0, run.scenario.senders.index("A")]
+            assert carried == pytest.approx(8 * share * 2 * rate / ttl * 2e-3, rel=0.02)
+            assert run.lost.sum() == run.drops().packets.values.sum()
+
+
+def test_least_queues_avoid_what_others_fill() -> None:
+    """A hashed flow fills the link to one spine; sprayed packets in turn wait there, those with a choice hardly do."""
+    fabric = Fabric(leaf_spine(2, 2, hosts=3), Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
+                    discipline=PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
+    hosts, patient = fabric.hosts, SelectiveRepair(reordering=64)
+    given: dict[str, Any] = {
+        "sizes": 200,
+        "source": FixedRate(),
+        "links": fabric.links,
+        "host": "nic",
+    }
+    hashed = next(
+        iter(flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given))
+    )
+    sprayed = next(
+        iter(flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given))
+    )
+    scenario = fabric.scenario("two", [hashed, sprayed], duration=0.01, min_rto=1e-3)
+    alone = simulate(
+        fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), Packets(seed=1)
+    ).finished[0]
+    turns, least = (
+        simulate(scenario, Packets(seed=1, recovery=patient, spraying=spraying))
+        for spraying in ("turns", "least queue")
+    )
+    assert least.peak_queue.max() <= 2.0
+    assert turns.peak_queue.max() > 10.0
+    assert least.finished.max() < 1.02 * alone
+    assert turns.finished.max() > 1.2 * alone
+
+
+def test_a_fat_tree_chooses_at_two_levels() -> None:
+    """Flows at line rate settle each on a link of its own and collide further on, where turns spread them: a choice by own queues alone."""
+    fabric = Fabric(fat_tree(4), Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
+                    discipline=PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
+    flows = permutation(
+        fabric.hosts,
+        1,
+        sizes=150,
+        source=FixedRate(),
+        links=fabric.links,
+        routes="spray",
+        host="nic",
+    )
+    scenario = fabric.scenario("permutation", flows, duration=0.01, min_rto=1e-3)
+    turns, least = (
+        simulate(scenario, Packets(seed=1, recovery=SelectiveRepair(reordering=64), spraying=each))
+        for each in ("turns", "least queue")
+    )
+    assert least.lost.sum() == 0
+    assert np.isfinite(least.finished).all()
+    assert (
+        least.finished.max()
+        > 1.1 * turns.finished.max()
+        > 1.1 * completion_bounds(scenario).job * (1.0 - 1e-12)
+    )
+
+
+def test_refusals_name_what_is_allowed_switch_routes() -> None:
+    links = leaf_links(2, FIFO())
+    given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
+    flows = flows_from(["h0.0"], ["h1.0"], **given)
+    scenario = Scenario("refused", links, flows, duration=1e-4)
+
+    def refused(message: str, **options: Any) -> None:
+        with pytest.raises(ValueError, match=message):
+            simulate(scenario, Packets(seed=1, **options))
+
+    refused("failures of h0.0->leaf0: it is the first link", failures={"h0.0->leaf0": (0.0, 1.0)})
+    refused("failures: link = 'x->y'", failures={"x->y": (0.0, 1.0)})
+    refused(
+        "failures of leaf0->spine0: loss of it must be 0",
+        failures={"leaf0->spine0": (0.0, 1.0)},
+        loss={"leaf0->spine0": 0.1},
+    )
+    both = {f"leaf0->spine{n}": (0.0, 1e-5) for n in range(2)}
+    refused("must leave a path that never fails, for ACKs", failures=both)
+    refused(
+        "end of pair 0 = 1: must be a finite number > 2", failures={"leaf0->spine0": (2.0, 1.0)}
+    )
+    refused(
+        "begin of pair 1 = 1.5: must be",
+        failures={"leaf0->spine0": [(1.0, 2.0), (1.5, 3.0)]},
+    )
+    refused("must be a pair of times", failures={"leaf0->spine0": (1.0, 2.0, 3.0)})
+    refused("reroute_delay = -1", reroute_delay=-1.0)
+    with pytest.raises(ValueError, match="must not visit a node twice; a loop needs ttl"):
+        Flow("f", ("h", "a", "b", "a"), CBR(1.0))
+    with pytest.raises(ValueError, match="ttl of flow 'f' = 0"):
+        Flow("f", ("h", "a", "b", "a"), CBR(1.0), ttl=0)
+    with pytest.raises(ValueError, match="option = 'ttl'"):
+        flows_from(["h0.0"], ["h1.0"], ttl=4, **given)
+    loop = Flow("f", ("h", "a", "b", "a"), CBR(1e3), ttl=5)
+    assert loop.path == ("h", "a", "b", "a", "b", "a", "b")
+    assert replace(loop, ttl=3).path == ("h", "a", "b", "a", "b")
+    with pytest.raises(ValueError, match="ttl of flow 'f' = 5: times to live are for packets"):
+        simulate(
+            Scenario(
+                "refused", [Link(*ends, 1e5, 1e-5, 100) for ends in ("ha", "ab", "ba")], [loop]
+            ),
+            Fluid(),
+        )
+
+
+def test_elements_of_paths_stand_where_packets_keep_their_path() -> None:
+    """Failures, times to live and backpressure are refused beside them, before anything runs."""
+    links = [Link(*pair, 1000.0, 0.001, 20) for pair in ("ab", "bc", "cb", "ba")]
+    flow, jitter = Flow("f", ("a", "b", "c"), CBR(100.0)), (Jitter("b->c", 0.001),)
+    scenario = Scenario("x", links, [flow], duration=0.1, elements=jitter)
+    with pytest.raises(ValueError, match=r"elements of 'x': must be \(\) with failures"):
+        simulate(scenario, Packets(failures={"b->c": ((0.01, 0.02),)}))
+    limited = replace(scenario, flows=(replace(flow, ttl=3),))
+    with pytest.raises(
+        ValueError, match=r"elements of 'x': must be \(\) with failures of links and times to live"
+    ):
+        simulate(limited, Packets())
+    fed = replace(scenario, links=tuple(replace(link, discipline=BFC()) for link in links))
+    with pytest.raises(ValueError, match=r"elements: link of Jitter = 'b->c' with BFC"):
+        simulate(fed, Packets())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    CBR,
     FIFO,
     PFC,
     Cable,
@@ -24,7 +25,6 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus
-from dfcmodel.network.flows import CBR
 from dfcmodel.results.lower_bounds import empty_network_times, transfers
 from responsefn import DCQCN, FixedRate, NewReno
 

@@ -19,7 +19,7 @@ from dfcmodel.theory.analytic import packet_spread
 from dfcmodel.theory.clocks import Clocks, clocks_of, tick_phases
 from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.feedback_law import diffusive_rate, proportional_share
-from dfcmodel.theory.law import Sharing, law_of, rates
+from dfcmodel.theory.law import Report, Sharing, law_of, rates
 from dfcmodel.theory.stability import chain_matrix
 
 # The diffusion-type law: its rates, its invariant, its limits.
@@ -51,20 +51,20 @@ def test_rate_of_a_single_flow_is_eq_2_clipped_by_eq_1() -> None:
     next_queue = np.array([[0.0, 0.0, 50.0]])
     queue = np.array([[5.0, 8.0, 1.0]])
     active = np.ones((1, 3), dtype=bool)
-    J = rates(target_rate, next_queue, queue, active, Sharing(1.0, GAIN, CAPACITY))
+    J = rates(Report(target_rate, next_queue), queue, active, Sharing(1.0, GAIN, CAPACITY))
     np.testing.assert_array_equal(J, [[15_000.0, CAPACITY, 0.0]])
 
 
 def test_eq_13_shares_by_ideal_rate_and_the_larger_gets_more() -> None:
     told = np.array([[20_000.0], [25_000.0]])
     zero, active = np.zeros((2, 1)), np.ones((2, 1), dtype=bool)
-    J = rates(told, zero, zero, active, Sharing(1.0, GAIN, CAPACITY))
+    J = rates(Report(told, zero), zero, active, Sharing(1.0, GAIN, CAPACITY))
     np.testing.assert_allclose(J[:, 0], CAPACITY * np.array([20, 25]) / 45)
 
 
 def test_idle_flows_get_nothing_and_take_nothing() -> None:
     told, zero = np.full((2, 1), CAPACITY), np.zeros((2, 1))
-    J = rates(told, zero, zero, np.array([[True], [False]]), Sharing(1.0, GAIN, CAPACITY))
+    J = rates(Report(told, zero), zero, np.array([[True], [False]]), Sharing(1.0, GAIN, CAPACITY))
     np.testing.assert_array_equal(J, [[CAPACITY], [0.0]])
 
 
@@ -76,7 +76,7 @@ def test_idle_flows_get_nothing_and_take_nothing() -> None:
     st.floats(1, 1.5),
 )
 def test_rates_are_non_negative_and_never_exceed_the_link(told, n_next, n, active, alpha) -> None:
-    J = rates(told, n_next, n, active, Sharing(alpha, GAIN, CAPACITY))
+    J = rates(Report(told, n_next), n, active, Sharing(alpha, GAIN, CAPACITY))
     assert (J >= 0).all()
     assert (J.sum(axis=0) <= CAPACITY * (1 + 1e-12)).all()
     assert (J[~active] == 0).all()

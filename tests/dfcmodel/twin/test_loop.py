@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import Twin, takano2006
-from dfcmodel.theory.law import Sharing, rates
+from dfcmodel.theory.law import Report, Sharing, rates
 from dfcmodel.twin import dfc
 from dfcmodel.twin.links import of_all_links, of_links, over_links
 from dfcmodel.twin.loop import _dropped, _due, _window
@@ -106,7 +106,7 @@ def test_rates_are_those_of_the_law(start) -> None:
     after, _ = dfc.exchange_feedback(plan, p, dfc.begin(plan, p), queue[queues], k)
     full, none = np.full((F, L), float(p.link_rate)), np.zeros((F, L))
     gain = float(p.diffusion) / (4 * plan.step)
-    J = rates(full, none, queue, on_path, Sharing(1.0, gain, float(p.link_rate)))
+    J = rates(Report(full, none), queue, on_path, Sharing(1.0, gain, float(p.link_rate)))
     np.testing.assert_allclose(after.sends, J[queues], rtol=1e-12)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from markov.files import read_prism
+from markov import read_prism
 
 QUEUE = """
 ctmc  // M/M/1/N

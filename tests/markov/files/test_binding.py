@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from markov.errors import TooLargeError
-from markov.files import FileError, read_prism
+from markov import read_prism
+from markov.errors import FileError, TooLargeError
 from tests.markov.files.conftest import QUEUE, model_of
 
 

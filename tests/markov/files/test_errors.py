@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from markov import (
     to_networkx,
     write_explicit,
 )
-from markov.files import FileError
+from markov.errors import FileError
 
 TRA = "3 4\n0 1 0.5\n1 2 0.25\n2 0 1e0\n1 0 3\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.program import Command, Constant, Module, Program, Variable
 from markov.files.syntax import Literal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from markov.files import FileError
+from markov.errors import FileError
 from markov.files.rewards import rewards_of
 from tests.markov.files.conftest import QUEUE, model_of
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from markov.errors import FileError
 from markov.files.columns import Columns
-from markov.files.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.scopes import Scope

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from markov.errors import FileError
 from markov.files.columns import Columns
-from markov.files.errors import FileError
 from markov.files.values import Value, chained, chosen, constant, function, negated
 
 PLACE = ("m", 1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hopflow.errors import RuleError
 from markov import MarkovChain, explore
-from markov.errors import TooLargeError
+from markov.errors import RuleError, TooLargeError
 from markov.generators import boxes, building
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 

@@ -11,13 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import markov.generators.ways
-from markov import Cluster, CoxTandem, JacksonTandem, PauseChain, PauseTandem, Polling, generator
+from markov import (
+    ChainModel,
+    Cluster,
+    CoxTandem,
+    JacksonTandem,
+    PauseChain,
+    PauseTandem,
+    Polling,
+    generator,
+)
 from markov.errors import RuleError
 from markov.generators import blocks
 from markov.generators.building import build_chain
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions, seconds_by_regions
-from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
 BOTH = {"low_threshold": 5, "pause_at_threshold": "both", "recovery": "up"}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hopflow.status import Status
+from hopflow import Status
 from markov import GeneratorOperator, explore, generator, stationary, stationary_by_level
 from markov.errors import RuleError
 from markov.generators.repetition import some_of

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import explore, passage, read_prism, read_sbml, stationary, transient
+from markov import explore, passage, read_jani, read_prism, read_sbml, stationary, transient
 from markov.computing.memory import InfiniteStatesError
-from markov.errors import TooLargeError
-from markov.files import FileError, read_jani
+from markov.errors import FileError, TooLargeError
 from tests.markov.infinite.families import shortest_first
 
 SHORTEST = """ctmc

@@ -10,7 +10,7 @@ import pytest
 
 from markov import explore, passage, stationary
 from markov.errors import RuleError
-from markov.time.passages.infinite_results import InfinitePassage
+from markov.results import InfinitePassage
 from tests.markov.infinite.families import coupled, epidemic, gene, mm1, shortest
 from tests.markov.infinite.test_answers import Breakdowns, random_chain
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from hopflow import NotSolvedError, Status
-from hopflow.status import ConvergenceError
 from markov import (
     GTH,
     BirthDeath,
@@ -24,6 +23,7 @@ from markov import (
     Power,
     stationary,
 )
+from markov.errors import ConvergenceError
 from markov.registries import CHAINS as REGISTERED_CHAINS
 from markov.registries import METHODS as REGISTERED
 from tests.markov.methods.conftest import CHAINS, random_chain, reference

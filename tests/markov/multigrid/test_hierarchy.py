@@ -1,4 +1,4 @@
-"""Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level."""
+"""Levels of multigrid, when cycles end, and both linear equations of a chain."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import JacksonTandem, MarkovChain, PauseTandem
+from markov import Cluster, JacksonTandem, MarkovChain, Multilevel, PauseTandem
 from markov.multigrid.hierarchy import COARSEST, build_hierarchy, summed
+from markov.multigrid.iteration import StoppingRule, best_shares
+from markov.proofs.poisson import MultigridPoisson
+
+# Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level.
 
 
 def jumps_of(model, components=True):
@@ -103,3 +107,85 @@ def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
         assert np.count_nonzero(parents == found.parent[place]) == 1
         place = int(found.parent[place])
         assert high <= place
+
+
+# When cycles end, and how iterates are combined.
+
+
+def run(rule, sizes):
+    """Return how many residuals were taken in."""
+    for n, size in enumerate(sizes):
+        if not rule.goes_on:
+            return n
+        if rule.ends(size):
+            return n + 1
+    return len(sizes)
+
+
+def test_cycles_end_at_the_tolerance_or_at_the_number_allowed():
+    sizes = [10.0**-n for n in range(20)]
+    assert run(StoppingRule(1e-3, 100), sizes) == 4
+    assert run(StoppingRule(1e-30, 5), sizes) == 5
+    assert run(StoppingRule(1e-30, 5, done=3), sizes) == 2
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_cycles_end_where_the_residual_is_no_number(bad):
+    assert run(StoppingRule(1e-9, 100), [1.0, bad, 0.1]) == 2
+
+
+def test_cycles_end_where_they_gain_nothing():
+    """The first residual is the best, and 0.6 of it is not half of it: 3 that gain nothing, and one more."""
+    rule = StoppingRule(1e-9, 100, patience=3)
+    assert run(rule, [1.0, 0.9, 0.8, 0.7, 0.6, 0.1]) == 5
+    rule.restart()
+    assert rule.goes_on
+    assert rule.size == rule.before == np.inf
+
+
+def test_shares_have_the_least_residual():
+    random = np.random.default_rng(1)
+    residual, changes = random.random(9), random.random((2, 9))
+    products = np.column_stack([changes @ changes.T, -changes @ residual])
+    expected = np.linalg.lstsq(changes.T, -residual, rcond=None)[0]
+    np.testing.assert_allclose(best_shares(products), expected, rtol=1e-10)
+    twice = np.column_stack(
+        [np.full((2, 2), changes[0] @ changes[0]), np.full(2, -changes[0] @ residual)]
+    )
+    assert np.isfinite(best_shares(twice)).all()  # of equal iterates
+
+
+# Both linear equations of a chain by multigrid, beside sparse LU.
+
+
+def poisson_of(model, known):
+    """Return Q, pi and multigrid for its linear equations, on geometric or algebraic aggregates."""
+    chain = MarkovChain(model)
+    Q, components = chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
+    found = Multilevel(geometric=known).solve(Q, components)
+    return Q, found.pi, MultigridPoisson(Q, found.pi, found.hierarchy, np.ones(len(found.pi)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PauseTandem(), PauseTandem(buffers=(10, 30), rtt=25.0, arrival_rates=(30, 3, 0.5)), Cluster()],
+    ids=["pause", "slow", "cluster"],
+)
+@pytest.mark.parametrize("known", [True, False], ids=["geometric", "algebraic"])
+def test_both_equations(model, known):
+    """Q g = -f and d Q = -r beside sparse LU, to what is left of the equations."""
+    Q, pi, multigrid = poisson_of(model, known)
+    to, rng = multigrid.reference, np.random.default_rng(2)
+    others = np.delete(np.arange(len(pi)), to)
+    matrix = sp.csc_matrix(Q[others][:, others])
+    f = rng.random(len(pi))
+    g = multigrid.poisson(f, lambda rest: np.abs(rest).max() < 1e-9)
+    expected = sp.linalg.spsolve(matrix, -f[others])
+    assert g[to] == 0.0
+    np.testing.assert_allclose(g[others], expected, rtol=1e-6)
+    r = (rng.random(len(pi)) - 0.5) * pi
+    r[to] -= r.sum()
+    d = multigrid.balance(r, lambda rest: np.abs(rest).sum() < 1e-10)
+    expected = sp.linalg.spsolve(sp.csc_matrix(matrix.T), -r[others])
+    np.testing.assert_allclose((d - d[to] / pi[to] * pi)[others], expected, atol=1e-7)
+    assert multigrid.nbytes > 8 * Q.nnz

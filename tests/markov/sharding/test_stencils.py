@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopflow.errors import RuleError
 from markov import ChainModel, MarkovChain, PauseTandem
+from markov.errors import RuleError
 from markov.sharding.stencils import stencil_of
 from tests.markov.sharding.conftest import Tandem
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from validation import Verdict
 from validation.claims.effect_claims import (
     EQUAL,
     Effects,
@@ -16,7 +17,6 @@ from validation.claims.effect_claims import (
     judging,
 )
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 A = Verdict.NOT_APPLICABLE

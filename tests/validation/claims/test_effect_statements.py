@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from validation import Verdict
 from validation.claims.effect_statements import Statement, beyond
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
 
 SEEN = Estimate(0.05, 0.001, 9)
 

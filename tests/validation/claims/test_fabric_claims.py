@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from validation import Finding, Verdict, ledger
 from validation.checks import subjects
-from validation.claims import ledger
 from validation.claims.goyal2022 import beside, flows
 from validation.claims.guo2016 import operation
 from validation.claims.hu2016 import rings
@@ -19,7 +19,6 @@ from validation.claims.mittal2018 import fat_tree
 from validation.claims.zhu2015 import incast, sharing
 from validation.claims.zhu2016 import dcqcn, timely
 from validation.records import entries, expectations, group_of
-from validation.verdicts import Finding, Verdict
 
 ledger()  # loads the claims
 SCATTER = (-1e-3, 0.0, 1e-3, 5e-4, -5e-4)

@@ -7,10 +7,10 @@ import pytest
 
 from dfcmodel import FIFO
 from responsefn import FixedRate
+from validation import Verdict
 from validation.claims import fabric_runs as shared
 from validation.claims.effect_statements import Effects, Statement
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
 
 
 def test_rates_and_queues_of_a_run_are_those_after_its_beginning() -> None:

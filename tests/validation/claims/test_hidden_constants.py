@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 import validation.claims
+from validation import ledger
 from validation.checks import subjects
-from validation.claims import ledger
 from validation.records import recorded_thresholds
 
 FOLDER = Path(inspect.getfile(validation.claims)).parent

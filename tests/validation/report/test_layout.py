@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from validation import ledger, report
+from validation import Claim, Finding, ledger, report
 from validation.checks import subjects
 from validation.finding_rows import Gap, Number
 from validation.records import recorded_simulators, recorded_verdicts
-from validation.verdicts import Claim, Finding, Part, Reading
+from validation.verdicts import Part, Reading
 
 pytestmark = pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium on the path")
 

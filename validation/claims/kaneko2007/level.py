@@ -47,7 +47,7 @@ def levelled(
     for group, setting in settings(case, query, rules, longer):
         base = range(1, seeds + 1)
         if changed:
-            runs = [run_of(seed, *setting, RULES | dict(changed)) for seed in base]
+            runs = [run_of(seed, setting, RULES | dict(changed)) for seed in base]
         else:
             runs = two_flows(*setting, base=base)
         rates, windows = (np.ravel([run[n] for run in runs]) for n in (0, 1))
@@ -97,20 +97,14 @@ def two_flows(
     slow_start: float,
 ) -> tuple[list[float], list[float]]:
     """Return goodput in bit/s and mean window in packets of each flow of a `Setting`."""
-    return run_of(seed, rules, rtts, link, times, slow_start, RULES)
+    return run_of(seed, (rules, rtts, link, times, slow_start), RULES)
 
 
 def run_of(
-    seed: int,
-    rules: tuple[str, ...],
-    rtts: tuple[float, ...],
-    link: tuple[float, int, float],
-    times: tuple[float, float, tuple[float, ...]],
-    slow_start: float,
-    known: Mapping[str, WindowRule],
+    seed: int, setting: Setting, known: Mapping[str, WindowRule]
 ) -> tuple[list[float], list[float]]:
     """Return the same with other rules by name; each packet waits up to the time of one, so that no order of arrivals repeats."""
-    (bits, buffer, loss), (end, begin, starts) = link, times
+    rules, rtts, (bits, buffer, loss), (end, begin, starts), slow_start = setting
     rate = mbps(bits / 1e6)
     links, flows = [Link("left", "right", rate, min(rtts) / 4, buffer)], []
     for n, (name, rtt, start) in enumerate(zip(rules, rtts, starts, strict=True)):

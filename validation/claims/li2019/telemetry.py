@@ -15,6 +15,7 @@ from validation.claims.fabric_runs import (
     MARKS,
     ROCE,
     SEEDS,
+    Lines,
     Run,
     deviations,
     exact,
@@ -96,7 +97,7 @@ def hpcc(additive: float) -> HPCC:
 def scenario(rules: Sequence[Any], end: float, begins: Sequence[float], **options: Any) -> Scenario:
     """Return senders with these rules over one switch, with telemetry or the marks of DCQCN."""
     switch = MARKS if any(rule is ROCE for rule in rules) else INT()
-    given = {"rate": C, "delay": DELAY, "begins": begins, **options}
+    given = {"lines": Lines(C, DELAY), "begins": begins, **options}
     return star(len(rules), list(rules), switch, end, **given)
 
 

@@ -21,7 +21,7 @@ from validation.claims.malhotra2005.chain import (
     Setting,
     gain,
 )
-from validation.drawing import COLOURS, MARKERS, figure, label, legend_beside, maps, points
+from validation.drawing import COLOURS, MARKERS, Axes, figure, label, legend_beside, maps, points
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -224,7 +224,7 @@ def ratio_maps(found: NumberOfRates) -> Figure:
     """Draw the ratio of N = 2 and N = 3 over threshold and round-trip time, by mu2."""
     framed = np.array(list(found.cells.values())) < 1.0
     labels = "RTT (s)", "T1 = T2 (packets)"
-    return maps(found.cells, MAP_RTTS, HIGHS, labels, digits=2, framed=framed)
+    return maps(found.cells, Axes(MAP_RTTS, HIGHS, labels), digits=2, framed=framed)
 
 
 @measure.draw

@@ -11,7 +11,7 @@ import numpy as np
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level
 from validation.claims.malhotra2005.chain import RUN_RTTS, Setting, gain
-from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
+from validation.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
 from validation.further_seeds import CASE
 from validation.statistics import (
     LEVEL,
@@ -287,4 +287,4 @@ def gain_maps(found: GainByLoad) -> Figure:
     values = np.array(list(found.cells.values()))
     framed = values == values.max(axis=1, keepdims=True)
     labels = "RTT (s)", "lambda1 (packets/s)"
-    return maps(found.cells, MAP_RTTS, MAP_LOADS, labels, framed=framed, span=(0.0, 25.0))
+    return maps(found.cells, Axes(MAP_RTTS, MAP_LOADS, labels), framed=framed, span=(0.0, 25.0))

@@ -15,6 +15,7 @@ from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting, cost, gai
 from validation.drawing import (
     COLOURS,
     MARKERS,
+    Axes,
     figure,
     label,
     legend_beside,
@@ -329,4 +330,5 @@ def cost_maps(found: LowThreshold) -> Figure:  # noqa: ARG001
         visible = [gain(s._replace(low=None)) >= SLIGHT > cost(s) for s in cells]
         framed.append(np.array(visible).reshape(shape))
     labels = "RTT (s)", "high threshold T1 (packets)"
-    return maps(grids, DRAWN_RTTS, MAP_HIGHS, labels, framed=np.array(framed), span=(0.0, 10.0))
+    axes = Axes(DRAWN_RTTS, MAP_HIGHS, labels)
+    return maps(grids, axes, framed=np.array(framed), span=(0.0, 10.0))

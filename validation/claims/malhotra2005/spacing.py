@@ -13,7 +13,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.chain import HEAVY, RTTS, SEEN, THREE, Setting, gain
 from validation.claims.malhotra2005.load import PANELS, USUAL
-from validation.drawing import COLOURS, figure, label, legend_beside, maps, points
+from validation.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
 from validation.statistics import LEVEL, Estimate, Values, combine, difference, everywhere
 from validation.verdicts import Judgement, Verdict, model_only
 
@@ -229,4 +229,4 @@ def gains(found: Spacing) -> Figure:
 @measure.draw
 def middle_rate_maps(found: Spacing) -> Figure:
     """Draw the gain of N = 3 over its middle rate and the round-trip time."""
-    return maps(found.cells, MAP_RTTS, MIDDLE, ("RTT (s)", "middle rate (packets/s)"))
+    return maps(found.cells, Axes(MAP_RTTS, MIDDLE, ("RTT (s)", "middle rate (packets/s)")))

@@ -13,7 +13,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
-from validation.drawing import COLOURS, figure, label, maps, points, reference
+from validation.drawing import COLOURS, Axes, figure, label, maps, points, reference
 from validation.further_seeds import CASE
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs, ratio_gain
 from validation.verdicts import Judgement, Verdict, model_only
@@ -251,4 +251,4 @@ def optimum_maps(found: BestThreshold) -> Figure:
     values = np.array(list(cells.values()))
     framed = (values >= SHARES[0]) & (values <= SHARES[1])
     labels = "RTT (s)", "rate while paused, mu2 (packets/s)"
-    return maps(cells, MAP_RTTS, PAUSED, labels, digits=0, framed=framed)
+    return maps(cells, Axes(MAP_RTTS, PAUSED, labels), digits=0, framed=framed)

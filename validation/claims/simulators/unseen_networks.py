@@ -27,6 +27,7 @@ from validation.network_comparison import (
     SPREAD,
     WORST,
     Differences,
+    Limits,
     compare,
     criteria,
 )
@@ -178,9 +179,9 @@ def judge(
     ratio: float = SPREAD,
 ) -> Judgement:
     """Judge the networks that were set aside, and fresh ones by what few runs can tell."""
-    limits = {"shares": shares, "worst": worst, "losses": losses, "first": first, "ratio": ratio}
-    met = criteria(found.aside, **limits)
-    fresh = criteria(found.fresh, measured_accuracies()["fluid"].half_width, **limits)
+    limits = Limits(shares, worst, losses, first, ratio)
+    met = criteria(found.aside, limits=limits)
+    fresh = criteria(found.fresh, measured_accuracies()["fluid"].half_width, limits)
     met |= {f"fresh-{key}": fresh[key] for key in ("worst", "losses", "first", "interval")}
     return {key: model_only(Verdict.of(holds)) for key, holds in met.items()}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel import DFC, takano2006
-from dfcmodel.theory.law import Sharing, rates
+from dfcmodel.theory.law import Report, Sharing, rates
 from validation import evidence
 from validation.checks import claim
 from validation.drawing import COLOURS, figure, label
@@ -122,7 +122,8 @@ def measure() -> LinkShares:
     """Apply eq. (13) to random unconstrained rates, and read the instants in ns-3."""
     ideal = np.random.default_rng(0).uniform(0.0, 1.5, (2, CASES))
     zero = np.zeros_like(ideal)
-    given = rates(ideal, zero, zero, np.full(ideal.shape, True), Sharing(1.0, 0.0, CAPACITY))
+    nodes = Sharing(1.0, 0.0, CAPACITY)
+    given = rates(Report(ideal, zero), zero, np.full(ideal.shape, True), nodes)
     return LinkShares(ideal, given, instants())
 
 

@@ -15,6 +15,7 @@ from validation.claims.fabric_runs import (
     PACKET,
     ROCE,
     SEEDS,
+    Lines,
     Run,
     common,
     deviations,
@@ -74,14 +75,18 @@ def queue_of(p: float) -> float:
 
 def run(count: int, rtt: float, seed: int, end: float, after: float, rule: Any = MARKS) -> Run:
     """Return flows over a link with this round-trip time at packet level."""
-    scenario = star(count, ROCE, rule, end, delay=rtt / 4.0, begins=starts(count, seed))
+    scenario = star(
+        count, ROCE, rule, end, lines=Lines(delay=rtt / 4.0), begins=starts(count, seed)
+    )
     return packets(scenario, seed, after, SAMPLE)
 
 
 def expected(count: int, rtt: float, end: float, after: float, rule: Any = MARKS) -> Run:
     """Return the same in the paper's fluid; flows start a tenth of a millisecond after each other."""
     begins = [1e-4 * n for n in range(count)]
-    scenario = star(count, ROCE, rule, end, delay=rtt / 4.0, begins=begins, host="unshaped")
+    scenario = star(
+        count, ROCE, rule, end, lines=Lines(delay=rtt / 4.0), begins=begins, host="unshaped"
+    )
     return fluid(scenario, after, SAMPLE, marks="expected")
 
 

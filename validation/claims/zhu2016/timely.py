@@ -11,6 +11,7 @@ from responsefn import TIMELY, PatchedTIMELY
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import (
     SEEDS,
+    Lines,
     Run,
     deviations,
     exact,
@@ -85,7 +86,7 @@ MAKERS = {"TIMELY": begun, "patched": begun_patched}
 def two(kind: str, parts: tuple[float, float], end: float, seed: int) -> Scenario:
     """Return two flows that begin at these parts of the link."""
     sources = [MAKERS[kind](part) for part in parts]
-    return star(2, sources, FIFO(), end, rate=C, delay=BASE / 4.0, begins=starts(2, seed))
+    return star(2, sources, FIFO(), end, lines=Lines(C, BASE / 4.0), begins=starts(2, seed))
 
 
 def _run(level: str, scenario: Scenario, after: float, seed: int) -> Run:
@@ -158,8 +159,7 @@ def patched_queues(level: str) -> list[list[float]]:
                 begun_patched(1.0 / count),
                 FIFO(),
                 0.13,
-                rate=C,
-                delay=BASE / 4.0,
+                lines=Lines(C, BASE / 4.0),
                 begins=starts(count, seed),
             )
             own.append(float(_run(level, scenario, 0.1, seed).queue(BOTTLENECK).mean()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from validation.generate.cases import Case, Run
+from validation.generate.cases import Case, Heading, Run
 from validation.generate.kaneko2007 import parking_lot, sweeps
 from validation.generate.kaneko2007.sweeps import (
     BY_RATE,
@@ -95,9 +95,11 @@ CASES = [
         "Fusion or ARENO and one Reno flow over 30 Mb/s, 18 ms, 50 packets, twenty more seeds",
     ),
     ns3_case(
-        "high-speed-reno",
-        "two Reno flows, and Fusion with one, at 100 and 300 Mb/s, p 1e-5, 44 ms: further seeds",
-        ("K07",),
+        Heading(
+            "high-speed-reno",
+            "two Reno flows, and Fusion with one, at 100 and 300 Mb/s, p 1e-5, 44 ms: further seeds",
+            ("K07",),
+        ),
         BY_RATE,
         in_ns3(
             [

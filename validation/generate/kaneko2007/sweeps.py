@@ -12,7 +12,7 @@ from functools import partial
 from random import Random
 from typing import NamedTuple
 
-from validation.generate.cases import Case, Column, Run
+from validation.generate.cases import Case, Column, Heading, Run
 from validation.generate.kaneko2007 import flows
 from validation.generate.kaneko2007.flows import PACKET_BITS
 
@@ -226,9 +226,7 @@ NS3_NOTES = (
 
 def a_case(
     simulator: str,
-    name: str,
-    title: str,
-    claims: tuple[str, ...],
+    heading: Heading,
     factors: Mapping[str, Column],
     runs: Iterable[Run],
     series: bool = False,
@@ -237,9 +235,9 @@ def a_case(
     """Build a case of ``linux.tcl`` ("ns2") or of ``congestion.cc`` ("ns3")."""
     old = simulator == "ns2"
     return Case(
-        name=f"kaneko2007/{name}-{simulator}",
-        title=title,
-        claims=claims,
+        name=f"kaneko2007/{heading.name}-{simulator}",
+        title=heading.title,
+        claims=heading.claims,
         program=flows.NS2 if old else flows.NS3,
         parameters=LINUX if old else NS3,
         tables=flows.tables(factors, series),
@@ -476,48 +474,60 @@ THREE_SEEDS = "Three seeds: five would cost more than they tell (spread in the r
 
 CASES = [
     ns2_case(
-        "loss-sweep",
-        "one flow under random loss from 1e-6 to 0.1 at 100 Mb/s, 40 ms: ten rules",
-        ("K01",),
+        Heading(
+            "loss-sweep",
+            "one flow under random loss from 1e-6 to 0.1 at 100 Mb/s, 40 ms: ten rules",
+            ("K01",),
+        ),
         BY_LOSS,
         loss_sweep(LINUX_RULES),
     ),
     ns2_case(
-        "loss-sweep-with-reno",
-        "one flow and one Reno flow under random loss from 1e-6 to 0.1: ten rules",
-        ("K02",),
+        Heading(
+            "loss-sweep-with-reno",
+            "one flow and one Reno flow under random loss from 1e-6 to 0.1: ten rules",
+            ("K02",),
+        ),
         BY_LOSS,
         loss_sweep_with_reno(LINUX_RULES),
         notes=(WITH_RENO,),
     ),
     ns2_case(
-        "pairs",
-        "every ordered pair of the slides' rules that ns-2 has, RTT 80 ms, buffer BDP/2, p 1e-6",
-        ("K03",),
+        Heading(
+            "pairs",
+            "every ordered pair of the slides' rules that ns-2 has, RTT 80 ms, buffer BDP/2, p 1e-6",
+            ("K03",),
+        ),
         BY_PAIR,
         pairs(PAPER),
     ),
     ns2_case(
-        "three-flows",
-        "three flows of one rule that start 20 s apart on the real line, added 80 ms: ten rules",
-        ("K04",),
+        Heading(
+            "three-flows",
+            "three flows of one rule that start 20 s apart on the real line, added 80 ms: ten rules",
+            ("K04",),
+        ),
         BY_RULE,
         three_flows(LINUX_RULES),
         series=True,
         notes=(REAL_LINE, STARTS),
     ),
     ns2_case(
-        "rtt-fairness",
-        "two flows of one rule, RTT 20 ms against 20, 60 and 120 ms: ten rules",
-        ("K05",),
+        Heading(
+            "rtt-fairness",
+            "two flows of one rule, RTT 20 ms against 20, 60 and 120 ms: ten rules",
+            ("K05",),
+        ),
         BY_RTT,
         rtt_fairness(LINUX_RULES),
         notes=(REAL_LINE,),
     ),
     ns2_case(
-        "rtt-fairness-seeds",
-        "two flows of HSTCP or BIC, RTT 20 ms against 20, 60 and 120 ms, five more seeds",
-        ("K05",),
+        Heading(
+            "rtt-fairness-seeds",
+            "two flows of HSTCP or BIC, RTT 20 ms against 20, 60 and 120 ms, five more seeds",
+            ("K05",),
+        ),
         BY_RTT,
         rtt_fairness(("highspeed", "bic"), range(6, 11)),
         notes=(
@@ -529,50 +539,60 @@ CASES = [
         ),
     ),
     ns2_case(
-        "small-bdp",
-        "one flow and one Reno flow over 30 Mb/s, 18 ms, 50 packets: ten rules",
-        ("K06",),
+        Heading(
+            "small-bdp",
+            "one flow and one Reno flow over 30 Mb/s, 18 ms, 50 packets: ten rules",
+            ("K06",),
+        ),
         BY_RULE,
         small_bdp(LINUX_RULES),
         notes=(WITH_RENO,),
     ),
     ns2_case(
-        "high-speed",
-        "one flow and one Reno flow at 100, 300 and 1000 Mb/s, p 1e-5, 44 ms: ten rules",
-        ("K07",),
+        Heading(
+            "high-speed",
+            "one flow and one Reno flow at 100, 300 and 1000 Mb/s, p 1e-5, 44 ms: ten rules",
+            ("K07",),
+        ),
         BY_RATE,
         high_speed(LINUX_RULES, (100e6, 300e6, 1000e6)),
         notes=(WITH_RENO, THREE_SEEDS),
     ),
     ns2_case(
-        "added-delay",
-        "one flow on the real line with 0 to 160 ms of added round trip: ten rules",
-        ("K08",),
+        Heading(
+            "added-delay",
+            "one flow on the real line with 0 to 160 ms of added round trip: ten rules",
+            ("K08",),
+        ),
         BY_DELAY,
         added_delay(LINUX_RULES),
         notes=(REAL_LINE, ALONE),
     ),
     ns2_case(
-        "windows-alone",
-        "window of one flow, RTT 80 ms, buffer BDP/2, p 1e-6: ten rules",
-        ("K09",),
+        Heading(
+            "windows-alone",
+            "window of one flow, RTT 80 ms, buffer BDP/2, p 1e-6: ten rules",
+            ("K09",),
+        ),
         BY_RULE,
         windows(LINUX_RULES),
         series=True,
     ),
     ns2_case(
-        "windows-with-reno",
-        "windows of one flow and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6: ten rules",
-        ("K12",),
+        Heading(
+            "windows-with-reno",
+            "windows of one flow and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6: ten rules",
+            ("K12",),
+        ),
         BY_RULE,
         windows(LINUX_RULES, ("reno",)),
         series=True,
         notes=(WITH_RENO,),
     ),
     ns2_case(
-        "buffers",
-        "Westwood+ and Reno with one Reno flow, buffers from 0.25 to 4 BDP",
-        ("K11",),
+        Heading(
+            "buffers", "Westwood+ and Reno with one Reno flow, buffers from 0.25 to 4 BDP", ("K11",)
+        ),
         BY_BUFFER,
         buffers(("westwood", "reno")),
         notes=(
@@ -601,123 +621,153 @@ def losses(runs: Iterable[Run], chosen: Iterable[float]) -> list[Run]:
 
 CASES += [
     ns3_case(
-        "loss-sweep",
-        "one flow under random loss of 1e-4, 1e-3, 1e-2 and 0.1 at 100 Mb/s, 40 ms: eight rules",
-        ("K01",),
+        Heading(
+            "loss-sweep",
+            "one flow under random loss of 1e-4, 1e-3, 1e-2 and 0.1 at 100 Mb/s, 40 ms: eight rules",
+            ("K01",),
+        ),
         BY_LOSS,
         in_ns3(losses(loss_sweep((*NEW, *SHARED)), (1e-4, 1e-3, 1e-2, 1e-1)), 10.0, 50.0),
     ),
     ns3_case(
-        "loss-sweep-rare",
-        "one flow under random loss of 1e-6 and 1e-5 at 100 Mb/s, 40 ms: eight rules",
-        ("K01",),
+        Heading(
+            "loss-sweep-rare",
+            "one flow under random loss of 1e-6 and 1e-5 at 100 Mb/s, 40 ms: eight rules",
+            ("K01",),
+        ),
         BY_LOSS,
         in_ns3(losses(loss_sweep((*NEW, *SHARED), THREE), (1e-6, 1e-5)), 10.0, 40.0),
         notes=(THREE_SEEDS,),
     ),
     ns3_case(
-        "loss-sweep-with-reno",
-        "one flow and one Reno flow under random loss from 1e-6 to 0.1: five rules",
-        ("K02",),
+        Heading(
+            "loss-sweep-with-reno",
+            "one flow and one Reno flow under random loss from 1e-6 to 0.1: five rules",
+            ("K02",),
+        ),
         BY_LOSS,
         in_ns3(loss_sweep_with_reno((*NEW, "reno"), THREE), 10.0, 40.0),
         notes=(WITH_RENO, THREE_SEEDS),
     ),
     ns3_case(
-        "pairs-friendly",
-        "pairs of Reno, Fusion, ARENO and CTCP in both orders; RTT 80 ms, buffer BDP/2, p 1e-6",
-        ("K03",),
+        Heading(
+            "pairs-friendly",
+            "pairs of Reno, Fusion, ARENO and CTCP in both orders; RTT 80 ms, buffer BDP/2, p 1e-6",
+            ("K03",),
+        ),
         BY_PAIR,
         _some_pairs((a, b) for a in FRIENDLY for b in FRIENDLY),
         notes=(THREE_SEEDS, MISSING),
     ),
     ns3_case(
-        "pairs",
-        "Reno, Fusion and ARENO with HSTCP, BIC and CUBIC in both orders; RTT 80 ms, p 1e-6",
-        ("K03",),
+        Heading(
+            "pairs",
+            "Reno, Fusion and ARENO with HSTCP, BIC and CUBIC in both orders; RTT 80 ms, p 1e-6",
+            ("K03",),
+        ),
         BY_PAIR,
         _some_pairs((a, b) for a in FRIENDLY[:3] for b in ("highspeed", "bic", "cubic")),
         notes=(THREE_SEEDS, MISSING),
     ),
     ns3_case(
-        "pairs-with-fast",
-        "FAST with every rule of the slides and with itself in both orders; RTT 80 ms, p 1e-6",
-        ("K03",),
+        Heading(
+            "pairs-with-fast",
+            "FAST with every rule of the slides and with itself in both orders; RTT 80 ms, p 1e-6",
+            ("K03",),
+        ),
         BY_PAIR,
         _some_pairs((("fast", b) for b in (*SLIDES, "fast")), SEEDS[:2]),
         notes=("Two seeds: FAST is not in the slides' table.", MISSING),
     ),
     ns3_case(
-        "three-flows",
-        "three flows of one rule that start 20 s apart on the real line, added 80 ms: seven rules",
-        ("K04",),
+        Heading(
+            "three-flows",
+            "three flows of one rule that start 20 s apart on the real line, added 80 ms: seven rules",
+            ("K04",),
+        ),
         BY_RULE,
         in_ns3(three_flows(SLIDES, THREE), 50.0, 90.0),
         series=True,
         notes=(REAL_LINE, STARTS, THREE_SEEDS),
     ),
     ns3_case(
-        "rtt-fairness",
-        "two flows of one rule, RTT 20 ms against 20, 60 and 120 ms: Reno, Fusion, ARENO, CTCP, CUBIC",
-        ("K05",),
+        Heading(
+            "rtt-fairness",
+            "two flows of one rule, RTT 20 ms against 20, 60 and 120 ms: Reno, Fusion, ARENO, CTCP, CUBIC",
+            ("K05",),
+        ),
         BY_RTT,
         in_ns3(rtt_fairness((*FRIENDLY, "cubic"), THREE), 10.0, 40.0),
         notes=(REAL_LINE, THREE_SEEDS),
     ),
     ns3_case(
-        "small-bdp",
-        "one flow and one Reno flow over 30 Mb/s, 18 ms, 50 packets: eight rules",
-        ("K06",),
+        Heading(
+            "small-bdp",
+            "one flow and one Reno flow over 30 Mb/s, 18 ms, 50 packets: eight rules",
+            ("K06",),
+        ),
         BY_RULE,
         in_ns3(small_bdp((*NEW, *SHARED)), 10.0, 60.0),
         notes=(WITH_RENO,),
     ),
     ns3_case(
-        "high-speed",
-        "one flow and one Reno flow at 100 and 300 Mb/s, p 1e-5, 44 ms: Fusion, ARENO, CTCP, FAST",
-        ("K07",),
+        Heading(
+            "high-speed",
+            "one flow and one Reno flow at 100 and 300 Mb/s, p 1e-5, 44 ms: Fusion, ARENO, CTCP, FAST",
+            ("K07",),
+        ),
         BY_RATE,
         in_ns3(high_speed(NEW, (100e6, 300e6)), 10.0, 40.0),
         notes=(WITH_RENO, THREE_SEEDS),
     ),
     ns3_case(
-        "high-speed-1000",
-        "one flow and one Reno flow at 1 Gb/s, p 1e-5, 44 ms: Fusion, ARENO, CTCP, FAST",
-        ("K07",),
+        Heading(
+            "high-speed-1000",
+            "one flow and one Reno flow at 1 Gb/s, p 1e-5, 44 ms: Fusion, ARENO, CTCP, FAST",
+            ("K07",),
+        ),
         BY_RATE,
         in_ns3(high_speed(NEW, (1000e6,)), 5.0, 20.0),
         notes=(WITH_RENO, THREE_SEEDS),
     ),
     ns3_case(
-        "added-delay",
-        "one flow on the real line with 0, 80 and 160 ms of added round trip: four rules",
-        ("K08",),
+        Heading(
+            "added-delay",
+            "one flow on the real line with 0, 80 and 160 ms of added round trip: four rules",
+            ("K08",),
+        ),
         BY_DELAY,
         in_ns3(added_delay(FRIENDLY, (0.0, 0.08, 0.16), SEEDS[:1]), 20.0, 140.0),
         notes=(REAL_LINE, ALONE, "One seed; the spread of one flow is in the ns-2 case."),
     ),
     ns3_case(
-        "windows-alone",
-        "window of one flow, RTT 80 ms, buffer BDP/2, p 1e-6: Fusion, ARENO, CTCP",
-        ("K09",),
+        Heading(
+            "windows-alone",
+            "window of one flow, RTT 80 ms, buffer BDP/2, p 1e-6: Fusion, ARENO, CTCP",
+            ("K09",),
+        ),
         BY_RULE,
         in_ns3(windows(NEW[:3], (), THREE), 20.0, 60.0),
         series=True,
         notes=(THREE_SEEDS,),
     ),
     ns3_case(
-        "windows-with-reno",
-        "windows of Fusion, ARENO and CTCP and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6",
-        ("K12",),
+        Heading(
+            "windows-with-reno",
+            "windows of Fusion, ARENO and CTCP and one Reno flow, RTT 80 ms, buffer BDP/2, p 1e-6",
+            ("K12",),
+        ),
         BY_RULE,
         in_ns3(windows(NEW[:3], ("reno",), THREE), 20.0, 60.0),
         series=True,
         notes=(WITH_RENO, THREE_SEEDS),
     ),
     ns3_case(
-        "buffers",
-        "the RTTmin/RTT decrease and Fusion with one Reno flow, buffers of 0.5, 1 and 2 BDP",
-        ("K11",),
+        Heading(
+            "buffers",
+            "the RTTmin/RTT decrease and Fusion with one Reno flow, buffers of 0.5, 1 and 2 BDP",
+            ("K11",),
+        ),
         BY_BUFFER,
         in_ns3(buffers(("rate_estimate", "fusion"), (0.5, 1.0, 2.0), THREE), 20.0, 80.0),
         notes=(
@@ -781,17 +831,21 @@ SMALLER = (WITH_RENO, "The slide states a bandwidth-delay product of 50 packets 
 
 CASES += [
     ns2_case(
-        "small-bdp-buffers",
-        "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: four rules",
-        ("K06",),
+        Heading(
+            "small-bdp-buffers",
+            "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: four rules",
+            ("K06",),
+        ),
         BY_BUFFER,
         small_bdp_buffers(PAPER[1:]),
         notes=SMALLER,
     ),
     ns3_case(
-        "small-bdp-buffers",
-        "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: six rules",
-        ("K06",),
+        Heading(
+            "small-bdp-buffers",
+            "one flow and one Reno flow over 30 Mb/s, 18 ms, buffers of 12 and 25 packets: six rules",
+            ("K06",),
+        ),
         BY_BUFFER,
         in_ns3(small_bdp_buffers((*FRIENDLY[1:], *SHARED[1:])), 10.0, 60.0),
         notes=SMALLER,

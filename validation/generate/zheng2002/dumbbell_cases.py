@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from validation.generate.cases import Case, Column, Run
+from validation.generate.cases import Case, Column, Heading, Run
 from validation.generate.zheng2002 import dumbbell
 from validation.generate.zheng2002.dumbbell import DURATION, NOTES, PARAMETERS, make, tables
 
@@ -41,9 +41,7 @@ def together(pair: tuple[str, str]) -> str:
 
 
 def case(
-    name: str,
-    title: str,
-    claims: tuple[str, ...],
+    heading: Heading,
     factors: Mapping[str, Column],
     runs: Sequence[Run],
     parameters: Mapping[str, tuple[float | str, str]] | None = None,
@@ -52,9 +50,9 @@ def case(
 ) -> Case:
     """Build a case of the dumbbell."""
     return Case(
-        name=f"zheng2002/{name}",
-        title=title,
-        claims=claims,
+        name=f"zheng2002/{heading.name}",
+        title=heading.title,
+        claims=heading.claims,
         program=dumbbell.PROGRAM,
         parameters=PARAMETERS | dict(parameters or {}),
         tables=tables(factors, series=series),
@@ -67,9 +65,9 @@ def case(
 
 
 WINDOWS = case(
-    "window-sweep",
-    "one TCP flow on 15 Mb/s against its maximum window (Fig. 3)",
-    ("Z03",),
+    Heading(
+        "window-sweep", "one TCP flow on 15 Mb/s against its maximum window (Fig. 3)", ("Z03",)
+    ),
     {"window": Column("packets", "window_, the flow's maximum window"), "background": ON_OFF},
     [
         make(
@@ -123,9 +121,9 @@ ONE_KIND_FACTORS = {
     "number": Column("1", "number of flows"),
 }
 ONE_KIND = case(
-    "flows-one-kind",
-    "10 to 70 flows of one kind on 15 Mb/s (Figs. 4 and 5)",
-    ("Z04", "Z05"),
+    Heading(
+        "flows-one-kind", "10 to 70 flows of one kind on 15 Mb/s (Figs. 4 and 5)", ("Z04", "Z05")
+    ),
     ONE_KIND_FACTORS,
     one_kind(range(10, 71, 10), {"background": 0}),
     notes=(
@@ -138,9 +136,11 @@ ONE_KIND = case(
     ),
 )
 ONE_KIND_LOW = case(
-    "flows-one-kind-low-thresholds",
-    "10 to 70 flows of one kind on 15 Mb/s with RED thresholds of 5 and 15 (Figs. 4 and 5)",
-    ("Z04", "Z05"),
+    Heading(
+        "flows-one-kind-low-thresholds",
+        "10 to 70 flows of one kind on 15 Mb/s with RED thresholds of 5 and 15 (Figs. 4 and 5)",
+        ("Z04", "Z05"),
+    ),
     ONE_KIND_FACTORS,
     one_kind((10, 20, 40, 70), {"low": 5, "high": 15}),
     {"thresh_, maxthresh_": ("5, 15", "packets")},
@@ -155,9 +155,11 @@ ONE_KIND_LOW = case(
     ),
 )
 LATE_TIMERS = case(
-    "flows-one-kind-late-timers",
-    "10 to 70 TCP flows on 15 Mb/s with RED thresholds of 5 and 15 and timeouts of at least 1 s",
-    ("Z04",),
+    Heading(
+        "flows-one-kind-late-timers",
+        "10 to 70 TCP flows on 15 Mb/s with RED thresholds of 5 and 15 and timeouts of at least 1 s",
+        ("Z04",),
+    ),
     {"rule": ONE_KIND_FACTORS["rule"], "number": ONE_KIND_FACTORS["number"]},
     [
         make(
@@ -173,9 +175,11 @@ LATE_TIMERS = case(
     ("Both settings are ns-2's own of the paper's time; the default here has timeouts of 0.2 s.",),
 )
 SMALL_WINDOWS = case(
-    "flows-one-kind-small-windows",
-    "10 to 70 flows of one kind on 15 Mb/s: windows of 5 packets at most, RED thresholds of 5 and 15, timeouts of at least 1 s",
-    ("Z04", "Z05"),
+    Heading(
+        "flows-one-kind-small-windows",
+        "10 to 70 flows of one kind on 15 Mb/s: windows of 5 packets at most, RED thresholds of 5 and 15, timeouts of at least 1 s",
+        ("Z04", "Z05"),
+    ),
     {"rule": ONE_KIND_FACTORS["rule"], "number": ONE_KIND_FACTORS["number"]},
     [
         make(
@@ -202,9 +206,11 @@ SMALL_WINDOWS = case(
     ),
 )
 PAIRS_8 = case(
-    "pairs-8x8",
-    "8 + 8 flows of two kinds on 15 Mb/s, with and without background (Figs. 6 to 9)",
-    ("Z06", "Z07", "Z08", "Z09", "Z10", "Z17"),
+    Heading(
+        "pairs-8x8",
+        "8 + 8 flows of two kinds on 15 Mb/s, with and without background (Figs. 6 to 9)",
+        ("Z06", "Z07", "Z08", "Z09", "Z10", "Z17"),
+    ),
     {"pair": PAIR, "reading": READING, "background": ON_OFF},
     [
         make(
@@ -317,9 +323,11 @@ def friendliness(
 
 
 FRIENDLY_15 = case(
-    "friendliness-15",
-    "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s (Figs. 10, 12, 14)",
-    ("Z11", "Z12", "Z13"),
+    Heading(
+        "friendliness-15",
+        "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s (Figs. 10, 12, 14)",
+        ("Z11", "Z12", "Z13"),
+    ),
     FRIENDLY_FACTORS,
     friendliness(ALL_NUMBERS),
     notes=(
@@ -332,9 +340,11 @@ FRIENDLY_15 = case(
     ),
 )
 FRIENDLY_60 = case(
-    "friendliness-60",
-    "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s (Figs. 11, 13, 15)",
-    ("Z11", "Z12", "Z13"),
+    Heading(
+        "friendliness-60",
+        "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s (Figs. 11, 13, 15)",
+        ("Z11", "Z12", "Z13"),
+    ),
     FRIENDLY_FACTORS,
     friendliness(SOME_NUMBERS, WIDE | {"duration": 60.0}),
     {
@@ -399,9 +409,11 @@ FRIENDLY_15_TCP_SEEDS = replace(
     ),
 )
 ACCESS = case(
-    "access-delay",
-    "8 + 8 flows of two kinds with access delays of 2 + 2.5 n ms (Figs. 17 to 21)",
-    ("Z14",),
+    Heading(
+        "access-delay",
+        "8 + 8 flows of two kinds with access delays of 2 + 2.5 n ms (Figs. 17 to 21)",
+        ("Z14",),
+    ),
     {"pair": PAIR, "reading": READING},
     [
         make(
@@ -451,9 +463,11 @@ ACCESS_SEEDS = replace(
     ),
 )
 QUEUES = case(
-    "red-droptail",
-    "RED against DropTail, 8 + 8 flows of two kinds on 15 Mb/s (Figs. 22 to 25)",
-    ("Z15", "Z18"),
+    Heading(
+        "red-droptail",
+        "RED against DropTail, 8 + 8 flows of two kinds on 15 Mb/s (Figs. 22 to 25)",
+        ("Z15", "Z18"),
+    ),
     {
         "pair": PAIR,
         "reading": READING,
@@ -489,9 +503,11 @@ QUEUES = case(
     ),
 )
 QUEUES_LOW = case(
-    "red-droptail-low-thresholds",
-    "RED with thresholds of 5 and 15 against DropTail, buffers of 180 and 50 packets",
-    ("Z15", "Z18"),
+    Heading(
+        "red-droptail-low-thresholds",
+        "RED with thresholds of 5 and 15 against DropTail, buffers of 180 and 50 packets",
+        ("Z15", "Z18"),
+    ),
     {
         "pair": PAIR,
         "reading": READING,
@@ -544,9 +560,11 @@ def ecn_runs(options: Mapping[str, float | str] | None = None) -> list[Run]:
 
 
 ECN = case(
-    "ecn",
-    "RED with and without ECN against the number of flows of two kinds on 15 Mb/s (Fig. 26)",
-    ("Z16",),
+    Heading(
+        "ecn",
+        "RED with and without ECN against the number of flows of two kinds on 15 Mb/s (Fig. 26)",
+        ("Z16",),
+    ),
     {
         "pair": PAIR,
         "reading": READING,
@@ -587,9 +605,11 @@ SENSITIVITY: dict[str, tuple[int, dict[str, float | str]]] = {
     "60 Mb/s, thresholds 30/90": (16, WIDE | {"low": 30, "high": 90, "buffer": 180}),
 }
 SETTINGS = case(
-    "sensitivity",
-    "8 + 8 flows (16 + 16 on 60 Mb/s) under other choices of what the paper leaves open",
-    ("Z06", "Z07", "Z10", "Z11", "Z13"),
+    Heading(
+        "sensitivity",
+        "8 + 8 flows (16 + 16 on 60 Mb/s) under other choices of what the paper leaves open",
+        ("Z06", "Z07", "Z10", "Z11", "Z13"),
+    ),
     {"setting": Column("", "what differs from the default"), "pair": PAIR},
     [
         make(
@@ -612,9 +632,11 @@ SETTINGS = case(
     ),
 )
 STEP = case(
-    "step-response",
-    "8 flows of one kind on 15 Mb/s when a constant rate takes half of it from 40 to 65 s",
-    ("Z19",),
+    Heading(
+        "step-response",
+        "8 flows of one kind on 15 Mb/s when a constant rate takes half of it from 40 to 65 s",
+        ("Z19",),
+    ),
     {"rule": ONE_KIND_FACTORS["rule"], "reading": READING},
     [
         make(

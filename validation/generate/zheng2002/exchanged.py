@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from validation.generate.cases import Heading
 from validation.generate.zheng2002.dumbbell import EXCHANGED
 from validation.generate.zheng2002.dumbbell_cases import (
     ALL_NUMBERS,
@@ -27,25 +28,31 @@ NOTE = (
 
 CASES = [
     case(
-        "exchanged-8x8",
-        "8 + 8 flows of two kinds on 15 Mb/s, a and b exchanged (Figs. 6 to 8)",
-        ("Z06", "Z07", "Z08", "Z09"),
+        Heading(
+            "exchanged-8x8",
+            "8 + 8 flows of two kinds on 15 Mb/s, a and b exchanged (Figs. 6 to 8)",
+            ("Z06", "Z07", "Z08", "Z09"),
+        ),
         FRIENDLY_FACTORS,
         friendliness((8,), chosen=EXCHANGES, seeds=TEN),
         notes=(NOTE,),
     ),
     case(
-        "exchanged-15",
-        "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s, a and b exchanged (Figs. 10 and 12)",
-        ("Z11", "Z12"),
+        Heading(
+            "exchanged-15",
+            "1 + 1 to 64 + 64 flows of two kinds on 15 Mb/s, a and b exchanged (Figs. 10 and 12)",
+            ("Z11", "Z12"),
+        ),
         FRIENDLY_FACTORS,
         friendliness(ALL_NUMBERS, chosen=GROWING),
         notes=(NOTE,),
     ),
     case(
-        "exchanged-60",
-        "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s, a and b exchanged (Figs. 11 and 13)",
-        ("Z11", "Z12"),
+        Heading(
+            "exchanged-60",
+            "4 + 4 to 64 + 64 flows of two kinds on 60 Mb/s, a and b exchanged (Figs. 11 and 13)",
+            ("Z11", "Z12"),
+        ),
         FRIENDLY_FACTORS,
         friendliness(SOME_NUMBERS, {**WIDE, "duration": 60.0}, GROWING),
         {

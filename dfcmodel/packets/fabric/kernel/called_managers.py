@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.kernel.called_managers import ACCEPT, DROP, MARK, ask
+from dfcmodel.packets.kernel.called_managers import ACCEPT, DROP, MARK, Backlog, ask
 
-__all__ = ["ACCEPT", "DROP", "MARK", "ask"]
+__all__ = ["ACCEPT", "DROP", "MARK", "Backlog", "ask"]

@@ -24,11 +24,11 @@ def gap_of(net: Any, f: int) -> float:
 
 
 @compiled
-def call_rule(net: Any, k: int, event: int, now: float, a: float, b: float, c: float) -> None:
+def call_rule(net: Any, k: int, event: int, *numbers: float) -> None:
     """Let an event of rule k change its rate; the numbers are those of `call_event`."""
     s, rule = net.rate[k], net.rule[k]
     rule.cwnd = s.rate
-    call_event(net.events[s.kind, event], rule, now, a, b, c)
+    call_event(net.events[s.kind, event], rule, *numbers)
     s.rate = rule.cwnd
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .called_managers import MARK, ask
+from .called_managers import MARK, Backlog, ask
 from .control_queue import append_ack, take_ack
 from .jit import compiled, inlined
 from .layout import ACK, DATA, int64
@@ -54,7 +54,8 @@ def mark(net: Any, p: int, e: int, time: float) -> None:
         delay = time - net.packet[port.data_head].time
     if port.unit > 0.0:
         waiting = waiting * port.taken / port.unit
-    if ask(net, p, time, waiting, port.room, net.called[p].capacity, delay) == MARK:
+    backlog = Backlog(waiting, port.room, net.called[p].capacity, delay)
+    if ask(net, p, time, backlog) == MARK:
         net.packet[e].marked = 1
 
 

@@ -96,11 +96,12 @@ def cells_by_shares(run, grid, plan, own, backward, h):
         v = v - each if backward else v + each
 
 
-def leave(span, room, children, grid, frequent, equations, target, h):
+def leave(span, room, restriction, equations, h):
     """Restrict the residual: sum it over the cells of the next coarse grid, over its flows out.
 
     ``room`` is for the sums of one coarse row.
     """
+    children, grid, frequent, target = restriction
     counts = ()
     for coarse in range(span[0], span[1]):
         for t in range(len(room)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.hitting_times import proof_kernels
-from markov.multigrid.grids.hitting_times.proof_kernels import Queue, Raising
+from markov.multigrid.grids.hitting_times.proof_kernels import Checked, Queue, Raising
 from markov.multigrid.grids.levels import Level
 from markov.multigrid.grids.loops import unrolled
 from markov.multigrid.grids.loops.tables import Marked
@@ -50,9 +50,10 @@ class Drift:
         self._counts: tuple[int, ...] = ()
         self._most = 1000 + int(4.0 * level.grid.size ** (2.0 / 3.0))  # of what lies along lines
         text = unrolled.drifts(level.patterns, proof_kernels.ROUNDINGS, proof_kernels.U)
-        run = level.cells, level.written_out, level.equations, Marked(RECURRENT, marks), LIMIT
+        checked = Checked(times.h, Marked(RECURRENT, marks), LIMIT)
+        run = level.cells, level.written_out, level.equations, checked
         given: dict[str, Any] = {"own": self._room, "table": level.table, "unrolled": text}
-        self._run = level.by_rows(proof_kernels.drift, *run, times.h, **given)
+        self._run = level.by_rows(proof_kernels.drift, *run, **given)
 
     def _room(self) -> tuple[NDArray[np.uint64]]:
         """Return room for the numbers of states of a block of rows."""
@@ -82,8 +83,7 @@ class Drift:
         queue[:count] = self.failing()
         most = max(MAX_VISITED_SHARE * level.grid.size, self._most)
         sizes = map(np.uint64, (count, len(queue), 2 * self._most, most))
-        grids = level.cells, into, level.table.slots, level.equations
-        rule, marked = Raising(LIMIT, AIM, QUEUED), Marked(RECURRENT, self._marks)
-        run = Queue(queue, *sizes), *grids, rule, marked, level.x
+        rule = Raising(LIMIT, AIM, QUEUED, Marked(RECURRENT, self._marks), into)
+        run = Queue(queue, *sizes), level.cells, level.table.slots, level.equations, rule, level.x
         raised = bound_kernel(proof_kernels.raise_failing, *run, helpers=level.table.helpers)
         return int(raised()) == 0

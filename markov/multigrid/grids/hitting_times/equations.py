@@ -20,7 +20,7 @@ from markov.multigrid.grids.hitting_times.weights import Weights, weights_of
 from markov.multigrid.grids.levels import LARGE, Level
 from markov.multigrid.grids.loops import count_kernels, unrolled
 from markov.multigrid.grids.loops.flow_kernels import Weighted
-from markov.multigrid.grids.loops.tables import Frequent, unsigned
+from markov.multigrid.grids.loops.tables import Frequent, Restriction, unsigned
 from markov.multigrid.grids.loops.teams import ALONE, Team
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import rate_table
@@ -153,20 +153,13 @@ class Finest(Level):
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
         weighted = Weighted(self.weights.pi, self.weights.least)
-        own = values, parts, self.rates, weighted, finest_kernels.weight
-        return self.sum_rates(aggregation, coarse, *own)
+        return self.sum_rates(coarse, values, parts, self.rates, weighted, finest_kernels.weight)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return the call that restricts the residual."""
         target = coarse.aggregates(_under(aggregation, self.grid))
-        run = (
-            self.children(aggregation),
-            self.cells,
-            self.written_out,
-            self.equations,
-            target,
-            self.x,
-        )
+        into = Restriction(self.children(aggregation), self.cells, self.written_out, target)
+        run = into, self.equations, self.x
         text, weight = unrolled.remainders(self.patterns), finest_kernels.weight
         kernel = finest_kernels.leave_rates
         given: dict[str, Any] = {"table": self.table, "helpers": (weight,), "unrolled": text}
@@ -234,14 +227,17 @@ class Coarse(Level):
     ) -> Callable[[], Any]:
         """Return what sums the flows between the cells of the next level."""
         parts = Parts(self.grid, aggregation, by_source=True)
-        own = self.values, self.out
-        return self.sum_flows(aggregation, coarse, values, parts, *own)
+        return self.sum_flows(coarse, values, parts, self.values, self.out)
 
     def entering(self, aggregation: Aggregation, coarse: Coarse) -> Callable[[], Any]:
         """Return the call that restricts the residual."""
         target = coarse.aggregates(_under(aggregation, self.grid))
         none = Frequent(np.zeros_like(self.frequent.special), self.frequent.alone)
-        run = self.children(aggregation), self.cells, none, self.equations, target, self.x
+        run = (
+            Restriction(self.children(aggregation), self.cells, none, target),
+            self.equations,
+            self.x,
+        )
         return coarse.by_rows(coarse_kernels.leave, *run, own=coarse.room, unrolled="pass")
 
 

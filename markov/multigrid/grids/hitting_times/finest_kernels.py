@@ -87,11 +87,12 @@ def cells_by_costs(run, grid, plan, own, backward, h):
         s = s - grid.width if backward else s + grid.width
 
 
-def leave_rates(span, room, children, grid, frequent, equations, target, h):
+def leave_rates(span, room, restriction, equations, h):
     """Restrict the residual: sum it over the cells of the first coarse grid, by the weights of the equations.
 
     The sums are divided by the flows out of the cells. ``room`` is for those of one coarse row.
     """
+    children, grid, frequent, target = restriction
     counts = equations.counts
     weights = equations.weights
     for coarse in range(span[0], span[1]):

@@ -9,7 +9,7 @@ Hitting times may be in float32: what is computed from them is in float64, with 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.computing.double_double_kernels import two_product, two_sum
 from markov.multigrid.grids.loops.rate_kernels import at_cell, at_row
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from markov.multigrid.grids.loops.tables import Cells, Marked
+
 __all__ = [
     "ROUNDINGS",
+    "Checked",
     "ExactRates",
+    "Heights",
     "Queue",
     "Raising",
     "U",
@@ -69,19 +73,50 @@ class Queue(NamedTuple):
 
 
 class Raising(NamedTuple):
-    """Up to which drift a state is left, to which, times its costs, it is raised, and the mark of those queued."""
+    """Which states are raised, and how far.
+
+    Attributes
+    ----------
+    limit, aim
+        Up to which drift a state is left, and to which, times its costs, it is raised.
+    queued
+        The mark of those queued.
+    marked
+        Those that count.
+    into
+        The grid of the transitions into each state.
+    """
 
     limit: float
     aim: float
     queued: int
+    marked: Marked
+    into: Cells
 
 
-def drift(span, failing, grid, frequent, equations, marked, limit, h):
+class Checked(NamedTuple):
+    """Hitting times, which of their states count, and the drift up to which one is left."""
+
+    h: NDArray[np.floating[Any]]
+    marked: Marked
+    limit: float
+
+
+class Heights(NamedTuple):
+    """Hitting times over the least of them, which weigh a misfit, and which of their states count."""
+
+    h: NDArray[np.floating[Any]]
+    least: float
+    marked: Marked
+
+
+def drift(span, failing, grid, frequent, equations, checked):
     """Return the largest (Q h)(s), rounded up, of the marked states but the reference.
 
     NaN if any of them is NaN. Also returned is in how many of them it is above ``limit``;
     ``failing`` are the first of these, as many as it has room for.
     """
+    h, marked, limit = checked
     counts = equations.counts
     worst = -1e308
     found = ZERO
@@ -107,11 +142,12 @@ def drift(span, failing, grid, frequent, equations, marked, limit, h):
     return check if math.isnan(check) else worst, found
 
 
-def misfit(span, grid, rates, marked, least, h, x):
+def misfit(span, grid, rates, heights, x):
     """Return sums of (x Q)+ and (x Q)- times h - least, rounded up, and of x, over marked states.
 
     Transitions are those into each state. The sum of x is compensated (Neumaier).
     """
+    h, least, marked = heights
     counts = rates.counts
     gained = 0.0
     lost = 0.0
@@ -139,11 +175,12 @@ def misfit(span, grid, rates, marked, least, h, x):
     return gained, lost, mass, low
 
 
-def misfit_exactly(span, grid, rates, marked, least, h, x):
+def misfit_exactly(span, grid, rates, heights, x):
     """Return the first two sums of `misfit` with each (x Q)(s) in double-double.
 
     What rounding takes from products and sums is added up beside them; what it takes from that is in the bound.
     """
+    h, least, marked = heights
     counts = ()
     gained = 0.0
     drained = 0.0
@@ -171,16 +208,15 @@ def misfit_exactly(span, grid, rates, marked, least, h, x):
     return gained, drained
 
 
-def raise_failing(queue, grid, into, rates, equations, rule, marked, h):
+def raise_failing(queue, grid, rates, equations, rule, h):
     """Raise h until (Q h)(s) is at most a limit in the states that are queued, and in those that lead to raised ones.
 
     Return how many states were left in the queue.
 
-    Raising h in a state lowers Q h there and raises it only in states with a transition into it, of the grid
-    ``into``: these are queued then.
+    Raising h in a state lowers Q h there and raises it only in states with a transition into it: these are queued then.
     """
     states, count, size, full, most = queue
-    marks, bit = marked.marks, marked.bit
+    into, marks, bit = rule.into, rule.marked.marks, rule.marked.bit
     costs, levels = equations.weights.costs, equations.weights.levels
     head = ZERO
     done = ZERO

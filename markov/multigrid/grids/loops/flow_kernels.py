@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from markov.multigrid.grids.loops.tables import SlotRates
+
 __all__ = [
     "FinerFlows",
     "Weighted",
+    "WeightedRates",
     "entry_flows",
     "outflows",
     "prolong",
@@ -31,11 +34,12 @@ __all__ = [
 
 
 class FinerFlows(NamedTuple):
-    """The flows of a finer grid: where those of each row begin, and room for one place per row of a coarse one."""
+    """The flows of a finer grid: where those of each row begin, room for one place per row of a coarse one, and x."""
 
     begin: NDArray[np.uint64]
     values: NDArray[np.floating[Any]]
     places: NDArray[np.uint64]
+    x: NDArray[np.floating[Any]]
 
 
 class Weighted(NamedTuple):
@@ -45,16 +49,24 @@ class Weighted(NamedTuple):
     least: float
 
 
+class WeightedRates(NamedTuple):
+    """Rates of transitions, and the states by which they are weighted."""
+
+    rates: SlotRates
+    weighted: Weighted
+
+
 def weight(x, least):
     """Return what a flow out of a state of probability x is weighted by."""
     return x
 
 
-def restrict_rates(span, grid, children, parts, rates, weighted, values):
+def restrict_rates(span, grid, children, parts, fine, values):
     """Sum the flows of the finest grid between cells of the first coarse one, entry by entry.
 
     A part is a flow at a rate out of a state, weighted by that.
     """
+    rates, weighted = fine
     for coarse in range(span[0], span[1]):
         v = grid.value_begin[coarse]
         s = children.rows[coarse, ZERO] * children.cells * children.width
@@ -77,11 +89,12 @@ def restrict_rates(span, grid, children, parts, rates, weighted, values):
                 s += children.last * children.width
 
 
-def restrict(span, grid, children, parts, fine, x, values):
+def restrict(span, grid, children, parts, fine, values):
     """Sum the flows between the cells of the next coarse grid, entry by entry.
 
     As `restrict_rates`, but a part is a flow of those that the coarse cell has in one of its rows of cells.
     """
+    x = fine.x
     for coarse in range(span[0], span[1]):
         v = grid.value_begin[coarse]
         s = children.rows[coarse, ZERO] * children.cells * children.width

@@ -127,6 +127,25 @@ class Children(NamedTuple):
     width: np.uint64
 
 
+class Restriction(NamedTuple):
+    """Where numbers of the states of a grid are summed: in the cells of the next coarse one.
+
+    Attributes
+    ----------
+    children
+        The rows that make up each coarse row.
+    grid, frequent
+        The grid, and its patterns that are written out.
+    target
+        Where its states belong, and what is written.
+    """
+
+    children: Children
+    grid: Cells
+    frequent: Frequent
+    target: Any
+
+
 class PartTable(NamedTuple):
     """The flows that make up those of a coarse grid.
 

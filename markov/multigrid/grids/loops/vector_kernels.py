@@ -8,8 +8,9 @@ A call does the rows of a span, which have ``each`` states apiece.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-__all__ = ["begin_anew", "blend", "invert", "multiply", "overcorrect"]
+__all__ = ["Shares", "begin_anew", "blend", "invert", "multiply", "overcorrect"]
 
 TINY = 1e-300
 
@@ -33,12 +34,17 @@ def overcorrect(span, each, x):
         x[s] *= math.sqrt(math.sqrt(x[s]))
 
 
-def blend(span, each, shares, least, x, y, z):
-    """Set x to x + a (y - x) + b (z - x), at least ``least`` times what it was; z to x, as it was.
+class Shares(NamedTuple):
+    """What parts of the differences to two other vectors are added, and the least part of an entry that stays."""
 
-    a and b are the ``shares``.
-    """
-    a, b = shares
+    a: float
+    b: float
+    least: float
+
+
+def blend(span, each, shares, x, y, z):
+    """Set x to x + a (y - x) + b (z - x), at least ``least`` times what it was; z to x, as it was."""
+    a, b, least = shares
     for s in range(span[0] * each, span[1] * each):
         before = x[s]
         better = before + a * (y[s] - before) + b * (z[s] - before)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.parsing.tokens import Cursor, tokens_of

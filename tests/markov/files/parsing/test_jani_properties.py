@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.parsing.jani_properties import JaniProperties
 from markov.files.parsing.property_parsing import parse_property
 from markov.files.properties.queries import Filter, Interval, Operator, Path

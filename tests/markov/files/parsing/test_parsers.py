@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from markov.files import FileError, read_jani
+from markov import read_jani
+from markov.errors import FileError
 from tests.markov.files.conftest import model_of
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.properties.queries import Filter, Interval, Operator, Path
 from markov.files.syntax import Chain, Label, Literal, Name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.parsing import tokens
 from markov.files.parsing.tokens import Cursor, read_text, tokens_of
 

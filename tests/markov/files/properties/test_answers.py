@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hopflow import Status
-from hopflow.status import UndecidedError
+from markov.errors import UndecidedError
 
 RHO = 0.7
 FULL = RHO**10 / sum(RHO**k for k in range(11))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hopflow import Status
-from markov.files import FileError
+from markov.errors import FileError
 from tests.markov.files.conftest import model_of
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from hopflow.status import Status
-from markov.files import FileError, read_prism
+from hopflow import Status
+from markov import read_prism
+from markov.errors import FileError
 from tests.markov.files.conftest import model_of
 
 TEXT = """ctmc

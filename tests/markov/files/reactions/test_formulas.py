@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from markov.files.errors import FileError
+from markov.errors import FileError
 from markov.files.reactions.formulas import CLOCK, Formulas
 from markov.files.syntax import Chain, Literal, Name, Negation, names_in
 

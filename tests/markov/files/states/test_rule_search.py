@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from markov import stationary
-from markov.errors import TooLargeError
-from markov.files import FileError
+from markov.errors import FileError, TooLargeError
 from markov.files.states.rule_search import explored_by_rules
 from tests.markov.files.conftest import QUEUE, model_of
 from tests.markov.files.states.conftest import LINE

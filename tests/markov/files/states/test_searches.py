@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from markov.files import read_prism
+from markov import read_prism
 from tests.markov.files.conftest import model_of
 
 PAIR = """

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov.files import FileError, read_prism
+from markov import read_prism
+from markov.errors import FileError
 from markov.files.parsing.property_parsing import parse_property
 from markov.files.states.state_rules import FileRules, StateExpressions
 from tests.markov.files.conftest import model_of

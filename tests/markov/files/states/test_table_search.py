@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov.files import FileError
+from markov.errors import FileError
 from markov.files.states import table_search
 from tests.markov.files.conftest import model_of
 from tests.markov.files.states.conftest import LINE, assert_equal

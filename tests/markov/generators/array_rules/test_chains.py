@@ -1,16 +1,31 @@
-"""Chains found on arrays are those of plain Python, of a whole space and of the part that a start leads to."""
+"""Chains found on arrays, and their patterns."""
 
 from __future__ import annotations
+
+import enum
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import MM1K, Cluster, CoxTandem, JacksonTandem, Kanban, PauseTandem, Polling
-from markov.generators.array_rules import chains
+from markov import MM1K, ChainModel, Cluster, CoxTandem, JacksonTandem, Kanban, PauseTandem, Polling
+from markov.errors import RuleError, RuleWarning, TooLargeError
+from markov.generators.array_rules import chains, patterns, search
+from markov.generators.array_rules.batches import ArrayRules
 from markov.generators.array_rules.chains import chain_on_arrays
+from markov.generators.array_rules.operations import NotOnArraysError
+from markov.generators.array_rules.patterns import EdgePattern
+from markov.generators.array_rules.search import edges_of_space, reached
+from markov.generators.assembly import from_edges
 from markov.generators.building import build_chain
+from markov.generators.calls import Calls
+from markov.generators.edges import Edges, edges_by_python
 from markov.generators.ways import Ways
+from markov.models.spaces import Space
+from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import one_component
+
+# Chains found on arrays are those of plain Python, of a whole space and of the part that a start leads to.
 
 MODELS = (
     PauseTandem(), PauseTandem(pause_at_threshold="both", recovery="up", low_threshold=9), Kanban(), Cluster(),
@@ -43,3 +58,238 @@ def test_without_room_for_the_space_there_is_no_chain():
     ways = Ways(MM1K(), True, 10**6)
     assert chain_on_arrays(ways.calls, ways.space, None, 10**6, room=True) is not None
     assert chain_on_arrays(ways.calls, ways.space, None, 10**6, room=False) is None
+
+
+# Chains with the same transitions share their pattern, which is compared each time.
+
+SPACE = Space.of_single(range(6))
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def edges(*rows):
+    sources, targets, rates = map(np.array, zip(*rows, strict=True))
+    return Edges(sources, targets, rates.astype(float), NONE)
+
+
+def test_rates_are_put_where_they_belong():
+    given = edges(
+        (0, 1, 1.0), (1, 0, 0.1), (1, 0, 0.7), (1, 1, 5.0), (0, 3, 2.0), (3, 0, 1e-3), (4, 5, 1.0)
+    )
+    pattern = EdgePattern(given, SPACE, None, 0)
+    assert pattern.codes.tolist() == [[0, 1, 3]]
+    kept = [0, 1, 2, 4, 5]
+    place = np.array([0, 1, -1, 2])
+    expected = from_edges(
+        place[given.sources[kept]], place[given.targets[kept]], given.rates[kept], 3
+    )
+    found = pattern.generator(given.rates)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    again = pattern.generator(2.0 * given.rates)
+    assert again.data.tolist() == (2.0 * found.data).tolist()
+    assert again.indices is found.indices
+
+
+def test_other_transitions_do_not_fit():
+    pattern = EdgePattern(edges((0, 1, 1.0), (1, 0, 1.0)), SPACE, None, 0)
+    assert pattern.fits(edges((0, 1, 3.0), (1, 0, 1.0)))
+    assert not pattern.fits(edges((1, 0, 1.0), (0, 1, 3.0)))
+    assert not pattern.fits(edges((0, 1, 3.0), (1, 0, 1.0))._replace(deferred=np.array([4])))
+
+
+def test_a_state_that_counts_and_is_left_to_python():
+    given = edges((0, 1, 1.0))
+    assert EdgePattern(given._replace(deferred=np.array([1])), SPACE, None, 0).enters_deferred
+    assert not EdgePattern(given._replace(deferred=np.array([4])), SPACE, None, 0).enters_deferred
+    assert EdgePattern(given._replace(deferred=np.array([4])), SPACE, None, None).enters_deferred
+
+
+def test_chains_are_those_of_plain_python_when_the_pattern_is_known():
+    for rate in (2.0, 2.5, 0.0, 3.0):  # without a rate while paused there are fewer transitions
+        model = PauseTandem(paused_rate=rate)
+        found, expected = build_chain(model, by="arrays"), build_chain(model, by="python")
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(found.Q, name), getattr(expected.Q, name))
+        np.testing.assert_array_equal(found.codes, expected.codes)
+
+
+def test_a_known_pattern_is_compared_with_plain_python(monkeypatch):
+    def rules(s, q):
+        yield s._replace(n=(s.n + 1) % 500), q.rate
+        yield s._replace(n=0), q.rate
+
+    build_chain(one_component(range(500), rules, {"rate": 1.0}), by="arrays")
+    right = EdgePattern.generator
+    monkeypatch.setattr(EdgePattern, "generator", lambda self, rates: right(self, 1.01 * rates))
+    with (
+        pytest.warns(RuleWarning, match="plain Python gives"),
+        pytest.raises(RuleError, match="cannot be run by arrays"),
+    ):
+        build_chain(one_component(range(500), rules, {"rate": 2.0}), by="arrays")
+
+
+def test_few_patterns_are_kept(monkeypatch):
+    monkeypatch.setattr(patterns, "MAX_REMEMBERED", 2)
+    pattern = EdgePattern(edges((0, 1, 1.0)), SPACE, None, 0)
+    for key in range(5):
+        patterns.remember(("test", key), pattern, set())
+    assert len(patterns._remembered) <= 2
+    assert patterns.remembered_pattern(("test", 4), edges((0, 1, 2.0))) is not None
+    assert patterns.remembered_pattern(("test", 0), edges((0, 1, 2.0))) is None
+
+
+# States that a start leads to, found on arrays.
+
+
+def ready_of_search(model):
+    ways = Ways(model, True, 10**9)
+    return ArrayRules(ways.calls, ways.space)
+
+
+@pytest.mark.parametrize("chunk", [7, 10**6])
+def test_states_are_those_of_plain_python(monkeypatch, chunk):
+    monkeypatch.setattr(search, "CHUNK", chunk)
+    monkeypatch.setattr(search, "ROUND_STATES", 1)
+    rules = ready_of_search(Kanban())
+    expected = build_chain(Kanban(), by="python")
+    found = reached(rules, 0, 10**6, "Kanban")
+    assert found.numbers.tolist() == rules.space.numbers(expected.codes).tolist()
+    assert set(found.edges.sources.tolist()) == set(found.numbers.tolist())
+    every = edges_of_space(rules)
+    inside = np.isin(every.sources, found.numbers)
+    pairs = zip(found.edges.sources, found.edges.targets, found.edges.rates, strict=True)
+    assert sorted(pairs) == sorted(zip(*(part[inside] for part in every[:3]), strict=True))
+
+
+def test_many_rounds_are_given_up():
+    assert reached(ready_of_search(Queue(capacity=20_000)), 0, 10**6, "Queue") is None
+
+
+def test_refusals(monkeypatch):
+    monkeypatch.setattr(search, "ROUND_STATES", 1)
+    with pytest.raises(TooLargeError, match=r"more than 50 reachable states \(most=50\)"):
+        reached(ready_of_search(Kanban()), 0, 50, "Kanban")
+    monkeypatch.setattr(search, "TABLE_STATES", 10)
+    with pytest.raises(NotOnArraysError):
+        reached(ready_of_search(Kanban()), 0, 50, "Kanban")
+
+
+# Transitions of many states, and states whose transitions plain Python is to name.
+
+
+class Mode(enum.Enum):
+    UP = 1
+    DOWN = 2
+
+
+class Stations(ChainModel):
+    """Vectors, an Enum, texts, and parameters with a method."""
+
+    class State(NamedTuple):
+        queue: tuple[int, int]
+        mode: Mode
+        color: str
+
+    class Params(NamedTuple):
+        room: int = 3
+
+    def space(self):
+        queue = (range(self.room + 1), range(self.room + 1))
+        return {"queue": queue, "mode": list(Mode), "color": ["red", "blue"]}
+
+    def rate(self, n):
+        return 1.0 + n
+
+    def rules(self, s, q):
+        for n in range(2):
+            if s.queue[n] < q.room:
+                queue = tuple(v + (k == n) for k, v in enumerate(s.queue))
+                yield s._replace(queue=queue), self.rate(s.queue[n])
+        if s.mode is Mode.UP and sum(s.queue) > 2:
+            yield s._replace(mode=Mode.DOWN), 2.0
+        if s.mode == Mode.DOWN and s.color == "red":
+            yield s._replace(mode=Mode.UP, color="blue", queue=(0, 0)), 3.0
+        yield s._replace(color="red"), 0.5
+
+
+def ready_of_batches(model):
+    space = Space.of(model.State, model.space(), model.name)
+    return Calls(model, space), space
+
+
+class Equal(Stations):
+    """The same without ``is``, which has no answer for many states."""
+
+    def rules(self, s, q):
+        for n in range(2):
+            if s.queue[n] < q.room:
+                queue = tuple([v + (k == n) for k, v in enumerate(s.queue)])
+                yield s._replace(queue=queue), self.rate(s.queue[n])
+        if s.mode == Mode.UP and sum(s.queue) > 2:
+            yield s._replace(mode=Mode.DOWN), 2.0
+        if s.mode == Mode.DOWN and s.color == "red":
+            yield s._replace(mode=Mode.UP, color="blue", queue=(0, 0)), 3.0
+        yield s._replace(color="red"), 0.5
+
+
+def test_vectors_and_values_that_are_no_numbers():
+    calls, space = ready_of_batches(Equal())
+    found = ArrayRules(calls, space).transitions(np.arange(space.size))
+    expected = edges_by_python(calls, space, np.arange(space.size))
+    assert not len(found.bad)
+    rows = sorted(zip(found.sources, found.targets, found.rates, strict=True))
+    assert rows == sorted(zip(expected.sources, expected.targets, expected.rates, strict=True))
+
+
+def test_identity_is_refused():
+    with pytest.raises(NotOnArraysError):
+        ArrayRules(*ready_of_batches(Stations()))
+
+
+def test_bad_states_have_no_transitions(on_arrays):
+    def rules(s, q):
+        yield s._replace(y=0), 1.0
+        yield s._replace(x=s.x + 1), (1.0 if s.x != 2 else -1.0) if s.y else 0.0
+
+    def half(s, q):
+        yield s._replace(x=s.x / 2), 1.0
+        yield s._replace(y=0.5), 0.0
+
+    assert len(on_arrays(half, space={"x": range(1), "y": range(3)}).bad) == 3
+    found = on_arrays(rules)
+    assert found.bad.tolist() == [*(4 * 2 + y for y in (1, 2, 3)), *(4 * 5 + y for y in (1, 2, 3))]
+
+
+def test_rates_and_targets_of_other_kinds_are_refused(on_arrays):
+    def text(s, q):
+        yield s, "1.0"
+
+    def mapping(s, q):
+        yield {"x": s.x, "y": 0}, 1.0
+
+    for rules in (text, mapping):
+        with pytest.raises(NotOnArraysError):
+            on_arrays(rules)
+
+
+def test_states_with_methods_of_their_own_are_refused():
+    class Own(Equal):
+        class State(Equal.State):
+            def _replace(self, **changes):
+                return self
+
+    with pytest.raises(NotOnArraysError, match="of their own"):
+        ArrayRules(*ready_of_batches(Own()))
+
+
+def test_parameters_that_are_arrays(on_arrays):
+    def rules(s, q):
+        yield s._replace(x=0), q.table[s.x] + 0.5
+
+    on_arrays(rules, {"table": np.arange(6.0)})
+
+    def hidden(s, q):
+        yield s._replace(x=0), q.tables[0][s.x] + 0.5
+
+    with pytest.raises(NotOnArraysError):
+        on_arrays(hidden, {"tables": (np.arange(24.0),)})

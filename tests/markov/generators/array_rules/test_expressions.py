@@ -1,12 +1,30 @@
-"""Expressions of rules, evaluated for many states at once, give what plain Python gives in each."""
+"""Expressions and operations of rules for many states at once."""
 
 from __future__ import annotations
 
 import math
+import operator
+import random
 
+import numpy as np
 import pytest
 
-from markov.generators.array_rules.operations import NotOnArraysError
+from hopflow import where
+from markov.generators.array_rules.operations import (
+    LIMIT,
+    NotOnArraysError,
+    UniformArray,
+    binary,
+    compared,
+    in_each,
+    limited,
+    truth,
+    unary,
+    wrapped,
+)
+from markov.generators.array_rules.selections import element, maximum, merged, minimum, selected
+
+# Expressions of rules, evaluated for many states at once, give what plain Python gives in each.
 
 RATES = (1.0, 2.0, 4.0, 8.0)
 
@@ -81,3 +99,254 @@ def test_what_arrays_cannot_answer_is_refused(on_arrays):
     for rules in (identity, kind, text, equality, division, member):
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
+
+
+# Operations on one number for each state are Python's in each of them, or refused.
+
+WHOLE = np.array([-7, -1, 1, 2, 9])
+REAL = np.array([-2.5, -0.0, 0.1, 1e300, np.inf])
+TRUTHS = np.array([True, False, True, True, False])
+ARITHMETIC = (operator.add, operator.sub, operator.mul)
+QUOTIENTS = (operator.truediv, operator.floordiv, operator.mod)
+COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+
+
+def each(operation, a, b):
+    """Return what Python gives in each state, with types."""
+    columns = [x.tolist() if isinstance(x, np.ndarray) else [x] * 5 for x in (a, b)]
+    return [operation(x, y) for x, y in zip(*columns, strict=True)]
+
+
+def same(found, expected):
+    return found.tolist() == expected and set(map(type, found.tolist())) == set(map(type, expected))
+
+
+@pytest.mark.parametrize("operation", ARITHMETIC + COMPARISONS)
+@pytest.mark.parametrize("a", [WHOLE, REAL, TRUTHS], ids=["whole", "real", "truth"])
+@pytest.mark.parametrize("b", [WHOLE, REAL, TRUTHS, 3, -0.5, True], ids=str)
+def test_arithmetic_is_that_of_python(operation, a, b):
+    with np.errstate(all="ignore"):
+        if operation in COMPARISONS:
+            assert same(compared(operation, a, b), each(operation, a, b))
+            assert same(compared(operation, b, a), each(operation, b, a))
+        else:
+            np.testing.assert_array_equal(binary(operation, a, b), each(operation, a, b))
+            np.testing.assert_array_equal(binary(operation, b, a), each(operation, b, a))
+
+
+@pytest.mark.parametrize("operation", QUOTIENTS)
+def test_quotients_are_those_of_python_and_zero_is_refused(operation):
+    assert same(binary(operation, WHOLE, -3), each(operation, WHOLE, -3))
+    assert same(binary(operation, 100, WHOLE), each(operation, 100, WHOLE))
+    for zero in (0, WHOLE - 1, 0.0):
+        with pytest.raises(NotOnArraysError):
+            binary(operation, WHOLE, zero)
+
+
+def test_sums_of_nothing_are_the_same_numbers():
+    assert binary(operator.add, WHOLE, 0) is WHOLE
+    assert binary(operator.sub, WHOLE, 0) is WHOLE
+    assert binary(operator.sub, 0, WHOLE).tolist() == [7, 1, -1, -2, -9]
+    assert binary(operator.add, TRUTHS, TRUTHS).tolist() == [2, 0, 2, 2, 0]
+
+
+def test_powers_and_shifts():
+    assert same(binary(operator.pow, WHOLE, 3), each(operator.pow, WHOLE, 3))
+    assert same(binary(operator.pow, 0.3, WHOLE), each(operator.pow, 0.3, WHOLE))
+    assert same(binary(operator.lshift, 1, abs(WHOLE)), each(operator.lshift, 1, abs(WHOLE)))
+    assert same(binary(operator.and_, TRUTHS, True), each(operator.and_, TRUTHS, True))
+    for wrong in ((operator.pow, REAL, 2), (operator.lshift, 1, WHOLE), (operator.and_, REAL, 1)):
+        with pytest.raises(NotOnArraysError):
+            binary(*wrong)
+
+
+def test_whole_numbers_that_grow_are_refused():
+    large = np.array([LIMIT - 1])
+    with pytest.raises(NotOnArraysError):
+        binary(operator.mul, large, large)
+    with pytest.raises(NotOnArraysError):
+        binary(operator.add, WHOLE, LIMIT)
+    with pytest.raises(NotOnArraysError):
+        limited(large + 1)
+    with pytest.raises(NotOnArraysError):
+        binary(operator.lshift, WHOLE, 44)
+    assert limited(WHOLE) is WHOLE
+
+
+def test_other_objects_beside_numbers_are_refused():
+    for other in ("a", None, np.int64(1), 1j, (1,)):
+        with pytest.raises(NotOnArraysError):
+            binary(operator.add, WHOLE, other)
+    with pytest.raises(NotOnArraysError):
+        truth(UniformArray(np.zeros(2)))
+    with pytest.raises(NotOnArraysError):
+        wrapped((1, np.zeros(2)))
+    assert isinstance(wrapped(np.zeros(2)), UniformArray)
+
+
+def test_signs_and_truth():
+    assert unary(operator.neg, TRUTHS).tolist() == [-1, 0, -1, -1, 0]
+    assert unary(operator.not_, REAL).tolist() == [not x for x in REAL.tolist()]
+    assert truth(WHOLE - 1).tolist() == [True, True, False, True, True]
+    with pytest.raises(NotOnArraysError):
+        unary(operator.invert, REAL)
+
+
+def test_functions_run_once_for_each_value():
+    seen = []
+
+    def function(x):
+        seen.append(x)
+        return math.exp(x)
+
+    found = in_each(function, np.array([2, 0, 2, 0, 1]))
+    assert sorted(seen) == [0, 1, 2]
+    assert found.tolist() == [math.exp(x) for x in (2, 0, 2, 0, 1)]
+    assert in_each(math.floor, np.array([0.5, -0.5])).tolist() == [0, -1]
+    with pytest.raises(NotOnArraysError):
+        in_each(str, WHOLE)
+
+
+# Collections in rules, for many states at once.
+
+
+def test_collections(on_arrays):
+    def rules(s, q):
+        both = (s.x, s.y, 3)
+        yield s._replace(x=0), both[0] + both[-1] + 1.0
+        yield s._replace(x=0), sum(both) + max(both) - min(s.x, s.y) + abs(s.x - s.y)
+        yield s._replace(x=0), float(sum([part * n for n, part in enumerate(both)]))
+        yield s._replace(x=0), 1.0 + len([n for n in range(4) if n != q.k])
+        yield s._replace(x=0), both[s.y % 3] + q.table[s.x % 2] + 1.0
+        a, (b, c) = s.x, (s.y, 2)
+        yield s._replace(x=0), a * b / c + where(s.x > s.y, 1.5, 2.5)
+        yield s._replace(x=0), 0.1 + any((s.x > 4, s.y > 2)) + all([s.x > 0, True])
+
+    on_arrays(rules, {"k": 1, "table": (0.25, 0.75)})
+
+
+def test_collections_that_differ_from_state_to_state_are_refused(on_arrays):
+    def length(s, q):
+        for _ in range(s.x):
+            yield s, 1.0
+
+    def several(s, q):
+        a, b = (s.x, s.y, 1)
+        yield s, a + b + 1.0
+
+    def by_state(s, q):
+        yield s, {(0, 0): 1.0}[s]
+
+    for rules in (length, several, by_state):
+        with pytest.raises(NotOnArraysError):
+            on_arrays(rules)
+
+
+# Elements, choices and parts put together are those of Python in each state.
+
+
+def test_elements():
+    assert element((1.0, 2.0, 3.0), np.array([0, -1])).tolist() == [1.0, 3.0]
+    rows = element(((1.0, 2.0), (3.0, 4.0)), np.array([1, 0]))
+    assert [part.tolist() for part in rows] == [[3.0, 1.0], [4.0, 2.0]]
+    assert element(UniformArray(np.array([5.0, 6.0])), np.array([1])).tolist() == [6.0]
+    with pytest.raises(IndexError):
+        element((1.0,), np.array([1]))
+    for values in ((1, 2.0), ("a", "b"), (2**60, 1)):
+        with pytest.raises(NotOnArraysError):
+            element(values, np.array([0]))
+    with pytest.raises(NotOnArraysError):
+        element((1.0,), np.array([0.0]))
+
+
+def test_choices():
+    condition = WHOLE > 0
+    assert selected(condition, 1, 2.5).tolist() == [2.5, 2.5, 1.0, 1.0, 1.0]
+    assert selected(condition, "a", "a") == "a"
+    with pytest.raises(NotOnArraysError):
+        selected(condition, "a", "b")
+    assert minimum(WHOLE, 1).tolist() == [min(x, 1) for x in WHOLE.tolist()]
+    assert maximum(0.0, REAL).tolist() == [max(0.0, x) for x in REAL.tolist()]
+    assert minimum(3, 2) == 2
+    not_a_number = np.array([np.nan, 1.0])
+    np.testing.assert_array_equal(minimum(not_a_number, 2.0), [min(np.nan, 2.0), 1.0])
+
+
+def test_parts_are_put_together():
+    low, high = np.array([0, 2]), np.array([1])
+    assert merged(3, [(low, np.array([1, 2])), (high, 5)]).tolist() == [1, 5, 2]
+    assert merged(3, [(low, 1.5), (high, np.array([2]))]).tolist() == [1.5, 2.0, 1.5]
+    assert merged(3, [(low, "x"), (high, "x")]) == "x"
+    pair = merged(3, [(low, (1, True)), (high, (2, False))])
+    assert [part.tolist() for part in pair] == [[1, 2, 1], [True, False, True]]
+    for wrong in ("x", (1, 2), None):
+        with pytest.raises(NotOnArraysError):
+            merged(3, [(low, 1), (high, wrong)])
+
+
+# Which functions rules may call for many states, and what they give.
+
+CALLED: list[int] = []
+
+
+def test_functions_of_the_user_are_translated_too(on_arrays):
+    def chosen(x, y):
+        if x > y:
+            return x - y
+        total = 0
+        for n in range(3):
+            if n == 1:
+                continue
+            total += n * y
+        return total
+
+    def rules(s, q):
+        yield s._replace(x=0), chosen(s.x, s.y) + chosen(y=2, x=s.x) + chosen(1, 0) + 0.5
+
+    on_arrays(rules)
+
+
+def test_methods_of_parameters_are_translated(on_arrays):
+    class Table:
+        def __init__(self):
+            self.base = 0.5
+
+        def rate(self, x):
+            return self.base + x
+
+    table = Table()
+
+    def rules(s, q):
+        yield s._replace(x=0), table.rate(s.x)
+
+    on_arrays(rules)
+
+
+def test_builtins_and_numpy_of_uniform_values(on_arrays):
+    def rules(s, q):
+        pairs = list(zip((s.x, s.y), q.weights, strict=False))
+        yield s._replace(x=0), sum([int(v > 1) for v, _ in pairs]) + float(s.x) + bool(s.y)
+        yield s._replace(x=0), np.sqrt(q.weights[0]) + max(q.weights) + len(pairs) + 1.0
+        yield s._replace(x=0), pow(s.x, 2) + list(reversed((s.x, s.y)))[1] + 1.0
+
+    on_arrays(rules, {"weights": (0.5, 2.0)})
+
+
+def test_calls_that_do_more_than_compute_are_refused(on_arrays):
+    def counted(s, q):
+        CALLED.append(1)
+        yield s, 1.0
+
+    def chance(s, q):
+        yield s, random.random()
+
+    def shown(s, q):
+        yield s, 1.0 + hash(s.x)
+
+    def floats(s, q):
+        yield s, 1.0 + sum([0.1 * s.x, 0.2 * s.y])
+
+    for rules in (counted, chance, shown, floats):
+        with pytest.raises(NotOnArraysError):
+            on_arrays(rules)
+    assert not CALLED

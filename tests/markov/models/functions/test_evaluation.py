@@ -1,8 +1,9 @@
-"""Plain Python decides what a function of a state says; the matrix of forms is in test_functions_of_states."""
+"""Functions of a state: plain Python decides, and the faster ways agree."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -11,11 +12,15 @@ import pytest
 
 from markov import (
     ChainModel,
+    Cluster,
+    CoxTandem,
     Kanban,
     MarkovChain,
+    Mean,
     PauseChain,
     PauseTandem,
     PhaseQueue,
+    Polling,
     SemiMarkov,
     explore,
     passage,
@@ -23,10 +28,16 @@ from markov import (
 )
 from markov.errors import RuleError
 from markov.models.functions import evaluation
+from markov.models.functions.array_evaluation import values_on_arrays
 from markov.models.functions.evaluation import check_on_arrays, members_of, values_of
-from markov.models.prism_suite import Cluster, CoxTandem, Polling
+from markov.models.functions.inversions import is_inverted
+from markov.models.functions.plain_evaluation import Function, ask_again, in_each
+from markov.models.functions.set_evaluation import Partial, values_on_sets
+from markov.models.means import as_mean, number_of
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
+
+# Plain Python decides what a function of a state says; the matrix of forms is in test_functions_of_states.
 
 
 class Mode(Enum):
@@ -41,8 +52,8 @@ class Disk(NamedTuple):
     mode: Mode
 
 
-SPACE = Space(Disk, {"n": range(90), "m": range(90), "mode": Mode})
-LARGE = StateTable(SPACE, SPACE.unnumbered(np.arange(SPACE.size)))
+SPACE_EVALUATION = Space(Disk, {"n": range(90), "m": range(90), "mode": Mode})
+LARGE = StateTable(SPACE_EVALUATION, SPACE_EVALUATION.unnumbered(np.arange(SPACE_EVALUATION.size)))
 
 
 def walk(n: int, q: Any) -> Any:
@@ -177,3 +188,228 @@ def test_functions_that_arrays_would_change_are_refused(function: Any, said: str
     table = LARGE.part(LARGE.sample())
     with pytest.raises(RuleError, match=rf"{said}.*; use arithmetic"):
         check_on_arrays(function, table, table.arrays, "reward")
+
+
+# Functions on arrays of states.
+
+
+class State(NamedTuple):
+    n: int
+    m: int
+    kind: str
+
+
+SPACE = Space(State, {"n": range(60), "m": range(60), "kind": ["a", "b"]})
+TABLE = StateTable(SPACE, SPACE.unnumbered(np.arange(SPACE.size)))
+
+
+def on_arrays(function: Callable[[Any], Any]) -> Any:
+    return values_on_arrays(lambda s: {"": function(s)}, number_of, TABLE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s: np.maximum(s.n, s.m) > 7,
+        lambda s: np.where((s.n > 3) & (s.kind == "a"), s.n, -s.m),
+        lambda s: np.sqrt(s.n) + np.asarray([1.0, 2.0])[s.m % 2],
+        lambda s: np.isin(s.n, [1, 5]),
+    ],
+    ids=itertools.count(),
+)
+def test_values_are_those_of_each_state_array_evaluation(function: Callable[[Any], Any]) -> None:
+    partial = on_arrays(function)
+    assert partial.values[""].of.tolist() == [float(function(s)) for s in TABLE.plain()]
+
+
+def test_one_number_for_all_states_is_left_to_plain_python() -> None:
+    """`kind` is a string, not an array: where it decides, the numbers are not looked at."""
+    partial = on_arrays(lambda s: np.maximum(s.n, 2) if s.kind == "a" else 1.0)
+    assert [SPACE_KINDS[x] for x in partial.left[:5]] == ["b"] * 5
+    assert len(partial.left) == TABLE.count // 2
+
+
+SPACE_KINDS = [s.kind for s in TABLE.plain()]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s: np.max([s.n, s.m]),  # of all states
+        lambda s: 1 // s.n,
+        lambda s: np.log(s.n),
+        lambda s: np.maximum(s.n, 2) * (str(s.m) == "3"),
+        lambda s: np.maximum(s.n, 2) if s.n > 3 else 0,
+        lambda s: "a",
+    ],
+    ids=itertools.count(),
+)
+def test_what_arrays_do_not_do_is_left(function: Callable[[Any], Any]) -> None:
+    assert on_arrays(function) is None
+
+
+def test_measures_of_several_queues() -> None:
+    partial = on_arrays(lambda s: Mean(np.array([s.n, s.m]), dims=("queue",)))
+    listed = list(TABLE.plain())
+    assert partial.values[""].of.tolist() == [[float(s[k]) for s in listed] for k in (0, 1)]
+
+
+# A function called with one state after the other.
+
+TABLE_PLAIN_EVALUATION = StateTable.of(["up", "down", "broken"])
+
+
+def function(call: Any) -> Function:
+    def value(given: Any) -> Any:
+        return as_mean(given, 1) if isinstance(given, Mean) else number_of(given)
+
+    return Function(call, call, "model.labels", value, "return a number")
+
+
+def test_values_are_in_the_order_of_the_states() -> None:
+    asked = function(lambda s: {"length": len(s), "up": s == "up", "half": Mean(len(s), over=2)})
+    found = in_each(asked, TABLE_PLAIN_EVALUATION, None)
+    assert {key: mean.of.tolist() for key, mean in found.items()} == {
+        "length": [2.0, 4.0, 6.0],
+        "up": [1.0, 0.0, 0.0],
+        "half": [2.0, 4.0, 6.0],
+    }
+    assert found["half"].over.tolist() == [2.0, 2.0, 2.0]
+    assert in_each(asked, TABLE_PLAIN_EVALUATION, [2, 0])["length"].of.tolist() == [6.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda s: {"a": 1} if s == "up" else {}, r"^model.labels: other names in other states"),
+        (lambda s: {"a": s}, r"^model.labels: 'up': 'up' is no number .*; return a number$"),
+        (lambda s: {"a": s if s == "down" else 1}, r"^model.labels: 'down': 'down' is no number"),
+        (lambda s: {"a": s[4]}, r"^model.labels: 'up': IndexError: .*guard the index"),
+        (lambda s: {"a": s.n}, r"^model.labels: 'up': AttributeError: .*called with one state"),
+        (lambda s: {"a": Mean(1, over=2) if s == "up" else 1}, r"a ratio, or another shape"),
+    ],
+    ids=itertools.count(),
+)
+def test_errors_name_the_function_and_the_state(call: Any, said: str) -> None:
+    with pytest.raises(RuleError, match=said) as raised:
+        in_each(function(call), TABLE_PLAIN_EVALUATION, None)
+    assert raised.value.file == __file__
+
+
+def test_the_same_value_when_called_again() -> None:
+    steady = function(lambda s: {"a": len(s), "b": float("nan")})
+    ask_again(steady, TABLE_PLAIN_EVALUATION, in_each(steady, TABLE_PLAIN_EVALUATION, None))
+    count = itertools.count()
+    counting = function(lambda _s: {"a": next(count)})
+    with pytest.raises(RuleError, match=r"'up': gives 'a' 0 and, called again, 3 .*; no random"):
+        ask_again(counting, TABLE_PLAIN_EVALUATION, in_each(counting, TABLE_PLAIN_EVALUATION, None))
+    draw = np.random.default_rng(1)
+    drawing = function(lambda s: {"a" if draw.random() < 0.9 or s != "up" else "b": 1})
+    with pytest.raises(RuleError, match=r"other names"):
+        ask_again(drawing, TABLE_PLAIN_EVALUATION, in_each(drawing, TABLE_PLAIN_EVALUATION, None))
+
+
+# Functions on sets of states give the values of plain Python, or leave them to it.
+
+
+def on_sets(function: Callable[[Any], Any]) -> tuple[Partial | None, bool]:
+    return values_on_sets(lambda s: {"": function(s)}, number_of, TABLE)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s: s.n == 3 or s.m > 50,
+        lambda s: s.n * 10**30 // 7 % 11,
+        lambda s: s.kind == "a" and 2 < s.n < s.m,
+        lambda s: {3: 1, 5: 2}.get(s.n, 0),
+        lambda s: 1.5 if s.kind == "b" else s.n / 3,
+        lambda s: True,
+    ],
+    ids=itertools.count(),
+)
+def test_values_are_those_of_each_state_set_evaluation(function: Callable[[Any], Any]) -> None:
+    partial, uses_numpy = on_sets(function)
+    assert partial is not None
+    assert not uses_numpy
+    assert not len(partial.left)
+    assert partial.values[""].of.tolist() == [float(function(s)) for s in TABLE.plain()]
+
+
+def test_states_where_the_function_fails_are_left_to_plain_python() -> None:
+    partial, _ = on_sets(lambda s: 1 / (s.n - 3))
+    assert partial is not None
+    assert {SPACE.state(TABLE.codes[:, x]).n for x in partial.left} == {3}
+    assert len(partial.left) == 120
+    row = {"": Mean(np.full(120, -1.0))}
+    partial.fill(row)
+    expected = [-1.0 if s.n == 3 else 1 / (s.n - 3) for s in TABLE.plain()]
+    assert partial.values[""].of.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda s: hash(s) % 2,  # each state by itself
+        lambda s: (s.n > 3) is True,
+        lambda s: 1 / 0,
+        lambda s: "a",
+    ],
+    ids=itertools.count(),
+)
+def test_what_sets_do_not_do_is_left(function: Callable[[Any], Any]) -> None:
+    assert on_sets(function) == (None, False)
+
+
+def test_functions_of_numpy_are_for_arrays() -> None:
+    assert on_sets(lambda s: np.maximum(s.n, 3)) == (None, True)
+
+
+def test_ratios_and_lists_of_columns() -> None:
+    partial, _ = values_on_sets(
+        lambda s: {"": Mean((s.n, 1.0), over=(2.0, s.m + 1), dims=("part",), units="s")},
+        number_of,
+        TABLE,
+    )
+    assert partial is not None
+    mean, listed = partial.values[""], list(TABLE.plain())
+    assert mean.of.tolist() == [[float(s.n) for s in listed], [1.0] * TABLE.count]
+    assert mean.over.tolist() == [[2.0] * TABLE.count, [s.m + 1.0 for s in listed]]
+    assert (mean.dims, mean.units) == (("part",), "s")
+
+
+def test_other_names_or_kinds_in_other_states_are_left() -> None:
+    partial, _ = values_on_sets(lambda s: {"a": 1.0} if s.n < 50 else {"b": 1.0}, number_of, TABLE)
+    assert partial is not None
+    assert len(partial.left) == 10 * 60 * 2
+
+
+# Values of ~ in place of not.
+
+
+def inverse(truth: bool) -> int:
+    return ~truth
+
+
+def helped(n: int) -> int:
+    return inverse(n > 3)
+
+
+def nested(n: int) -> int:
+    def inner(m: int) -> int:
+        return ~(m > 3)
+
+    return inner(n)
+
+
+@pytest.mark.parametrize("function", [inverse, helped, nested, lambda n: ~(n > 3)])
+def test_values_of_a_function_with_a_tilde_are_inverted(function):
+    assert [is_inverted(value, function) for value in (-2, -1, 0, 1, True)] == [
+        True, True, False, False, False
+    ]  # fmt: skip
+    assert is_inverted(function(True), function)
+
+
+@pytest.mark.parametrize("function", [lambda n: n - 2, abs, "label"])
+def test_numbers_of_other_functions_are_numbers(function):
+    assert not is_inverted(-1, function)

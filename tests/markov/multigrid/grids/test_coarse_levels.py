@@ -1,15 +1,23 @@
-"""Coarse levels: flows between aggregates, and corrections by their factors."""
+"""Coarse grids: flows between aggregates, corrections, levels, and the order of their cycles."""
 
 from __future__ import annotations
 
+import gc
+import weakref
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from markov import PauseTandem
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened
+from markov.multigrid.grids.cycles import cycle
+from markov.multigrid.grids.layouts import Rates
 from markov.multigrid.grids.levels import Finest
 from tests.markov.multigrid.grids.conftest import (
+    MODELS,
     TANDEM,
     finest,
     grid_layout,
@@ -17,7 +25,8 @@ from tests.markov.multigrid.grids.conftest import (
     matrix_of,
     on_grid,
 )
-from tests.markov.multigrid.grids.test_coarsening import aggregates
+
+# Coarse levels: flows between aggregates, and corrections by their factors.
 
 
 def two_levels():
@@ -73,3 +82,90 @@ def test_corrections_of_wide_cells_are_raised(plain, factors, power):
     level.x[:] = 2.0
     level.prolong()
     assert x == pytest.approx(2.0**power)
+
+
+# Coarse grids: the flows between aggregates, against products of matrices.
+
+
+def aggregates(grid, factor):
+    """Return the number of the coarse state of each state, and how many there are."""
+    places = np.indices((*grid.shape, grid.width)).reshape(len(grid.shape) + 1, -1)
+    coarse = [*(p // f for p, f in zip(places, factor, strict=False)), places[-1]]
+    shape = (*(-(-n // f) for n, f in zip(grid.shape, factor, strict=True)), grid.width)
+    return np.ravel_multi_index(coarse, shape), int(np.prod(shape))
+
+
+@pytest.mark.parametrize("factors", [(2, 2), (3, 1), (1, 4), (4, 4)])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_parts_of_entries_are_all_flows_between_different_aggregates(model, factors):
+    grid, _ = grid_layout(model).out
+    coarse, aggregation = coarsened(grid, factors)
+    labels, m = aggregates(grid, factors)
+    assert coarse.size == m
+    join = sp.csr_matrix((np.ones(grid.size), (np.arange(grid.size), labels)), shape=(grid.size, m))
+    expected = (join.T @ matrix_of(grid) @ join).toarray()
+    np.fill_diagonal(expected, 0.0)
+    counts = np.diff(aggregation.parts.begin)
+    weighed = matrix_of(coarse, Rates(counts.astype(float), np.zeros(0), np.zeros(0)))
+    assert np.array_equal(weighed.toarray(), expected)
+
+
+def test_few_kinds_are_left_on_every_level():
+    grid, _ = grid_layout(MODELS[1]).out
+    first = grid.kinds
+    while min(grid.shape) > 1:
+        grid, _ = coarsened(grid, (2, 2))
+        assert grid.kinds <= first
+
+
+# In what order a cycle visits its levels.
+
+
+def level(name, size, told):
+    """Return a level of so many states that notes what is done on it."""
+    done = {
+        what: lambda what=what: told.append(f"{what}{name}")
+        for what in ("forward", "backward", "restrict", "prolong")
+    }
+    return SimpleNamespace(grid=SimpleNamespace(size=size), **done)
+
+
+def test_a_level_with_far_fewer_states_is_visited_twice():
+    told = []
+    levels = [level(n, size, told) for n, size in enumerate((90, 10, 5))]
+    cycle(levels[0], levels[1:], lambda: told.append("solve"), [2, 1, 1])
+    inner = ["forward1", "restrict2", "solve", "prolong2", "backward1"]
+    ends = [["forward0"] * 2, ["restrict1"], inner * 2, ["prolong1"], ["backward0"] * 2]
+    assert told == [each for part in ends for each in part]
+
+
+def test_a_single_level_is_solved():
+    told = []
+    cycle(level(0, 10, told), [], lambda: told.append("solve"), [1])
+    assert told == ["solve"]
+
+
+# Levels: axes along which most is exchanged, and their memory.
+
+
+def test_axes_along_which_states_exchange_most_are_joined(plain):
+    level = finest(on_grid(np.ones(grid_of(TANDEM).places.size)))
+    rates = level.rates.rate.copy()
+    rates[level.grid.steps[:, 0] != 0] *= 1e-3
+    assert level.strong(level.carried(False, rates)) == (False, True)
+    assert level.strong_axes() == (True, True)
+
+
+def test_levels_are_freed_without_a_collector() -> None:
+    """What nobody uses any more gives its memory to the bound at once: no level holds itself."""
+    fine = finest(np.full(len(grid_of(TANDEM).places.marks), 1.0))
+    grid, aggregation = coarsened(fine.grid, (2, 4))
+    coarse = Coarse(grid, aggregation, fine)
+    coarse.restrict()
+    held = [weakref.ref(level) for level in (fine, coarse)]
+    gc.disable()
+    try:
+        del fine, coarse
+        assert [level() for level in held] == [None, None]
+    finally:
+        gc.enable()

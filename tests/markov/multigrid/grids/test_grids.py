@@ -1,10 +1,39 @@
-"""Grids of kinds of cells: numbers of states, entries, and circles within a cell."""
+"""Grids of kinds of cells: tables, boxes, moves of regions, and rates that depend on counts."""
 
 from __future__ import annotations
 
-import numpy as np
+import itertools
+from typing import NamedTuple
 
+import numpy as np
+import pytest
+
+from markov import ChainModel, PauseTandem, explore
+from markov.generators.curves import Curve
+from markov.generators.regions import Region
+from markov.generators.tracing import Span
+from markov.multigrid.grids.boxes import Unsuitable
+from markov.multigrid.grids.coarsening import coarsened
+from markov.multigrid.grids.counts import Along, Varying, by_count, terms_of
+from markov.multigrid.grids.entries import entries_of
 from markov.multigrid.grids.grids import Grid, segmented
+from markov.multigrid.grids.moves import Moves, moves_of, products
+from markov.multigrid.grids.parts import Parts
+from markov.multigrid.grids.rate_tables import parts_table, rate_table
+from tests.markov.multigrid.grids.conftest import (
+    CHAIN,
+    MACHINES,
+    MODELS,
+    TANDEM,
+    Batches,
+    exact,
+    grid_layout,
+    grid_of,
+    matrix_of,
+)
+from tests.markov.multigrid.grids.test_coarse_levels import aggregates
+
+# Grids of kinds of cells: numbers of states, entries, and circles within a cell.
 
 
 def grid():
@@ -36,3 +65,302 @@ def test_runs_of_equal_numbers():
     assert first.tolist() == [0, 2, 3]
     assert begins.tolist() == [0, 2, 0]
     assert numbers.tolist() == [4, 7, 1]
+
+
+# Tables of a grid: entries, layouts and parts.
+
+
+def test_moves_between_the_same_slots_are_one_entry():
+    """A queue of 0, 1..4 and 5 packets with two sorts of arrivals, and a combination that is not there."""
+    arrival = [[0], [5], [1]], 0, 0
+    rows = [(*arrival, 0.1), (*arrival, 0.2), ([[1], [6], [-1]], 0, 0, 3.0), (*arrival[:2], 1, 7.0)]
+    cells = np.array([row[0] for row in rows]).transpose(1, 0, 2)
+    rest = (np.array(column) for column in list(zip(*rows, strict=True))[1:])
+    count = Varying(0.0, (Along(0, 0, np.arange(6.0).tobytes()),))
+    some = np.array([-1, 0, -1, -1]), (count,)  # the second sort arrives at a rate that grows, too
+    moves, cuts = Moves(*cells, *rest, *some), [np.array([0, 1, 5])]
+    slot = np.array([[0, -1]] * 3)
+    found = entries_of(cuts, slot, 1, moves)
+    assert found.place.tolist() == [0, 1, 1, 2]
+    assert found.step.ravel().tolist() == [1, -1, 1, -1]
+    assert found.rate.tolist() == [0.1 + 0.2, 3.0, 0.1 + 0.2, 3.0]
+    assert found.first.tolist()[0] < found.first.tolist()[1]
+    same = found.by_box(3)
+    assert len(set(same)) == 3
+    assert found.of_boxes(np.array([2, 0])).step.ravel().tolist() == [-1, 1]
+    assert found.varying.tolist() == [0, -1, 0, -1]
+    assert found.rates == [count + (0.1 + 0.2), 3.0, count + (0.1 + 0.2), 3.0]
+
+
+@pytest.mark.parametrize(
+    "model", [*MODELS, Batches(), pytest.param(CHAIN, marks=pytest.mark.slow)], ids=repr
+)
+def test_both_tables_are_the_generator_of_plain_python(model, plain):
+    grid = grid_of(model)
+    found = explore(model, compiled=False).chain
+    indices = np.concatenate([places for _, places in grid.places.blocks()])
+    off = found.Q.toarray() * (1.0 - np.eye(found.size))
+    out, into = (matrix_of(*side) for side in (grid.layout.out, grid.layout.into))
+    assert np.allclose(out.toarray()[np.ix_(indices, indices)], off, rtol=1e-15, atol=0.0)
+    assert np.allclose(into.toarray()[np.ix_(indices, indices)], off.T, rtol=1e-15, atol=0.0)
+
+
+@pytest.mark.parametrize("by_source", [True, False])
+def test_parts_lead_out_of_the_state_that_they_name(by_source):
+    layout = grid_layout(TANDEM)
+    grid, rates = layout.out if by_source else layout.into
+    coarse, aggregation = coarsened(grid, (2, 3))
+    parts = Parts(grid, aggregation, by_source=by_source)
+    begins, part_begin, source = (each.astype(np.int64) for each in parts.table[1:4])
+    flows = matrix_of(grid, rates).toarray()
+    flows = flows if by_source else flows.T  # from a state to another
+    labels, m = aggregates(grid, (2, 3))
+    x = np.random.default_rng(2).random(grid.size)
+    join = np.zeros((grid.size, m))
+    join[np.arange(grid.size), labels] = 1.0
+    between = join.T @ (x[:, None] * flows) @ join
+    kind = coarse.rows[coarse.row_kind[0], 0]  # of the first coarse cell, whose first state is 0
+    for number, e in enumerate(range(begins[kind], begins[kind + 1])):
+        own = slice(part_begin[e], part_begin[e + 1])
+        total = x[source[own]] @ rates.rate[parts.entry[own]]
+        entry = coarse.begin[kind * coarse.width] + number
+        slot = int(np.searchsorted(coarse.begin, entry, "right")) - 1 - kind * coarse.width
+        there = slot + coarse.step[entry]
+        pair = (slot, there) if by_source else (there, slot)
+        assert total == pytest.approx(between[pair], rel=1e-12)
+
+
+# Boxes of cells: states that are moved apart, and what is refused.
+
+
+def test_states_up_and_down_do_not_take_room_where_they_are_never_entered():
+    model = PauseTandem(buffers=(20, 30), high_threshold=20, low_threshold=11)
+    layout = grid_layout(model)
+    assert layout.into[0].size == explore(model).chain.size
+    assert layout.into[0].width == 2  # the TCP states
+    assert layout.shift[:, 1].tolist() == [0, 0, 10, 10]  # down, from the tenth packet on
+
+
+class Wide(ChainModel):
+    """A queue and five switches of three positions."""
+
+    class State(NamedTuple):
+        n: int
+        k: tuple[int, int, int, int, int]
+
+    def space(self):
+        return {"n": range(20), "k": (range(3),) * 5}
+
+    def start(self):
+        return self.State(0, (0, 0, 0, 0, 0))
+
+    @staticmethod
+    def rules(s):
+        if s.n < 19:
+            yield s._replace(n=s.n + 1), 1.0
+        if s.n == 19:
+            yield s._replace(n=18, k=(2, 2, 2, 2, 2)), 1.0
+
+
+def test_a_cell_of_many_states_is_refused():
+    with pytest.raises(Unsuitable, match="243 combinations: at most 64"):
+        grid_layout(Wide())
+
+
+def test_boxes_that_take_too_long_are_refused(monkeypatch):
+    model = PauseTandem(buffers=(20, 30), high_threshold=15)
+    monkeypatch.setattr("markov.multigrid.grids.boxes.ALLOWED_SECONDS", (1e-4, 5.0))
+    monkeypatch.setattr("markov.multigrid.grids.boxes.STATE_SECONDS", 1e-9)
+    with pytest.raises(
+        Unsuitable, match=r"45 boxes of cells .* s to lay out: with .* states at most 0.0001 s"
+    ):
+        grid_layout.__wrapped__(model)
+
+
+@pytest.mark.parametrize(
+    ("levels", "buffers", "axes"),
+    [(2, (20, 30), (0, 1)), (8, (20, 30), (0, 3, 1)), (32, (20, 30), (0, 3, 1))],
+)
+def test_rows_lie_along_cells_that_are_alike(levels, buffers, axes):
+    """Every TCP state has a rate of its own, and losses halve it: by one level with two, by 16 with 32."""
+    rates = tuple(range(levels, 0, -1))
+    layout = grid_layout(PauseTandem(buffers=buffers, high_threshold=20, arrival_rates=rates))
+    assert layout.axes == axes
+    assert layout.into[0].width == (2 if levels == 2 else 1)
+
+
+# Moves of regions, and the places of boxes of an array.
+
+
+def test_all_places_of_boxes_come_in_their_order():
+    low, high = np.array([[0, 1], [2, 2], [1, 0]]), np.array([[2, 3], [3, 2], [2, 1]])
+    which, numbers = products(low, high, (3, 4))
+    expected = [
+        (box, a * 4 + b)
+        for box in range(3)
+        for a, b in itertools.product(*map(range, low[box].tolist(), high[box].tolist()))
+    ]
+    assert (
+        list(zip(which.tolist(), numbers.tolist(), strict=True)) == expected
+    )  # the second is empty
+
+
+def test_without_axes_every_box_is_one_place():
+    which, numbers = products(np.empty((2, 0), dtype=int), np.empty((2, 0), dtype=int), ())
+    assert which.tolist() == [0, 1]
+    assert numbers.tolist() == [0, 0]
+
+
+def test_moves_are_rows_for_each_combination_of_a_region():
+    regions = [Region((1, 5, 0), (2, 8, 1), [((1, -1, 0), 2.0), ((0, 0, 0), 9.0)])]
+    moves = moves_of(regions, (1, 3, 0), [1], [0, 2], [3, 2])
+    assert moves.low.tolist() == [[2]] * 4
+    assert moves.high.tolist() == [[6]] * 4
+    assert moves.step.tolist() == [[-1]] * 4
+    assert moves.source.tolist() == [0, 1, 2, 3]
+    assert moves.target.tolist() == [2, 3, 4, 5]
+    assert moves.rate.tolist() == [2.0] * 4  # what changes nothing is none
+    assert moves.back.low.tolist() == [[1]] * 4
+    assert moves.back.source.tolist() == moves.target.tolist()
+    shifted = moves.shifted(0, np.array([0, 0, 10, 10, 20, 20]))
+    assert shifted.low.ravel().tolist() == [2, 2, 12, 12]
+    assert shifted.step.ravel().tolist() == [9, 9, 9, 9]
+
+
+def test_rates_that_depend_on_counts_move_with_their_states():
+    """Along the axis they are one rate; of a component within the cells each value has its own."""
+    values = np.arange(9.0)
+    along = Curve(Span(1, 5, 8), 1, 0, values)
+    within = Curve(Span(0, 1, 2), 0, 0, values)
+    regions = [Region((1, 5), (2, 8), [((0, -1), along), ((0, 1), within)])]
+    moves = moves_of(regions, (1, 3), [1], [0], [3])
+    curve = Varying(0.0, (Along(0, 0, values.tobytes()),))
+    assert moves.variants == (curve,)
+    assert moves.varying.tolist() == [0, 0, -1, -1]
+    assert moves.source.tolist() == [0, 1, 0, 1]
+    assert moves.rate.tolist() == [0.0, 0.0, 1.0, 2.0]
+    shifted = moves.shifted(0, np.array([0, 10, 20]))
+    assert shifted.variants == (curve, curve.moved(0, 10))
+    assert shifted.varying.tolist() == [0, 1, -1, -1]
+
+
+# Rates that depend on a count: sums, what becomes of them on boxes, and what they are at a cell.
+
+VALUES = np.arange(6.0)
+
+
+def along(axis, values, offset=0):
+    return Varying(0.0, (Along(axis, offset, values.tobytes()),))
+
+
+def test_sums_have_one_curve_along_each_axis():
+    found = 0.5 + along(1, VALUES) + along(0, 2.0 * VALUES) + 0.25 + along(1, VALUES**2)
+    assert found.constant == 0.75
+    assert [c.axis for c in found.curves] == [0, 1]
+    assert np.array_equal(np.frombuffer(found.curves[1].values), VALUES + VALUES**2)
+    assert sum([along(0, VALUES), 1.0], 0.0) == 1.0 + along(0, VALUES)
+
+
+def test_numbers_at_a_cell_are_constants_and_curves():
+    rates = [2.0, 1.0 + along(0, VALUES) + along(1, VALUES**2).moved(1, 3), along(1, VALUES)]
+    offsets = np.array([[0, 0], [1, 0], [0, -1]])
+    curves: dict[bytes, int] = {}
+    values, terms = terms_of(rates, offsets, curves, 6)
+    assert np.array_equal(np.isnan(values), [False, True, True])
+    table = np.concatenate([np.frombuffer(curve) for curve in curves])
+    assert terms.at(table, (2, 5)).tolist() == [2.0, 1.0 + 3.0 + 4.0, 4.0]
+    some = terms.picked(np.array([2, 1, 1]), np.array([[0, 0], [0, 0], [-2, 1]]))
+    assert some.at(table, (2, 4)).tolist() == [3.0, 1.0 + 3.0 + 1.0, 1.0 + 1.0 + 4.0]
+
+
+@pytest.mark.parametrize(
+    ("low", "axes", "expected"),
+    [
+        (3, (0, 1), [(None, 0, 1.5)]),
+        (1, (0,), [(1, 1, 0.5), (1, 2, 1.0), (1, 3, 1.5)]),
+        (1, (0, 1), [(None, 0, along(1, 0.5 * VALUES))]),
+    ],
+    ids=["one value", "within a cell", "along an axis"],
+)
+def test_a_rate_on_a_box_is_one_or_one_for_each_value(low, axes, expected):
+    rate = Curve(Span(low, low, 3), 1, 0, 0.5 * VALUES)
+    assert list(by_count(rate, (0, low), (7, 3), axes)) == expected
+    assert list(by_count(2.0, (0, low), (7, 3), axes)) == [(None, 0, 2.0)]
+
+
+@pytest.mark.parametrize("side", ["into", "out"])
+def test_rates_on_a_grid_are_those_of_the_chain(side):
+    grid, (_, chain) = grid_of(MACHINES), exact(MACHINES)
+    found = matrix_of(*getattr(grid.layout, side)).toarray()
+    found = found.T if side == "into" else found
+    indices = np.concatenate([indices for _, indices in grid.places.blocks()])
+    expected = chain.Q.toarray()
+    np.fill_diagonal(expected, 0.0)
+    assert np.abs(found[np.ix_(indices, indices)] - expected).max() <= 1e-15 * expected.max()
+
+
+def test_what_flows_out_of_a_state_is_the_sum_of_its_rates():
+    grid, rates = grid_of(MACHINES).layout.out
+    sums = matrix_of(grid, rates).sum(axis=1)
+    kinds = grid.rows[grid.row_kind].ravel()
+    for cell, at in enumerate(np.ndindex(*grid.shape)):
+        slots = slice(kinds[cell] * grid.width, (kinds[cell] + 1) * grid.width)
+        states = slice(cell * grid.width, (cell + 1) * grid.width)
+        assert rates.at(at)[1][slots] == pytest.approx(np.ravel(sums[states]), rel=1e-15)
+
+
+# The rates that kernels write cell by cell are those of the grid.
+
+
+def at_cell(table, kind, row, cell):
+    """Write the rates of a cell, as kernels do."""
+    for function, number in zip(table.helpers[-2:], (row, cell), strict=True):
+        function(table.counts, np.uint64(kind), np.uint64(number))
+
+
+def test_constant_rates_are_what_they_are():
+    grid, rates = grid_of(TANDEM).layout.into
+    table = rate_table(grid, rates)
+    assert table.rate is rates.rate
+    assert table.counts == table.written == ()
+    assert table.own((1, table.rate))[1] is table.rate
+
+
+def test_each_block_writes_to_arrays_of_its_own():
+    table = rate_table(*grid_of(MACHINES).layout.into)
+    rate, (other, counts), kept = table.own((table.rate, (table.rate, table.counts), 2.0))
+    assert rate is other is counts[-2][0]
+    assert rate is not table.rate
+    assert counts[0] is table.counts[0]
+    assert kept == 2.0
+
+
+def test_rates_of_cells_are_written_before_they_are_read(plain):
+    for grid, rates in (grid_of(MACHINES).layout.into, grid_of(MACHINES).layout.out):
+        table = rate_table(grid, rates)
+        assert np.isnan(table.rate).any()
+        for row, kind_of_row in enumerate(grid.row_kind):
+            for cell, kind in enumerate(grid.rows[kind_of_row].tolist()):
+                at_cell(table, kind, row, cell)
+                own = slice(grid.begin[kind * grid.width], grid.begin[(kind + 1) * grid.width])
+                slots = slice(kind * grid.width, (kind + 1) * grid.width)
+                place = *np.unravel_index(row, grid.shape[:-1]), cell
+                rate, exit_rate = rates.at(list(map(int, place)))
+                assert np.array_equal(table.rate[own], rate[own])
+                assert np.array_equal(table.exit_rate[slots], exit_rate[slots])
+
+
+def test_rates_of_parts_are_those_of_the_cells_that_they_belong_to(plain):
+    grid, rates = grid_of(MACHINES).layout.into
+    coarse, aggregation = coarsened(grid, (2, 3))
+    parts = Parts(grid, aggregation)
+    table = parts_table(grid, rates, parts, aggregation, coarse.shape)
+    joined = aggregation.parts
+    for row, kind_of_row in enumerate(coarse.row_kind):
+        for cell, kind in enumerate(coarse.rows[kind_of_row].tolist()):
+            at_cell(table, kind, row, cell)
+            begin, end = joined.begin[joined.first[[kind, kind + 1]]]
+            for p in range(begin, end):
+                a, b = divmod(int(joined.cell[p]), 3)
+                expected = rates.at((2 * row + a, 3 * cell + b))[0][parts.entry[p]]
+                assert table.rate[p] == expected

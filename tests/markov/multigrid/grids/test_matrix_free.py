@@ -1,31 +1,48 @@
-"""`MatrixFree` by `stationary`: the answers of other methods, at sizes up to what tests allow."""
+"""`MatrixFree`: answers, states that count, bounds, and cycles without a matrix."""
 
 from __future__ import annotations
+
+import pickle
 
 import numpy as np
 import pytest
 
 from hopflow import NotSolvedError, Status
 from markov import (
+    ChainModel,
     Cluster,
+    MarkovChain,
     MatrixFree,
     Multilevel,
     PauseChain,
     PauseTandem,
+    explore,
     generator,
     stationary,
     stationary_by_class,
 )
+from markov.computing.progress import watched
+from markov.models.measures import measures_of
+from markov.multigrid.grids.chains import GridChain
+from markov.multigrid.grids.levels import SOURCE
 from markov.multigrid.grids.matrix_free import grid_model
+from markov.multigrid.grids.models import GridModel
+from markov.multigrid.grids.multigrid import Multigrid
+from markov.multigrid.grids.places import RECURRENT, SeveralClassesError
 from tests.markov.multigrid.grids.conftest import (
     MACHINES,
+    MODELS,
     TANDEM,
     Batches,
     Machines,
     exact,
+    grid_of,
+    matrix_of,
+    on_grid,
     random_tandem,
 )
-from tests.markov.multigrid.grids.test_places import Forks
+
+# `MatrixFree` by `stationary`: the answers of other methods, at sizes up to what tests allow.
 
 
 def test_an_answer_is_that_of_elimination_with_a_bound(small):
@@ -165,3 +182,200 @@ def test_two_hundred_random_tandems_converge():
             distance = 0.5 * np.abs(bounded.pi - other.pi).sum()
             assert distance <= bounded.error_bound + other.error_bound, model
     assert np.median(cycles) <= 30
+
+
+# A chain without a matrix: the same states, classes and measures as with one.
+
+
+def test_states_are_those_of_the_chain_with_a_matrix(plain):
+    chain, other = GridChain(grid_of(TANDEM)), MarkovChain(TANDEM)
+    for mine, theirs in zip(chain.states, other.states, strict=True):
+        assert np.array_equal(mine, theirs)
+    assert chain.size == other.size
+    assert chain.transitions == other.transitions
+    assert [chain.number_of((i, 0, 1, 1)) for i in range(3)] == [
+        other.number_of((i, 0, 1, 1)) for i in range(3)
+    ]
+    with pytest.raises(KeyError):
+        chain.number_of((0, 0, 2, 1))  # down, with an empty second queue
+    with pytest.raises(KeyError):
+        chain.number_of((99, 0, 1, 1))
+
+
+def test_a_matrix_is_made_when_it_is_asked_for(plain):
+    chain = GridChain(grid_of(TANDEM))
+    assert "Q" not in vars(chain)
+    assert (abs(chain.Q - MarkovChain(TANDEM).Q) > 1e-12).nnz == 0
+    assert "transitions" in repr(chain)
+
+
+def test_transient_states_are_told_apart(plain):
+    model = Batches(ends=True)
+    chain, other = GridChain(grid_of(model)), explore(model).chain
+    assert np.array_equal(chain.recurrent_classes[0], other.recurrent_classes[0])
+    assert np.array_equal(chain.transient_states, other.transient_states)
+
+
+def test_measures_block_by_block_are_those_of_all_states(monkeypatch, plain):
+    monkeypatch.setattr("markov.multigrid.grids.places.BLOCK", 50)
+    pi, whole = exact(TANDEM)
+    chain = GridChain(grid_of(TANDEM))
+    assert len(list(chain.state_blocks().blocks())) > 3
+    found = measures_of(TANDEM, pi, chain.state_blocks())
+    expected = measures_of(TANDEM, pi, whole.states)
+    assert found.keys() == expected.keys()
+    for name, (dims, value, about) in expected.items():
+        assert found[name][0] == dims
+        assert found[name][1] == pytest.approx(value, rel=1e-12)
+        assert found[name][2] == about
+
+
+def test_it_can_be_pickled(plain):
+    chain = pickle.loads(pickle.dumps(GridChain(grid_of(TANDEM))))
+    assert chain.size == exact(TANDEM)[1].size
+
+
+# Which states count, and where they are, against the search state by state.
+
+
+@pytest.mark.parametrize("model", [MODELS[0], Batches(), Batches(ends=True)], ids=repr)
+def test_states_and_classes_are_those_of_the_search(model, plain):
+    places = grid_of(model).places
+    chain = explore(model, compiled=False).chain
+    numbers = np.concatenate([found for found, _ in places.blocks()])
+    assert np.array_equal(model._space.unnumbered(numbers), chain._codes)
+    assert places.size == chain.size
+    assert places.transitions == chain.transitions
+    recurrent = np.concatenate([found for found, _ in places.blocks(RECURRENT)])
+    assert np.array_equal(np.searchsorted(numbers, recurrent), chain.recurrent_classes[0])
+
+
+@pytest.mark.parametrize("room", [1, 100])
+def test_states_that_are_followed_one_by_one_are_the_same(room, plain, monkeypatch):
+    expected = grid_of(MODELS[0]).places.marks
+    monkeypatch.setattr("markov.multigrid.grids.places.RUNS", 1)
+    monkeypatch.setattr("markov.multigrid.grids.places.FOLLOWED", room)
+    assert np.array_equal(GridModel(MODELS[0]).places.marks, expected)
+
+
+def test_a_state_in_the_grid_is_found_by_its_number_and_back(plain):
+    places = grid_of(MODELS[1]).places
+    numbers, indices = next(places.blocks())
+    assert np.array_equal(places.space.numbers(places.codes_at(indices)), numbers)
+
+
+def test_numbers_over_the_grid_and_over_the_states(plain):
+    places = grid_of(MODELS[0]).places
+    pi = np.random.default_rng(1).random(places.size)
+    x = on_grid(pi, MODELS[0])
+    assert np.array_equal(places.gathered(x), pi)
+    assert x.sum() == pytest.approx(pi.sum(), rel=1e-14)
+
+
+class Forks(Batches):
+    """From the middle up for good, or down for good."""
+
+    def start(self):
+        return self.State(1, 5)
+
+    @staticmethod
+    def rules(s):
+        if s.n == 5:
+            yield s._replace(n=6), 1.0
+            yield s._replace(n=4), 1.0
+        if s.n in (6, 7):
+            yield s._replace(n=13 - s.n), 1.0
+
+
+def test_several_classes_are_found(plain):
+    with pytest.raises(SeveralClassesError):
+        GridModel(Forks())
+
+
+class Everywhere(Batches):
+    """All states count."""
+
+    start = ChainModel.start
+
+
+def test_without_a_start_all_states_count(plain):
+    assert GridModel(Everywhere()).places.size == Everywhere().size
+
+
+# Cycles: convergence to the solution by elimination, combined iterates, memory.
+
+
+def levels(model):
+    layout = grid_of(model).layout
+    n = layout.into[0].size
+    return Multigrid(layout, np.full(n, 1.0 / n))
+
+
+@pytest.mark.parametrize("model", MODELS[1:], ids=repr)
+def test_every_probability_is_that_of_elimination(model, small):
+    found = levels(model)
+    assert len(found.levels) == 2
+    with watched(1e-14) as history:
+        cycles, residual = found.solve(1e-14, 60)
+    assert residual <= 1e-14
+    assert history[-1] == (cycles, residual)
+    pi = grid_of(model).places.gathered(found.x)
+    assert pi / pi.sum() == pytest.approx(exact(model)[0], rel=1e-11)
+
+
+def test_sweeps_whose_iterates_are_combined_converge_sooner(small):
+    alone, together = levels(TANDEM), levels(TANDEM)
+    for _ in range(25):
+        alone.finest.forward()
+        together.finest.forward()
+        together.combine(together.finest.residual()[0])
+    assert together.finest.residual()[0] < 0.5 * alone.finest.residual()[0]
+
+
+def test_it_goes_on_without_former_iterates_where_memory_is_short(small, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.multigrid.available", lambda: 0.0)
+    found = levels(TANDEM)
+    found.combine(1.0)
+    assert found.history == []
+
+
+def test_levels_by_which_nothing_is_gained_are_laid_out_narrower(small, monkeypatch):
+    found = levels(TANDEM)
+    cycle, sizes = found.cycle, found.sizes
+    found.cycle = lambda: None if found.wide else cycle()
+    cycles, residual = found.solve(1e-10, 60)
+    assert residual <= 1e-10
+    assert 10 < cycles < 40
+    assert found.sizes[1][0] > sizes[1][0]
+    pi = grid_of(TANDEM).places.gathered(found.x)
+    assert pi / pi.sum() == pytest.approx(exact(TANDEM)[0], rel=1e-7)
+    monkeypatch.setattr("markov.multigrid.grids.multigrid.available", lambda: 0.0)
+    alone = levels(TANDEM)
+    alone.cycle = lambda: None
+    assert alone.solve(1e-10, 60)[0] < 40
+    assert alone.wide
+
+
+def test_its_table_of_levels_begins_with_the_chain(small):
+    found = levels(TANDEM)
+    assert found.sizes[0][0] == found.x.size
+    assert [size for size, _ in found.sizes] == sorted((s for s, _ in found.sizes), reverse=True)
+    assert found.nbytes > found.x.nbytes
+
+
+LONG = PauseTandem(buffers=(4, 28), high_threshold=4, paused_rate=1e-12)  # 13 decades per packet
+
+
+def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
+    """Where a chain would underflow what flows out is what flows in, and what always does."""
+    found, marks, told = levels(LONG), grid_of(LONG).places.marks, []
+    cycle, found.cycle = found.cycle, lambda: (told.append(1), cycle())
+    assert found.cycle_tails(3, 4, marks) == 3
+    assert found.cycle_tails(3, 60, marks) == 3 + len(told) > 3
+    for _ in range(8):
+        found.cycle()
+    x, counts, layout = found.x, (marks & RECURRENT) > 0, grid_of(LONG).layout
+    assert x[counts].min() < 1e-270
+    out = found.finest.spread(layout.into[1].exit_rate) * x
+    surplus = out - matrix_of(*layout.into) @ x - SOURCE
+    assert np.max(np.abs(surplus[counts]) / out[counts]) < 1e-2

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from hopflow.errors import RuleError
 from markov import ChainModel, Cluster, MatrixFree, PauseTandem, stationary
-from markov.errors import TooLargeError
+from markov.errors import RuleError, TooLargeError
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.models import GridModel

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from hopflow.status import NotSolvedError, Status
+from hopflow import NotSolvedError, Status
 from markov import (
     MM1K,
     ChainModel,

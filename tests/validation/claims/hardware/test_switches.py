@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from validation import Verdict
 from validation.claims.hardware.switches import Trough, judged_troughs, trough
 from validation.claims.hardware.switches import queue_depths as check
 from validation.records import rows
-from validation.verdicts import Verdict
 
 
 def test_a_buffer_of_a_product_is_what_reno_needs() -> None:

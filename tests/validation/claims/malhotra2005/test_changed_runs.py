@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from validation import Verdict
 from validation.claims import find
 from validation.claims.malhotra2005 import bundled, chain, levels
 from validation.claims.malhotra2005.chain import Setting
-from validation.verdicts import Judgement, Verdict
+from validation.verdicts import Judgement
 
 
 def part(judged: dict[str, Verdict], n: int) -> Verdict:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from validation import Verdict, ledger
 from validation.checks import subjects
-from validation.claims import ledger
 from validation.claims.simulators import linux_kernel
 from validation.claims.simulators.linux_kernel import (
     Cycle,
@@ -18,7 +18,6 @@ from validation.claims.simulators.linux_kernel import (
 )
 from validation.records import entries, recorded_verdicts, rows
 from validation.statistics import Estimate
-from validation.verdicts import Verdict
 
 ledger()
 LINUX = [f"S{n:02d}" for n in range(9, 17)]

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from validation import Verdict
 from validation.claims.simulators import unseen_networks
 from validation.claims.simulators.unseen_networks import Comparison
 from validation.generate.packets.unseen_networks import agent_of
 from validation.generate.programs import call
 from validation.network_comparison import Differences
 from validation.unseen_networks import NETWORKS, SET_ASIDE
-from validation.verdicts import Verdict
 
 
 def half(difference: float = 0.0, error: float = 0.01, **networks: float) -> Differences:

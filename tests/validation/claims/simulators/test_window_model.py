@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from validation import Verdict
 from validation.claims.simulators import window_model
-from validation.verdicts import Verdict
 
 pytestmark = (
     pytest.mark.slow

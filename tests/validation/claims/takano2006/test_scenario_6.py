@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from validation import Verdict
 from validation.claims.takano2006 import scenario_6
 from validation.claims.takano2006.matrices import matrix
-from validation.verdicts import Verdict
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 pytestmark = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from validation.verdicts import Verdict
+from validation import Verdict
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 ALL = [("D04", "1"), ("D05", "2"), ("D06", "3"), ("D07", "4"), ("D08", "5")]

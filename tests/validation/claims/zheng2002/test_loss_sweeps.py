@@ -1,15 +1,19 @@
-"""Ratios of rates, their intervals, and tolerances in steps."""
+"""Claims by imposed loss: ratios of rates, their intervals, and evidence that says otherwise."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from responsefn import independent_constant
+from validation import Verdict
 from validation.claims.zheng2002 import independent_loss, loss_sweeps
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, PERIODIC, RULES, Points
-from validation.verdicts import Verdict
+
+# Ratios of rates, their intervals, and tolerances in steps.
 
 
 def points(ratio: list[float], half: float = 0.0) -> Points:
@@ -98,3 +102,79 @@ def test_the_start_does_not_matter_under_periodic_loss() -> None:
         rates = runs.groupby("packets_per_loss")["rate"]
         assert (rates.max() / rates.min()).max() < 1.002
         assert runs.groupby("packets_per_loss")["early"].nunique().min() == 5
+
+
+# S02 can turn out otherwise.
+
+R_INDEPENDENT_LOSS, C_INDEPENDENT_LOSS, N = (
+    Verdict.HOLDS,
+    Verdict.CONTRADICTED,
+    Verdict.INCONCLUSIVE,
+)
+NA = Verdict.NOT_APPLICABLE
+
+
+@pytest.fixture
+def scale(doctor) -> Callable[..., None]:
+    """Multiply the rates of one rule in one sweep by a factor, for k from low to high."""
+
+    def change(sweep: str, rule: str, factor: float, low: int = 0, high: int = 10**9) -> None:
+        def scaled(frame) -> None:
+            k = frame["packets_per_loss"]
+            frame.loc[(frame["rule"] == rule) & (k >= low) & (k <= high), "rate"] *= factor
+
+        doctor(loss_sweeps.CASES[sweep][rule], scaled)
+
+    return change
+
+
+def test_statements_are_as_found_independent_loss(judged) -> None:
+    assert list(judged("S02").values()) == [
+        (C_INDEPENDENT_LOSS, NA),
+        (R_INDEPENDENT_LOSS, NA),
+        (N, NA),
+        (R_INDEPENDENT_LOSS, NA),
+    ]
+
+
+def test_the_sweep_can_turn_out_otherwise(scale: Callable[..., None], judged) -> None:
+    scale(INDEPENDENT, "TCP(1,1/2)", 0.97)
+    assert [sides.model for sides in judged("S02").values()] == [
+        R_INDEPENDENT_LOSS,
+        R_INDEPENDENT_LOSS,
+        R_INDEPENDENT_LOSS,
+        C_INDEPENDENT_LOSS,
+    ]
+    scale(INDEPENDENT, "TCP(1/5,1/8)", 0.9, high=100)
+    assert judged("S02")["far"] == (C_INDEPENDENT_LOSS, NA)
+
+
+def test_small_p_limit_finds_a_known_constant() -> None:
+    loss = 1 / np.array([10000.0, 5000, 2000, 1000, 500, 200])
+    runs = pd.DataFrame({"packets_per_loss": 1 / loss, "p": loss, "mean_rtt": 0.048})
+    runs = runs.assign(increase=1.0, decrease=0.5)
+    runs["rate"] = loss_sweeps.aimd(runs, "sqrt") * (1.07 - 0.9 * np.sqrt(loss) + 2 * loss)
+    assert independent_loss.small_p_limit(runs) == pytest.approx((1.07, 0.0), abs=1e-12)
+
+
+# S01 can fail, and claims nothing above one per cent loss.
+
+R_PERIODIC_LOSS, C_PERIODIC_LOSS = Verdict.HOLDS, Verdict.CONTRADICTED
+
+
+def test_statements_are_as_found_periodic_loss(judged) -> None:
+    assert list(judged("S01").values()) == [(R_PERIODIC_LOSS, NA)] * 4
+
+
+def test_the_sweep_can_fail(scale: Callable[..., None], judged) -> None:
+    scale(PERIODIC, "TCP(3/7,1/4)", 0.985, low=500)
+    assert judged("S01")["recovery"] == (C_PERIODIC_LOSS, NA)
+    scale(PERIODIC, "TCP(3/7,1/4)", 1.02, low=10000)
+    assert judged("S01")["larger"] == (C_PERIODIC_LOSS, NA)
+    scale(PERIODIC, "TFRC", 1.002, high=20)
+    assert judged("S01")["tfrc"] == (C_PERIODIC_LOSS, NA)
+
+
+def test_nothing_is_claimed_above_one_percent_loss(scale: Callable[..., None], judged) -> None:
+    scale(PERIODIC, "TCP(3/7,1/4)", 0.5, high=50)
+    assert all(sides.model is R_PERIODIC_LOSS for sides in judged("S01").values())

@@ -1,10 +1,14 @@
-"""Shares of two kinds by derivation."""
+"""Shares of two kinds by derivation, and what timeouts explain of like flows."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from validation.claims.effect_claims import where
+from validation.claims.zheng2002.like_flows import without_timeouts
 from validation.claims.zheng2002.pairs import (
+    CASE,
     GENTLE,
     QUARTER,
     TCP,
@@ -15,7 +19,9 @@ from validation.claims.zheng2002.pairs import (
     ratio,
     smoother,
 )
-from validation.statistics import difference
+from validation.statistics import difference, of_runs
+
+# Shares of two kinds by derivation.
 
 
 def test_a_of_b_gives_the_response_of_tcp() -> None:
@@ -35,3 +41,18 @@ def test_the_packet_level_has_pairs_of_windows_only() -> None:
     for measure in (ratio, smoother):
         apart = difference(measure(own, GENTLE, TCP), measure(seen, GENTLE, TCP))
         assert abs(apart.value) < apart.half_width
+
+
+# What timeouts explain of the differences of like flows.
+
+
+def test_what_timeouts_explain_is_taken_from_the_deviation_only() -> None:
+    """A regression within runs cannot add to the deviation; the cost is that of NumPy's polyfit."""
+    found = without_timeouts(GENTLE, TFRC)
+    before = of_runs(pair(GENTLE, TFRC)["apart"][GENTLE])
+    assert found.apart.value < before.value
+    frame = where(CASE, pair=f"{GENTLE} with {TFRC}", background=0, reading="1-b", kind=GENTLE)
+    runs = frame.groupby("seed")
+    x, y = (frame[c] - runs[c].transform("mean") for c in ("timeouts", "rate"))
+    slope = np.polyfit(x, y, 1)[0]
+    assert found.cost == pytest.approx(-slope / frame["rate"].mean())

@@ -12,10 +12,10 @@ ROWS = (np.uint64(1), np.uint64(3)), np.uint64(2)  # the second and third row, o
 
 def test_a_blend_is_not_less_than_a_share_of_what_was():
     x, y, z = np.array([[9.0, 9, 1, 1, 1, 1, 9, 9], [0.0] * 8, [4.0] * 8])
-    kernels.blend(*ROWS, (0.75, 0.25), 0.1, x, y, z)
+    kernels.blend(*ROWS, kernels.Shares(0.75, 0.25, 0.1), x, y, z)
     assert x.tolist() == [9.0, 9, 1, 1, 1, 1, 9, 9]
     assert z.tolist() == [4.0, 4, 1, 1, 1, 1, 4, 4]
-    kernels.blend(*ROWS, (1.0, 0.0), 0.1, x, y, z)
+    kernels.blend(*ROWS, kernels.Shares(1.0, 0.0, 0.1), x, y, z)
     assert x.tolist() == pytest.approx([9.0, 9, 0.1, 0.1, 0.1, 0.1, 9, 9])
 
 

@@ -1,0 +1,243 @@
+"""The claims of the slides: what decides them, and evidence that says otherwise."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dfcmodel import simulate
+from hopflow import mbps
+from validation import Verdict
+from validation.claims.effect_statements import Effects
+from validation.claims.kaneko2007 import random_loss
+from validation.claims.kaneko2007.beside_reno import _deviation
+from validation.claims.kaneko2007.decreases import BUFFERS, share_ratio
+from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
+from validation.claims.kaneko2007.one_rule import ALL_RTTS, ALONE, ALONE_NS2
+from validation.claims.kaneko2007.runs import FRIENDLY, GREEDY, NAMES, relative, uneven
+from validation.claims.kaneko2007.several_hops import (
+    CASES,
+    HOPS,
+    METHODS,
+    RATE,
+    by_hops,
+    falls,
+    far,
+    lot,
+)
+from validation.claims.kaneko2007.under_loss import (
+    LARGE_LOSS_RATES,
+    OTHERS,
+    SMALL_LOSS_RATES,
+    shares_under_loss,
+)
+from validation.records import rows
+from validation.statistics import PART, Estimate, quantile
+from validation.verdicts import Sides
+
+# One flow beside a Reno flow.
+
+
+def test_deviations_from_half_are_relative() -> None:
+    (found,) = _deviation(Estimate(0.55, 0.01))
+    assert (found.value, found.error) == pytest.approx((0.1, 0.02))
+
+
+# The decrease RTTmin/RTT.
+
+
+@pytest.mark.parametrize(("buffer", "ratio"), [(1.0, 1.0), (0.5, 5 / 3), (2.0, 2 / 3)])
+def test_the_share_is_that_of_the_decrease_at_a_full_queue(buffer: float, ratio: float) -> None:
+    """(2 - b)/(3 b) with b = x/(1 + x): one at a bandwidth-delay product, as the slide has it."""
+    assert share_ratio(buffer) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(("buffer", "key"), [(0.5, "below"), (1.0, "equal"), (2.0, "above")])
+def test_another_share_in_packets_is_noticed(doctor, judged, buffer: float, key: str) -> None:
+    """The flow at the slide's rule gets what Reno gets only at a bandwidth-delay product."""
+    factor = {"below": 0.3, "equal": 3.0, "above": 3.0}[key]
+
+    def scaled(frame) -> None:
+        chosen = (frame["buffer_bdp"] == buffer) & (frame["rule"] == "rate_estimate")
+        frame.loc[chosen & (frame["flow"] == 1), "goodput_bits"] *= factor
+
+    doctor(BUFFERS, scaled)
+    assert judged("K11")[key].packets is Verdict.CONTRADICTED
+
+
+# Which panels of the slides can be runs of which rule.
+
+
+def test_the_splits_are_shares_of_the_printed_rates() -> None:
+    splits = printed_splits()
+    rates = [float(row["throughput_mbit_per_s"]) for row in rows("kaneko2007_three_flows.csv")]
+    assert splits.shape == (6, 3)
+    assert splits[0] == pytest.approx(np.array(rates[:3]) / sum(rates[:3]))
+
+
+def test_runs_near_the_panels_are_assigned_one_each_and_others_to_none() -> None:
+    """Runs that scatter by 0.001 around the panels; a rule that is none of them, and two that are the same."""
+    scatter = np.array([[0.001, -0.001, 0.0], [-0.001, 0.0, 0.001], [0.0, 0.001, -0.001]])
+    panels = printed_splits()
+    splits = {f"rule {n}": panel + scatter for n, panel in enumerate(panels)}
+    assert assigned(splits, 0.01) == 6
+    assert fits(splits, 0.01).sum() == 6
+    splits["rule 5"] = splits["rule 4"]
+    assert assigned(splits, 0.01) == 5
+    splits["rule 0"] = np.array([0.8, 0.1, 0.1]) + scatter
+    assert assigned(splits, 0.01) == 4
+
+
+# Flows of one rule, alone and with other round trips.
+
+
+@pytest.mark.slow
+def test_windows_of_the_product_reproduce_k09(doctor, judged) -> None:
+    doctor(ALONE, lambda flows: flows.assign(mean_cwnd=667.0 + flows["seed"]))
+    assert judged("K09")["near"].packets is Verdict.HOLDS  # the mean, which does not decide
+
+
+@pytest.mark.slow
+def test_an_hstcp_that_gets_nothing_is_not_called_fairer_than_another(doctor, judged) -> None:
+    def starve(flows):
+        """HSTCP is in ns-2 only, and compared with the rules there."""
+        far = (flows["rule"] == "highspeed") & (flows["flow"] == 2)
+        return flows.assign(goodput_bits=flows["goodput_bits"].mask(far, 1.0 + flows["seed"]))
+
+    doctor((*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"]), starve)
+    assert judged("K05")["least"].packets is Verdict.HOLDS
+
+
+@pytest.mark.slow
+def test_windows_below_the_product_contradict_k09(doctor, judged) -> None:
+    doctor((ALONE[0], ALONE_NS2), lambda frame: frame.assign(cwnd=600.0), "series")
+    assert judged("K09")["below"].packets is Verdict.CONTRADICTED
+
+
+# K01 notices a Fusion that is behind; a full link is full for every rule.
+
+R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
+
+
+def share(value: float, half: float) -> Estimate:
+    """Return a share of the link with the half-width of its interval."""
+    return Estimate(value, half / quantile(float("inf")), within=PART)
+
+
+@pytest.mark.slow
+def test_fusion_behind_is_noticed(doctor, judged) -> None:
+    def slow(frame) -> None:
+        frame.loc[frame["rule"] == "fusion", "goodput"] *= 0.2
+
+    doctor(random_loss.NS3[0], slow)
+    assert judged("K01")["moderate"].packets is C
+
+
+@pytest.mark.parametrize(
+    ("fusion", "other", "verdict"),
+    [
+        (share(0.9, 0.01), share(0.5, 0.01), R),
+        (share(0.5, 0.01), share(0.9, 0.01), C),
+        (share(0.9, 0.01), share(0.903, 0.01), R),  # a full link
+        (share(0.9, 0.001), share(0.92, 0.05), N),
+        (
+            share(0.8, 0.05),
+            share(0.9, 0.053),
+            N,
+        ),  # behind by less than both half-widths and the slack
+        (share(0.5, 0.0), share(0.505, 0.0), R),  # the slack is a hundredth of the link
+        (share(0.5, 0.0), share(0.515, 0.0), C),
+        (share(0.8, 0.0), share(0.8035, 0.0), R),  # within the slack alone
+        (share(1.0, 0.0), share(0.991, 0.035), R),  # nobody has more than the link
+    ],
+)
+def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
+    assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict
+
+
+# The table of pairs.
+
+
+def test_the_slide_has_all_pairs_of_seven_rules() -> None:
+    cells = rows("kaneko2007_pairs.csv")
+    assert len(cells) == 49
+    names = {NAMES[rule] for rule in (*FRIENDLY, *GREEDY)}
+    assert len(names) == 7
+
+
+# Flows over several bottlenecks, with reverse traffic.
+
+
+def test_flows_end_behind_the_last_link_and_reverse_ones_cross_one() -> None:
+    scenario = lot("cubic", 4, np.zeros(HOPS * 6))
+    forward, back = scenario.flows[: 2 * HOPS], scenario.flows[2 * HOPS :]
+    assert [len(flow.hops) for flow in forward] == [1, 1, 2, 2, 3, 3]
+    assert {flow.path[-1] for flow in forward} == {HOPS}
+    assert [flow.hops for flow in back] == [((h + 1, h),) for h in range(HOPS) for _ in range(4)]
+    assert [type(flow.source).__name__ for flow in forward] == ["CUBIC", "Reno"] * HOPS
+
+
+def test_the_last_link_is_full_and_fewer_hops_have_more_of_it() -> None:
+    starts = np.linspace(0.0, 0.1, HOPS * 2)
+    run = simulate(lot("reno", 0, starts), METHODS["fluid"], duration=10.0, sample=1.0)
+    goodput = np.diff(run.delivered[:, [1, -1]])[:, 0] / 8.0
+    assert goodput.sum() == pytest.approx(mbps(RATE), rel=0.02)
+    assert goodput[:2].sum() > goodput[2:4].sum() > goodput[4:].sum()
+
+
+def test_falls_are_of_the_rules_own_flows() -> None:
+    rows = [
+        {"seed": s, "hops": h, "flow_rule": rule, "goodput_bits": 1e6 * (value / h + 0.1 * s)}
+        for s in (1, 2, 3)
+        for h in (1, 2, 3)
+        for rule, value in (("fusion", 6.0), ("reno", 60.0))
+    ]
+    frame = pd.DataFrame(rows)
+    assert [round(e.value, 9) for e in falls(by_hops(frame, "fusion"))] == [3.0, 1.0]
+    assert far(frame, "reno").value == pytest.approx(1 / 3, rel=0.02)
+
+
+@pytest.mark.slow
+def test_throughput_that_grows_with_the_bottlenecks_contradicts_k10s_question(
+    doctor, judged, check
+) -> None:
+    """The question is ours: its answer gives the claim, a caption, no verdict."""
+    every = (*CASES["ns-3"], *CASES["ns-2"])
+    doctor(every, lambda flows: flows.assign(goodput_bits=1e6 * flows["hops"] + flows["seed"]))
+    assert judged("K10")["hops"] == Sides(Verdict.HOLDS, Verdict.CONTRADICTED)
+    found = check("K10")
+    assert (found.model, found.simulation) == (Verdict.NOT_APPLICABLE, Verdict.NOT_APPLICABLE)
+
+
+# K02: shares beside Reno under random loss, over the seeds that two rules have in common.
+
+
+@cache
+def found() -> Effects:
+    """Return the estimates of all statements: measured when a test needs them, not when tests are collected."""
+    measured: Effects = shares_under_loss.measure()
+    return measured
+
+
+@pytest.mark.slow
+def test_every_quantity_is_a_number() -> None:
+    """Seeds of one rule without a partner once made them NaN, and their statements inconclusive."""
+    for key, statement in found().statements.items():
+        for tool, estimates in statement.quantities.items():
+            assert all(math.isfinite(e.value + e.error) for e in estimates), (key, tool)
+
+
+def test_small_and_larger_loss_rates_are_judged_apart() -> None:
+    fair, leaves = (found().statements[key].quantities["ns-3"] for key in ("fair", "leaves"))
+    assert (len(fair), len(leaves)) == (len(SMALL_LOSS_RATES), len(LARGE_LOSS_RATES))
+    assert set(OTHERS) <= {"fusion", "areno", "compound"}
+
+
+def test_runs_without_a_partner_are_left_out() -> None:
+    one, other = pd.Series({1: 2.0, 2: 2.2, 3: 9.0}), pd.Series({1: 1.0, 2: 1.0})
+    assert relative(one, other).value == pytest.approx(1.1)
+    assert uneven(one, other).value == pytest.approx((1 / 3 + 1.2 / 3.2) / 2)

@@ -1,0 +1,247 @@
+"""The claims on priorities: what decides them, and evidence that says otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from responsefn import PFTK
+from validation import Verdict, evidence
+from validation.claims import find
+from validation.claims.yang2001 import load, priorities, sharing
+from validation.claims.yang2001.best_effort import QUEUES, times_alone
+from validation.claims.yang2001.mechanisms import between
+from validation.claims.yang2001.parameters import (
+    LARGEST_MULTIPLE,
+    LONG_QUEUES,
+    SMALL_CASES,
+    _after_turns,
+    _aged,
+    _total_times,
+    _violated,
+)
+from validation.claims.yang2001.queueing import _against
+from validation.claims.yang2001.sharing import CAPACITY, SIZE, transfer_times, turns
+from validation.claims.yang2001.spreads import FEW_SLOTS, _last_step, _spread_at
+from validation.claims.yang2001.tables import (
+    CLASSES,
+    DISCIPLINES,
+    by_flow,
+    by_seed,
+    case_of,
+    ordered,
+    seen,
+    short,
+)
+from validation.records import rows
+
+# Transfers of best effort.
+
+
+def test_times_by_queue_are_means_of_flows_by_seed() -> None:
+    found = times_alone("UDP", "SFQ.sfq_limit", 10)
+    runs = evidence.table(QUEUES[0]).query("parameter == 'SFQ.sfq_limit' and value == '10'")
+    assert set(found.index) == set(runs["seed"])
+    first = runs[(runs["seed"] == found.index[0]) & (runs["protocol"] == "UDP")]
+    assert found.iloc[0] == pytest.approx(first["transfer_time"].mean())
+
+
+# TCP and UDP on a slow link.
+
+
+def test_the_share_by_the_law_is_that_of_pftk_at_the_loss_of_the_overload() -> None:
+    """Six sources of 448 kb/s on 1 Mb/s lose 1 - 1/2.688; a full buffer takes 0.4 s."""
+    rate = float(PFTK().rate(p=1 - 1 / 2.688, rtt=0.448))
+    assert abs(load.share_by_law() - 7 * rate * 8000 / 1e6 / 2.688) < 1e-12
+
+
+# Differences of classes between mechanisms.
+
+
+def test_differences_are_relative_to_the_first_environment() -> None:
+    """TCP1 under FCFS, the first of all, by the means of the runs."""
+    found = between("cc/cc", "ts/ts", "cc", "ts")
+    assert len(found) == len(DISCIPLINES) * len(CLASSES)
+    cc, ts = seen("cc/cc", "FCFS")["cc", "TCP1"], seen("ts/ts", "FCFS")["ts", "TCP1"]
+    assert found[0].value == pytest.approx((ts / cc - 1.0).mean())
+
+
+# Small transfers, slots per turn, and ageing.
+
+
+def test_turns_of_the_default_length_set_the_classes_apart() -> None:
+    """The same quantity that is near zero with many slots."""
+    assert max(abs(e.value) for e in _after_turns(LARGEST_MULTIPLE)) < 0.1
+    assert max(abs(e.value) for e in _after_turns(1.0)) > 0.3
+
+
+def test_deviations_of_the_classes_cancel() -> None:
+    assert sum(e.value for e in _aged("cc/cc")) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_without_losses_the_total_time_hardly_depends_on_the_ratio() -> None:
+    """Y10's experiment: with DRR's own queue the last timer decides, without losses the load."""
+    usual, long = (_total_times(case) for case in (SMALL_CASES[1], LONG_QUEUES))
+    assert usual[1].value > 1.3 * usual[0].value
+    assert long[1].value == pytest.approx(long[0].value, rel=0.1)
+
+
+def test_parts_of_runs_are_parts() -> None:
+    for parameter in (None, "check", "hold"):
+        assert 0.0 <= _violated(parameter).value <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("key", "how"),
+    [
+        ("order", lambda times: 100.0 - times),
+        ("linear", lambda times: times**4),
+    ],
+)
+def test_small_transfers_out_of_turn_are_noticed(doctor, judged, key: str, how) -> None:
+    doctor(SMALL_CASES, lambda frame: frame.assign(transfer_time=how(frame["transfer_time"])))
+    assert judged("Y10")[key].packets is Verdict.CONTRADICTED
+
+
+def test_slots_that_starve_a_class_are_noticed(doctor, judged) -> None:
+    """The paper says of ts that they do not; Y15 holds because of that and of cc."""
+
+    def starve(frame) -> None:
+        lowest = (frame["environment"] == "ts/ts") & (frame["priority"] == 4)
+        frame.loc[lowest, "departed"] = 1
+
+    doctor("yang2001/priority-ageing-endless", starve)
+    found = judged("Y15")
+    assert found["kept"].packets is Verdict.CONTRADICTED
+    assert found["long"].packets is Verdict.HOLDS
+
+
+# Claims about Table 4: what another order of the data would say.
+
+
+def test_the_fluid_model_is_near_the_runs_under_cc() -> None:
+    """Within a fifth for every class of TCP: nothing of the model is fitted."""
+    model, packets = priorities.modelled("cc/cc", "FCFS").iloc[0], seen("cc/cc", "FCFS").mean()
+    for kind in priorities.TCP:
+        assert model["cc", kind] == pytest.approx(packets["cc", kind], rel=0.2)
+
+
+def test_a_reversed_order_is_contradicted() -> None:
+    frame = seen("cc/cc", "FCFS")
+    upside_down = frame.rename(columns={"TCP1": "TCP4", "TCP4": "TCP1"})
+    assert min(e.value for e in priorities.ordered(upside_down, "cc")) < 0
+
+
+def test_unused_slots_are_seen_in_packets_only() -> None:
+    finding = find("Y17").check()
+    assert (finding.model, finding.simulation) == (Verdict.CONTRADICTED, Verdict.HOLDS)
+
+
+# Which discipline is best and worst for which flows.
+
+
+def test_the_best_discipline_is_ahead_of_each_other_and_not_behind() -> None:
+    times = {d: [10.0 + n, 10.5 + n] for n, d in enumerate(DISCIPLINES)}
+    frame = pd.DataFrame(times)
+    first = DISCIPLINES[0]
+    assert min(e.value for e in _against(frame, first, 1.0)) > 0.0
+    assert max(e.value for e in _against(frame, first, -1.0)) < 0.0
+    assert len(_against(frame, first, 1.0)) == len(DISCIPLINES) - 1
+
+
+# The fluid model of priorities and turns.
+
+
+@pytest.mark.parametrize("environment", ["cc/cc", "cc/be", "be/be"])
+def test_the_last_transfer_ends_when_the_load_is_carried(environment: str) -> None:
+    """The link never idles while TCP has something to send: load over capacity."""
+    times = transfer_times(environment, "FCFS", 90)
+    assert max(times.values()) == pytest.approx(200 * SIZE / CAPACITY)
+
+
+def test_strict_priority_ends_class_by_class() -> None:
+    """50 flows of the first priority of 200 under cc/cc: their share of the whole time."""
+    times = transfer_times("cc/cc", "SFQ", 100)
+    first = next(t for kind, t in times.items() if kind.priority == 1)
+    assert first == pytest.approx(50 * SIZE / CAPACITY)
+
+
+@pytest.mark.slow
+def test_with_short_ageing_nothing_is_left_of_priority() -> None:
+    aged = transfer_times("cc/cc", "SFQ", 90, ageing=1e-3)
+    assert max(aged.values()) == pytest.approx(min(aged.values()), rel=1e-4)
+
+
+def test_turns_without_end_are_first_come_first_served() -> None:
+    times = turns(90, scale=1e9)["time"].to_numpy()
+    assert (times[1:] > times[:-1]).all()
+    assert times[0] == pytest.approx(SIZE / (CAPACITY / 2))
+
+
+def test_flows_that_are_alike_have_equal_weights_in_turns() -> None:
+    """The lowest class has 32 of 480 slots: the weights of `_sending` are the slots of a turn."""
+    of = [k for k in sharing.kinds("ts/ts", 100) if k.source == 0]
+    left = sharing.np.ones(len(of))
+    sends = sharing._sending(of, left, 0)
+    assert sends.sum() == pytest.approx(1.0)
+    assert sends[3] == pytest.approx(32 / 480)
+
+
+# Spread of the transfer times.
+
+
+def test_short_turns_leave_no_class_a_spread_of_its_own() -> None:
+    usual, few = _spread_at(1.0), _spread_at(FEW_SLOTS)
+    assert usual[0] < -10.0 < usual[1].value + 15.0
+    assert abs(few[0]) < 0.5
+    assert abs(few[1].value) < 0.1
+
+
+def test_the_last_class_scatters_more_where_acknowledgements_are_lost() -> None:
+    step = ("TCP4", "TCP3")
+    assert _last_step("lost", step).value > _last_step(None, step).value
+
+
+def test_the_table_has_the_deviation_over_the_ratios() -> None:
+    """Best-effort UDP beside a regulated source takes 8 s for each of its k flows of a hundred, k = 1 to 19.
+
+    The paper prints 43.79 s (cc/be, FCFS, UDP3 of source 2); flows within a class of a run differ by seconds.
+    """
+    means = 8.0 * np.arange(1, 20)
+    printed = next(
+        float(row["standard_deviation_s"])
+        for row in rows("yang2001_table6.csv")
+        if (row["environment"], row["discipline"], row["traffic_source"], row["flow_class"])
+        == ("cc/be", "FCFS", "2", "UDP3")
+    )
+    assert printed == pytest.approx(means.std(), rel=0.01)
+
+
+# Transfer times by class, run by run.
+
+
+def test_a_class_is_the_mean_of_its_flows_in_a_run() -> None:
+    case = case_of("cc/cc", "FCFS")
+    frame = evidence.table(case)
+    own = frame[(frame["priority"] == 2) & (frame["protocol"] == "TCP") & (frame["seed"] == 3)]
+    means = own.groupby("tcp_flows")["transfer_time"].mean()
+    assert by_seed(case)["cc", "TCP2"].loc[3] == pytest.approx(means.mean())
+
+
+def test_order_compares_neighbours_of_tcp_and_both_of_udp() -> None:
+    assert len(ordered(by_seed(case_of("cc/cc", "FCFS")), "cc")) == 4
+
+
+def test_short_queues_have_the_same_classes() -> None:
+    assert set(short("ts/ts", "DRR").columns) == set(by_seed(case_of("ts/ts", "DRR")).columns)
+
+
+def test_where_each_flow_counts_once_ratios_with_more_flows_weigh_more() -> None:
+    case = case_of("be/be", "FCFS")
+    frame = evidence.table(case)
+    own = frame[(frame["priority"] == 3) & (frame["protocol"] == "UDP") & (frame["seed"] == 2)]
+    sizes = own.groupby("tcp_flows")["transfer_time"].agg(["mean", "size"])
+    weighted = (sizes["mean"] * sizes["size"]).sum() / sizes["size"].sum()
+    assert by_flow("be/be", "FCFS")["be", "UDP3"].loc[2] == pytest.approx(weighted)
+    assert weighted != pytest.approx(by_seed(case)["be", "UDP3"].loc[2], rel=0.01)

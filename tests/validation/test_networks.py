@@ -1,0 +1,292 @@
+"""Networks that the fluid and the packet level are judged by."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t as student
+
+from dfcmodel import Fluid
+from validation import evidence, network_comparison, network_runs
+from validation.network_comparison import Differences, Limits, criteria, model_error
+from validation.network_runs import Runs
+from validation.packet_networks import HOPS, sample_hash, scenario_of
+from validation.random_networks import DEVELOPMENT, FRESH, KINDS, draw_network, draw_networks
+from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, instance
+
+# What is compared of the fluid's runs and of those in packets.
+
+
+def test_a_fluid_equal_to_the_packets_agrees(monkeypatch) -> None:
+    table = evidence.table(network_runs.CASE)
+    monkeypatch.setattr(
+        network_comparison, "runs_of", lambda network, *_: network_runs.recorded(network, table)
+    )
+    found = network_comparison.compare([NETWORKS["chain-8"], NETWORKS["dumbbell-2"]])
+    assert found.mean_error == found.losses == found.first == 0.0
+    assert found.chance == 0.0
+    assert found.spread == 1.0
+    assert found.inside.all()
+
+
+def test_errors_are_those_of_paired_runs(monkeypatch) -> None:
+    """A fluid with a constant excess has a difference without error."""
+    table = evidence.table(network_runs.CASE)
+
+    def shifted(network, *_):  # type: ignore[no-untyped-def]
+        runs = network_runs.recorded(network, table)
+        return Runs(runs.shares + 0.03, 1.1 * runs.lost, 0.98 * runs.first)
+
+    monkeypatch.setattr(network_comparison, "runs_of", shifted)
+    found = network_comparison.compare([NETWORKS["chain-8"]])
+    assert found.mean_error == pytest.approx(0.03)
+    assert found.beyond == pytest.approx(0.03)
+    assert found.losses == pytest.approx(0.1)
+    assert found.first == pytest.approx(0.02)
+
+
+def test_chance_makes_the_mean_of_a_normal_deviation(monkeypatch) -> None:
+    """Differences of standard deviation s over 16 seeds: on average s / 4 times sqrt(2 / pi)."""
+    noise = np.random.default_rng(0).normal(0.0, 0.1, (16, 2))
+    noise = (noise - noise.mean(axis=0)) / noise.std(axis=0, ddof=1) * 0.1
+    table = evidence.table(network_runs.CASE)
+
+    def noisy(network, *_):  # type: ignore[no-untyped-def]
+        runs = network_runs.recorded(network, table)
+        return Runs(runs.shares + noise, runs.lost, runs.first)
+
+    monkeypatch.setattr(network_comparison, "runs_of", noisy)
+    found = network_comparison.compare([NETWORKS["chain-8"]])
+    assert found.chance == pytest.approx(0.025 * np.sqrt(2.0 / np.pi))
+    assert found.mean_error == pytest.approx(0.0, abs=1e-12)
+
+
+def differences(values: object, error: float) -> Differences:
+    """Return shares that differ by these values, each with the same error over the seeds."""
+    shares = pd.DataFrame({"difference": values, "error": error, "spread": 1.0})
+    return Differences(shares, pd.DataFrame([{"ratio": 1.0, "later": 0.0}]))
+
+
+def test_the_error_of_the_model_is_what_intervals_lack() -> None:
+    """Of 39 shares the 38th is taken; without an error over the seeds it is the difference itself."""
+    values = np.linspace(-0.039, -0.001, 39)
+    assert model_error(differences(values, 0.0)) == pytest.approx(0.038)
+    half = float(student.ppf(0.975, 15)) * 0.01
+    assert model_error(differences(values, 0.01)) == pytest.approx(np.sqrt(0.038**2 - half**2))
+    assert model_error(differences(values, 0.02)) == 0.0, "covered by the seeds"
+    assert model_error(differences(values[:18], 0.0)) == np.inf, "too few for 95 %"
+
+
+def test_with_the_error_of_the_model_other_shares_are_covered_as_often_as_they_say() -> None:
+    """Whatever the distribution: Laplace's here, with an error over the seeds of a third of it."""
+    rng = np.random.default_rng(5)
+    covered = []
+    for _ in range(200):
+        both = rng.laplace(0.0, 0.02, 120) + rng.normal(0.0, 0.01, 120)
+        old, new = differences(both[:80], 0.01), differences(both[80:], 0.01)
+        covered.append(new.covered(model_error(old)).mean())
+        assert new.covered(0.0).mean() < 0.9
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.01)
+
+
+def test_each_criterion_has_its_limit() -> None:
+    good = differences(np.resize([0.019, -0.019], 40), 0.01)
+    assert all(criteria(good).values())
+    assert not criteria(good, limits=Limits(shares=0.018))["shares"]
+    far = differences(np.resize([0.019, -0.019], 40), 0.001)
+    assert not criteria(far)["interval"]
+    assert criteria(far, 0.02)["interval"], "with an error of the model"
+    assert not criteria(differences([0.081], 0.01))["worst"]
+    assert criteria(differences([0.079], 0.01))["worst"]
+
+
+# Runs of the networks that the fluid is judged by: ns-2's and our own.
+
+
+def test_packets_are_those_of_the_table() -> None:
+    """Goodput by hand, from the acknowledgements of one run."""
+    network = NETWORKS["chain-5"]
+    table = evidence.table(network_runs.CASE)
+    runs = network_runs.recorded(network, table)
+    rows = table[(table["network"] == "chain-5") & (table["seed"] == 1)]
+    sent = (rows["acknowledged"] - rows["acknowledged_since"]).to_numpy()
+    np.testing.assert_allclose(runs.shares[0], sent / (50e6 / 12000 * 6.0))
+    assert runs.lost[0] == rows["drops"].sum()
+    assert runs.first[0] == rows["first_drop"].min()
+    assert runs.shares.shape == (len(SEEDS), 2)
+
+
+@pytest.mark.parametrize("name", ["chain-5", pytest.param("dumbbell-32", marks=pytest.mark.slow)])
+def test_shares_of_a_network_do_not_exceed_its_links(name: str) -> None:
+    """All flows cross one bottleneck; a cumulative ACK can jump over what path and buffer hold."""
+    table = evidence.table(network_runs.CASE)
+    network = NETWORKS[name]
+    scenario = network.scenario
+    holds = network.rate * scenario.base_rtt(scenario.flows[0]) + 250.0
+    jump = holds / network.rate / (scenario.duration - network.since)
+    fluid = network_runs.runs_of(network, Fluid(1, recovery=network.recovery))
+    for runs in (network_runs.recorded(network, table), fluid):
+        assert runs.shares.shape == (16, 2)
+        assert runs.shares.sum(axis=1).max() < 1.0 + jump
+        assert runs.shares.sum(axis=1).min() > 0.5
+
+
+def test_no_step_is_shorter_than_the_time_of_a_packet() -> None:
+    for network in NETWORKS.values():
+        m = network_runs.steps_of(network)
+        shortest = min(link.delay for link in network.scenario.links)
+        assert m == 1 or m <= 4
+        assert m == 1 or shortest / m * network.rate >= 1.0
+
+
+def test_the_packet_level_has_ns2s_conventions_where_ns2_has_the_rules() -> None:
+    conventions = {
+        network.name: network_runs.packet_level(network).convention for network in FRESH.values()
+    }
+    assert conventions["chain-2-0"] == "ns2"
+    assert conventions["mixed-rules-2-1"] == "standard", "Reno, AIMD and CUBIC"
+
+
+def test_a_network_that_ns2_did_not_run_is_compared_with_the_packet_level() -> None:
+    """Those for development; ns-2's runs of the others are bundled."""
+    cases = {network_runs.bundled(network) for network in DEVELOPMENT.values()}
+    assert cases == {None}
+    for case, networks in network_runs.CASES.items():
+        assert {network_runs.bundled(network) for network in networks.values()} == {case}
+    network = DEVELOPMENT["mixed-rules-1-3"]
+    runs = network_runs.packets_of(network)
+    level = network_runs.runs_of(network, network_runs.packet_level(network))
+    np.testing.assert_array_equal(runs.shares, level.shares)
+    assert runs.lost.std() > 0.0
+
+
+# The bundled networks as scenarios.
+
+RUN = {"recovery": "reno", "size": 2, "seed": 1}
+
+
+def test_a_dumbbell_has_a_flow_for_each_pair() -> None:
+    scenario = scenario_of({**RUN, "topology": "dumbbell", "delayed": True})
+    assert [flow.path[1:3] for flow in scenario.flows] == [("left", "right")] * 2
+    assert all(flow.delayed_acks and 0.0 <= flow.start < 0.5 for flow in scenario.flows)
+
+
+def test_a_parking_lot_has_long_flows_and_as_many_over_each_hop() -> None:
+    scenario = scenario_of({**RUN, "topology": "parking lot"})
+    hops = [len(flow.hops) for flow in scenario.flows]
+    assert hops == [HOPS + 2, *[3] * HOPS] * 2
+    assert not any(flow.delayed_acks for flow in scenario.flows)
+
+
+def test_chains_of_takano2006_start_as_in_the_paper_or_up_to_a_millisecond_later() -> None:
+    starts = [
+        [flow.start for flow in scenario_of({**RUN, "topology": "takano2006", "seed": seed}).flows]
+        for seed in (0, 1)
+    ]
+    assert starts[0] == [0.0, 0.1]
+    assert all(0.0 < late - own < 1e-3 for own, late in zip(*starts, strict=True))
+
+
+def test_starts_depend_on_the_seed() -> None:
+    starts = [
+        [flow.start for flow in scenario_of({**RUN, "topology": "dumbbell", "seed": seed}).flows]
+        for seed in (1, 2)
+    ]
+    assert starts[0] != starts[1]
+
+
+@pytest.mark.parametrize(("one", "other"), [((1.0, 3), (1.5, 3)), ((1.0, 3), (1.0, 4))])
+def test_a_hash_tells_windows_and_acknowledgements_apart(one, other) -> None:
+    hashes = {sample_hash([window], [acked]) for window, acked in (one, other)}
+    assert len(hashes) == 2
+    assert sample_hash([1.0000001], [3]) == sample_hash([1.0], [3])
+
+
+# The networks that the fluid is judged by: what they are, their halves, their random instances.
+
+
+def test_half_of_each_topology_is_set_aside_by_the_hash_of_the_names() -> None:
+    """Names are fixed before anything is run, so that the choice can favour no result."""
+    by_topology: dict[str, list[str]] = {}
+    for network in NETWORKS.values():
+        by_topology.setdefault(network.topology, []).append(network.name)
+    assert len(NETWORKS) == 24
+    for names in by_topology.values():
+        first = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+        assert set(first[: len(names) // 2]) == SET_ASIDE & set(names)
+
+
+def test_chains_have_5_to_80_nodes_and_dumbbells_2_to_128_flows() -> None:
+    of = {network.topology: [] for network in NETWORKS.values()}  # type: dict[str, list[int]]
+    for network in NETWORKS.values():
+        scenario = network.scenario
+        counted = scenario.nodes if network.topology == "chain" else scenario.flows
+        of[network.topology].append(len(counted))
+    assert (min(of["chain"]), max(of["chain"])) == (5, 80)
+    assert (min(of["dumbbell"]), max(of["dumbbell"])) == (2, 128)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_delays_are_generic_and_starts_random(name: str) -> None:
+    network = NETWORKS[name]
+    one, again, other = (instance(network, seed) for seed in (1, 1, 2))
+    assert one == again != other
+    plain = network.scenario
+    longer = np.array([a.delay / b.delay for a, b in zip(one.links, plain.links, strict=True)])
+    later = np.array([a.start - b.start for a, b in zip(one.flows, plain.flows, strict=True)])
+    assert len(set(longer)) == len(longer)
+    assert longer.min() >= 1.0
+    assert longer.max() <= 1.0 + LONGER
+    assert later.min() >= 0.0
+    assert later.max() <= LATER
+    assert len(SEEDS) == 16
+
+
+@pytest.mark.parametrize("name", [n for n, v in NETWORKS.items() if v.topology == "mixed rules"])
+def test_no_flow_of_mixed_rules_fills_path_and_buffer_by_itself(name: str) -> None:
+    network = NETWORKS[name]
+    for flow in network.scenario.flows:
+        narrow = min(network.scenario.path(flow), key=lambda link: link.rate)
+        room = narrow.rate * network.scenario.base_rtt(flow) + narrow.buffer
+        assert flow.max_window < room
+        everyone = sum(each.max_window for each in network.scenario.flows)
+        assert everyone > room, "together they lose packets"
+
+
+# Random networks: what they are like, and that they are always the same ones.
+
+
+def test_networks_are_repeated_by_their_seed() -> None:
+    assert draw_networks(2, {"chain": 2})["chain-2-1"] == FRESH["chain-2-1"]
+    for kind in KINDS:
+        assert draw_network(kind, 0, 7) == draw_network(kind, 0, 7)
+        assert draw_network(kind, 0, 7).scenario != draw_network(kind, 1, 7).scenario
+
+
+def test_fresh_networks_are_none_of_those_for_development() -> None:
+    assert len(DEVELOPMENT) == 60
+    assert len(FRESH) == 30
+    assert not {n.scenario.links for n in FRESH.values()} & {
+        n.scenario.links for n in DEVELOPMENT.values()
+    }
+
+
+@pytest.mark.parametrize("name", [*DEVELOPMENT, *FRESH])
+def test_a_network_is_within_its_ranges(name: str) -> None:
+    network = {**DEVELOPMENT, **FRESH}[name]
+    scenario = network.scenario
+    narrow = [link for link in scenario.links if link.rate == network.rate]
+    assert all(link.buffer >= 30.0 for link in narrow)
+    assert 6.0 <= scenario.duration <= 24.0
+    assert network.rate * 1.001 >= 20e6 / 12000
+    assert network.rate <= 150e6 / 12000
+    if network.topology == "chain":
+        assert 5 <= len(scenario.nodes) <= 80
+    if network.topology == "dumbbell":
+        assert 2 <= len(scenario.flows) <= 128
+        assert set(network.groups) == {"early", "late"}
+    if network.topology == "mixed rules":
+        assert len({type(flow.source) for flow in scenario.flows}) in (2, 3)
