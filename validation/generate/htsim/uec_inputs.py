@@ -88,8 +88,8 @@ def finish_times(text: str) -> dict[tuple[int, int], float]:
 
     Examples
     --------
-    >>> finish_times("Flow Uec_1_0 flowId 7 uecSrc 0 finished at 332.018 total messages 1 total packets 500")
-    {(1, 0): 0.00033201800000000003}
+    >>> finish_times("Flow Uec_1_0 flowId 7 uecSrc 0 finished at 332.0 total messages 1 total packets 500")
+    {(1, 0): 0.000332}
     """
     found = FINISHED.findall(text)
     return {(int(source), int(target)): float(time) / 1e6 for source, target, time in found}
