@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -484,7 +485,11 @@ def explain(
 
     check_output("plot", plot)
     check_output("table", table, ())
-    found = explain_gap(**asked.parameters(scenario))
+    with warnings.catch_warnings(record=True) as said:  # of phase effects, which the summary has
+        warnings.simplefilter("always", UserWarning)
+        found = explain_gap(**asked.parameters(scenario))
+    for each in said if json else ():
+        typer.echo(f"warning: {each.message}", err=True)
     typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)
