@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -485,11 +484,7 @@ def explain(
 
     check_output("plot", plot)
     check_output("table", table, ())
-    with warnings.catch_warnings(record=True) as said:  # of phase effects, which the summary has
-        warnings.simplefilter("always", UserWarning)
-        found = explain_gap(**asked.parameters(scenario))
-    for each in said if json else ():
-        typer.echo(f"warning: {each.message}", err=True)
+    found = explain_gap(**asked.parameters(scenario))
     typer.echo(as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)

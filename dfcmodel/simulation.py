@@ -197,7 +197,7 @@ def _to_accuracy(
         return _simulate_fluid(scenario, finer, given, copy.deepcopy(random))
 
     def goodput(run: Trajectory) -> Floats:
-        found: Floats = run.delivered[:, -1] / run.time[-1] / np.array(paths)
+        found: Floats = run.mean_goodput() / np.array(paths)
         return found
 
     found = double_steps(

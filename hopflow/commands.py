@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
@@ -144,6 +147,7 @@ def options(
 
 def run() -> None:
     """Run the command; bad input ends with one line and exit status 2, damaged data or packages with 1."""
+    warnings.showwarning = functools.partial(_warned, warnings.showwarning)
     try:
         app()
     except DamagedDataError as error:
@@ -157,6 +161,22 @@ def run() -> None:
         _end("damaged installation", str(error), 1)
     except (ValueError, OSError) as error:
         _end("error", in_the_shell(error, sys.argv[1:]), 2)
+
+
+def _warned(
+    usual: Callable[..., None],
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    *place: Any,
+    **more: Any,
+) -> None:
+    """Print a warning that hopflow's own code gives as one line; others, as of a user's file, with their place."""
+    folder, place_of = Path(__file__).resolve().parents[1], Path(filename).resolve()
+    if any(place_of.is_relative_to(folder / name) for name in ("hopflow", *PACKAGES)):
+        sys.stderr.write(f"warning: {message}\n")
+    else:
+        usual(message, category, filename, *place, **more)
 
 
 def _end(word: str, said: str, status: int) -> NoReturn:

@@ -121,10 +121,7 @@ class _Share:
     def __call__(self, run: Trajectory) -> float:
         paths = (run.scenario.path(flow) for flow in run.scenario.flows)
         rates = np.array([min(link.rate for link in path) for path in paths])
-        before = int(np.searchsorted(run.time, self.since * (1.0 + 1e-9), side="right"))
-        began = float(run.time[before - 1]) if before else 0.0
-        sent = run.delivered[:, -1] - (run.delivered[:, before - 1] if before else 0.0)
-        shares = sent / (run.time[-1] - began) / rates
+        shares = run.mean_goodput(self.since * (1.0 + 1e-9)) / rates
         if isinstance(self.which, int):
             return float(shares[self.which])
         return float(shares.mean() if self.which == "mean" else shares.min())

@@ -19,7 +19,7 @@ from dfcmodel.network.protobuf_wire import Field, fields, messages, signed, vari
 __all__ = ["Attributes", "Collective", "Kind", "Node", "nodes_of_trace"]
 
 VERSIONS = ("0.0.4", "1.0.0")
-"""Versions of the schema, whose messages are alike as far as they are read."""
+"""Versions of the schema, which have the same messages as far as they are read."""
 GZIP = b"\x1f\x8b"
 
 

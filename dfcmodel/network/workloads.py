@@ -113,7 +113,7 @@ def read_workload(
     text
         The contents of the file; of Chakra those of the files of all ranks, as bytes.
     hosts
-        The nodes that have the ranks 0, 1, ...; as many as ``all_gpus`` or traces at least. Without ``all_gpus`` all of them
+        The nodes that have the ranks 0, 1, ...; at least one for each of ``all_gpus`` or each trace. Without ``all_gpus`` all of them
         take part.
     packet_size
         Bytes per packet; an operation has one packet for each rank of its group at least.

@@ -362,18 +362,23 @@ class Records(Recorded):
         A packet counts when all before it have arrived: what a retransmission releases counts at that time, so that
         over a part of a run a flow may deliver slightly more than its link carries.
         """
-        counts = self.counts(since, until)
-        return counts.delivered / counts.seconds
+        packets, seconds = self._delivered(self._samples(since, until))
+        return packets / seconds
 
     @quantities(since="time", until="time")
     def counts(self, since: WithUnit = 0.0, until: WithUnit = np.inf) -> Counts:
         """Return how many packets each flow delivered and lost over ``since`` < time <= ``until`` in s."""
         chosen = self._samples(since, until)
-        first, last = chosen.start - 1, chosen.stop - 1
-        before, began = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
         whole = chosen.start == 0 and chosen.stop == len(self.time)
         lost = self.lost_by_flow if whole else self.lost[:, :, chosen].sum(axis=(1, 2))
-        return Counts(self.delivered[:, last] - before, lost, float(self.time[last] - began))
+        packets, seconds = self._delivered(chosen)
+        return Counts(packets, lost, seconds)
+
+    def _delivered(self, chosen: slice) -> tuple[NDArray[np.float64], float]:
+        """Return the packets that each flow delivered during some samples, and how long these are, s."""
+        first, last = chosen.start - 1, chosen.stop - 1
+        before, began = (self.delivered[:, first], self.time[first]) if first >= 0 else (0.0, 0.0)
+        return self.delivered[:, last] - before, float(self.time[last] - began)
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
         """Return the samples in an interval, at least one."""

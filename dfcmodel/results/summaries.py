@@ -81,7 +81,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     }
     recoveries = run.recoveries or [""] * len(scenario.flows)
     lost = run.lost_by_flow
-    goodput, means = run.delivered[:, -1] / run.time[-1], run.mean_efficiency()
+    goodput, means = run.mean_goodput(), run.mean_efficiency()
     for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
         rows[f"{flow.name}"] = (
             f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "

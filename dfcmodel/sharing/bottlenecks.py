@@ -205,10 +205,7 @@ class Bottleneck:
         )  # fmt: skip
         run = trajectory(plan, run_engine(plan), 0.0)
         begin = round(self.warm_up / step)
-        span = float(run.time[-1]) - begin * step
-        before = run.delivered[:, begin - 1] if begin else 0.0
-        delivered = run.delivered[:, -1] - before
-        lost = run.lost[:, :, begin:].sum(axis=(1, 2))
+        delivered, lost, span = run.counts(run.time[begin - 1] if begin else 0.0)
         queued = run.queued[list(scenario.senders).index("in")][begin:]
         return Shared(
             rate=delivered / span,

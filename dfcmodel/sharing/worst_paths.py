@@ -285,8 +285,7 @@ def _measured(
         sample=path.duration / SAMPLES, jitter=path.rtt, packet_jitter=1.0 / path.bandwidth,
     )  # fmt: skip
     run = trajectory(plan, run_engine(plan), 0.0)
-    begin = round(WARM_UP * SAMPLES)
-    rates = (run.delivered[:, -1] - run.delivered[:, begin]) / (run.time[-1] - run.time[begin])
+    rates = run.mean_goodput(run.time[round(WARM_UP * SAMPLES)])
     if measure == UTILISATION:
         return run, float(rates[0] / path.bandwidth)
     return run, float(rates.min() / rates.sum()) if rates.any() else 0.0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.equality import same
-from markov.models.functions.evaluation import elementwise
-from markov.models.rules import ChainModel
+from markov.files.measures_by_place import MeasuredByPlace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ListedChain"]
 
 
-class ListedChain(ChainModel):
+class ListedChain(MeasuredByPlace):
     """States, labels and rewards that a file lists.
 
     Parameters
@@ -75,18 +74,6 @@ class ListedChain(ChainModel):
         """The file's name."""
         found: str = self._name
         return found
-
-    @elementwise
-    def labels(self, s: Any) -> Mapping[str, Any]:
-        """Return whether states are in the sets that the file names."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._labels.items()}
-
-    @elementwise
-    def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second, those on transitions among them."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._rewards.items()}
 
     def _places(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from markov.chains import MarkovChain
+from markov.files.measures_by_place import MeasuredByPlace
 from markov.files.names import field_names
 from markov.generators.built_chains import Built
 from markov.models.bare import named_state
-from markov.models.functions.evaluation import elementwise
-from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Source(Protocol):
         """Return rewards per second, of states, and of transitions besides."""
 
 
-class FileChain(ChainModel):
+class FileChain(MeasuredByPlace):
     """Chain model of a file: start, labels and rewards.
 
     Parameters
@@ -109,18 +108,6 @@ class FileChain(ChainModel):
     def replace(self, **changes: Any) -> Any:
         """Return the model of the file with other values of some constants."""
         return self.source.replaced(changes)
-
-    @elementwise
-    def labels(self, s: Any) -> Mapping[str, Any]:
-        """Return whether states are in the sets that the file names."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._labels.items()}
-
-    @elementwise
-    def rewards(self, s: Any) -> Mapping[str, Any]:
-        """Return the rewards per second of the file, those on transitions among them."""
-        places = self._places(s)
-        return {name: values[places] for name, values in self._rewards.items()}
 
     def _places(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""

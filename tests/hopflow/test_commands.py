@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import typer.main
 from typer.testing import CliRunner
 
 import hopflow
+from hopflow import commands
 from hopflow.commands import COMMANDS, app, in_the_shell
 
 
@@ -203,6 +205,20 @@ def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> 
     assert done.returncode != 0
     assert "No module named 'a_module_that_nobody_has'" in done.stderr
     assert "damaged installation" not in done.stderr
+
+
+def test_warnings_of_hopflow_have_no_path_of_its_code(monkeypatch, capsys) -> None:
+    """A warning of a file of the user still says where it is."""
+
+    def warned() -> None:
+        warnings.warn_explicit("a limit", UserWarning, commands.__file__, 7)
+        warnings.warn_explicit("of mine", UserWarning, "mine.py", 7)
+
+    monkeypatch.setattr(commands, "app", warned)
+    with pytest.warns(UserWarning, match="^of mine$") as usual:
+        commands.run()
+    assert capsys.readouterr().err == "warning: a limit\n"
+    assert [(str(each.message), each.filename) for each in usual] == [("of mine", "mine.py")]
 
 
 def test_a_package_that_another_distribution_took_away_is_named(installed: Path) -> None:

@@ -7,29 +7,17 @@ import pytest
 
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from responsefn import (
-    BIC,
-    CTCP,
-    CUBIC,
     DCTCP,
-    HSTCP,
     Independent,
     NewReno,
     Reno,
     WindowRule,
     simulate_rule,
 )
+from tests.dfcmodel.sharing.ns2_pairs import LINUX, PAIRS
 from validation import evidence
 
 PATH = Bottleneck(2000.0, 0.04, 80, duration=40.0, warm_up=8.0)
-PAIRS = "kaneko2007/pairs-ns2"
-KEPT = 819 / 1024
-LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
-    "reno": Reno(),
-    "cubic": CUBIC(beta=KEPT, fast_convergence=1),
-    "highspeed": HSTCP(table=1),
-    "compound": CTCP(),
-    "bic": BIC(b=1 - KEPT, largest=16.0),
-}
 
 
 def test_one_flow_fills_the_link() -> None:

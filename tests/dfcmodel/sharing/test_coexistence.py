@@ -15,11 +15,8 @@ from dfcmodel.sharing.bottlenecks import Bottleneck
 from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
     BBR,
-    BIC,
-    CTCP,
     CUBIC,
     DCTCP,
-    HSTCP,
     TFRC,
     Gilbert,
     NewReno,
@@ -27,6 +24,7 @@ from responsefn import (
     WindowRule,
     simulate_rule,
 )
+from tests.dfcmodel.sharing.ns2_pairs import KEPT, LINUX, PAIRS
 from validation import evidence
 
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
@@ -320,21 +318,6 @@ def test_what_it_shows():
     assert len(axes.get_lines()[0].get_xdata()) == len(run.time)
     assert run.time[0] == 0.0
     assert run.duration == pytest.approx(80.0)
-
-
-PAIRS = "kaneko2007/pairs-ns2"
-
-
-KEPT = 819 / 1024
-
-
-LINUX = {  # as far as our rules can be set to what Linux 2.6.22 does
-    "reno": Reno(),
-    "cubic": CUBIC(beta=KEPT, fast_convergence=1),
-    "highspeed": HSTCP(table=1),
-    "compound": CTCP(),
-    "bic": BIC(b=1 - KEPT, largest=16.0),
-}
 
 
 def goodputs(names):

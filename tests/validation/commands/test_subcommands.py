@@ -173,7 +173,7 @@ distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
 
 @pytest.mark.slow
 def test_claims_are_checked_on_the_workers_of_a_cluster(tmp_path):
-    """The same finding as in this process, of a claim that is checked anew."""
+    """The same finding as in this process, of a claim that is checked again."""
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0"
     ) as cluster:

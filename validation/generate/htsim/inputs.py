@@ -9,7 +9,16 @@ from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["MTU", "TABLES", "calls", "finish_times", "read", "rows_of", "simulated_seconds"]
+__all__ = [
+    "MTU",
+    "TABLES",
+    "calls",
+    "connection_matrix",
+    "finish_times",
+    "read",
+    "rows_of",
+    "simulated_seconds",
+]
 
 MTU = 4096
 RUN = {"run": Column("", "name of the run")}
@@ -53,9 +62,14 @@ def topology(run: Run) -> str:
 
 def connections(run: Run) -> str:
     """Return the flows as htsim reads them, all from the beginning."""
+    return connection_matrix(run, [f"start 0 size {packets * MTU}" for *_, packets in run["flows"]])
+
+
+def connection_matrix(run: Run, options: Sequence[str]) -> str:
+    """Return the flows of a run, each with its options, as htsim reads them."""
     lines = [
-        f"{source}->{target} id {n} start 0 size {packets * MTU}"
-        for n, (source, target, packets) in enumerate(run["flows"], 1)
+        f"{source}->{target} id {n} {said}"
+        for n, ((source, target, *_), said) in enumerate(zip(run["flows"], options, strict=True), 1)
     ]
     total = run["leaves"] * run["hosts"]
     return "\n".join([f"Nodes {total}", f"Connections {len(lines)}", *lines]) + "\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
-from validation.generate.htsim.inputs import topology
+from validation.generate.htsim.inputs import connection_matrix, topology
 
 __all__ = ["HEADER", "MTU", "SEEDS", "TABLES", "calls", "finish_times", "read", "simulated_seconds"]
 
@@ -58,12 +58,11 @@ BALANCINGS = {
 
 def connections(run: Run) -> str:
     """Return the flows as htsim reads them, with starts in us; its packets carry what is left beside their headers."""
-    lines = [
-        f"{source}->{target} id {n} start {round(1e6 * start)} size {packets * (MTU - HEADER)}"
-        for n, (source, target, packets, start) in enumerate(run["flows"], 1)
+    options = [
+        f"start {round(1e6 * start)} size {packets * (MTU - HEADER)}"
+        for *_, packets, start in run["flows"]
     ]
-    total = run["leaves"] * run["hosts"]
-    return "\n".join([f"Nodes {total}", f"Connections {len(lines)}", *lines]) + "\n"
+    return connection_matrix(run, options)
 
 
 def calls(run: Run) -> Calls:

@@ -13,7 +13,7 @@ import sympy as sp
 from responsefn import AIMD
 from responsefn.responses.closed_forms.symbolic import a, b, p
 from validation import Verdict
-from validation.claims.zheng2002 import loss_sweeps, precise_form, responses_to_change
+from validation.claims.zheng2002 import precise_form, responses_to_change
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, PERIODIC, REFERENCE
 from validation.claims.zheng2002.more_flows import QUARTER, TCP, TFRC, by_delay, gap, modelled
 from validation.claims.zheng2002.one_kind import LOW_THRESHOLD_CASE, ONE_KIND, _grows, _losses
@@ -135,20 +135,6 @@ def test_a_shifted_interval_is_missed(doctor) -> None:
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 NA = Verdict.NOT_APPLICABLE
-
-
-@pytest.fixture
-def scale(doctor) -> Callable[..., None]:
-    """Multiply the rates of one rule in one sweep by a factor, for k from low to high."""
-
-    def change(sweep: str, rule: str, factor: float, low: int = 0, high: int = 10**9) -> None:
-        def scaled(frame) -> None:
-            k = frame["packets_per_loss"]
-            frame.loc[(frame["rule"] == rule) & (k >= low) & (k <= high), "rate"] *= factor
-
-        doctor(loss_sweeps.CASES[sweep][rule], scaled)
-
-    return change
 
 
 def test_statements_are_as_found(judged) -> None:

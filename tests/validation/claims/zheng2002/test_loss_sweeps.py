@@ -114,20 +114,6 @@ R_INDEPENDENT_LOSS, C_INDEPENDENT_LOSS, N = (
 NA = Verdict.NOT_APPLICABLE
 
 
-@pytest.fixture
-def scale(doctor) -> Callable[..., None]:
-    """Multiply the rates of one rule in one sweep by a factor, for k from low to high."""
-
-    def change(sweep: str, rule: str, factor: float, low: int = 0, high: int = 10**9) -> None:
-        def scaled(frame) -> None:
-            k = frame["packets_per_loss"]
-            frame.loc[(frame["rule"] == rule) & (k >= low) & (k <= high), "rate"] *= factor
-
-        doctor(loss_sweeps.CASES[sweep][rule], scaled)
-
-    return change
-
-
 def test_statements_are_as_found_independent_loss(judged) -> None:
     assert list(judged("S02").values()) == [
         (C_INDEPENDENT_LOSS, NA),
