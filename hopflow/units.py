@@ -40,6 +40,7 @@ __all__ = [
     "quantities_of",
     "quantity",
     "readable",
+    "readable_text",
     "to_mbps",
     "us",
 ]
@@ -468,3 +469,13 @@ def readable(unit: str, largest: float) -> tuple[float, str]:
     scales = SHOWN[unit]
     plain = next(pair for pair in scales if pair[0] == 1.0)
     return next((pair for pair in scales if largest >= pair[0]), scales[-1] if largest else plain)
+
+
+def readable_text(value: float, unit: str) -> str:
+    """Return a number to four digits, with the unit in which it is short.
+
+    >>> readable_text(2.253e-4, "s"), readable_text(1048576, "bytes")
+    ('225.3 µs', '1.049 MB')
+    """
+    scale, name = readable(unit, abs(value))
+    return f"{value / scale:.4g} {name}".strip()

@@ -31,8 +31,8 @@ def test_a_snippet_prints_something_as_a_script(number, tmp_path, monkeypatch, c
     assert capsys.readouterr().out.strip()
 
 
-def test_there_are_six_snippets():
-    assert len(SNIPPETS) == 6
+def test_there_are_seven_snippets():
+    assert len(SNIPPETS) == 7
 
 
 def test_one_call_sweeps_scenarios_at_both_levels() -> None:

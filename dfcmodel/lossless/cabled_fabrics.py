@@ -19,7 +19,7 @@ from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import Scenario
 from hopflow.checks import instance, one_number, shown
 from hopflow.results import table_text
-from hopflow.units import WithUnit, quantities, readable
+from hopflow.units import WithUnit, quantities, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -255,7 +255,8 @@ class Fabric:
         for cable in self.cables:
             count = sum(each == cable for _, each in self._cabled)
             size = self.port_buffer(cable) * self.packet_size
-            scale, unit = readable("bytes", size)
-            rows[f"{cable.speed}, {cable.length}"] = f"{count}, {size / scale:.4g} {unit} per port"
+            rows[f"{cable.speed}, {cable.length}"] = (
+                f"{count}, {readable_text(size, 'bytes')} per port"
+            )
         rows["packets"] = f"{self.packet_size:g} B"
         return table_text("Fabric", rows)

@@ -11,7 +11,7 @@ from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, t
 from dfcmodel.results.records import Records
 from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
-from hopflow.units import readable
+from hopflow.units import readable, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,17 +109,17 @@ class JobCompletion(Result):
             "transfers": f"{N - self.unfinished} of {N} complete",
         }
         if not self.unfinished:
-            rows["time"] = _shown(self.time, "s")
+            rows["time"] = readable_text(self.time, "s")
             limit = self.bounds.link or "the delays of a chain of transfers"
             rows["lower bound"] = (
-                f"{_shown(self.bound, 's')} ({limit}), {self.time / self.bound:.3f} of it taken"
+                f"{readable_text(self.bound, 's')} ({limit}), {self.time / self.bound:.3f} of it taken"
             )
         if self.operation and not self.unfinished:
             rows["operation"] = (
-                f"{self.operation} of {self.hosts} hosts, {_shown(self.size, 'bytes')}"
+                f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
             )
-            rows["algorithm bandwidth"] = f"{_shown(self.algorithm_bandwidth, 'bytes')}/s"
-            rows["bus bandwidth"] = f"{_shown(self.bus_bandwidth, 'bytes')}/s"
+            rows["algorithm bandwidth"] = f"{readable_text(self.algorithm_bandwidth, 'bytes')}/s"
+            rows["bus bandwidth"] = f"{readable_text(self.bus_bandwidth, 'bytes')}/s"
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -134,11 +134,6 @@ class JobCompletion(Result):
         axes.set_title(self.scenario)
         axes.legend()
         return axes
-
-
-def _shown(value: float, unit: str) -> str:
-    scale, name = readable(unit, value)
-    return f"{value / scale:.4g} {name}"
 
 
 def job_completion(

@@ -10,6 +10,7 @@ from dfcmodel.network.pause_responses import ROUNDING, listed_rate
 from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from dfcmodel.results.unfinished import described
+from hopflow.units import readable_text
 
 if TYPE_CHECKING:
     from dfcmodel.network.flows import Flow
@@ -79,23 +80,7 @@ def summary_rows(run: Any) -> dict[str, object]:
         "status": run.status,
         "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flow{'s' * (len(scenario.flows) != 1)}",
     }
-    recoveries = run.recoveries or [""] * len(scenario.flows)
-    lost = run.lost_by_flow
-    goodput, means = run.mean_goodput(), run.mean_efficiency()
-    for f, flow in enumerate(scenario.flows[:MAX_ROWS]):
-        rows[f"{flow.name}"] = (
-            f"{_source(flow, recoveries[f])}: goodput {goodput[f]:.4g} packets/s, efficiency "
-            f"{means[f]:.3f} of the path's bandwidth-delay product, lost {lost[f]:.0f} packets, "
-            f"{_counted(run.loss_events[f], 'loss event')}, "
-            f"{_counted(run.timeouts[f], 'timeout')}"
-        )
-    if len(scenario.flows) > MAX_ROWS:
-        others = goodput[MAX_ROWS:]
-        least, median, most = np.quantile(others, (0.0, 0.5, 1.0))
-        rows[f"{len(others)} other flows"] = (
-            f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s, lost "
-            f"{lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
-        )
+    rows |= _about_flows(run)
     if line := described(run, run.unfinished):
         rows["unfinished"] = line
     rows |= _about_pauses(run)
@@ -114,6 +99,38 @@ def summary_rows(run: Any) -> dict[str, object]:
         rows["error from the step"] = f"{run.step_error:.2g} of the path's rate, estimated"
     for topic, said in said_by_topic(run.limits).items():
         rows[f"limit, {topic}"] = f"{said}; compare with packets" if run.step else said
+    return rows
+
+
+def _about_flows(run: Any) -> dict[str, object]:
+    """Return a row for each of the first flows, and one for the others: how long a transfer took, or the mean goodput."""
+    flows = run.scenario.flows
+    recoveries = run.recoveries or [""] * len(flows)
+    lost, took = run.lost_by_flow, run.finished - run.started
+    goodput, means = run.mean_goodput(), run.mean_efficiency()
+    rows: dict[str, object] = {}
+    for f, flow in enumerate(flows[:MAX_ROWS]):
+        achieved = (
+            f"goodput {goodput[f]:.4g} packets/s, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            if np.isnan(took[f])
+            else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
+        )
+        rows[f"{flow.name}"] = (
+            f"{_source(flow, recoveries[f])}: {achieved}, lost {lost[f]:.0f} packets, "
+            f"{_counted(run.loss_events[f], 'loss event')}, "
+            f"{_counted(run.timeouts[f], 'timeout')}"
+        )
+    if len(flows) > MAX_ROWS:
+        complete = not np.isnan(took[MAX_ROWS:]).any()
+        least, median, most = np.quantile((took if complete else goodput)[MAX_ROWS:], (0, 0.5, 1))
+        achieved = (
+            f"complete in {readable_text(least, 's')} to {readable_text(most, 's')}, median {readable_text(median, 's')}"
+            if complete
+            else f"goodput {least:.4g} to {most:.4g}, median {median:.4g} packets/s"
+        )
+        rows[f"{len(flows) - MAX_ROWS} other flows"] = (
+            f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
+        )
     return rows
 
 
