@@ -63,7 +63,11 @@ def validate(
         typer.Option("--fresh", help="Forget what was computed before; kernels stay compiled."),
     ] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="In a checkout: record all verdicts as found.")
+        bool,
+        typer.Option(
+            "--record",
+            help="In a checkout: record the verdicts as found, with --claim those of these claims.",
+        ),
     ] = False,
     recompute: Annotated[
         str | None,
@@ -119,7 +123,7 @@ def validate(
     seconds = time.perf_counter() - start
     different = print_found(found, pages, console, seconds=seconds, json=json, verbose=verbose)
     repeated = not parts or recomputed(parts, pages, console)
-    if record and not claim:
+    if record:
         write_records({each: found.findings[each] for each in chosen})
         return
     if not claim:

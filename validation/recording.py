@@ -10,6 +10,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from validation.claims import ledger
 from validation.labels import SIMULATORS
 from validation.records import (
     PUBLISHED,
@@ -133,7 +134,7 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
 
 
 def record(findings: Mapping[Claim, Finding]) -> None:
-    """Write verdicts, thresholds and readings of all claims to ``published``."""
+    """Write verdicts, thresholds and readings of claims to ``published``; rows of other claims of the ledger stay."""
     sources = ("model", "simulation", *SIMULATORS, "process", "level")
     _write(
         "verdicts.csv",
@@ -172,7 +173,17 @@ def record(findings: Mapping[Claim, Finding]) -> None:
 
 
 def _write(name: str, header: Iterable[str], table: Iterable[tuple[object, ...]]) -> None:
+    """Replace the rows of the claims in a table, in the order of the ledger."""
+    heads = list(header)
+    of_claims: dict[str, list[tuple[object, ...]]] = {}
+    for row in rows(name):
+        of_claims.setdefault(row["id"], []).append(tuple(row.get(head, "") for head in heads))
+    found: dict[str, list[tuple[object, ...]]] = {}
+    for entry in table:
+        found.setdefault(str(entry[0]), []).append(entry)
+    of_claims |= found
     with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(table)
+        writer.writerow(heads)
+        for id in ledger():
+            writer.writerows(of_claims.get(id, ()))

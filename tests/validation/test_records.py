@@ -12,10 +12,11 @@ from validation.claims import find
 from validation.claims.effect_claims import Effects, Statement
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
-from validation.recording import Recorded, differences, recorded
+from validation.recording import Recorded, differences, record, recorded
 from validation.records import (
     FABRICS,
     OWN,
+    PUBLISHED,
     entries,
     expectations,
     group_of,
@@ -222,3 +223,19 @@ def test_a_nan_is_no_verdict() -> None:
 
     with pytest.raises(ValueError, match="values must be finite"):
         Effects({"x": Statement((of_runs([1.0, float("nan")]),))}, {}, ("x", "y"))
+
+
+def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):
+    before = {
+        name: (PUBLISHED / name).read_text(encoding="utf-8")
+        for name in ("verdicts.csv", "thresholds.csv", "readings.csv")
+    }
+    for name, whole in before.items():
+        text = re.sub(r"(?m)^M02,.*\n", "", whole)
+        assert text != whole
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = find("M02").check()  # claims are read from the checkout, before it is hidden
+    monkeypatch.setattr("validation.records.PUBLISHED", tmp_path)
+    monkeypatch.setattr("validation.recording.PUBLISHED", tmp_path)
+    record({find("M02"): found})
+    assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in before} == before
