@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.results.plots import name_nodes
+from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, number, whole
 from hopflow.progress import progress_bar
 from hopflow.results import COLOURS, figure
@@ -92,8 +93,8 @@ class Animation:
     @property
     def samples(self) -> NDArray[np.int64]:
         """Indices of the samples shown of the first run, shape (at most ``frames``,)."""
-        last = self._end if self.until is None else self.until
-        inside = np.flatnonzero((self.time > self.since) & (self.time <= last * (1 + 1e-12)))
+        ends = np.array([self.since, self._end if self.until is None else self.until])
+        inside = np.arange(*samples_until(self.time, ends).tolist())
         chosen = np.linspace(0, max(0, len(inside) - 1), min(self.frames, len(inside)))
         return inside[np.round(chosen).astype(np.int64)]
 
@@ -154,9 +155,7 @@ class Animation:
     def _write(self, writer: AbstractMovieWriter, path: Path) -> None:
         """Draw the frames into a writer of matplotlib."""
         count, times = len(self.runs), self.time[self.samples]
-        # enough for one rounding of a time that several runs record
-        until = times * (1 + 1e-12)
-        shown = [np.searchsorted(r.time, until, side="right") - 1 for r in self.runs.values()]
+        shown = [samples_until(run.time, times) - 1 for run in self.runs.values()]
         fig, axes = figure(6.4, 3.2 + 2.6 * (count - 1), nrows=count, sharex=True, squeeze=False)
         tops = [_top(run, at) for run, at in zip(self.runs.values(), shown, strict=True)]
         panels = [

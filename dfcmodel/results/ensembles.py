@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dfcmodel.results.limits import limits_of_several, said_by_topic
-from dfcmodel.results.records import Recorded
+from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
 from hopflow.results import Result, figure
@@ -186,7 +186,8 @@ class Ensemble(Recorded, Result):
 
         goodput = self.goodput.copy(data=self.mean_goodput(since, until))  # raises without samples
         data = self._data
-        part = data.isel(time=np.flatnonzero((self.time > since) & (self.time <= until)))
+        ends = np.array([since, until], dtype=np.float64)
+        part = data.isel(time=slice(*samples_until(self.time, ends).tolist()))
         lengths = xr.DataArray(np.diff(self.time, prepend=0.0), {"time": self.time}, "time")
         lengths = lengths.sel(time=part["time"])
         of_runs = {

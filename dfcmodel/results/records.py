@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Recorded", "Records", "with_fields"]
+__all__ = ["Recorded", "Records", "samples_until", "with_fields"]
 
 
 T = TypeVar("T")
+ROUNDING = 1e-12
+"""Relative error of a sample time that is a multiple of a sampling time: some roundings."""
 FLOW, NODE, TIME = "flow", "node", "time"
 BYTES = "where buffers count bytes"
 ARRAYS = {
@@ -382,7 +384,9 @@ class Records(Recorded):
 
     def _samples(self, since: WithUnit, until: WithUnit) -> slice:
         """Return the samples in an interval, at least one."""
-        chosen = slice(*np.searchsorted(self.time, (since, until), side="right").tolist())
+        chosen = slice(
+            *samples_until(self.time, np.array([since, until], dtype=np.float64)).tolist()
+        )
         if chosen.start >= chosen.stop:
             raise ValueError(f"since = {since}, until = {until}: no sample between them")
         return chosen
@@ -415,6 +419,18 @@ def _labels(nodes: Sequence[Hashable]) -> NDArray[Any]:
     labels = np.empty(len(nodes), dtype=object)
     labels[:] = nodes
     return labels
+
+
+def samples_until(time: NDArray[np.float64], ends: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many of the sample times ``time``, ascending, are at each of ``ends`` or before it; rounding does not count.
+
+    Sample times are multiples of a sampling time, rounded: 3 * 0.1 s is at 0.3 s.
+
+    >>> samples_until(np.arange(1, 6) * 0.1, np.array([0.3]))
+    array([3])
+    """
+    found: NDArray[np.int64] = np.searchsorted(time, ends * (1.0 + ROUNDING), side="right")
+    return found
 
 
 def with_fields(run: T, **fields: object) -> T:

@@ -11,6 +11,7 @@ from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.run_tables import LAST_PART
+from dfcmodel.results.records import samples_until
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -199,8 +200,7 @@ def _may_end(rule: Any, end: float) -> bool:
 
 def _before_last_part(run: Records) -> int:
     """Return the last sample before the last part of a run."""
-    until = (1.0 - LAST_PART) * float(run.time[-1])
-    return max(0, int(np.searchsorted(run.time, until * (1.0 + 1e-12), side="right")) - 1)
+    return max(0, int(samples_until(run.time, (1.0 - LAST_PART) * run.time[-1:])[0]) - 1)
 
 
 def _links_first(n: int) -> tuple[bool, int]:

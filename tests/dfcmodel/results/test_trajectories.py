@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, dumbbell, simulate, takano2006
+from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, chain, dumbbell, simulate, takano2006
 from dfcmodel.results.records import NAMES, Records
 from hopflow.results import figure
 from responsefn import NewReno
@@ -31,6 +31,26 @@ def test_one_of_a_kind_is_counted_in_the_singular(run) -> None:
     first, second = (rows[flow.name] for flow in run.scenario.flows)
     assert first.endswith("1 loss event, 2 timeouts")
     assert second.endswith("2 loss events, 1 timeout")
+
+
+def test_a_part_of_a_run_begins_at_a_sample_whose_time_is_rounded() -> None:
+    run = simulate(takano2006("1"), Packets(seed=1), sample=0.1, duration=0.5)
+    assert run.time[2] > 0.3  # 3 * 0.1
+    for part in (run.counts(since=0.3), run.counts(since="300ms"), run.counts(0.1, 0.3)):
+        assert part.seconds == pytest.approx(0.2)
+    later = np.array([run.efficiency.values[0, 3:].mean()])
+    np.testing.assert_allclose(run.mean_efficiency(since=0.3)[:1], later, rtol=1e-12)
+
+
+def test_transfers_say_how_long_they_took() -> None:
+    flows = [
+        Flow(name, (1, 2), CBR(1e3), size=size) for name, size in (("short", 10), ("long", 1e4))
+    ]
+    rows = simulate(
+        Scenario("two", chain(2, rate=1e4, delay=1e-3, buffer=200), flows, duration=0.1), Packets()
+    ).summary()
+    assert "CBR: 10 packets in 10.1 ms, lost 0 packets" in rows["short"]
+    assert "CBR: goodput 1000 packets/s" in rows["long"]
 
 
 def test_goodput_is_what_was_delivered_over_the_time(run) -> None:
