@@ -17,6 +17,7 @@ from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
+from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, instance, one_number, shown
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["Accuracy", "measured_accuracies", "share_intervals"]
+
+MEASURED_FROM = 0.25
+"""Part of a run after which its shares were measured, on all networks of the table."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,10 @@ def measured_accuracies() -> dict[str, Accuracy]:
 
 @quantities(since="time")
 def share_intervals(
-    many: Ensemble, groups: Mapping[str, Sequence[str]] | None = None, *, since: WithUnit = 0.0
+    many: Ensemble,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    *,
+    since: WithUnit | None = None,
 ) -> xr.Dataset:
     """Return goodput shares with 95 % intervals that contain chance and the error of the model.
 
@@ -90,7 +97,8 @@ def share_intervals(
     groups
         Names of the flows of each group; None: each flow by itself.
     since
-        Start of the measurement, s.
+        Start of the measurement, s; None: a quarter of the run, from which on the errors were measured. Less is
+        refused: how flows start differs more between the levels.
 
     Returns
     -------
@@ -121,12 +129,17 @@ def share_intervals(
     instance("many", many, Ensemble, "runs that `ensemble` returned")
     chosen = _chosen(many.scenario, groups)
     end = float(many.time[-1])
-    since = one_number("since", since, at_least=0.0, below=end, hint="in s")
+    least = MEASURED_FROM * end
+    start = one_number("since", least if since is None else since, below=end, hint="in s")
+    if start < least * (1.0 - ROUNDING):
+        msg = f"since = {start:g}: must be at least {least:g} s, a quarter of the run: the errors of the model were measured from there on"
+        raise ValueError(msg)
     accuracy = measured_accuracies()[_level(many)]
-    of_runs = np.array([
-        [_share(run.scenario, run.time, run.delivered, each, since) for each in chosen.values()]
-        for run in many.runs
-    ])  # fmt: skip
+    names = [flow.name for flow in many.scenario.flows]
+    rates = [_slowest(many.scenario, each) for each in chosen.values()]
+    flows = [np.isin(names, each) for each in chosen.values()]
+    goodput = many.mean_goodput(start)
+    of_runs = np.stack([goodput[:, each].sum(axis=1) for each in flows], axis=1) / rates
     low, high = mean_interval(of_runs)
     by_chance = (high - low) / 2.0
     mean, half = of_runs.mean(axis=0), np.hypot(by_chance, accuracy.half_width)
@@ -194,13 +207,7 @@ def _check_measured(scenario: Scenario) -> None:
         raise ValueError(refused[0])
 
 
-def _share(
-    scenario: Scenario, time: np.ndarray, delivered: np.ndarray, group: Sequence[str], since: float
-) -> float:
-    """Return the share of a group of flows in one run."""
-    total, rate = 0.0, np.inf
-    for f, flow in enumerate(scenario.flows):
-        if flow.name in group:
-            total += delivered[f, -1] - np.interp(since, time, delivered[f], left=0.0)
-            rate = min(rate, *(link.rate for link in scenario.path(flow)))
-    return float(total / (time[-1] - since) / rate)
+def _slowest(scenario: Scenario, group: Sequence[str]) -> float:
+    """Return the rate of the slowest link of the paths of a group of flows."""
+    paths = (scenario.path(flow) for flow in scenario.flows if flow.name in group)
+    return min(link.rate for path in paths for link in path)

@@ -32,6 +32,7 @@ from responsefn.responses.cycle_loops import (
 from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Cycle
 from responsefn.responses.response_warnings import warns
+from responsefn.responses.rule_checks import check_dynamics
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,6 +100,7 @@ def solve(
 
     It begins at the peaks of `begin_at_peak`, or at those given, in packets, in the common shape.
     """
+    check_dynamics(rule)
     with steps_kept():
         return _solve(
             cases_of(rule, p, rtt, bandwidth, peaks), np.broadcast_shapes(p.shape, rtt.shape)

@@ -94,7 +94,8 @@ class WindowRule(Response, ABC):
         What `on_loss` answers: ``"loss"``, or ``"mark"`` (ECN; a loss is then for `on_drop`).
     capacity
         ``"ignored"`` by a rule that does not see the queue, ``"needed"`` by one whose response has
-        no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed.
+        no meaning without a capacity, ``"optional"`` where the round-trip time may also be fixed. A rule that does
+        not say it needs one if `on_ack`, `on_loss` or `on_timeout` read ``e.rtt``, which a queue lengthens.
     counts_acks
         Whether what an ACK does depends on how many came before, so that many cannot be taken at once: such
         a rule is solved and simulated ACK by ACK everywhere. Others are where blocks of ACKs turn out to
@@ -142,6 +143,18 @@ class WindowRule(Response, ABC):
     counts_in_slow_start: ClassVar[bool] = True
     sets_initial_window: ClassVar[bool] = False
     single_below: ClassVar[float] = math.inf
+    _reads_rtt: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        said = cls.__mro__[: cls.__mro__.index(Response)]
+        if not any("capacity" in vars(each) for each in said):
+            updates = (cls.on_ack, cls.on_loss, cls.on_timeout)
+            cls._reads_rtt = any(
+                "rtt" in each.__code__.co_names for each in updates if hasattr(each, "__code__")
+            )
+            if cls._reads_rtt:
+                cls.capacity = "needed"
 
     @staticmethod
     @abstractmethod
@@ -280,10 +293,13 @@ class WindowRule(Response, ABC):
         if bandwidth is not None:
             bandwidth = capacity(bandwidth, unit_check)
         elif self.capacity == "needed":
-            raise ValueError(
-                f"bandwidth is missing: the response of {self!r} depends on the capacity, in "
-                "packets/s, for example bandwidth=mbps(100)"
-            )
+            why = f"the response of {self!r} depends on the capacity"
+            remedy = ""
+            if self._reads_rtt:
+                why = f"{type(self).__name__} reads e.rtt, which a queue lengthens: its response depends on the capacity"
+                remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
+            msg = f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
+            raise ValueError(msg)
         return None if self.capacity == "ignored" else bandwidth
 
     @quantities(rtt="time", bandwidth="rate", p="share")

@@ -98,6 +98,7 @@ class CUBIC(WindowRule):
         friendly: int = 1
         form: str = "cycle"
 
+    capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
     recovery: ClassVar[str] = "sack"
     reference = references.RFC9438

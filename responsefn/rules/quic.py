@@ -136,6 +136,7 @@ class ChromiumCUBIC(WindowRule):
         remembered: float = 0.85
         hystart: int = 1
 
+    capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt", "left", "least", "samples",
     )  # fmt: skip

@@ -311,6 +311,7 @@ def _class_of(slow: Any, plain: Any) -> type[Any]:
         "slow": slow,
         "plain": plain,
         "assigned": (*plain.assigned, *slow.fields),
+        "capacity": plain.capacity,
         "on_ack": staticmethod(slow.function(plain.on_ack)),
     }
     return type(f"{slow.__name__[1:]}{plain.__name__}", (slow, plain), members)

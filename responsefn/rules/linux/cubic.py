@@ -106,6 +106,7 @@ class LinuxCUBIC(LinuxRule):
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.cubic:LinuxCUBIC2622"
     }
+    capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
         "peak", "origin", "plateau", "since", "base_rtt",
         "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",

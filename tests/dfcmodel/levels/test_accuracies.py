@@ -62,6 +62,10 @@ def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> Non
     assert found["high"].sel(group="both") <= 1.0
 
 
+def test_a_measurement_begins_after_a_quarter_of_the_run(packets: Ensemble) -> None:
+    assert share_intervals(packets).identical(share_intervals(packets, since=1.0))
+
+
 def test_chance_and_the_error_of_the_model_add_in_quadrature(packets: Ensemble) -> None:
     found = share_intervals(packets, since=1.0)
     model = measured_accuracies()["packet level"].half_width
@@ -109,6 +113,7 @@ def test_what_was_not_measured_is_refused(many, message: str) -> None:
         ({"groups": {}}, "groups = {}: must have at least one group"),
         ({"since": 4.0}, "since = 4"),
         ({"since": -1.0}, "since = -1"),
+        ({"since": 0.5}, "since = 0.5: must be at least 1 s, a quarter of the run"),
     ],
 )
 def test_bad_input_is_named(packets: Ensemble, given, message: str) -> None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from hopflow import maximum
-from responsefn import AIMD, WindowRule, invert
+from hopflow import maximum, minimum, where
+from responsefn import AIMD, Reno, WindowRule, invert
 
 
 class Gentle(WindowRule):
@@ -82,3 +82,42 @@ def test_a_rule_must_say_what_it_does():
 
     with pytest.raises(TypeError, match=r"abstract.*on_loss"):
         Half()
+
+
+class Backing(WindowRule):
+    """Reno that backs off where its round trip is longer than the shortest one by more than a bound."""
+
+    class Params(NamedTuple):
+        bound: float = 0.005
+
+    class State(NamedTuple):
+        cwnd: float = 2.0
+        ssthresh: float = math.inf
+        base_rtt: float = math.inf
+
+    @staticmethod
+    def on_ack(s, q, e):
+        base = minimum(s.base_rtt, e.rtt)
+        step = where(e.rtt - base > q.bound, -1.0, 1.0) / s.cwnd
+        return s._replace(cwnd=maximum(2.0, s.cwnd + step), base_rtt=base)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
+
+
+def test_a_rule_that_reads_the_round_trip_time_needs_the_capacity_unless_it_says_otherwise():
+    with pytest.raises(
+        ValueError, match=r"Backing reads e\.rtt.*capacity = \"optional\" in the class"
+    ):
+        Backing().rate(1e-4, 0.03)
+    assert 950.0 < Backing().rate(1e-4, 0.03, bandwidth=1000.0) <= 1000.0
+
+    class Fixed(Backing):
+        capacity = "optional"
+
+    without = Fixed().rate(1e-4, 0.03)
+    assert without == pytest.approx(Reno().rate(1e-4, 0.03), rel=0.02)  # never more than the bound
+    assert Fixed().rate(1e-4, 0.03, bandwidth=1000.0) == Backing().rate(
+        1e-4, 0.03, bandwidth=1000.0
+    )

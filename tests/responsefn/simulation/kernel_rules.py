@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from responsefn import WindowRule
 from responsefn.rules.base import Event
@@ -118,6 +118,8 @@ class EverySixtyFour(CountedReno):
 
 class PerRound(Halving):
     """A hundredth and a packet more per round trip by the clock."""
+
+    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
