@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.buffers import buffer_in_packets
-from dfcmodel.network.disciplines import Pause, QueueManager, manager_of
+from dfcmodel.network.disciplines import DFC, Pause, QueueManager, manager_of
 from dfcmodel.network.flows import CBR, OnOff, of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.results.at_nodes import columns_of
@@ -87,6 +87,8 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
 
 def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     """Return what is said of a cause of losses at a node; "" of a full buffer."""
+    if cause == "own link" and any(isinstance(rule.discipline, DFC) for rule in _links_from(run, n)):
+        return f'{CAUSES_IN_WORDS[cause]}: DFC slows a host down only with host="shaped"'
     if cause != "manager":
         return CAUSES_IN_WORDS[cause]
     losing = [run.scenario.flows[f] for f in lost.flow[lost.node == n].tolist()]

@@ -9,6 +9,7 @@ import pytest
 
 from dfcmodel import (
     CBR,
+    DFC,
     PFC,
     RED,
     Flow,
@@ -55,6 +56,16 @@ def test_losses_at_a_senders_own_link_are_marked(method) -> None:
     assert run.summary()["lost at"] == places_of_losses(run)
     hosted = replace(scenario, flows=(replace(scenario.flows[0], host="unshaped"),))
     assert "own link" not in simulate(hosted, method).summary()["lost at"]
+
+
+@pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
+def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> None:
+    links = chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=DFC())
+    scenario = Scenario("dfc", links, [Flow("f", (1, 2, 3), NewReno())], duration=3.0)
+    said = simulate(scenario, method).summary()["lost at"]
+    assert said.endswith('(at the senders\' own link: DFC slows a host down only with host="shaped")')
+    shaped = replace(scenario, flows=(replace(scenario.flows[0], host="shaped"),))
+    assert "lost at" not in simulate(shaped, method).summary()
 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
