@@ -157,7 +157,7 @@ def headroom(
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
     from dfcmodel.lossless import headroom_tables, headrooms
-    from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines, chips
+    from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines
 
     rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
     several = len(rates) * len(cables) > 1
@@ -172,14 +172,6 @@ def headroom(
     port = float(found.high.rate), found.metres[1]
     tables, laws = census_lines(*port), chip_lines(*port)
     typer.echo(as_json({**found.to_dict(), "census": [*tables, *laws]}) if json else found)
-    if (tables or laws) and not json:
-        cell = ports.cell or f"{chips()[0].cell} B"
-        any_size = {**ports.parameters(), "cell": _bytes(cell), "small_packets": 1.0}
-        bytes_of_any = _size_text(headrooms.headroom(rates[0], cables[0], **any_size).bytes)
-        options = "" if ports.cell else f'--cell "{cell}" '
-        typer.echo(
-            f"For any frame sizes in cells of {_bytes(cell)}: {bytes_of_any} ({options}--small-packets 1)"
-        )
     for heading, lines in (
         ("Public tables for this rate and cable:", tables),
         (
@@ -196,12 +188,6 @@ def headroom(
 def _bytes(text: str) -> str:
     """Return a size with its unit; a plain number is in bytes."""
     return f"{text} B" if text.strip().isdigit() else text
-
-
-def _size_text(size: Any) -> str:
-    """Return bytes, or both ends of a range of bytes, with a unit."""
-    ends = size if isinstance(size, tuple) else (size,)
-    return " to ".join(f"{end:,.0f}" for end in ends) + " B"
 
 
 @dataclass(frozen=True)

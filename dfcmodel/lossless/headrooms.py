@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from dfcmodel.lossless.quantities import (
 from dfcmodel.lossless.worst_cases import Burst, largest_burst
 from hopflow.checks import flag, one_number
 from hopflow.results import Result, figure
-from hopflow.units import declares
+from hopflow.units import declares, readable_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 __all__ = ["Headroom", "headroom"]
 
 Range = Given | tuple[Given, Given]
+CELL = 254
+"""Bytes of a cell for which the headroom of any frame size is said where no cell was given: Tomahawk 4 and 5 have it."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -168,7 +170,10 @@ class Headroom(Result):
 
     def summary(self) -> dict[str, object]:
         """Return the thresholds, each with its components, by name."""
-        rows: dict[str, object] = {"headroom above xoff": size_text(self.bytes, self.cells)}
+        rows: dict[str, object] = {
+            "port": self._port(),
+            "headroom above xoff": size_text(self.bytes, self.cells),
+        }
         if self.high.classes > 1:
             rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
         rows |= item_rows(self.items, "") | self._assumed()
@@ -197,8 +202,27 @@ class Headroom(Result):
         if not self.cells_given:
             rows["cells"] = "bytes are counted (no cell given)"
         if not self.high.small_packets:
-            rows["small frames"] = "none: all have the largest size (not given)"
+            rows["small frames"] = (
+                f"none: all have the largest size (not given); {self._any_size()}"
+            )
         return rows
+
+    def _port(self) -> str:
+        """Return rate, cable and largest frame."""
+        low, high = self.metres
+        cable = f"{high:g} m" if low == high else f"{low:g} to {high:g} m"
+        frames = f"{self.high.lossless_mtu:,} B"
+        if self.high.mtu != self.high.lossless_mtu:
+            frames += f", of other classes {self.high.mtu:,} B"
+        return f"{readable_text(self.high.rate, 'bit/s')}, {cable}, largest frame {frames}"
+
+    def _any_size(self) -> str:
+        """Return the headroom for frames of any size, in cells, and how it is asked for."""
+        cell = self.high.cell if self.cells_given else CELL
+        links = (replace(link, cell=cell, small_packets=1.0) for link in (self.low, self.high))
+        size = self._ends(*(largest_burst(link).cells * cell for link in links))
+        given = "small_packets=1" if self.cells_given else f'cell="{cell} B", small_packets=1'
+        return f"of any size in cells of {cell} B: {size_text(size, None)} ({given})"
 
     def _ends(self, low: int, high: int) -> int | tuple[int, int]:
         return (low, high) if self.ranged else high

@@ -87,7 +87,9 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
 
 def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     """Return what is said of a cause of losses at a node; "" of a full buffer."""
-    if cause == "own link" and any(isinstance(rule.discipline, DFC) for rule in _links_from(run, n)):
+    if cause == "own link" and any(
+        isinstance(rule.discipline, DFC) for rule in _links_from(run, n)
+    ):
         return f'{CAUSES_IN_WORDS[cause]}: DFC slows a host down only with host="shaped"'
     if cause != "manager":
         return CAUSES_IN_WORDS[cause]

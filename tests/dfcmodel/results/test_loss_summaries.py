@@ -63,7 +63,9 @@ def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> 
     links = chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=DFC())
     scenario = Scenario("dfc", links, [Flow("f", (1, 2, 3), NewReno())], duration=3.0)
     said = simulate(scenario, method).summary()["lost at"]
-    assert said.endswith('(at the senders\' own link: DFC slows a host down only with host="shaped")')
+    assert said.endswith(
+        '(at the senders\' own link: DFC slows a host down only with host="shaped")'
+    )
     shaped = replace(scenario, flows=(replace(scenario.flows[0], host="shaped"),))
     assert "lost at" not in simulate(shaped, method).summary()
 

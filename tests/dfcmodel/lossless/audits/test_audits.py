@@ -196,7 +196,9 @@ def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     assert census_range(400e9, 301.0) is None
     assert census_lines(1.6e12, 300.0) == chip_lines(1.6e12, 300.0) == []
     larger = headroom("400Gbps", "300m", cell=254, small_packets=1.0).bytes
-    assert f'For any frame sizes in cells of 254 B: {larger:,.0f} B (--cell "254 B"' in shown
+    assert (
+        f'of any size in cells of 254 B: {larger:,.0f} B (cell="254 B", small_packets=1)' in shown
+    )
     assert (
         shown.index("Public tables for") < shown.index("Laws of chips") < shown.index("tomahawk5")
     )
