@@ -414,6 +414,10 @@ class _Explained:
     duration: Annotated[
         str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
     ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(help="Shares are measured from this time on, without the start-up: 5s."),
+    ] = None
     runs: Annotated[int, typer.Option(help="Number of seeds, at least 2.")] = 8
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
     packet_jitter: Annotated[
@@ -436,11 +440,13 @@ class _Explained:
             "seed": self.seed,
             "packet_jitter": self.packet_jitter,
         }
-        end = None
-        if self.duration is not None:
-            end = quantity("duration", self.duration, "time", bare=True)
+        times = {
+            name: quantity(name, given, "time", bare=True)
+            for name, given in (("duration", self.duration), ("since", self.since))
+            if given is not None
+        }
         if scenario.upper() in explained:
-            for option in ("measures", "tcp", "duration"):
+            for option in ("measures", "tcp", "duration", "since"):
                 value = getattr(self, option)
                 if value is not None:
                     raise ValueError(
@@ -450,9 +456,7 @@ class _Explained:
         else:
             network = _Network(dfc=None if scenario.endswith(".toml") else False, tcp=self.tcp)
             measures = (self.measures or "share").split(",")
-            asked = {
-                "scenario": network.scenario(scenario), "measures": measures, "duration": end,
-            }  # fmt: skip
+            asked = {"scenario": network.scenario(scenario), "measures": measures, **times}
         if self.shared:
             settings["refinements"] = default_refinements(asked["scenario"], shared=True)
         return {**asked, **settings}

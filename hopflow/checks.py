@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MOST_SHOWN = 80
 """Longest representation of a value in a message, in characters."""
-MAX_LISTED = 60
+MAX_LISTED = 40
 """Largest number of allowed names listed in a message; otherwise the closest matches are shown."""
 EXACT = 2**53
 """Whole numbers of smaller size are floats too."""
@@ -219,14 +219,25 @@ def choice(name: str, value: T, allowed: Iterable[T]) -> T:
     except (ValueError, TypeError):  # a value that compares as unknown
         known = False
     if not known:
-        listed = ", ".join(repr(option) for option in options)
-        if len(options) > MAX_LISTED:
-            near = difflib.get_close_matches(str(value), map(str, options), 3, cutoff=0.0)
-            listed = f"{len(options)}, such as {', '.join(map(repr, near))}"
-        elif near := difflib.get_close_matches(str(value), map(str, options), 1):
-            listed += f"; did you mean {near[0]!r}?"
-        raise ValueError(f"{name} = {shown(value)}: must be one of {listed}")
+        raise ValueError(f"{name} = {shown(value)}: must be one of {listed_for(value, options)}")
     return value
+
+
+def listed_for(value: object, options: Iterable[object]) -> str:
+    """Return names for a message in which ``value`` is none of them: all with the closest one, or the closest of many.
+
+    >>> listed_for("cubic", ["BIC", "CUBIC"])
+    "'BIC', 'CUBIC'; did you mean 'CUBIC'?"
+    """
+    options = list(options)
+    names = list(map(repr, options))
+    folded = {str(each).casefold(): repr(each) for each in reversed(options)}
+    wanted = str(value).casefold()
+    if len(names) > MAX_LISTED:
+        near = difflib.get_close_matches(wanted, folded, 3, cutoff=0.0)
+        return f"{len(names)}, such as {', '.join(folded[each] for each in near)}"
+    nearest = difflib.get_close_matches(wanted, folded, 1)
+    return ", ".join(names) + (f"; did you mean {folded[nearest[0]]}?" if nearest else "")
 
 
 def flag(name: str, value: object) -> bool:

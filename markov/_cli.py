@@ -103,7 +103,12 @@ class _Tandem:
     link_rate: Annotated[str, typer.Option(help="mu1: packets/s, or 1.2Mbps.")] = "100"
     paused_rate: Annotated[str, typer.Option(help="mu2, likewise.")] = "2"
     bottleneck_rate: Annotated[str, typer.Option(help="nu, likewise.")] = "15"
-    arrival_rates: Annotated[str, typer.Option(help="lambda_1,...,lambda_N, likewise.")] = "25,1"
+    arrival_rates: Annotated[
+        str | None,
+        typer.Option(
+            help="lambda_1,...,lambda_N, likewise; default: 25,1, for the default rates of the links."
+        ),
+    ] = None
     rtt: Annotated[str, typer.Option(help="Round-trip time: 40ms, or a number of s.")] = "1"
     recovery: Annotated[str, typer.Option(help="Rule 13: always, or up.")] = "always"
     pause_at_threshold: Annotated[
@@ -114,6 +119,14 @@ class _Tandem:
         """Return the chain."""
         from markov.models.pause import PauseTandem
 
+        arrivals = self.arrival_rates
+        if arrivals is None:
+            for name in ("link_rate", "bottleneck_rate"):
+                given = getattr(self, name)
+                if given != getattr(_Tandem, name):
+                    msg = f"arrival_rates is missing: with {name} = {given}, say what arrives, such as --arrival-rates 6Gbps,1Gbps"
+                    raise ValueError(msg)
+            arrivals = "25,1"
         return PauseTandem(
             buffers=tuple(_packets("buffers", each) for each in _parts("buffers", self.buffers)),
             high_threshold=_packets("high_threshold", self.high_threshold),
@@ -125,7 +138,7 @@ class _Tandem:
             bottleneck_rate=quantity("bottleneck_rate", self.bottleneck_rate, "rate", bare=True),
             arrival_rates=tuple(
                 quantity("arrival_rates", each, "rate", bare=True)
-                for each in _parts("arrival_rates", self.arrival_rates)
+                for each in _parts("arrival_rates", arrivals)
             ),
             rtt=quantity("rtt", self.rtt, "time", bare=True),
             recovery=self.recovery,
@@ -253,17 +266,31 @@ class _Asked:
         typer.Option(help="A CSL property, or the name of one in the file of properties."),
     ] = None
     properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None
-    const: Annotated[str, typer.Option(help="Constants: N=5,rate=0.1")] = ""
+    const: Annotated[
+        str,
+        typer.Option(help="Constants of a model, parameters of a chain in Python: N=5,rate=0.1"),
+    ] = ""
     proof: Annotated[
         str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
     ] = "on"
 
-    def refuse(self) -> None:
-        """Refuse what goes with files that have properties and constants."""
-        for name in ("property", "properties", "const"):
+    def without_properties(self, path: Path) -> Any:
+        """Return the chain of a Python file, with parameters of ``const``, or that of a file that lists its transitions."""
+        from markov.files import read_explicit
+        from markov.sweeps import units, variant
+
+        for name in ("property", "properties"):
             given = getattr(self, name)
             if given:
                 raise ValueError(f"{name} = {str(given)!r}: goes with PRISM, JANI and SBML files")
+        if path.suffix in PYTHON:
+            model, changes = python_model(path), constants_of(self.const)
+            for name in changes:
+                choice("const", name, tuple(units(model)))
+            return variant(model, **changes) if changes else model
+        if self.const:
+            raise ValueError(f"const = {self.const!r}: a file of transitions has no constants")
+        return read_explicit(path)
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
         """Return the model of a PRISM, JANI or SBML file, and the names of the properties to evaluate."""
@@ -277,7 +304,7 @@ class _Asked:
 
 @solve.command(
     epilog=examples(
-        "hopflow solve my_chain.py",
+        "hopflow solve my_chain.py --const failure=0.2",
         "hopflow solve model.prism --property 'S=? [ x > 3 ]' --const N=5",
         "hopflow solve model.jani --json",
         "hopflow solve model.umb",
@@ -299,7 +326,6 @@ def file(
     Exit status 3: a property is undecided, its number within the error of the threshold (null in JSON).
     """
     from markov.driver import stationary
-    from markov.files import read_explicit
 
     check_output("plot", plot)
     check_output("certificate", certificate, ())
@@ -308,8 +334,7 @@ def file(
     by, proof = _method(method), PROOFS[asked.proof]
     model: Any
     if path.suffix in PYTHON + LISTED:
-        asked.refuse()
-        model = python_model(path) if path.suffix in PYTHON else read_explicit(path)
+        model = asked.without_properties(path)
     else:
         model, names = asked.read(path)
         if names:

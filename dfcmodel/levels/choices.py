@@ -159,7 +159,7 @@ def choose_level(
         )
     of_packets = predicted_seconds(scenario, Packets(), end, at)
     error = measured_error(scenario, at)
-    costs = f"predicted CPU time {of_packets:.2g} s (fluid: {of_fluid:.2g} s)"
+    costs = f"predicted CPU times: packets {of_packets:.2g} s, fluid {of_fluid:.2g} s"
     if of_packets <= max(affordable, MOST_TIMES * of_fluid):
         wait = random_time(scenario, may_lose(scenario))
         phases = f"; random times of up to {wait:.2g} s before packets against phase effects"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import responsefn
@@ -33,7 +34,16 @@ from dfcmodel.network.path_elements import (
 from dfcmodel.network.programs import SwitchProgram
 from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
-__all__ = ["ARRIVALS", "DISCIPLINES", "ELEMENTS", "OWN_KEYS", "RULES", "required", "sources_of"]
+__all__ = [
+    "ARRIVALS",
+    "DISCIPLINES",
+    "ELEMENTS",
+    "OWN_KEYS",
+    "RULES",
+    "check_name",
+    "required",
+    "sources_of",
+]
 
 OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
 """What each link and flow says itself: there are no defaults for all."""
@@ -76,15 +86,33 @@ ELEMENTS = {
 RULES = (WindowRule, DeliveryRule, RateRule)
 
 
-def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
-    """Return the classes that a source may name: the rules of `responsefn`, the given ones, CBR, OnOff and arrival processes."""
+@cache
+def _own_sources() -> dict[str, type[Any]]:
+    """Return the classes of hopflow that a source may name."""
     known = (getattr(each, name) for each in (responsefn, linux) for name in each.__all__)
     chosen = [
         rule
-        for rule in (*known, *rules)
+        for rule in known
         if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
     ]
     return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, *ARRIVALS.values())}
+
+
+def check_name(rule: type[Any]) -> None:
+    """Raise ValueError for a class of a user with the name of a source of hopflow, which a file would be read as."""
+    name = rule.__name__
+    if _own_sources().get(name, rule) is not rule:
+        msg = f"{name} of {rule.__module__}: hopflow has a source of this name, as which a file would be read: rename the class"
+        raise ValueError(msg)
+
+
+def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
+    """Return the classes that a source may name: hopflow's, and those given, which take the place of others of the same name."""
+    rules = tuple(rules)
+    for rule in rules:
+        if not issubclass(rule, RULES):
+            raise TypeError(f"rules: {rule!r}: must be a class of rules, such as responsefn.Reno")
+    return {**_own_sources(), **{rule.__name__: rule for rule in rules}}
 
 
 def required(kind: type[Any]) -> list[str]:

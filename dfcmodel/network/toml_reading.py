@@ -47,7 +47,7 @@ from dfcmodel.network.toml_keys import (
     required,
     sources_of,
 )
-from hopflow.checks import file_path, listed
+from hopflow.checks import file_path, listed, listed_for
 from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
 
@@ -247,7 +247,9 @@ class _Reader:
         given = dict(self.table({"kind": value} if isinstance(value, str) else value, key))
         kind = given.pop("kind", None)
         if not isinstance(kind, str) or kind not in kinds:
-            raise _BadKey((*key, "kind"), f"{kind!r}: must be one of {', '.join(sorted(kinds))}")
+            own = "; classes of your own: load_scenario(path, rules=[...])"
+            listed = listed_for(kind, sorted(kinds)) + (own if kinds is self.sources else "")
+            raise _BadKey((*key, "kind"), f"{kind!r}: must be one of {listed}")
         return self.make(kinds[kind], given, key)
 
 
@@ -263,7 +265,7 @@ def _known(given: Iterable[str], allowed: Iterable[str], key: Key) -> None:
     allowed = list(allowed)
     for name in given:
         if name not in allowed:
-            listed = ", ".join(allowed) or "none"
+            listed = listed_for(name, allowed) or "none"
             raise _BadKey((*key, name), f"unknown key, must be one of {listed}")
 
 

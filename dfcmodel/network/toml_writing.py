@@ -16,7 +16,7 @@ from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.receivers import ReceiverAgent
-from dfcmodel.network.toml_keys import DISCIPLINES
+from dfcmodel.network.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
 from responsefn import RateRule, WindowRule
 
@@ -146,6 +146,7 @@ def _object(value: Any, parameters: dict[str, Any]) -> str:
 
 
 def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
+    check_name(type(rule))
     defaults = rule.Params._field_defaults
     given = rule.params._asdict().items()
     return {k: v for k, v in given if k not in defaults or v != defaults[k]}

@@ -227,8 +227,8 @@ def _resolution(run: Any) -> tuple[str, ...]:
         return ()
     return _one(
         f"resolution: {_listed('flow', [flow.name for flow, one in zip(scenario.flows, few, strict=True) if one])} with "
-        f"timeouts, and at an equal share {shares[few].min():.2g} packets per step or more: below 1 the timeouts may be "
-        "an effect of the step",
+        f"timeouts, and {shares[few].min():.2g} to {shares[few].max():.2g} packets per step of the fluid at an equal share: "
+        "timeouts of flows with less than 1 may be an effect of the step",
     )
 
 

@@ -72,6 +72,18 @@ def test_explain_writes_table_and_waterfall(tmp_path) -> None:
         assert picture.width > 500
 
 
+def test_explain_measures_from_a_time_on() -> None:
+    arguments = ["explain", "takano2006/1", "--runs", "2", "--duration", "0.12"]
+    late = CliRunner().invoke(
+        commands, [*arguments, "--since", "60ms", "--json"], catch_exceptions=False
+    )
+    whole = CliRunner().invoke(commands, [*arguments, "--json"], catch_exceptions=False)
+    assert late.exit_code == whole.exit_code == 0
+    assert late.output != whole.output
+    with pytest.raises(ValueError, match=r"since = 0\.2"):
+        CliRunner().invoke(commands, [*arguments, "--since", "200ms"], catch_exceptions=False)
+
+
 def test_animation(tmp_path) -> None:
     film = tmp_path / "queues.gif"
     assert call("takano2006/1", "--duration", 0.002, "--animation", film).exit_code == 0

@@ -105,11 +105,33 @@ def test_a_file_of_listed_states_is_solved(tmp_path: Path, ending: str) -> None:
         call(path, "--property", "S=? [ true ]")
 
 
-def test_a_python_file_takes_no_properties(tmp_path: Path) -> None:
+EXPLORED = """
+from markov import explore
+
+def fails(s, q):
+    if s.working:
+        yield s._replace(working=0), q.failure
+    else:
+        yield s._replace(working=1), 1.0
+
+chain = explore(fails, start={"working": 1}, params={"failure": 0.1})
+"""
+
+
+def test_a_pause_chain_with_other_links_needs_its_arrivals() -> None:
+    with pytest.raises(ValueError, match="arrival_rates is missing: with link_rate = 10Gbps"):
+        call("pause", "--link-rate", "10Gbps")
+
+
+def test_a_python_file_takes_its_parameters_and_no_properties(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(RULES)
-    with pytest.raises(ValueError, match="const = 'N=5'"):
+    with pytest.raises(ValueError, match="const = 'N': must be one of 'fails'"):
         call(path, "--const", "N=5")
+    with pytest.raises(ValueError, match=r"property = .*: goes with PRISM, JANI and SBML files"):
+        call(path, "--property", "S=? [ true ]")
+    path.write_text(EXPLORED)
+    assert "failure=0.3" in call(path, "--const", "failure=0.3")
     path.write_text("x = 1")
     with pytest.raises(ValueError, match="0 models"):
         call(path)

@@ -55,8 +55,20 @@ def test_rules_of_ones_own_are_given_to_the_reader() -> None:
     one = scenario(source=Timid(a=0.5, steps=(3.0,)))
     text = write_scenario(one)
     assert read_scenario(text, rules=[Timid]) == one
-    with pytest.raises(ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one"):
+    with pytest.raises(
+        ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one of .*rules="
+    ):
         read_scenario(text)
+    with pytest.raises(ScenarioFileError, match=r"'newreno': must be one of .*'NewReno'"):
+        read_scenario(text.replace("Timid", "newreno"), rules=[Timid])
+
+
+def test_a_rule_with_the_name_of_one_of_hopflows_is_refused() -> None:
+    Other = type("Reno", (Timid,), {})
+    with pytest.raises(ValueError, match=r"Reno of .*: hopflow has a source of this name"):
+        write_scenario(scenario(source=Other()))
+    with pytest.raises(TypeError, match="must be a class of rules"):
+        read_scenario("", rules=[int])
 
 
 PAUSE = '{kind = "Pause", high = "9 kB", low = 2}'
@@ -181,7 +193,7 @@ def test_buffers_in_bytes_and_cells_are_read_and_written() -> None:
         ('["b", "c", "d"]', '["b", "d"]', 17, ["flows[2].path", "b->d"]),
         ('"fusion"', '"cubic"', 15, ["flows[2]", "'cubic'", "twice"]),
         ('"CUBIC"', '"CBR"', 13, ["flows[1].source", "rate is missing"]),
-        ('"CUBIC"', '{kind = "CUBIC", d = 3}', 13, ["flows[1].source.d", "C, beta"]),
+        ('"CUBIC"', '{kind = "CUBIC", d = 3}', 13, ["flows[1].source.d", "'C', 'beta'"]),
         ('"CUBIC"', '{kind = "CBR", rate = "-1 b/s"}', 13, ["flows[1].source.rate"]),
         ('"1 ms"', '"1 ms"\nhost = "shaped"', 20, ["flows[2].host", "shaped", "Pause"]),
         ('"3 s"', '"-3 s"', 2, ["duration", "-3"]),
