@@ -87,7 +87,9 @@ class Grid(Generic[T]):
 
 
 def axis(values: list[Any]) -> Any:
-    """Return values as a coordinate: numbers, or strings, as they are; a mixture, tuples and None as objects.
+    """Return values as a coordinate: numbers, or strings, as they are; a mixture, tuples and None as objects; others as texts.
+
+    A text selects, ``found.sel(discipline="DFC()")``, and can be written to files.
 
     Examples
     --------
@@ -97,6 +99,10 @@ def axis(values: list[Any]) -> Any:
     for kinds in ((int, float, np.number), str):
         if all(isinstance(value, kinds) for value in values):
             return values
+    if not all(
+        value is None or isinstance(value, (tuple, float, int, np.number, str)) for value in values
+    ):
+        return [str(value) for value in values]
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

@@ -90,8 +90,8 @@ def sweep(
         ``efficiency``, ``loss_ratio``, ``timeouts`` and ``loss_events`` over ``flow``, only where all points have the same flows;
         always ``total_goodput``, ``total_loss_ratio`` and ``jain`` of all flows together; ``peak_queue``, ``completed`` and ``limits`` (flags of the known limits
         of the level that apply to a run, which are warned of). Chains: the model's measures,
-        ``residual`` and ``error_bound`` (total variation). Non-numeric values are objects, and are
-        stored as strings.
+        ``residual`` and ``error_bound`` (total variation). Disciplines, rules and other
+        objects are their texts on an axis, such as ``"DFC()"``.
 
     Raises
     ------
