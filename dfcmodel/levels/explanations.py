@@ -328,6 +328,8 @@ class Explanation(Result):
             f"{quantity.name}: {packets.mean():.4g}{units} in packets, {fluid.mean():.4g} in the fluid as "
             f"`simulate` runs it; difference {interval_text(packets - fluid)}"
         )
+        if not _differs(packets - fluid):
+            levels += ", which may be none"
         if self.shared:
             bare = self.fluid[:, 0, q].mean()
             levels += f"; from the bare fluid, {bare:.4g}, it is {interval_text(gap)}"

@@ -111,7 +111,7 @@ def _about_flows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {}
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
-            f"goodput {goodput[f]:.4g} packets/s, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            f"{_goodput(run.scenario, flow, goodput[f])}, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
             if np.isnan(took[f])
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )
@@ -132,6 +132,13 @@ def _about_flows(run: Any) -> dict[str, object]:
             f"{achieved}, lost {lost[MAX_ROWS:].sum():.0f} packets, {run.timeouts[MAX_ROWS:].sum()} timeouts"
         )
     return rows
+
+
+def _goodput(scenario: Scenario, flow: Flow, value: float) -> str:
+    """Return a goodput in packets/s, with bits/s and the part of the rate of the slowest link of the path."""
+    slowest = min(link.rate for link in scenario.path(flow))
+    bits = readable_text(8.0 * scenario.packet_size * value, "bit/s")
+    return f"goodput {value:.4g} packets/s ({bits}, {value / slowest:.3f} of the slowest link)"
 
 
 def _about_pauses(run: Any) -> dict[str, object]:

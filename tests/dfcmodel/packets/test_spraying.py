@@ -289,7 +289,9 @@ def test_routes_return_as_in_the_reference(seed: int) -> None:
     plan = plan_scenario(scenario, method, duration=5e-4, sample=1e-4)
     assert equal_records(plan).imbalance.max() == 0.0
     run = simulate(scenario, method)
-    loop, bounce, short = run.delivered[:, -1]  # buffers of 12 packets may lose, and loops under PFC deadlock
+    loop, bounce, short = run.delivered[
+        :, -1
+    ]  # buffers of 12 packets may lose, and loops under PFC deadlock
     assert loop == short == 0.0
     assert 0.0 < bounce == 40.0 - run.lost_by_flow[1] - run.inside[1]
     drops = run.drops()

@@ -50,7 +50,10 @@ def test_transfers_say_how_long_they_took() -> None:
         Scenario("two", chain(2, rate=1e4, delay=1e-3, buffer=200), flows, duration=0.1), Packets()
     ).summary()
     assert "CBR: 10 packets in 10.1 ms, lost 0 packets" in rows["short"]
-    assert "CBR: goodput 990 packets/s" in rows["long"]
+    assert (
+        "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), efficiency"
+        in rows["long"]
+    )
 
 
 def test_goodput_is_what_was_delivered_over_the_time(run) -> None:
