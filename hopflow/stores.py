@@ -117,10 +117,14 @@ class Store:
             name for name in {**there, **self.of} if there.get(name) != self.of.get(name)
         ]:
             said = "; ".join(self._difference(name, there) for name in differ)
-            raise ValueError(f"store = {str(self.path)!r}: {place} is of another sweep: {said}")
+            join = f"; sweep further values into a store of their own, and join both: xarray.concat([...], {differ[0]!r})"
+            further = join if len(differ) == 1 and differ[0] in self.grid.values else ""
+            raise ValueError(
+                f"store = {str(self.path)!r}: {place} is of another sweep: {said}{further}"
+            )
         if list(there) != list(self.of):
             raise ValueError(
-                f"store = {str(self.path)!r}: {place} has its dimensions in another order: "
+                f"store = {str(self.path)!r}: {place} has its dimensions in another order, give the parameters in it: "
                 f"{', '.join(name for name in there if name in self.grid.values)}"
             )
 
