@@ -193,7 +193,7 @@ def pause_thresholds(
     link_rate
         Of the link that is paused, packets/s, or a text with a unit: ``"1Gbps"``.
     bottleneck_rate
-        Of the link behind the port, packets/s; below ``link_rate``.
+        Of the link behind the port, packets/s; at most ``link_rate``.
     buffers
         Of the node before the link and of the port, packets.
     rtt
