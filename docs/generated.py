@@ -87,12 +87,11 @@ def kind_row(keys: dict[str, Any], kinds: Mapping[str, type[Any]]) -> tuple[str,
     """Return a kind of a scenario file and its keys, each with its unit and its default."""
     name = keys["kind"]["const"]
     values = defaults(kinds[name])
-    units = {key: "packets" if name in BARE_PACKETS else unit(value) for key, value in keys.items()}
-    listed = (
-        f"`{key}`{f' ({units[key]})' if unit(keys[key]) else ''}: {values[key]}"
-        for key in keys
-        if key != "kind"
-    )
+    listed = []
+    for key, value in keys.items():
+        if key != "kind":
+            counted = "packets" if name in BARE_PACKETS and unit(value) else unit(value)
+            listed.append(f"`{key}`{f' ({counted})' if counted else ''}: {values[key]}")
     return f"`{name}`", "; ".join(listed)
 
 
@@ -102,7 +101,10 @@ def defaults(kind: type[Any]) -> dict[str, str]:
         known = kind.Params._field_defaults
         given = {name: known.get(name, MISSING) for name in kind.Params._fields}
     else:
-        given = {each.name: each.default for each in fields(kind)}
+        given = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(kind)
+        }
     return {name: default_text(value) for name, value in given.items()}
 
 
