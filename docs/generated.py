@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 PACKAGES = ("hopflow", "responsefn", "markov", "dfcmodel", "validation")
+BARE_PACKETS = ("StepMarking", "RampMarking", "MeanRamp")
+"""Kinds whose thresholds are packets as numbers, and bytes as strings."""
 BLOCK = re.compile(r"(<!-- (\w+): made by docs/generated\.py -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -51,40 +54,91 @@ def chains() -> str:
 def scenario_keys() -> str:
     """Return the keys of a scenario file, from its schema; what they mean is in the docstrings of the classes."""
     import dfcmodel
+    from dfcmodel.network.toml_keys import ARRIVALS, DISCIPLINES, ELEMENTS, sources_of
 
-    schema = dfcmodel.scenario_schema()
-    parts = schema["properties"]
-    tables = {
-        "The file": (
-            parts,
-            described(dfcmodel.Scenario)
-            | {"link": "Defaults of all links.", "flow": "Defaults of all flows."},
-        ),
-        "A link, and `[link]`": (parts["links"]["items"]["properties"], described(dfcmodel.Link)),
-        "A flow, and `[flow]`": (parts["flows"]["items"]["properties"], described(dfcmodel.Flow)),
-    }
+    parts = dfcmodel.scenario_schema()["properties"]
+    common = {"link": "Defaults of all links.", "flow": "Defaults of all flows."}
+    of_files = {"name": '`"scenario"`', "link": "none", "flow": "none"}
     texts = []
-    for title, (keys, meanings) in tables.items():
-        rows = [
-            (f"`{key}`", taken(key, value), meanings.get(key, "")) for key, value in keys.items()
-        ]
-        texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Meaning'), rows)}")
-    arrivals = parts["flows"]["items"]["properties"]["arrivals"]
-    kinds = {"Disciplines": schema["$defs"]["discipline"], "Sources": schema["$defs"]["source"], "Arrivals": arrivals, "Elements of paths": parts["elements"]["items"]}  # fmt: skip
-    for title, choices in kinds.items():
-        rows = []
-        for each in choices["anyOf"][1:]:
-            keys = {key: value for key, value in each["properties"].items() if key != "kind"}
-            listed = ", ".join(f"`{key}`{unit(value)}" for key, value in keys.items())
-            rows.append((f"`{each['properties']['kind']['const']}`", listed))
-        texts.append(f"### {title}\n\n{table(('Kind', 'Keys'), rows)}")
+    for title, kind, keys, more in (
+        ("The file", dfcmodel.Scenario, parts, common),
+        ("A link, and `[link]`", dfcmodel.Link, parts["links"]["items"]["properties"], {}),
+        ("A flow, and `[flow]`", dfcmodel.Flow, parts["flows"]["items"]["properties"], {}),
+    ):
+        meanings, values = described(kind) | more, defaults(kind) | (of_files if more else {})
+        rows = (
+            (f"`{key}`", taken(key, value), values[key], meanings.get(key, ""))
+            for key, value in keys.items()
+        )
+        texts.append(f"### {title}\n\n{table(('Key', 'Value', 'Default', 'Meaning'), rows)}")
+    schema = dfcmodel.scenario_schema()["$defs"]
+    for title, choices, kinds in (
+        ("Disciplines", schema["discipline"], DISCIPLINES),
+        ("Sources", schema["source"], sources_of(())),
+        ("Arrivals", parts["flows"]["items"]["properties"]["arrivals"], ARRIVALS),
+        ("Elements of paths", parts["elements"]["items"], ELEMENTS),
+    ):
+        rows = (kind_row(each["properties"], kinds) for each in choices["anyOf"][1:])
+        texts.append(f"### {title}\n\n{table(('Kind', 'Keys, with units and defaults'), rows)}")
     return "\n".join(texts)
 
 
+def kind_row(keys: dict[str, Any], kinds: Mapping[str, type[Any]]) -> tuple[str, str]:
+    """Return a kind of a scenario file and its keys, each with its unit and its default."""
+    name = keys["kind"]["const"]
+    values = defaults(kinds[name])
+    listed = []
+    for key, value in keys.items():
+        if key != "kind":
+            counted = "packets" if name in BARE_PACKETS and unit(value) else unit(value)
+            listed.append(f"`{key}`{f' ({counted})' if counted else ''}: {values[key]}")
+    return f"`{name}`", "; ".join(listed)
+
+
+def defaults(kind: type[Any]) -> dict[str, str]:
+    """Return the defaults of a class's parameters as a scenario file writes them."""
+    if hasattr(kind, "Params"):
+        known = kind.Params._field_defaults
+        given = {name: known.get(name, MISSING) for name in kind.Params._fields}
+    else:
+        given = {
+            each.name: each.default if each.default_factory is MISSING else each.default_factory()
+            for each in fields(kind)
+        }
+    return {name: default_text(value) for name, value in given.items()}
+
+
+def default_text(value: Any) -> str:
+    """Return a default as a scenario file writes it.
+
+    >>> default_text(MISSING), default_text(None), default_text(True), default_text((1, 2.5))
+    ('required', 'none', '`true`', '`[1, 2.5]`')
+    """
+    if value is MISSING:
+        return "required"
+    if value is None:
+        return "none"
+    return f"`{toml_text(value)}`"
+
+
+def toml_text(value: Any) -> str:
+    """Return a value in TOML, numbers to six digits; of a kind its name."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, (int, float)):
+        whole = abs(value) < 1e12 and value == int(value)
+        return f"{value:.0f}" if whole else f"{value:.6g}"
+    if isinstance(value, (tuple, list)):
+        return f"[{', '.join(map(toml_text, value))}]"
+    return f'"{type(value).__name__}"'
+
+
 def unit(value: dict[str, Any]) -> str:
-    """Return the unit of a key in brackets; nothing for one without a unit."""
+    """Return the unit of a key; nothing for one without a unit."""
     found = re.match(r"In (.+), or a text with a unit", value.get("description", ""))
-    return f" ({found[1]})" if found else ""
+    return found[1] if found else ""
 
 
 def taken(key: str, value: dict[str, Any]) -> str:

@@ -132,7 +132,7 @@ ENTRIES: tuple[Response, ...] = (
     PFTK(form="approximate"),
     Mathis(),
 )
-"""In the order of the table: loss-based rules, rules that see the queue, rate rules, rules of deliveries, laws."""
+"""In the order of the table: loss-based rules, rules that see the queue, rate rules, delivery rules, laws."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -203,7 +203,7 @@ class Catalogue(Result):
 def catalogue(kind: str = "all") -> Catalogue:
     """Return the table of rules and laws.
 
-    Rules of deliveries, such as BBR, have no response to a loss rate: simulate them (`dfcmodel.compare`).
+    Delivery rules, such as BBR, have no response to a loss rate: simulate them (`dfcmodel.compare`).
 
     Parameters
     ----------

@@ -197,7 +197,7 @@ class Flow(Described):
         When the data of a window sender become available: an `ArrivalProcess` or a `Replay`. The sender sends when window
         and data allow. None: all data are available from the start. An ACK increases the window only if data are waiting, or if
         all of the window was in flight before it (RFC 9002, 7.8). The window does not change over idle times. The rule's clock
-        stops during idle times and while the window is not used up (RFC 9438, 5.8). For a rule of deliveries, samples are
+        stops during idle times and while the window is not used up (RFC 9438, 5.8). For a delivery rule, samples are
         marked as limited by the application instead (`Delivery`). The flow ends when the process has ended or ``size`` packets
         have arrived, and all of them are delivered. ``idle`` must be inf. At packet level only, and not in ns-2's convention.
     weight
@@ -229,7 +229,7 @@ class Flow(Described):
     ttl
         Time to live of packets, 1 to 255 links (RFC 791): a packet that has crossed that many links is dropped at the next node unless it ends
         there. With a ``ttl`` the path may visit nodes several times. A path that ends at a node which it has visited is a loop: packets
-        follow it round and round until they are dropped. At packet level; None: paths visit no node twice.
+        follow it again and again until they are dropped. At packet level; None: paths visit no node twice.
 
     Raises
     ------

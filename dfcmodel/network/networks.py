@@ -63,12 +63,12 @@ class Scenario(Described):
         Minimum retransmission timeout in s.
     packet_size
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
-        Texts such as ``rate="10Gbps"`` mean packets of 1500 bytes and are refused with another size: give rates in packets/s,
+        Strings such as ``rate="10Gbps"`` mean packets of 1500 bytes and raise an error with another size: give rates in packets/s,
         ``mbps(10_000, packet_size=1518)``.
     elements
         Effects of paths on packets other than queueing: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
         `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order of the list, before its queue.
-        At packet level; the fluid has `RateTrace` only.
+        At packet level; the fluid has `RateTrace` and `DelayTrace`.
 
     Raises
     ------
