@@ -9,7 +9,7 @@ from typing import Any
 
 from .buffers import taken_by
 from .calendar_queue import CROWDED
-from .jit import call_manager, compiled
+from .jit import call_manager, compiled, inlined
 from .layout import int64
 from .ports import is_markable
 from .random_numbers import uniform
@@ -67,8 +67,9 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     is_ack = int64(it.hop) > s.turn
     for k in range(w.of_flow):
         w.state[w.first_of_flow - 3 + k] = own.state[k]
+    is_carried = event == LEAVES and not is_ack and not is_idle(net, w, ARRIVES)
     for k in range(w.of_telemetry):
-        carried = net.telemetry[e, own.place, 1 + k] if event == LEAVES and not is_ack else 0.0
+        carried = net.telemetry[e, own.place, 1 + k] if is_carried else 0.0
         w.state[w.first_of_telemetry - 3 + k] = carried
     w.seen[0] = now
     w.seen[1] = float(it.flow)
@@ -162,14 +163,31 @@ def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> N
             record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
 
 
+@inlined
+def is_idle(net: Any, w: Any, event: int) -> bool:
+    """Return whether a program does nothing with a packet that comes or is to leave: it has no function of its own for it.
+
+    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries anything.
+    """
+    if net.programs[w.kind, event] != 0:
+        return False
+    return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
+
+
 @compiled
 def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
-    see(net, senders, p, e, now, event)
     w = net.program[p]
+    if is_idle(net, w, event):
+        uniform(net.stream, p)  # the number that it would have seen
+        w.cut = 0
+        if w.queues == 0 and event == ARRIVES:
+            net.rank[e] = 0.0
+        return PASSED
+    see(net, senders, p, e, now, event)
     it = net.packet[e]
     s = senders.flow[it.flow]
     own = net.own[it.hop]
@@ -194,7 +212,8 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
         w.state[w.skip] = 0.0
     if w.trim >= 0:
         w.state[w.trim] = 0.0
-    call_manager(net.programs[w.kind, event], w)
+    if net.programs[w.kind, event] != 0:
+        call_manager(net.programs[w.kind, event], w)
     failure = find_failure(w)
     if failure != 0:
         refuse(net, w, event, failure, value_of(w, failure))

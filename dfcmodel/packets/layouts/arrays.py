@@ -13,6 +13,7 @@ from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
     BY_CLASS,
+    BY_RANK,
     CLASSES,
     FAULT,
     HISTORY,
@@ -186,7 +187,7 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 
 def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return at which ports with lanes nothing but the room of a queue decides about packets."""
-    found = (port_rows["kind"] == LANES) & np.isin(port_rows["by_turns"], (0, BY_CLASS))
+    found = (port_rows["kind"] == LANES) & np.isin(port_rows["by_turns"], (0, BY_CLASS, BY_RANK))
     for name in ("manager", "faults", "feeders"):
         found &= port_rows[name] == 0
     return np.asarray(found, dtype=np.bool_)

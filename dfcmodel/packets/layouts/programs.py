@@ -82,7 +82,8 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
-        own["state"][at == p, :of_flow] = state[first_of_flow:]
+        if of_flow:
+            own["state"][at == p, :of_flow] = state[first_of_flow:]
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
         own[name][rows] = values[each.flow]
     own["hash"][rows] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
