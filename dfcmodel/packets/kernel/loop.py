@@ -51,7 +51,7 @@ from .interfaces import (
     wake_interface,
 )
 from .jit import calling_entry, compiled, inlined
-from .lanes import dequeue, enter_lane, overflow, wait_on
+from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
 from .laws import (
     begin_sending,
     count_arrival,
@@ -98,9 +98,11 @@ from .plain_lanes import (
     start_transmission,
     waits_or_overflows,
 )
+from .plain_programs import pass_program
 from .ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
+from .program_queues import join_queue, leave_queue, longest_queue
+from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
 from .random_numbers import uniform
-from .ranked_ports import enqueue_ranked, pass_programs
 from .rated import has_plain_rates, next_arrival, pass_rated
 from .receivers import answer_late
 from .routing import MOVED, PASSES, route_packet
@@ -114,11 +116,14 @@ from .sources import (
 )
 from .spraying import way_of_next
 from .timers import CHECK, END, NOW, WINDOW
+from .trimming import cut_packet
 from .watchdogs import observe_all, poll
 
 __all__ = [
     "depart",
     "enqueue",
+    "enqueue_by_queue",
+    "enqueue_ranked",
     "handle",
     "handle_hosts",
     "new_packet",
@@ -286,6 +291,61 @@ def handle_hosts(world: Any, u: int, now: float, end: float, interfaces: bool) -
                     arrives, rank = time + again + spent.passage, int64(spent.rank)
                 travel(world, e, arrives, rank, begin)
             e = int64(bucket[place].head)
+
+
+@compiled
+def enqueue_by_queue(world: Any, u: int, e: int, waits: bool) -> bool:
+    """Queue an arriving packet where a switch program has chosen a queue; return whether it is sent at once."""
+    net, records = world.net, world.records
+    port = net.port[u]
+    time = net.packet[e].time
+    longest = net.program[u].overflow == LONGEST
+    if waits and not longest and is_full(port, taken_by(net, u, e)):
+        drop(world, u, e, time, time, BUFFER_FULL)
+        return False
+    join_queue(net, u, e)
+    if not waits:
+        return bool(dequeue_ranked(world, u, time) == e)
+    while is_over(port):
+        gone = leave_queue(net, u, longest_queue(net, u))
+        discard(world, u, gone, time, BUFFER_FULL)
+    if int(time * records.scale) < len(records.lost) - 1:
+        record_peak(net, records, u, port.waiting)
+    return False
+
+
+@compiled
+def enqueue_ranked(world: Any, u: int, e: int, busy: bool) -> bool:
+    """Let a switch program drop or queue an arriving packet; return whether it is sent at once."""
+    net, senders, records = world
+    port = net.port[u]
+    time = net.packet[e].time
+    w = net.program[u]
+    if judge(net, senders, u, e, time, ARRIVES) == DROPPED:
+        drop(world, u, e, time, time, BY_MANAGER)
+        return False
+    if w.cut == 1:
+        cut_packet(net, e)
+    if w.queues > 0:
+        return enqueue_by_queue(world, u, e, busy or port.waiting > 0)
+    if not busy and port.waiting == 0:
+        verdict = judge(net, senders, u, e, time, LEAVES)
+        if w.cut == 1:
+            cut_packet(net, e)
+        if verdict != DROPPED:
+            return True
+        drop(world, u, e, time, time, BY_MANAGER)
+        return False
+    while is_full(port, taken_by(net, u, e)):
+        gone = take_last(net, u, e)
+        if gone == e:
+            drop(world, u, e, time, time, BUFFER_FULL)
+            return False
+        discard(world, u, gone, time, BUFFER_FULL)
+    put_in_order(net, u, e)
+    if int(time * records.scale) < len(records.lost) - 1:
+        record_peak(net, records, u, port.waiting)
+    return False
 
 
 @compiled
@@ -479,7 +539,7 @@ def process_port_window(world: Any, u: int, now: float, end: float, once: bool) 
             did = did or passed
         elif has_plain_lanes(port) and not once:
             if port.by_turns == BY_RANK:
-                b, sent, time, passed = pass_programs(world, u, b, past, end)
+                b, sent, time, passed = pass_program(world, u, b, past, end)
             else:
                 b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
             did = did or passed

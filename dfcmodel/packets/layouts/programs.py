@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures"]
+__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_departures_alone"]
 
 OVERFLOWS = ("arrival", "last", "longest")
 
@@ -42,6 +42,16 @@ def lay_out_queues(
             found.append(empty_lanes(count))
             first += count
     return np.concatenate(found)
+
+
+def sees_departures_alone(plan: Plan) -> list[bool]:
+    """Return whether each port under a program has one queue, of which the program sees the packets that leave, and cuts none."""
+    return [_sees_departures_alone(plan.ports[p].discipline) for p in plan.under(SwitchProgram)]
+
+
+def _sees_departures_alone(rule: Any) -> bool:
+    is_own = type(rule).on_enqueue is not SwitchProgram.on_enqueue
+    return not (is_own or rule.check_queues() or "trim" in rule.State._fields)
 
 
 def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
