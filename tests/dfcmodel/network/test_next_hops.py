@@ -78,7 +78,11 @@ def test_what_is_refused(tables: Any, message: str) -> None:
 
 
 def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
-    tables = {LEAF: {FAR: [SPINE]}, SPINE: {FAR: [LEAF]}}
+    tables = {
+        LEAF: {FAR: [SPINE]},
+        SPINE: {FAR: [LEAF], HOSTS[0]: [LEAF]},
+        ("leaf", 1): {HOSTS[0]: [SPINE]},
+    }
     given = {"routes": tables, "ttl": [7, None], **GIVEN}
     caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
     assert caught == Flow(

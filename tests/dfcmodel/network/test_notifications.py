@@ -28,8 +28,9 @@ def star(remembers: int = 1, **options: object) -> Scenario:
     """Return two senders with DCQCN and one at a constant rate through a link that marks."""
     ends = [*((each, "s") for each in "abc"), ("s", "d")]
     marks = RampMarking(5.0, 20.0, 0.2)
+    rule = DCQCN(remembers=remembers, additive=1e5)
     links = [Link(*each, 2e6, 1e-6, 1000, marks if each[1] == "d" else FIFO()) for each in ends]
-    rules = {"a": DCQCN(remembers=remembers), "b": DCQCN(remembers=remembers), "c": FixedRate(1e5)}
+    rules = {"a": rule, "b": rule, "c": FixedRate(1e5)}
     flows = [Flow(each, (each, "s", "d"), rule, host="nic") for each, rule in rules.items()]
     return Scenario("star", links, flows, duration=20e-3, **options)
 
@@ -62,7 +63,7 @@ def test_as_many_as_the_receivers_rule_sends_for_the_marks(remembers: int) -> No
             assert 0.95 * expected <= found[f] <= expected
         else:
             assert found[f] == expected
-        assert found[f] > 50
+        assert found[f] > 30
     assert found[2] == 0
 
 
