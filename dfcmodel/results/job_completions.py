@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.offered_rates import offers_all_at_once
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.records import Records
-from dfcmodel.results.upper_bounds import busy_time_bound, is_never_idle
+from dfcmodel.results.upper_bounds import busy_time_bound
 from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable
@@ -160,7 +161,7 @@ def _is_never_idle(run: Records) -> bool:
     paused = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
     again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
-    return not (paused or again) and is_never_idle(run.scenario)
+    return not (paused or again) and offers_all_at_once(run.scenario)
 
 
 def job_completion(

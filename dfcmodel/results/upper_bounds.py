@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from responsefn import FixedRate
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["busy_time_bound", "is_never_idle"]
+__all__ = ["busy_time_bound"]
 
 ACK_SIZE = 64.0
 """Bytes of an ACK, at the most."""
-
-
-def is_never_idle(scenario: Scenario) -> bool:
-    """Return whether no sender holds packets back, and all transfers begin together.
-
-    All flows are finite, begin at one time, wait for no others, and have `responsefn.FixedRate` of at least the rate of their first
-    link, which is the interface of their host.
-    """
-    table = scenario.table
-    begins, sizes = table.numbers("start"), table.numbers("size")
-    if table.waits.any() or not (
-        np.isfinite(sizes).all() and np.isinf(table.numbers("stop")).all()
-    ):
-        return False
-    first = scenario.routes.first
-    own = np.zeros(len(scenario.links), dtype=np.bool_)
-    own[list(scenario.interfaces)] = True
-    rates = table.each("source", _rate)
-    lines = scenario.by_link(lambda link: link.rate)[first]
-    return bool((begins == begins[0]).all() and own[first].all() and (rates >= lines).all())
-
-
-def _rate(source: Any) -> float:
-    return float(source.params.sending_rate) if isinstance(source, FixedRate) else 0.0
 
 
 def busy_time_bound(scenario: Scenario) -> float:

@@ -23,7 +23,8 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine
-from dfcmodel.results.upper_bounds import busy_time_bound, is_never_idle
+from dfcmodel.network.offered_rates import offers_all_at_once
+from dfcmodel.results.upper_bounds import busy_time_bound
 from responsefn import DCQCN, FixedRate
 
 
@@ -103,7 +104,7 @@ def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
             fabric.hosts, 1, sizes=50, starts=np.arange(7) * 1e-6, source=FixedRate(), **given
         ),
     ):
-        assert not is_never_idle(fabric.scenario("other", flows, duration=0.05))
+        assert not offers_all_at_once(fabric.scenario("other", flows, duration=0.05))
         job = job_of(flows, fabric)
         assert math.isnan(job.upper_bound)
         assert "upper bound" not in job.summary()
@@ -115,5 +116,5 @@ def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
     )
     given["links"] = paused.links
     flows = all_to_all(paused.hosts, sizes=50, source=FixedRate(), **given)
-    assert is_never_idle(paused.scenario("paused", flows, duration=0.05))
+    assert offers_all_at_once(paused.scenario("paused", flows, duration=0.05))
     assert math.isnan(job_of(flows, paused).upper_bound)
