@@ -39,7 +39,7 @@ def busy_time_bound(scenario: Scenario) -> float:
     links, routes, table = scenario.links, scenario.routes, scenario.table
     places, sizes, count = scenario.link_table.places, table.numbers("size"), len(links)
     entries, flow = routes.places.astype(np.int64), routes.flow
-    work = np.bincount(entries, sizes[flow], minlength=count)
+    work = np.bincount(entries, sizes[flow], minlength=count).astype(np.float64)
     goes_on = flow[1:] == flow[:-1]
     graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(np.flatnonzero(work).tolist())
@@ -52,7 +52,7 @@ def busy_time_bound(scenario: Scenario) -> float:
             work[own] += sizes[f]
     back = np.array([places.get(hop[::-1], -1) for hop in places])
     acks = np.bincount(back[back >= 0], work[back >= 0], minlength=count)
-    work += acks * ACK_SIZE / scenario.packet_size
+    work = work + acks * ACK_SIZE / scenario.packet_size
     left: dict[int, float] = {}
     try:
         for n in nx.topological_sort(graph):
