@@ -17,7 +17,7 @@ from hopflow.checks import one_number, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markov import Passage
+    from markov.results import Passage
 
 __all__ = ["MOST_ROOM", "MOST_STATES", "cycle_passage"]
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import networkx as nx
 
-    from markov import Passage
+    from markov.results import Passage
 
 __all__ = ["Deadlock", "buffer_cycles", "deadlock", "line_rate_scenario"]
 
