@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.offered_rates import offers_all_at_once
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.records import Records
@@ -57,7 +58,8 @@ class JobCompletion(Result):
         The times that no run passes.
     upper
         A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
-        this is not known of the run: packets were paused, lost or sent again, or senders held them back (`job_completion`).
+        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links that repeat frames
+        took longer (`job_completion`).
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
@@ -161,7 +163,9 @@ def _is_never_idle(run: Records) -> bool:
     paused = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
     again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
-    return not (paused or again) and offers_all_at_once(run.scenario)
+    by_rates = any(isinstance(link.discipline, DFC) for link in run.scenario.link_table.kinds)
+    held = paused or again or by_rates or run.scenario.elements
+    return not held and offers_all_at_once(run.scenario)
 
 
 def job_completion(
@@ -217,6 +221,8 @@ def job_completion(
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
+    if finished[-1] > upper:  # links were busy with frames that they repeat
+        upper = np.nan
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")

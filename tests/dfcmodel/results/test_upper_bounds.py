@@ -118,3 +118,13 @@ def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
     flows = all_to_all(paused.hosts, sizes=50, source=FixedRate(), **given)
     assert offers_all_at_once(paused.scenario("paused", flows, duration=0.05))
     assert math.isnan(job_of(flows, paused).upper_bound)
+
+
+def test_links_that_repeat_frames_may_take_longer() -> None:
+    links = [Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
+    flows = [Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
+    scenario = Scenario("retry", links, flows, duration=0.1)
+    errors = [simulate(scenario, Packets(seed=1, frame_errors={"s->d": p})) for p in (0.0, 0.7)]
+    assert job_completion(errors[0]).time <= job_completion(errors[0]).upper_bound
+    assert job_completion(errors[1]).time > job_completion(errors[0]).upper_bound
+    assert math.isnan(job_completion(errors[1]).upper_bound)
