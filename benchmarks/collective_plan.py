@@ -33,6 +33,7 @@ from dfcmodel import (
     SelectiveRepair,
     completion_bounds,
     flows_from,
+    job_completion,
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
@@ -47,7 +48,6 @@ __all__ = [
     "Found",
     "run_cell",
     "scenario_of",
-    "upper_bound",
 ]
 
 RESULTS = Path(__file__).parent / "results"
@@ -277,32 +277,6 @@ def _background(fabric: Fabric, options: dict[str, Any]) -> Flows:
     )
 
 
-def upper_bound(scenario: Scenario) -> float:
-    """Return a time after which all is delivered, s, where nothing is paused, lost or sent again, and all transfers begin at once.
-
-    A link is busy from the last arrival at it on, until all that comes to it in the whole run has been sent at the most. In an order of the links in which
-    packets go, its last packet therefore leaves no later than the last arrival and the time that all of its packets take; ACKs in
-    the other direction count as well.
-    """
-    links = scenario.links
-    sizes = scenario.table.numbers("size")
-    size, ack = scenario.packet_size, 64.0
-    work = np.zeros(len(links))
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    place = {(link.source, link.target): n for n, link in enumerate(links)}
-    for f in range(len(sizes)):
-        for path in (scenario.flows[f].path, *scenario.flows[f].paths):
-            own = [place[ends] for ends in itertools.pairwise(path)]
-            nx.add_path(graph, own)
-            work[own] += sizes[f]
-            work[[place[ends[::-1]] for ends in itertools.pairwise(path)]] += sizes[f] * ack / size
-    left: dict[int, float] = {}
-    for n in nx.topological_sort(graph):
-        came = max((left[before] for before in graph.predecessors(n)), default=0.0)
-        left[n] = came + work[n] / links[n].rate + links[n].delay
-    return max(left.values())
-
-
 def run_cell(cell: Cell) -> Found:
     """Run a cell."""
     case, given = cell
@@ -318,10 +292,9 @@ def run_cell(cell: Cell) -> Found:
     packets = float(table.numbers("size")[finite].sum())
     again = int(run.emitted[finite].sum() - packets)
     lost, pauses = int(run.lost.sum()), int(run.pauses().sizes["pause"])
-    bounded = not (case.background or table.waits.any() or pauses or lost or again)
     data = given.message // given.mtu * given.mtu
     return Found(
-        case.name, *given, done, lower, upper_bound(scenario) if bounded else np.nan,
+        case.name, *given, done, lower, job_completion(run).upper,
         case.factor * data / done, pauses, lost, again, float(run.peak_queue.max()),
     )  # fmt: skip
 

@@ -265,7 +265,8 @@ def _of_run(run: Trajectory) -> dict[str, object]:
     flows = [flow.name for flow in run.scenario.flows]
     counts = {
         name: dict(zip(flows, getattr(run, name), strict=True))
-        for name in ("lost", "loss_events", "timeouts")
+        for name in ("lost", "loss_events", "timeouts", "notifications")
+        if getattr(run, name) is not None
     }
     about = {"status": run.status, "step": run.step or None, "seconds": run.seconds}
     said = {"scenario": run.scenario.name, **about, "simulated_seconds": run.time[-1]}

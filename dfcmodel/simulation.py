@@ -28,6 +28,7 @@ from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.records import with_fields
@@ -265,6 +266,7 @@ def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: 
         round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),
         loss_events=flows["loss_events"].copy(),
+        notifications=notifications_of(plan.scenario.table, flows, np.arange(len(flows))),
         imbalance=_imbalance(plan, steps),
         seconds=record.seconds,
         first_loss=flows["first_loss"].copy(),

@@ -120,6 +120,6 @@ def test_claims_use_the_rules_and_settings_that_users_get() -> None:
                 own += [node.name] if bases & rules else []
             elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
                 private += [each.name for each in node.names if each.name.startswith("_")]
-    of_fabrics = ["PerAck", "PerRoundTrip", "BegunTIMELY", "BegunPatchedTIMELY"]
+    of_fabrics = ["PerAck", "PerRoundTrip"]
     assert sorted(own) == sorted(["TwoPackets", "HalvingAIMD", *of_fabrics])
     assert private == []

@@ -6,8 +6,7 @@ import csv
 
 import numpy as np
 
-from benchmarks.collective_plan import CASES, MATRIX, RESULTS, Cell, scenario_of, upper_bound
-from dfcmodel import CBR, FIFO, Flow, Link, Scenario
+from benchmarks.collective_plan import CASES, MATRIX, RESULTS, Cell, scenario_of
 
 
 def test_every_cell_is_between_its_bounds() -> None:
@@ -43,10 +42,3 @@ def test_messages_are_divided_among_queue_pairs() -> None:
     assert len(four.flows) == 4 * len(one.flows)
     assert four.table.numbers("size").sum() == one.table.numbers("size").sum()
     assert len(four.flows[-1].after) == 4 * len(one.flows[-1].after)
-
-
-def test_the_upper_bound_adds_up_the_packets_of_each_link() -> None:
-    ends = ("as", "bs", "st", "sa", "sb", "ts")
-    links = [Link(*each, 100.0, 0.5, 10, FIFO()) for each in ends]
-    flows = [Flow(h, (h, "s", "t"), CBR(100.0), size=50) for h in "ab"]
-    assert upper_bound(Scenario("two", links, flows, packet_size=640.0)) == 0.5 + 0.5 + 1.0 + 0.5

@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.network.columns import Column, check_count, column_for, encoded, nodes_of
 from dfcmodel.network.flow_tables import OPTIONS, Flows
-from dfcmodel.network.flows import LARGEST_WINDOW, Flow, whole_packets
+from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop, whole_packets
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.routes import Routes, distinct
@@ -54,6 +54,10 @@ class CommonOptions(TypedDict, total=False):
     weight: Any
     after: Any
     delays: Any
+    initial_window: Any
+    ssthresh: Any
+    quick_acks: Any
+    ttl: Any
     entropy: Any
 
 
@@ -122,7 +126,8 @@ def flows_from(
         node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
         Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from destinations to lists of next
         nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node without an entry for a destination sends
-        over its link to it, or over its only link.
+        over its link to it, or over its only link. With ``ttl`` given paths may return to a node, and next hops may lead back to one:
+        the packets of such a flow go round until they are dropped.
     **options
         Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
@@ -161,7 +166,7 @@ def flows_from(
         check_count("names", names, count)
     entropy = _entropy(options.pop("entropy", None), count)
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
-    allowed = tuple(each.name for each in OPTIONS if each.name != "ttl")  # of single flows
+    allowed = tuple(each.name for each in OPTIONS)
     columns = {
         choice("option", name, allowed): _after(name, value, count)
         if name == "after"
@@ -178,11 +183,15 @@ def flows_from(
             columns["paths"] = _further(links, nodes, paths)
     else:
         if isinstance(routes, Mapping):
-            routes = NextHops(Links.of(links), routes).paths(*ends, entropy)
+            may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
+            routes = NextHops(Links.of(links), routes).paths(*ends, entropy, may_loop)
+            if any(len(set(path)) < len(path) for path in routes):
+                names = names or _names_of(*ends)
+                ends = ends[0], encoded([path[-1] for path in routes])  # of loops where they close
         nodes, paths = _given(routes, *ends)
     flows = Flows(nodes, paths, columns, names)
     _check(flows, may_return=not isinstance(routes, str))
-    return flows
+    return _around_loops(flows)
 
 
 def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
@@ -448,11 +457,31 @@ def _have_ends(nodes: Sequence[Hashable], routes: Routes, sources: Column, targe
     return np.array_equal(routes.first, first) and np.array_equal(ends, last)
 
 
+def _names_of(sources: Column, targets: Column) -> list[str]:
+    """Return names of flows by their ends, with their numbers where these are not unique."""
+    found = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
+    return (
+        found if len(set(found)) == len(found) else [f"{f}: {name}" for f, name in enumerate(found)]
+    )
+
+
+def _around_loops(flows: Flows) -> Flows:
+    """Return the flows with the paths of loops as long as their packets live, as `Flow` has them."""
+    limited = flows.given("ttl")
+    if not limited.any():
+        return flows
+    paths: list[tuple[int, ...]] = list(flows.paths)
+    for f in np.flatnonzero(limited).tolist():
+        paths[f] = around_loop(paths[f], int(flows.columns["ttl"][f]))
+    names = tuple(flows.names) if flows.are_named else None
+    return Flows(flows.nodes, Routes.of(paths), flows.columns, names)
+
+
 def _check(flows: Flows, may_return: bool) -> None:
     """Raise ValueError for the first flow that `Flow` refuses.
 
     Numbers that differ between flows are checked for all flows at once, other options once for each combination of values, and paths where they
-    ``may_return`` to a node.
+    ``may_return`` to a node without a time to live.
     """
     good = np.ones(len(flows), dtype=np.bool_)
     size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
@@ -467,7 +496,7 @@ def _check(flows: Flows, may_return: bool) -> None:
         again = np.ones(len(visits), dtype=np.bool_)
         again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
         if again.any():
-            good[flows.paths.flow[again]] = False
+            good[np.setdiff1d(flows.paths.flow[again], np.flatnonzero(flows.given("ttl")))] = False
     if any(flows.columns["delays"].values):
         counts = [len(own) for own in flows.columns["after"]]
         own = zip(flows.columns["delays"], counts, strict=True)

@@ -44,11 +44,6 @@ class INT(SwitchProgram):
     telemetry = ("sent", "queue", "capacity")
 
     @staticmethod
-    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Let all packets wait in their order."""
-        return s
-
-    @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
         """Count the bytes, and write the record."""
         return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)

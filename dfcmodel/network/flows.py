@@ -340,13 +340,21 @@ def _check_ttl(flow: Flow, of: str) -> None:
     ttl = whole(f"ttl {of}", flow.ttl, 1, MAX_TTL)
     if flow.paths != ():
         raise ValueError(f"ttl {of} = {ttl}: must be None for a sprayed flow")
-    *before, last = flow.path
+    object.__setattr__(flow, "path", around_loop(flow.path, ttl))
+
+
+def around_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
+    """Return a path that ends at a node which it has visited, followed until a time to live is over; another one as it is.
+
+    >>> around_loop(("h", "A", "B", "A"), 5)
+    ('h', 'A', 'B', 'A', 'B', 'A', 'B')
+    """
+    *before, last = path
     if last not in before:
-        return
+        return path
     begin = len(before) - 1 - before[::-1].index(last)
-    around = flow.path[begin + 1 :]
-    nodes = itertools.chain(flow.path, itertools.cycle(around))
-    object.__setattr__(flow, "path", tuple(itertools.islice(nodes, ttl + 2)))
+    nodes = itertools.chain(path, itertools.cycle(path[begin + 1 :]))
+    return tuple(itertools.islice(nodes, ttl + 2))
 
 
 def _check_paths(flow: Flow, of: str) -> None:

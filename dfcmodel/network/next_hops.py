@@ -63,9 +63,13 @@ class NextHops:
         return found
 
     def paths(
-        self, sources: Sequence[Any], targets: Sequence[Any], entropy: NDArray[np.int64] | None
+        self,
+        sources: Sequence[Any],
+        targets: Sequence[Any],
+        entropy: NDArray[np.int64] | None,
+        may_loop: Sequence[bool],
     ) -> list[tuple[Any, ...]]:
-        """Return the path of each flow, F of them.
+        """Return the path of each flow, F of them. Of one that ``may_loop`` it ends where it is back at a node.
 
         Raises
         ------
@@ -73,10 +77,12 @@ class NextHops:
             Naming the flow, where a node has no way on, or next hops lead back to a node.
         """
         numbers = range(len(sources)) if entropy is None else entropy.tolist()
-        ends = zip(sources, targets, numbers, strict=True)
-        return [self._path(n, *each) for n, each in enumerate(ends)]
+        flows = zip(sources, targets, numbers, may_loop, strict=True)
+        return [self._path(n, *each) for n, each in enumerate(flows)]
 
-    def _path(self, n: int, source: Any, target: Any, number: int) -> tuple[Any, ...]:
+    def _path(
+        self, n: int, source: Any, target: Any, number: int, may_loop: bool
+    ) -> tuple[Any, ...]:
         path = {source: None}
         node = source
         while node != target:
@@ -86,8 +92,10 @@ class NextHops:
                 raise ValueError(f"targets[{n}] = {target!r}: {msg}")
             node = ways[self._hash(number, node) % len(ways)] if len(ways) > 1 else ways[0]
             if node in path:
+                if may_loop:
+                    return (*path, node)
                 visited = " -> ".join(map(repr, (*path, node)))
-                msg = "lead back; a loop is a Flow with its path and a ttl"
+                msg = "lead back; a loop needs ttl, such as ttl=64"
                 raise ValueError(f"targets[{n}] = {target!r}: next hops {visited} {msg}")
             path[node] = None
         return tuple(path)

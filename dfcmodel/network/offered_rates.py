@@ -9,7 +9,7 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.flows import CBR, OnOff
-from responsefn import WindowRule
+from responsefn import FixedRate, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ __all__ = [
     "equal_shares",
     "may_lose",
     "offered_packets",
+    "offers_all_at_once",
     "shares_of_links",
 ]
 
@@ -103,3 +104,25 @@ def offered_packets(scenario: Scenario, duration: float) -> list[float]:
     sent = np.array(equal_shares(scenario)) * times
     found: list[float] = np.minimum(np.minimum(most, of_trace), sent).tolist()
     return found
+
+
+def offers_all_at_once(scenario: Scenario) -> bool:
+    """Return whether all flows are transfers that begin together, each at the rate of its host's interface.
+
+    They are finite, wait for no others, and have `responsefn.FixedRate` of at least the rate of their first link, which is the
+    interface.
+    """
+    table = scenario.table
+    begins, sizes = table.numbers("start"), table.numbers("size")
+    if table.waits.any() or not (np.isfinite(sizes) & np.isinf(table.numbers("stop"))).all():
+        return False
+    first = scenario.routes.first
+    own = np.zeros(len(scenario.links), dtype=np.bool_)
+    own[list(scenario.interfaces)] = True
+    rates = table.each("source", _fixed_rate)
+    lines = scenario.by_link(lambda link: link.rate)[first]
+    return bool((begins == begins[0]).all() and own[first].all() and (rates >= lines).all())
+
+
+def _fixed_rate(source: Source) -> float:
+    return float(source.params.sending_rate) if isinstance(source, FixedRate) else 0.0

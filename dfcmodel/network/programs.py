@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -97,7 +96,7 @@ class QueuedPacket(NamedTuple):
 
 @dataclass(frozen=True)
 class SwitchProgram(Discipline):
-    """Base of switch programs: subclass it, name the parameters, write `on_enqueue` and, if needed, `on_dequeue`.
+    """Base of switch programs: subclass it, name the parameters, write `on_enqueue`, `on_dequeue` or both.
 
     The packets that wait leave in the order of the ranks that `on_enqueue` gives them, the lowest first and equal ones
     in their order: a push-in first-out queue (Sivaraman et al. 2016), by which weighted, hierarchical and deadline
@@ -212,9 +211,9 @@ class SwitchProgram(Discipline):
         return 0.0
 
     @staticmethod
-    @abstractmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
         """Return the state after a packet has come: ``s`` the state, ``q`` the parameters, ``e`` `QueuedPacket`."""
+        return s
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
 
@@ -77,6 +78,8 @@ class Records:
         Time of the first loss and of the complete delivery in s; nan: none, (F,).
     timeouts, loss_events
         Number of retransmission timeouts and of loss events, (F,).
+    notifications
+        Congestion notifications of each flow, (F,); None where no rule counts them.
     imbalance
         Packets not accounted for, relative to those emitted, (F,).
     all_switches
@@ -110,6 +113,7 @@ class Records:
         self.waited = all_of(0.0, (H,))
         self.first_loss, self.finished = all_of(np.nan, (F,)), all_of(np.nan, (F,))
         self.timeouts, self.loss_events = all_of(np.int64(0), (F,)), all_of(np.int64(0), (F,))
+        self.notifications: NDArray[np.int64] | None = None
         self.switch_tables: list[Any] = []  # rows of pauses, in order of time
         self.all_switches = True
         self.switches = np.empty((SWITCHES if plan.pauses[0].size else 0, 5))
@@ -184,6 +188,9 @@ class Records:
         gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
+        self.notifications = notifications_of(
+            self.plan.scenario.table, arrays["rule"], flow["rule"]
+        )
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
 

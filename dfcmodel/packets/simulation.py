@@ -94,6 +94,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         time=np.append(plan.sample * view.ends[:-1], plan.end),
         timeouts=_whole(records.timeouts),
         loss_events=_whole(records.loss_events),
+        notifications=records.notifications,
         imbalance=records.imbalance,
         seconds=seconds,
         first_loss=records.first_loss,

@@ -32,7 +32,7 @@ __all__ = ["Spraying", "is_sprayed", "spread"]
 
 BY_FLOW = (
     "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "imbalance",
-    "first_loss", "finished", "started", "recoveries", "emitted", "inside",
+    "first_loss", "finished", "started", "recoveries", "emitted", "inside", "notifications",
 )  # fmt: skip
 """Fields of a run with a row for each flow."""
 
@@ -76,7 +76,7 @@ class Spraying:
         np.add.at(transit, places, found["in_transit"])
         return {
             **found,
-            **{name: found[name][C:] for name in BY_FLOW},
+            **{name: found[name][C:] for name in BY_FLOW if found[name] is not None},
             **{name: self._at_nodes(found[name]) for name in ("lost", "carried", "mean_queue")},
             **{name: self._flows_of(found[name]) for name in ("dropped", "remaining")},
             "scenario": self.given,

@@ -129,7 +129,9 @@ class Ensemble(Recorded, Result):
 
         data = xr.concat([run.to_xarray() for run in self.runs], "run", combine_attrs="override")
         data = data.assign_coords(run=np.arange(len(self.runs)))
-        for name in ("timeouts", "loss_events"):
+        for name in ("timeouts", "loss_events", "notifications"):
+            if getattr(self.runs[0], name) is None:
+                continue
             counts = np.stack([getattr(run, name) for run in self.runs])
             data[name] = ("run", "flow"), counts, {"long_name": name.replace("_", " ")}
         data.attrs.update(jitter=self.jitter, seed=self.seed)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.offered_rates import offers_all_at_once
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.records import Records
+from dfcmodel.results.upper_bounds import busy_time_bound
 from hopflow.checks import choice, instance, one_number
 from hopflow.results import Result, figure
 from hopflow.units import readable, readable_text
@@ -53,6 +56,10 @@ class JobCompletion(Result):
         When each one was complete, s from the start of the run, ascending, nan: not, shape (N,).
     bounds
         The times that no run passes.
+    upper
+        A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
+        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links that repeat frames
+        took longer (`job_completion`).
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
@@ -71,6 +78,7 @@ class JobCompletion(Result):
     began: float
     finished: Floats
     bounds: CompletionBounds
+    upper: float = np.nan
     operation: str = ""
     hosts: int = 0
     size: float = np.nan
@@ -89,6 +97,11 @@ class JobCompletion(Result):
     def bound(self) -> float:
         """The lower bound of ``time``, s."""
         return self.bounds.job - self.began
+
+    @property
+    def upper_bound(self) -> float:
+        """The upper bound of ``time``, s; nan where none is known."""
+        return self.upper - self.began
 
     @property
     def algorithm_bandwidth(self) -> float:
@@ -114,6 +127,10 @@ class JobCompletion(Result):
             rows["lower bound"] = (
                 f"{readable_text(self.bound, 's')} ({limit}), {self.time / self.bound:.3f} of it taken"
             )
+        if np.isfinite(self.upper):
+            rows["upper bound"] = (
+                f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
+            )
         if self.operation and not self.unfinished:
             rows["operation"] = (
                 f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
@@ -123,23 +140,39 @@ class JobCompletion(Result):
         return rows
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the part of the transfers that is complete over time, and the lower bound; return the Axes."""
+        """Draw the part of the transfers that is complete over time, and the bounds; return the Axes."""
         axes = figure()[1] if ax is None else ax
         done = self.finished[np.isfinite(self.finished)]
         scale, unit = readable("s", float(done.max(initial=0.0)) or self.bounds.job)
         times = np.concatenate([[self.began], done]) / scale
         axes.step(times, np.arange(len(times)) / len(self.finished), where="post")
         axes.axvline(self.bounds.job / scale, color="black", linestyle=":", label="lower bound")
+        if np.isfinite(self.upper):
+            axes.axvline(self.upper / scale, color="black", linestyle="--", label="upper bound")
         axes.set(xlabel=f"time ({unit})", ylabel="complete transfers", ylim=(0, 1.05))
         axes.set_title(self.scenario)
         axes.legend()
         return axes
 
 
+def _is_never_idle(run: Records) -> bool:
+    """Return whether no link of a run was idle while packets waited for it."""
+    paused = run.paused is None or len(run.paused)
+    sizes = run.scenario.table.numbers("size").sum()
+    again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
+    by_rates = any(isinstance(link.discipline, DFC) for link in run.scenario.link_table.kinds)
+    held = paused or again or by_rates or run.scenario.elements
+    return not held and offers_all_at_once(run.scenario)
+
+
 def job_completion(
     run: Records, operation: str | None = None, packets: float | None = None
 ) -> JobCompletion:
     """Return when all transfers of a run were complete, beside the bound that no run passes.
+
+    An upper bound stands beside it where the theory has one: nothing was paused, lost or sent again, all flows are transfers that
+    begin together, by `responsefn.FixedRate` at the rate of their interfaces. Each link is then busy from the last arrival at it on, for
+    no longer than all of its packets take.
 
     Parameters
     ----------
@@ -184,15 +217,18 @@ def job_completion(
     finished = np.sort(run.finished[chosen])
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
+    upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
+    if finished[-1] > upper:  # links were busy with frames that they repeat
+        upper = np.nan
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")
-        return JobCompletion(scenario.name, began, finished, bounds)
+        return JobCompletion(scenario.name, began, finished, bounds, upper)
     choice("operation", operation, tuple(BUS_FACTORS))
     given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
     ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
     size = given * scenario.packet_size
     return JobCompletion(
-        scenario.name, began, finished, bounds, operation, len(np.unique(ends)), size
+        scenario.name, began, finished, bounds, upper, operation, len(np.unique(ends)), size
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "draw_efficiency",
     "draw_goodput",
+    "draw_notifications",
     "draw_panels",
     "draw_space_time",
     "name_nodes",
@@ -99,6 +100,27 @@ def draw_space_time(run: Records, ax: Any, top: float | None = None) -> Any:
         ax.legend(loc="upper right", fontsize=8)
     ax.figure.colorbar(picture, ax=ax, label="packets queued", location="bottom", aspect=50)
     return ax
+
+
+def draw_notifications(run: Records, ax: Any = None) -> Any:
+    """Draw the congestion notifications of each sender, those with most first, a bar each; ValueError where none were counted."""
+    if run.notifications is None:
+        raise ValueError(
+            f"notifications of {run.scenario.name!r}: no flow has a rule that counts them, such as DCQCN"
+        )
+    axes = figure(6.4, 3.2)[1] if ax is None else ax
+    order = np.argsort(-run.notifications, kind="stable")
+    axes.bar(np.arange(len(order)), run.notifications[order], width=1.0, color="#0072B2")
+    axes.set(
+        xlabel="sender, by its notifications", ylabel="congestion notifications",
+        title=f"{run.scenario.name}: {run.notifications.sum()} congestion notifications",
+    )  # fmt: skip
+    if len(order) <= MAX_LINES:
+        names = list(run.scenario.table.names)
+        axes.set_xticks(range(len(order)), [names[f] for f in order])
+    else:
+        axes.set_xticks([])
+    return axes
 
 
 def draw_panels(run: Records) -> Any:

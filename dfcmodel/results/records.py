@@ -45,6 +45,7 @@ ARRAYS = {
     "mean_queue": ((FLOW, NODE), "mean queue", "packets"),
     "timeouts": ((FLOW,), "retransmission timeouts", "1"),
     "loss_events": ((FLOW,), "loss events", "1"),
+    "notifications": ((FLOW,), "congestion notifications", "1"),
     "emitted": ((FLOW,), "packets sent, with those sent again", "packets"),
     "inside": ((FLOW,), "packets and ACKs in the network at the end", "packets"),
     "started": ((FLOW,), "time of the first packet", "s"),
@@ -160,6 +161,9 @@ class Records(Recorded):
         Largest queue of each node over all steps, packets, shape (L,).
     timeouts, loss_events
         Numbers of retransmission timeouts and of loss events per flow, shape (F,).
+    notifications
+        Number of congestion notifications (CNPs) that each sender has got, shape (F,): of `responsefn.DCQCN`, or another rate rule
+        whose state counts them, 0 of other flows. In the fluid notifications come at the ends of steps. None: no rule counts them.
     imbalance
         Packets not accounted for, relative to those emitted, shape (F,): rounding errors.
     seconds
@@ -248,6 +252,7 @@ class Records(Recorded):
     step_error: float | None = None
     accuracy: float | None = None
     packet_jitter: float | None = None
+    notifications: NDArray[np.int64] | None = None
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

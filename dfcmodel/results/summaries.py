@@ -84,6 +84,10 @@ def summary_rows(run: Any) -> dict[str, object]:
     if line := described(run, run.unfinished):
         rows["unfinished"] = line
     rows |= _about_pauses(run)
+    if run.notifications is not None:
+        told = run.notifications[run.notifications > 0]
+        each = f", {told.min()} to {told.max()} each" if len(told) else ""
+        rows["congestion notifications"] = f"{told.sum()}, to {_counted(len(told), 'flow')}{each}"
     if losses := run.lossless_losses:
         more = f"; and at {_counted(len(losses) - 1, 'other place')}" if len(losses) > 1 else ""
         rows["lost in a lossless class"] = f"{losses[0]}{more}"

@@ -29,7 +29,7 @@ class Trajectory(Records, Result):
 
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
     ``in_transit``, ``delivered``, ``window``, ``backlog``, ``round_trip``, ``lost``, ``queued``,
-    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``imbalance``, ``first_loss``, ``finished``,
+    ``peak_queue``, ``queued_bytes``, ``peak_bytes``, ``timeouts``, ``loss_events``, ``notifications``, ``imbalance``, ``first_loss``, ``finished``,
     ``carried``, ``mean_queue``, ``started``, ``paused``, ``recoveries`` and ``choice``. As an attribute each is a NumPy array;
     ``run["queued"]`` is the same array as an `xarray.DataArray` with name, units and coordinates.
 
@@ -287,6 +287,38 @@ class Trajectory(Records, Result):
         from dfcmodel.results.plots import draw_space_time
 
         return draw_space_time(self, figure()[1] if ax is None else ax)
+
+    def plot_notifications(self, ax: Any = None) -> Any:
+        """Draw how many congestion notifications (CNPs) each sender has got, those with most first.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; None makes new ones.
+
+        Returns
+        -------
+        The Axes.
+
+        Raises
+        ------
+        ValueError
+            If no flow has a rule that counts them, such as `responsefn.DCQCN`.
+
+        Examples
+        --------
+        >>> from dfcmodel import Flow, Link, Packets, RampMarking, Scenario, simulate
+        >>> from responsefn import DCQCN
+        >>> links = [Link(n, "s", 1e6, 1e-6, 500) for n in "ab"] + [Link("s", "d", 1e6, 1e-6, 500, RampMarking(5, 20, 0.1))]
+        >>> flows = [Flow(n, (n, "s", "d"), DCQCN(), host="nic") for n in "ab"]
+        >>> run = simulate(Scenario("two", links, flows, duration=5e-3), Packets(seed=1))
+        >>> axes = run.plot_notifications()
+        >>> axes.get_title() == f"two: {run.notifications.sum()} congestion notifications"
+        True
+        """
+        from dfcmodel.results.plots import draw_notifications
+
+        return draw_notifications(self, ax)
 
     @quantities(since="time", until="time")
     def animate(

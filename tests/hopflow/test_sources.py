@@ -139,7 +139,9 @@ def test_other_values_are_not_taken_for_other_code(tmp_path) -> None:
         return sweep(scenario, levels="packets", store=tmp_path / "found.zarr", **options)
 
     swept()
-    with pytest.raises(ValueError, match=r"another sweep: buffer: \[5\] there, \[6\] here; sweep further"):
+    with pytest.raises(
+        ValueError, match=r"another sweep: buffer: \[5\] there, \[6\] here; sweep further"
+    ):
         swept(buffer=[6])
     with pytest.raises(ValueError, match=r"another sweep: seed: 1 there, 2 here$"):
         swept(seed=2)

@@ -89,7 +89,9 @@ def test_a_store_of_something_else_is_refused_and_the_difference_named(store):
     with pytest.raises(ValueError, match=r"model: products there, sums here$"):
         over_grid(wrong, grid(), about={"model": "sums"}, store=store)
     turned = grid({"b": list(range(4)), "a": [1.0, 2.0, 3.0]})
-    with pytest.raises(ValueError, match=r"dimensions in another order, give the parameters in it: a, b$"):
+    with pytest.raises(
+        ValueError, match=r"dimensions in another order, give the parameters in it: a, b$"
+    ):
         over_grid(wrong, turned, about=ABOUT, store=store)
     many = grid(values(b=range(100)))
     with pytest.raises(ValueError, match=r"100 values from 0 to 99 \(hash [0-9a-f]{16}\) here"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
 from dfcmodel.packets.fabric.kernel.windows import USED
@@ -45,6 +46,7 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     records.emitted = flow["sent"].astype(float)
     records.finished, records.total = arrays.pop("finished"), records.delivered[:S].sum(axis=0)
     deaf = plan.backward.counts == 0  # what arrives after the end is processed
+    records.notifications = notifications_of(plan.scenario.table, arrays["rule"], flow["rule"])
     records.inside = np.where(deaf, records.emitted - records.total, inside).astype(np.float64)
     missing = records.emitted - flow["came"] - data
     records.imbalance = np.abs(missing) / np.maximum(flow["sent"], 1)

@@ -98,6 +98,7 @@ from .plain_lanes import (
     start_transmission,
     waits_or_overflows,
 )
+from .plain_programs import pass_program
 from .ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
 from .program_queues import join_queue, leave_queue, longest_queue
 from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
@@ -537,7 +538,10 @@ def process_port_window(world: Any, u: int, now: float, end: float, once: bool) 
             b, passed = pass_rated(net, records, u, b, past, end)
             did = did or passed
         elif has_plain_lanes(port) and not once:
-            b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
+            if port.by_turns == BY_RANK:
+                b, sent, time, passed = pass_program(world, u, b, past, end)
+            else:
+                b, sent, time, passed = pass_lanes(net, records, u, b, past, end)
             did = did or passed
         if sent < 0:
             b, sent, time, passed = process_next(world, u, b, past, end)

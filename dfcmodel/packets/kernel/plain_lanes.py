@@ -18,7 +18,7 @@ from .pauses import count_class
 from .ports import count_starts
 from .rated import next_arrival
 
-__all__ = ["has_plain_lanes", "pass_lanes", "start_transmission", "waits_or_overflows"]
+__all__ = ["has_plain_lanes", "pass_lanes", "send_on", "start_transmission", "waits_or_overflows"]
 
 
 @inlined
@@ -62,6 +62,19 @@ def start_transmission(net: Any, records: Any, u: int, e: int, came: float, time
         count_starts(records.started, row, h, h + 1)
     net.port[u].free = time + net.times[u * CLASSES + it.size].transmission
     it.hop = h + 1
+
+
+@inlined
+def send_on(net: Any, records: Any, u: int, e: int, time: float) -> bool:
+    """Start the transmission of a packet at a port with lanes; return whether it goes on to a calendar queue."""
+    it = net.packet[e]
+    start_transmission(net, records, u, e, it.time, time)
+    to = net.hop[int64(it.hop)]
+    if to.port == RECEIVER or to.queue < 0:
+        return False
+    spent = net.times[u * CLASSES + int64(it.size)]
+    push(net, e, int64(to.queue), time + spent.passage, int64(spent.rank))
+    return True
 
 
 @compiled
@@ -108,11 +121,5 @@ def pass_lanes(
             else:
                 sent = came
         did = True
-        if sent >= 0:
-            it = packet[sent]
-            start_transmission(net, records, u, sent, it.time, time)
-            to = net.hop[int64(it.hop)]
-            if to.port == RECEIVER or to.queue < 0:
-                return b, sent, time, did
-            spent = net.times[u * CLASSES + int64(it.size)]
-            push(net, sent, int64(to.queue), time + spent.passage, int64(spent.rank))
+        if sent >= 0 and not send_on(net, records, u, sent, time):
+            return b, sent, time, did

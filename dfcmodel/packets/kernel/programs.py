@@ -9,7 +9,7 @@ from typing import Any
 
 from .buffers import taken_by
 from .calendar_queue import CROWDED
-from .jit import call_manager, compiled
+from .jit import call_manager, compiled, inlined
 from .layout import int64
 from .ports import is_markable
 from .random_numbers import uniform
@@ -27,6 +27,7 @@ __all__ = [
     "PASSED",
     "SKIPPED",
     "judge",
+    "judge_inline",
     "leave_ranked",
     "next_ranked",
     "put_in_order",
@@ -56,7 +57,7 @@ def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
     net.counters[CROWDED] = 1
 
 
-@compiled
+@inlined
 def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     """Write what a port's program sees of a packet, and the numbers of its flow."""
     port = net.port[p]
@@ -67,8 +68,9 @@ def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
     is_ack = int64(it.hop) > s.turn
     for k in range(w.of_flow):
         w.state[w.first_of_flow - 3 + k] = own.state[k]
+    is_carried = event == LEAVES and not is_ack and not is_idle(net, w, ARRIVES)
     for k in range(w.of_telemetry):
-        carried = net.telemetry[e, own.place, 1 + k] if event == LEAVES and not is_ack else 0.0
+        carried = net.telemetry[e, own.place, 1 + k] if is_carried else 0.0
         w.state[w.first_of_telemetry - 3 + k] = carried
     w.seen[0] = now
     w.seen[1] = float(it.flow)
@@ -112,13 +114,13 @@ def choose(net: Any, p: int) -> bool:
     return False
 
 
-@compiled
+@inlined
 def is_flag(value: float) -> bool:
     """Return whether a number is 0.0 or 1.0."""
     return bool(value == 0.0 or value == 1.0)
 
 
-@compiled
+@inlined
 def find_failure(w: Any) -> int:
     """Return which number of what a program returned cannot be: a rank that is none, others than 0.0 and 1.0; 0: none."""
     if not is_flag(w.drop):
@@ -146,7 +148,7 @@ def value_of(w: Any, what: int) -> float:
     return float(w.state[w.skip if what == IS_SKIP else w.trim])
 
 
-@compiled
+@inlined
 def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
     """Keep what a program has returned for a flow, a queue, and a packet: its record of telemetry, and when it was written."""
     for k in range(w.of_flow):
@@ -162,14 +164,31 @@ def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> N
             record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
 
 
-@compiled
-def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+@inlined
+def is_idle(net: Any, w: Any, event: int) -> bool:
+    """Return whether a program does nothing with a packet that comes or is to leave: it has no function of its own for it.
+
+    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries anything.
+    """
+    if net.programs[w.kind, event] != 0:
+        return False
+    return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
+
+
+@inlined
+def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
     """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
 
     Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
     """
-    see(net, senders, p, e, now, event)
     w = net.program[p]
+    if is_idle(net, w, event):
+        uniform(net.stream, p)  # the number that it would have seen
+        w.cut = 0
+        if w.queues == 0 and event == ARRIVES:
+            net.rank[e] = 0.0
+        return PASSED
+    see(net, senders, p, e, now, event)
     it = net.packet[e]
     s = senders.flow[it.flow]
     own = net.own[it.hop]
@@ -194,7 +213,8 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
         w.state[w.skip] = 0.0
     if w.trim >= 0:
         w.state[w.trim] = 0.0
-    call_manager(net.programs[w.kind, event], w)
+    if net.programs[w.kind, event] != 0:
+        call_manager(net.programs[w.kind, event], w)
     failure = find_failure(w)
     if failure != 0:
         refuse(net, w, event, failure, value_of(w, failure))
@@ -214,6 +234,12 @@ def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int
 
 
 @compiled
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+    """Do as `judge_inline`; a call, which keeps the code of rarer events short."""
+    return judge_inline(net, senders, p, e, now, event)
+
+
+@inlined
 def put_in_order(net: Any, p: int, e: int) -> None:
     """Queue a packet behind those with ranks that are not higher."""
     port, packet, rank = net.port[p], net.packet, net.rank
@@ -240,7 +266,7 @@ def put_in_order(net: Any, p: int, e: int) -> None:
     net.own[packet[e].hop].waiting += 1.0
 
 
-@compiled
+@inlined
 def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
     """Count a packet that is no longer queued in a lane."""
     port = net.port[p]
@@ -250,7 +276,7 @@ def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
     net.own[net.packet[e].hop].waiting -= 1.0
 
 
-@compiled
+@inlined
 def next_ranked(net: Any, p: int, time: float) -> int:
     """Remove the packet with the lowest rank and return it."""
     c = int64(net.port[p].lane)

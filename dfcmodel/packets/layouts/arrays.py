@@ -40,7 +40,11 @@ from dfcmodel.packets.layouts.managers import (
     manager_numbers,
 )
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
-from dfcmodel.packets.layouts.programs import lay_out_programs, lay_out_queues
+from dfcmodel.packets.layouts.programs import (
+    lay_out_programs,
+    lay_out_queues,
+    sees_departures_alone,
+)
 from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
     begin_stops,
@@ -110,7 +114,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
     laws = lay_out_laws(plan, port_rows, hop, feeder, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
-        port_rows["plain"] |= _with_plain_lanes(port_rows)
+        port_rows["plain"] |= _with_plain_lanes(plan, port_rows)
     clocks = plan.clocks
     most = most_elements(plan)
     size, alarm = first_elements(plan, spare, most)
@@ -184,9 +188,11 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
     arrays["trace"] = np.zeros(ROWS * spare, TRACE)
 
 
-def _with_plain_lanes(port_rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return at which ports with lanes nothing but the room of a queue decides about packets."""
-    found = (port_rows["kind"] == LANES) & np.isin(port_rows["by_turns"], (0, BY_CLASS))
+def _with_plain_lanes(plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return at which ports with lanes nothing but the room of a queue decides about packets, or a program that sees them leave it."""
+    found = np.isin(port_rows["by_turns"], (0, BY_CLASS))
+    found[plan.under(SwitchProgram)] = sees_departures_alone(plan)
+    found &= port_rows["kind"] == LANES
     for name in ("manager", "faults", "feeders"):
         found &= port_rows[name] == 0
     return np.asarray(found, dtype=np.bool_)

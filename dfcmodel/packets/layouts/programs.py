@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures"]
+__all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_departures_alone"]
 
 OVERFLOWS = ("arrival", "last", "longest")
 
@@ -42,6 +42,16 @@ def lay_out_queues(
             found.append(empty_lanes(count))
             first += count
     return np.concatenate(found)
+
+
+def sees_departures_alone(plan: Plan) -> list[bool]:
+    """Return whether each port under a program has one queue, of which the program sees the packets that leave, and cuts none."""
+    return [_sees_departures_alone(plan.ports[p].discipline) for p in plan.under(SwitchProgram)]
+
+
+def _sees_departures_alone(rule: Any) -> bool:
+    is_own = type(rule).on_enqueue is not SwitchProgram.on_enqueue
+    return not (is_own or rule.check_queues() or "trim" in rule.State._fields)
 
 
 def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
@@ -82,7 +92,8 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         row["first"], row["queues"] = sum(map(len, queues)), rule.check_queues()
         queues.append(np.zeros(row["queues"], QUEUE))
         queues[-1]["state"][:, :of_queue] = state[first_of_queue:first_of_flow]
-        own["state"][at == p, :of_flow] = state[first_of_flow:]
+        if of_flow:
+            own["state"][at == p, :of_flow] = state[first_of_flow:]
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
         own[name][rows] = values[each.flow]
     own["hash"][rows] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)

@@ -90,7 +90,8 @@ class DCQCN(RateRule):
         """Rates in packets/s; alpha; rounds of timer and counter; the times (s) and packets of the clocks.
 
         target: R_T; notified: of the last notification; seen: marks that make no whole packet yet; waiting:
-        whether a notification waits until it may be sent; sent: packets since the counter's last round.
+        whether a notification waits until it may be sent; sent: packets since the counter's last round; notifications:
+        how many have come.
         """
 
         rate: float = math.inf
@@ -105,6 +106,7 @@ class DCQCN(RateRule):
         seen: float = 0.0
         waiting: float = 0.0
         sent: float = 0.0
+        notifications: float = 0.0
 
     class Params(NamedTuple):
         """Gain, times in s, packets, rounds, rates in packets/s, and 1 or 0."""
@@ -166,7 +168,7 @@ class DCQCN(RateRule):
                 rate=s.rate * (1.0 - 0.5 * s.alpha), target=s.rate,
                 alpha=(1.0 - q.g) * s.alpha + q.g, rounds_of_timer=0.0, rounds_of_counter=0.0,
                 next_round=e.time + q.timer, next_fall=e.time + q.alpha_timer, notified=e.time,
-                waiting=0.0, sent=0.0,
+                waiting=0.0, sent=0.0, notifications=s.notifications + 1.0,
             )  # fmt: skip
         rate = s.rate
         target = s.target

@@ -18,6 +18,7 @@ __all__ = [
     "Feedback",
     "NoLossRate",
     "RateRule",
+    "notifications_place",
     "sees_telemetry",
     "window_place",
 ]
@@ -86,7 +87,8 @@ class RateRule(Response, ABC):
     State
         NamedTuple of the state; ``rate``, in packets/s, comes first. A field ``line_rate`` starts at the
         rate of the path's first link, in packets/s, as ``rate`` does. A field ``window`` bounds the packets in flight, at
-        packet level: a new packet is sent only while fewer are sent beyond the last one acknowledged.
+        packet level: a new packet is sent only while fewer are sent beyond the last one acknowledged. A field ``notifications``
+        counts the congestion notifications that the sender has got; results have it.
     Params
         NamedTuple of the parameters, those with a default last.
     telemetry
@@ -201,8 +203,22 @@ class RateRule(Response, ABC):
 
 def window_place(rule: type) -> int:
     """Return the place of the field of State that bounds packets in flight; 0: there is none."""
+    return _place(rule, "window")
+
+
+def notifications_place(rule: type) -> int:
+    """Return the place of the field of State that counts congestion notifications; 0: a source without such a field.
+
+    >>> from responsefn import DCQCN, HPCC
+    >>> DCQCN.State._fields[notifications_place(DCQCN)], notifications_place(HPCC)
+    ('notifications', 0)
+    """
+    return _place(rule, "notifications") if issubclass(rule, RateRule) else 0
+
+
+def _place(rule: type, field: str) -> int:
     fields: tuple[str, ...] = rule.State._fields  # type: ignore[attr-defined]
-    return fields.index("window") if "window" in fields else 0
+    return fields.index(field) if field in fields else 0
 
 
 def sees_telemetry(rule: type) -> bool:

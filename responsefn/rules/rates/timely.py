@@ -13,7 +13,9 @@ from responsefn.rules.rates.rate_rule import NoLossRate
 __all__ = ["TIMELY", "PatchedTIMELY"]
 
 
-@quantities(delta="rate", t_low="time", t_high="time", min_rtt="time", segment="amount")
+@quantities(
+    delta="rate", t_low="time", t_high="time", min_rtt="time", segment="amount", start_part="share"
+)
 class TIMELY(NoLossRate):
     r"""TIMELY (Mittal et al. 2015), as Zhu et al. (2016, Algorithm 1) state it.
 
@@ -24,8 +26,7 @@ class TIMELY(NoLossRate):
     al. prove; `PatchedTIMELY` has one.
 
     Changes are made in proportion to the time since the last one, where that is shorter than ``min_rtt``. The rate
-    stays between delta and that of the first link, where a flow begins, as the paper has it for a sender
-    with one flow. Packets are paced one by one, not in bursts of a segment; a round-trip time has the transmission
+    stays between delta and that of the first link. Packets are paced one by one, not in bursts of a segment; a round-trip time has the transmission
     times of the path.
 
     Parameters
@@ -42,6 +43,9 @@ class TIMELY(NoLossRate):
         By which changes are normalized, s.
     segment
         Packets, >= 1.
+    start_part
+        Part of the first link's rate at which a flow begins, 0 < start_part <= 1. Where each of N flows that begin together has 1, the
+        rates collapse for tens of milliseconds, in the fluid model of Zhu et al. as well.
 
     The defaults are those of Zhu et al. with packets of 1500 bytes: 10 Mb/s, 50 and 500 us, 20 us, 16 kB.
 
@@ -69,7 +73,7 @@ class TIMELY(NoLossRate):
         falling: float = 0.0
 
     class Params(NamedTuple):
-        """Step in packets/s, decrease, weight, times in s, packets."""
+        """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
         delta: float = 10e6 / 12000.0
         beta: float = 0.8
@@ -78,6 +82,7 @@ class TIMELY(NoLossRate):
         t_high: float = 500e-6
         min_rtt: float = 20e-6
         segment: float = 16e3 / 1500.0
+        start_part: float = 1.0
 
     reference = Reference(
         "R. Mittal et al., TIMELY: RTT-based congestion control for the datacenter, SIGCOMM 2015, "
@@ -102,6 +107,11 @@ class TIMELY(NoLossRate):
         one_number("t_high", q.t_high, at_least=q.t_low, hint="in s, not below t_low")
         one_number("min_rtt", q.min_rtt, above=0.0, hint="in s")
         one_number("segment", q.segment, at_least=1.0, hint="in packets")
+        one_number("start_part", q.start_part, above=0.0, at_most=1.0)
+
+    def start(self, line_rate: float) -> Any:
+        """Return the state of a new sender, which sends at ``start_part`` of ``line_rate`` in packets/s."""
+        return super().start(line_rate)._replace(rate=self.params.start_part * line_rate)
 
     @staticmethod
     def on_feedback(s: Any, q: Any, e: Any) -> Any:
@@ -132,7 +142,7 @@ class PatchedTIMELY(TIMELY):
     """
 
     class Params(NamedTuple):
-        """Step in packets/s, decrease, weight, times in s, packets."""
+        """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
         delta: float = 10e6 / 12000.0
         beta: float = 0.008
@@ -141,6 +151,7 @@ class PatchedTIMELY(TIMELY):
         t_high: float = 500e-6
         min_rtt: float = 20e-6
         segment: float = 16e3 / 1500.0
+        start_part: float = 1.0
 
     dynamics: ClassVar[str] = (
         r"R \gets \delta (1 - w) + R (1 - \beta w (\mathrm{RTT} - T_{low}) / T_{low}),\ w = 2 g + \tfrac12"

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from dfcmodel import Fabric, all_to_all, flows_from
+from dfcmodel import Fabric, Flow, all_to_all, flows_from
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
 
@@ -66,7 +66,7 @@ LEAF, SPINE, FAR = ("leaf", 0), ("spine", 0), HOSTS[2]
     ("tables", "message"),
     [
         ({}, r"targets\[0\] = .*: \('leaf', 0\) has several links and no next hops towards it"),
-        ({LEAF: {FAR: [SPINE]}, SPINE: {FAR: [LEAF]}}, "next hops .* lead back; a loop is a Flow with its path and a ttl"),
+        ({LEAF: {FAR: [SPINE]}, SPINE: {FAR: [LEAF]}}, "next hops .* lead back; a loop needs ttl, such as ttl=64"),
         ({LEAF: {FAR: [("leaf", 1)]}}, r"routes\[\('leaf', 0\)\]\[.*\] = .*: must be nodes to which \('leaf', 0\) has links"),
         ({LEAF: {FAR: []}}, "must be nodes to which"),
         ({"nowhere": {FAR: [SPINE]}}, "must be nodes to which 'nowhere' has links"),
@@ -75,6 +75,24 @@ LEAF, SPINE, FAR = ("leaf", 0), ("spine", 0), HOSTS[2]
 def test_what_is_refused(tables: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         flows_from([HOSTS[0]], [FAR], sizes=3, routes=tables, **GIVEN)
+
+
+def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
+    tables = {
+        LEAF: {FAR: [SPINE]},
+        SPINE: {FAR: [LEAF], HOSTS[0]: [LEAF]},
+        ("leaf", 1): {HOSTS[0]: [SPINE]},
+    }
+    given = {"routes": tables, "ttl": [7, None], **GIVEN}
+    caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
+    assert caught == Flow(
+        f"{HOSTS[0]}->{FAR}", (HOSTS[0], LEAF, SPINE, LEAF), GIVEN["source"], size=3, ttl=7
+    )
+    assert caught.path == (HOSTS[0], *[LEAF, SPINE] * 4)
+    assert other.path[-1] == HOSTS[0]
+    assert other.name == f"{FAR}->{HOSTS[0]}"
+    twice = flows_from([HOSTS[0]] * 2, [FAR] * 2, sizes=3, **{**given, "ttl": 7})
+    assert [flow.name for flow in twice] == [f"{n}: {caught.name}" for n in range(2)]
 
 
 @pytest.mark.parametrize("tables", [{LEAF: 3}, {LEAF: {FAR: 3}}, {LEAF: {FAR: "spine"}}])

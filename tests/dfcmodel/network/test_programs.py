@@ -102,6 +102,39 @@ def test_a_number_of_queues_that_cannot_be_is_refused_before_the_run() -> None:
         simulate(scenario, Packets())
 
 
+def test_a_program_without_functions_is_a_fifo_queue() -> None:
+    """Also in its drops; the random numbers of the port are those of a program with functions that change nothing."""
+
+    @dataclass(frozen=True)
+    class Written(SwitchProgram):
+        @staticmethod
+        def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+            return s
+
+        @staticmethod
+        def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+            return s
+
+    runs = [
+        simulate(
+            one_link(rule, Flow("f", ("a", "s", "b"), NewReno()), duration=1.0, buffer=20),
+            Packets(seed=1, loss={"s->b": 0.01}),
+        )
+        for rule in (SwitchProgram(), Written())
+    ]
+    first, second = (run.to_xarray().drop_attrs() for run in runs)
+    assert first.identical(second)
+    plain = [
+        simulate(
+            one_link(rule, Flow("f", ("a", "s", "b"), CBR(1.2e3)), duration=1.0, buffer=20),
+            Packets(seed=1),
+        )
+        for rule in (SwitchProgram(), FIFO())
+    ]
+    assert plain[0].delivered.tolist() == plain[1].delivered.tolist()
+    assert plain[0].lost_by_flow.tolist() == plain[1].lost_by_flow.tolist() > [100.0]
+
+
 def test_a_hash_is_even_and_of_a_flow_and_its_acks_alone() -> None:
     found = flow_hash(np.full(4000, 5), np.repeat(np.arange(2000), 2), np.arange(4000) % 2 == 1)
     assert len(np.unique(found)) == 4000

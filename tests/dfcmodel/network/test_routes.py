@@ -12,12 +12,15 @@ from dfcmodel import (
     CBR,
     Flow,
     Link,
+    Packets,
+    Scenario,
     all_to_all,
     chain,
     flows_from,
     from_networkx,
     incast,
     permutation,
+    simulate,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
 from dfcmodel.network.routes import Routes, coded, distinct, places_of, present
@@ -213,6 +216,46 @@ def test_options_are_one_for_all_or_one_for_each() -> None:
 def test_what_a_flow_refuses_a_table_refuses(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, **options})
+
+
+def test_a_table_has_loops_as_single_flows_do() -> None:
+    links = [Link(*ends, 1e6, 1e-6, 100) for ends in ("hA", "AB", "BA", "AC")]
+    paths = [("h", "A", "B", "A"), ("h", "A", "B", "A", "C"), ("h", "A", "C")]
+    source, ttls = CBR(1e5), [16, 3, None]
+    table = flows_from(
+        ["h"] * 3,
+        ["A", "C", "C"],
+        20,
+        source=source,
+        links=links,
+        routes=paths,
+        ttl=ttls,
+        names=[*"xyz"],
+    )
+    single = tuple(
+        Flow(name, path, source, size=20, ttl=ttl)
+        for name, path, ttl in zip("xyz", paths, ttls, strict=True)
+    )
+    assert table == single
+    runs = [
+        simulate(Scenario("loops", links, flows, duration=1e-3), Packets(seed=1))
+        for flows in (table, single)
+    ]
+    assert runs[0].drops().equals(runs[1].drops())
+    assert runs[0].lost_by_flow.tolist() == runs[1].lost_by_flow.tolist() == [20.0, 20.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("ttl", "message"),
+    [
+        (0, "ttl of flow .* = 0: must be a whole number"),
+        ([64, 300, 64], "ttl of flow .*host', 1.* = 300"),
+        ([64, None], "ttl: 2 values"),
+    ],
+)
+def test_times_to_live_are_checked(ttl: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, "ttl": ttl})
 
 
 def test_ends_are_checked() -> None:

@@ -160,6 +160,36 @@ class HeadersFirst(SwitchProgram):
         )
 
 
+@dataclass(frozen=True)
+class Departures(SwitchProgram):
+    """See packets as they leave alone: count those of each flow, drop some, mark by queue, write telemetry."""
+
+    telemetry = ("sent", "queue", "capacity")
+    of_flow = ("left",)
+
+    class State(NamedTuple):
+        """What is done with a packet; bytes that have left; telemetry of `HPCC`; packets of a flow that have left."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        total: float = 0.0
+        sent: float = 0.0
+        queue: float = 0.0
+        capacity: float = 0.0
+        left: float = 0.0
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Drop at random, some of them without a wait; mark by what waits and what has left."""
+        drop = 1.0 if e.random < (0.05 if e.waited > 0.0 else 0.02) else 0.0
+        mark = 1.0 if e.own + 0.01 * s.left + s.sent + s.queue > 4.0 and e.backlog > 1.0 else 0.0
+        return s._replace(
+            drop=drop, mark=mark, total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity,
+            left=s.left + 1.0,
+        )  # fmt: skip
+
+
 def cuts(program: SwitchProgram) -> bool:
     """Return whether a program cuts packets to their headers."""
     return "trim" in type(program).State._fields
@@ -192,6 +222,7 @@ PROGRAMS = [
     WeightedFair(1.0, 2.0, 3.0, 4.0),
     ShortestRemaining(),
     FlowQueueCoDel(2e-4, 2e-3),
+    Departures(),
 ]
 CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
 CASES += [(Queues(), 0), (HeadersFirst(), 1)]

@@ -409,8 +409,8 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
         Flow("f", ("h", "a", "b", "a"), CBR(1.0))
     with pytest.raises(ValueError, match="ttl of flow 'f' = 0"):
         Flow("f", ("h", "a", "b", "a"), CBR(1.0), ttl=0)
-    with pytest.raises(ValueError, match="option = 'ttl'"):
-        flows_from(["h0.0"], ["h1.0"], ttl=4, **given)
+    with pytest.raises(ValueError, match=r"ttl of flow .* = 4: must be None for a sprayed flow"):
+        flows_from(["h0.0"], ["h1.0"], ttl=4, routes="spray", **given)
     loop = Flow("f", ("h", "a", "b", "a"), CBR(1e3), ttl=5)
     assert loop.path == ("h", "a", "b", "a", "b", "a", "b")
     assert replace(loop, ttl=3).path == ("h", "a", "b", "a", "b")

@@ -116,6 +116,11 @@ class EventRecords(Records):
                 self.round_trip[n, f] = sender.rtt if sender.rtt > 0.0 else np.nan
             if hasattr(sender, "timeouts"):
                 self.timeouts[f], self.loss_events[f] = sender.timeouts, sender.loss_events
+            told = getattr(getattr(sender, "state", None), "notifications", None)
+            if told is not None:
+                if self.notifications is None:
+                    self.notifications = np.zeros(len(senders), dtype=np.int64)
+                self.notifications[f] = told
 
     def at_host(self, f: int) -> int:
         """Return how many packets of a flow wait at the interface of its host."""

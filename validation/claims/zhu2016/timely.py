@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,55 +37,19 @@ NUMBERS = (2, 4, 8)
 BOTTLENECK = "switch->receiver"
 
 
-class _Begun(NamedTuple):
-    """TIMELY's parameters, and the part of the line's rate at which a flow begins."""
-
-    delta: float = 10e6 / 8000.0
-    beta: float = 0.8
-    alpha: float = 0.875
-    t_low: float = 50e-6
-    t_high: float = 500e-6
-    min_rtt: float = 20e-6
-    segment: float = 16.0
-    part: float = 1.0
+RULES = {"TIMELY": (TIMELY, 0.8), "patched": (PatchedTIMELY, 0.008)}
+"""Each with its multiplicative decrease."""
 
 
-class BegunTIMELY(TIMELY):
-    """TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
-
-    Params = _Begun  # type: ignore[assignment]  # has one field more
-
-    def start(self, line_rate: float) -> Any:
-        """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
-        return super().start(line_rate)._replace(rate=self.params.part * line_rate)
-
-
-class BegunPatchedTIMELY(PatchedTIMELY):
-    """Patched TIMELY whose flows begin at a part of the line's rate; packets of 1000 bytes."""
-
-    Params = _Begun  # type: ignore[assignment]  # has one field more
-
-    def start(self, line_rate: float) -> Any:
-        """Return the state of a new sender, which begins at ``part`` of ``line_rate``."""
-        return super().start(line_rate)._replace(rate=self.params.part * line_rate)
-
-
-def begun(part: float) -> BegunTIMELY:
-    """Return TIMELY that begins at a part of the line's rate."""
-    return BegunTIMELY(part=part)
-
-
-def begun_patched(part: float) -> BegunPatchedTIMELY:
-    """Return patched TIMELY that begins at a part of the line's rate."""
-    return BegunPatchedTIMELY(beta=0.008, part=part)
-
-
-MAKERS = {"TIMELY": begun, "patched": begun_patched}
+def begun(kind: str, part: float) -> TIMELY:
+    """Return TIMELY, or its patch, that begins at a part of the line's rate; packets of 1000 bytes."""
+    rule, beta = RULES[kind]
+    return rule(delta=10e6 / 8000.0, beta=beta, segment=16.0, start_part=part)
 
 
 def two(kind: str, parts: tuple[float, float], end: float, seed: int) -> Scenario:
     """Return two flows that begin at these parts of the link."""
-    sources = [MAKERS[kind](part) for part in parts]
+    sources = [begun(kind, part) for part in parts]
     return star(2, sources, FIFO(), end, lines=Lines(C, BASE / 4.0), begins=starts(2, seed))
 
 
@@ -156,7 +120,7 @@ def patched_queues(level: str) -> list[list[float]]:
         for count in NUMBERS:
             scenario = star(
                 count,
-                begun_patched(1.0 / count),
+                begun("patched", 1.0 / count),
                 FIFO(),
                 0.13,
                 lines=Lines(C, BASE / 4.0),
@@ -169,7 +133,7 @@ def patched_queues(level: str) -> list[list[float]]:
 
 def formula(count: int) -> float:
     """Return the round-trip time of the fixed point, s (eq. 31 of the paper, with the round trip in place of the queue's delay)."""
-    q = begun_patched(1.0).params
+    q = begun("patched", 1.0).params
     return float(q.t_low * (1.0 + count * q.delta / (q.beta * C)))
 
 

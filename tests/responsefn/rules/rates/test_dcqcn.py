@@ -191,3 +191,26 @@ def test_without_marks_the_model_is_never_at_rest() -> None:
 def test_parameters_out_of_range_are_named(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
         DCQCN(**arguments)
+
+
+@pytest.mark.parametrize("remembers", [1, 0])
+def test_notifications_are_counted_as_a_receiver_sends_them(remembers: int) -> None:
+    """One per interval while packets are marked: a list of marks, and the receiver's rule written by itself."""
+    random = np.random.default_rng(1)
+    rule = RULE.replace(remembers=remembers, counter=1e9)
+    marks = np.cumsum(random.exponential(30e-6, 400)) * random.choice([1.0, 1.0, 1.02], 400)
+    marks = np.sort(np.round(marks, 6))
+    due, last, told = math.inf, -math.inf, 0
+    state, end = rule.start(LINE), marks[-1] + 1e-3
+    times = np.unique(np.concatenate([marks, np.arange(0.0, end, 1e-6).round(6)]))
+    for now in times:
+        marked = now in marks
+        if marked:
+            state = rule.on_feedback(state, rule.params, Feedback(now, 1e-5, 1.0, 1.0))
+        state = rule.on_time(state, rule.params, Elapsed(now, 1e-6, 0.0))
+        if marked and (remembers or now >= last + rule.params.notification):
+            due = min(due, now)
+        if due <= now and now >= last + rule.params.notification:
+            due, last, told = math.inf, now, told + 1
+    assert state.notifications == told
+    assert 100 < told < 400

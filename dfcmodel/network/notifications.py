@@ -1,0 +1,54 @@
+"""Congestion notifications (CNPs) that senders at the rate of a rule have got, from the states of their rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from responsefn.rules.rates.rate_rule import notifications_place
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.flow_tables import Flows
+
+__all__ = ["notifications_of"]
+
+FIRST = 2
+"""Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
+
+
+def notifications_of(
+    flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]
+) -> NDArray[np.int64] | None:
+    """Return how many notifications each flow has got, shape (F,), 0 of flows that do not count them; None where none does.
+
+    Parameters
+    ----------
+    flows
+        The flows whose rules have run.
+    rules
+        Records of rules at the end of a run, with the field ``rule_state``.
+    row
+        The record of each flow, shape (F,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dfcmodel import CBR, Flow
+    >>> from dfcmodel.network.flow_tables import Flows
+    >>> from responsefn import DCQCN
+    >>> flows = Flows.of([Flow("a", (1, 2), CBR(5.0)), Flow("b", (1, 2), DCQCN())])
+    >>> rules = np.zeros(1, [("rule_state", float, (14,))])
+    >>> rules["rule_state"][0, 10] = 3.0
+    >>> notifications_of(flows, rules, np.array([-1, 0])).tolist()
+    [0, 3]
+    """
+    place = flows.each("source", lambda source: notifications_place(type(source)))
+    counting = np.flatnonzero(place)
+    if not len(counting):
+        return None
+    found = np.zeros(len(flows), dtype=np.int64)
+    found[counting] = rules["rule_state"][row[counting], place[counting] - FIRST]
+    return found
