@@ -195,7 +195,8 @@ def starvation() -> str:
         (Copa(), told, both, shorter("1ms"), "8.8 and 95"),
         (Vegas(), told, both, shorter("1ms"), "-"),
         (FAST(), told, both, shorter("1ms"), "-"),
-        (Vivace(), "ACKs of one flow at multiples of 60 ms", both, (Aggregation(link, interval="60ms"),), "9.9 and 99.4"),
+        *((rule, "ACKs of one flow at multiples of 60 ms", both, (Aggregation(link, interval="60ms"),), "9.9 and 99.4")
+          for rule in (Vivace(smoothed=1), Vivace())),
         (Vivace(), "ACKs of one flow up to 60 ms late at random", both, (Jitter(link, "60ms", acks=True),), "-"),
         (NewReno(), slow, (0.12, 0.12), fourth, "1 to 2.7"),
         (CUBIC(), slow, (0.12, 0.12), fourth, "1 to 3.2"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    Aggregation,
     DelayTrace,
     Flow,
     JitteredPath,
@@ -18,7 +19,7 @@ from dfcmodel import (
     worst_case,
 )
 from dfcmodel.sharing.worst_paths import SHARE
-from responsefn import DCTCP, FAST, BBRv1, Copa, NewReno, Vegas
+from responsefn import DCTCP, FAST, BBRv1, Copa, NewReno, Vegas, Vivace
 
 PATH = JitteredPath("12Mbps", "50ms", buffer=300, bound="30ms")
 
@@ -107,6 +108,14 @@ def test_the_first_version_of_bbr_starves_the_shorter_round_trip() -> None:
     alike, apart = (rates(BBRv1(), trips) for trips in ((0.04, 0.04), (0.04, 0.08)))
     assert alike.min() > 0.8 * alike.max()
     assert apart[0] / apart.sum() == pytest.approx(8.3 / 115.3, abs=0.05)
+
+
+def test_vivace_of_the_module_for_linux_starves_behind_acks_in_groups() -> None:
+    """Arun et al. 2022, Sect. 5.3: 9.9 and 99.4 Mb/s; a regression over the packets of an interval sees no increase."""
+    together = (Aggregation("first->router", interval=0.06),)
+    linux, user = (rates(Vivace(smoothed=n), (0.06, 0.06), together) for n in (1, 0))
+    assert linux[0] / linux.sum() == pytest.approx(9.9 / 109.3, abs=0.06)
+    assert user.min() > 0.3 * user.max()
 
 
 def test_fast_shares_equally_after_losses_in_slow_start() -> None:
