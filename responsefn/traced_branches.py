@@ -18,8 +18,8 @@ from typing import Any
 
 __all__ = ["Functions", "Table", "Value", "all_branches", "array_of", "on_values"]
 
-MAX_PATHS = 1000
-"""Combinations of branches that are followed."""
+MAX_PATHS, MAX_CONDITIONS = 1000, 200
+"""Combinations of branches that are followed, and conditions of one of them."""
 
 
 class Path:
@@ -30,8 +30,18 @@ class Path:
         self.conditions: list[Any] = []
 
     def side(self, condition: Any) -> bool:
-        """Return which side the run takes at its next condition."""
+        """Return which side the run takes at its next condition.
+
+        Raises
+        ------
+        ValueError
+            For more than `MAX_CONDITIONS`: a loop whose end depends on traced values has no last one.
+        """
         place = len(self.conditions)
+        if place == MAX_CONDITIONS:
+            raise ValueError(
+                f"more than {MAX_CONDITIONS} conditions in a row: a loop may not end by a traced value"
+            )
         self.conditions.append(condition)
         if place == len(self.sides):
             self.sides.append(True)

@@ -103,7 +103,7 @@ def coexist(
         time, and a flow may be shut out for good. These phase effects are no property of the
         rules; a random delay of one transmission time takes most of them away (Floyd and
         Jacobson 1992), not all between two flows of almost equal round trips. A packet is stamped after
-        the wait, so that measured round-trip times do not contain it; those of `Jitter` in ``elements`` they do.
+        the wait: measured round-trip times exclude it. They include the delays of `Jitter` in ``elements``.
     ssthresh
         Where the first slow start ends, in packets; None: at the first loss.
     max_window

@@ -176,3 +176,19 @@ def test_too_many_branches_are_refused(monkeypatch):
                 Branches.State(w, 2.0), Branches().params, Event(1.0, 0.1)
             )
         )(4.0)
+
+
+class Loop(Branches):
+    @staticmethod
+    def on_ack(s, q, e):
+        w = s.cwnd
+        while w > 1.0:
+            w = 0.5 * w
+        return s._replace(cwnd=w)
+
+
+def test_a_loop_that_a_traced_value_ends_is_refused():
+    jax = pytest.importorskip("jax")
+    rule, event = Loop(), Event(1.0, 0.1)
+    with pytest.raises(ValueError, match=r"more than 200 conditions in a row: a loop may not end"):
+        jax.jit(lambda w: rule_twin(rule).on_ack(rule.State(w, 2.0), rule.params, event))(4.0)
