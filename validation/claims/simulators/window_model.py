@@ -93,6 +93,9 @@ APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
 difference between simulators (Reno, S03)."""
 
 
+RECOVERIES = {"ns-2": "rack", "ns-3": "sack"}
+"""Loss recovery packet by packet: ns-2's TCP/Linux notices a retransmission that is lost (Wei and Cao 2006), as RFC 8985 does;
+ns-3's SACK waits for the timer then, as RFC 6675 does."""
 LARGE = 0.08, 0.15
 """Deviations, of rules that go by losses and of those that measure, above which a rule also runs packet by
 packet."""
@@ -125,7 +128,8 @@ class WindowModel:
     def areno(self, tool: str) -> float:
         """Return ARENO's share of the link packet by packet at ns-3's losses, with the random delay of a simulator's runs."""
         row = self.of("areno", "ns-3").iloc[-1]
-        return float(np.mean(queued_rates(rule_of("ns-3", "areno"), row["lost"], tool))) / CAPACITY
+        rates = queued_rates(rule_of("ns-3", "areno"), row["lost"], "ns-3", tool)
+        return float(np.mean(rates)) / CAPACITY
 
     @property
     def areno_in_ns3(self) -> float:
@@ -164,15 +168,17 @@ def model_rate(rule: WindowRule, p: float, events: int) -> tuple[float, float]:
 
 
 @kept
-def queued_rates(rule: WindowRule, p: float, tool: str) -> tuple[float, ...]:
+def queued_rates(rule: WindowRule, p: float, tool: str, delayed: str = "") -> tuple[float, ...]:
     """Return the goodput of a rule whose packets queue behind each other, packets/s, one per seed.
 
-    Path, random loss, threshold, times and the random delay (``DELAYED``) are those of a simulator's runs.
+    Path, random loss, threshold, times, recovery and the random delay (``DELAYED``) are those of a simulator's runs; ``delayed``: the
+    simulator whose random delay is taken in its place.
     """
     runs = (
         coexist(
             rule, RTT, CAPACITY, int(BUFFER), loss=p, duration=SECONDS, warm_up=WARM_UP,
-            ssthresh=SSTHRESH, seed=seed, **DELAYED[tool],
+            ssthresh=SSTHRESH, seed=seed, recovery=RECOVERIES[tool],
+            **DELAYED[delayed or tool],
         )
         for seed in SEEDS
     )  # fmt: skip
