@@ -223,42 +223,71 @@ def worst_shares() -> str:
 
 
 def starvation() -> str:
-    """Return what two flows of a rule get on paths that mislead one of them, and without what misleads it."""
-    from dfcmodel import Aggregation, DelayTrace
-    from responsefn import BBR, FAST, BBRv1, Copa, Vegas, Vivace
+    """Return what flows of a rule get on paths that mislead one of them, without what misleads it, and in the paper."""
+    from dfcmodel import Aggregation, DelayTrace, Jitter
+    from responsefn import BBR, CUBIC, FAST, BBRv1, Copa, NewReno, Vegas, Vivace
 
     link = "first->router"
-    least = DelayTrace(link, (0, "2ms"), (0, "1ms"), period="5s", acks=True)
-    together = Aggregation(link, interval="60ms")
-    told = "ACKs of one flow 1 ms later, except for 2 ms in each 5 s", (0.06, 0.06), (least,)
+
+    def shorter(by: str) -> tuple[DelayTrace, ...]:
+        times, delays = (0, "60ms", "61ms"), (by, 0, by)
+        return (DelayTrace(link, times, delays, period="4s", acks=True, in_order=False),)
+
+    both = (0.06, 0.06)
+    told = "one flow measures 59 ms for 1 ms in each 4 s, else 60 ms"
+    trips = "round trips of 40 and 80 ms"
+    fourth = (Aggregation(link, count=4),)
+    slow = "6 Mb/s, 120 ms, 60 packets; ACKs of one flow in fours"
+    old = Copa(competitive=0)
     rows = []
-    for rule, (path, trips, elements) in (
-        *((rule, ("round trips of 40 and 80 ms", (0.04, 0.08), ())) for rule in (BBRv1(), BBR())),
-        *((rule, told) for rule in (Copa(), Copa(competitive=0), Vegas(), FAST())),
-        (Vivace(), ("ACKs of one flow at multiples of 60 ms", (0.06, 0.06), (together,))),
-    ):
+    for rule, path, times, elements, paper in (
+        (BBRv1(), trips, (0.04, 0.08), (), "8.3 and 107"),
+        (BBR(), trips, (0.04, 0.08), (), "-"),
+        (old, told.replace("one flow", "alone, it"), (0.06,), shorter("1ms"), "8"),
+        (old, told, both, shorter("1ms"), "8.8 and 95"),
+        (old, told.replace("60 ms", "62 ms"), both, shorter("3ms"), "-"),
+        (Copa(), told, both, shorter("1ms"), "8.8 and 95"),
+        (Vegas(), told, both, shorter("1ms"), "-"),
+        (FAST(), told, both, shorter("1ms"), "-"),
+        *((rule, "ACKs of one flow at multiples of 60 ms", both, (Aggregation(link, interval="60ms"),), "9.9 and 99.4")
+          for rule in (Vivace(smoothed=1), Vivace())),
+        (Vivace(), "ACKs of one flow up to 60 ms late at random", both, (Jitter(link, "60ms", acks=True),), "-"),
+        (NewReno(), slow, (0.12, 0.12), fourth, "1 to 2.7"),
+        (CUBIC(), slow, (0.12, 0.12), fourth, "1 to 3.2"),
+    ):  # fmt: skip
+        bottleneck = (6.0, 60, 200.0) if times[0] == 0.12 else (120.0, 10_000, 60.0)
         shown = (
-            " and ".join(f"{rate:.1f}" for rate in rates)
-            for rates in (_two_rates(rule, trips[:1] * 2, ()), _two_rates(rule, trips, elements))
+            " and ".join(f"{rate:.2f}" if rate < 9.95 else f"{rate:.1f}" for rate in rates)
+            for rates in (
+                _rates(rule, times[:1] * len(times), (), bottleneck),
+                _rates(rule, times, elements, bottleneck),
+            )
         )
-        rows.append((f"`{rule!r}`", path, *shown, "not available"))
-    names = ("Rule", "Path", "Alike, Mb/s", "On this path, Mb/s", "Arun et al.")
+        rows.append((f"`{rule!r}`", path, *shown, paper))
+    names = ("Rule", "Path", "Without it, Mb/s", "On this path, Mb/s", "Arun et al., Mb/s")
     return table(names, rows)
 
 
-def _two_rates(rule: Any, trips: tuple[float, ...], elements: tuple[Any, ...]) -> list[float]:
-    """Return the mean rates of two flows in 60 s over 120 Mb/s, Mb/s."""
+def _rates(
+    rule: Any,
+    trips: tuple[float, ...],
+    elements: tuple[Any, ...],
+    bottleneck: tuple[float, int, float],
+) -> list[float]:
+    """Return the mean rates of flows from 10 s to the end, Mb/s; of the bottleneck its Mb/s, its packets, and seconds."""
     from dfcmodel import Flow, Link, Packets, Scenario, simulate
 
-    names = ("first", "second")
+    rate, buffer, duration = bottleneck
+    names = ("first", "second")[: len(trips)]
     links = [
-        Link("router", "end", "120Mbps", "1ms", 10_000),
-        *(Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5) for name, trip in zip(names, trips, strict=True)),
+        Link("router", "end", f"{rate}Mbps", "1ms", buffer),
+        *(Link(name, "router", f"{10.0 * rate}Mbps", 0.5 * trip - 1e-3, 1e5)
+          for name, trip in zip(names, trips, strict=True)),
     ]  # fmt: skip
     flows = [Flow(name, (name, "router", "end"), rule) for name in names]
-    scenario = Scenario("two flows", links, flows, duration=60.0, elements=elements)
-    run = simulate(scenario, Packets(seed=1), sample=0.1)
-    rates: list[float] = (run.delivered[:, -1] / 60.0 * 12e-3).tolist()
+    scenario = Scenario("flows", links, flows, duration=duration, elements=elements)
+    run = simulate(scenario, Packets(seed=1), sample=0.1, packet_jitter="1pkt")
+    rates: list[float] = (run.mean_goodput(10.0) * 12e-3).tolist()
     return rates
 
 

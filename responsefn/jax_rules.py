@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import types
@@ -13,11 +14,15 @@ from responsefn.responses.base import Response
 from responsefn.responses.closed_forms.lambert import lambert_w
 from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
 from responsefn.rules.base import WindowRule
+from responsefn.traced_branches import Functions, Table, all_branches, on_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["RuleTwin", "rule_twin", "twin"]
+
+BUILT_IN = {"min": min, "max": max, "int": int}
+"""Functions of Python that have others in JAX."""
 
 
 def twin(response: Response) -> Callable[..., Any]:
@@ -56,8 +61,9 @@ def twin(response: Response) -> Callable[..., Any]:
     symbols = sorted(expression.free_symbols, key=str)
     names = [str(symbol) for symbol in symbols]
     functions = {"expm1": jnp.expm1, "log1p": jnp.log1p, "Heaviside": jnp.heaviside}
-    functions["LambertW"] = _in_jax(lambert_w, {})
-    functions["PlateauRatio"] = _in_jax(solve_plateau, {})
+    same = {where: jnp.where, maximum: jnp.maximum, minimum: jnp.minimum, math: jnp}
+    functions["LambertW"] = _in_jax(lambert_w, same, {})
+    functions["PlateauRatio"] = _in_jax(solve_plateau, same, {})
     compute = sp.lambdify(symbols, expression, modules=[functions, "jax"], cse=True)
 
     def rate(p: Any, rtt: Any, **parameters: Any) -> Any:
@@ -89,7 +95,8 @@ def rule_twin(rule: WindowRule) -> RuleTwin:
     """Return the three functions of a rule for JAX: the same code, with JAX's functions for its names.
 
     It switches JAX to 64 bits (``jax_enable_x64``) for the process. At the kinks of a rule, where it
-    takes a maximum or changes its mode, derivatives are those of one side.
+    takes a maximum or changes its mode, derivatives are those of one side. Branches on traced values are followed on
+    both sides and selected by their conditions, at most 1000 combinations of them.
 
     Parameters
     ----------
@@ -110,21 +117,36 @@ def rule_twin(rule: WindowRule) -> RuleTwin:
     instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
     known: dict[Any, Any] = {}
-    return RuleTwin(*(_in_jax(getattr(rule, name), known) for name in RuleTwin._fields))
+    same = _of_values()
+    functions = (_in_jax(getattr(rule, name), same, known) for name in RuleTwin._fields)
+    return RuleTwin(*map(all_branches, functions))
 
 
-def _in_jax(function: Any, known: dict[Any, Any]) -> Any:
-    """Return a function of a rule whose global and closed-over names mean JAX's functions."""
+def _of_values() -> dict[Any, Any]:
+    """Return JAX's functions of values whose branches are followed, by those that rules use."""
     import jax.numpy as jnp
 
-    same = {where: jnp.where, maximum: jnp.maximum, minimum: jnp.minimum, math: jnp}
-    same |= {min: jnp.minimum, max: jnp.maximum}
+    low, high = on_values(_folded(jnp.minimum), min), on_values(_folded(jnp.maximum), max)
+    same: dict[Any, Any] = {
+        where: on_values(jnp.where, where),
+        maximum: high,
+        minimum: low,
+        min: low,
+        max: high,
+    }
+    same[int] = on_values(lambda value: jnp.asarray(value, dtype=int), int)
+    return same | {math: Functions(jnp, math)}
+
+
+def _in_jax(function: Any, same: dict[Any, Any], known: dict[Any, Any]) -> Any:
+    """Return a function of a rule whose global and closed-over names mean those of ``same``."""
+    import jax.numpy as jnp
 
     def meaning(value: Any) -> Any:
         if isinstance(value, types.FunctionType) and value not in same:
-            return _in_jax(value, known)
+            return _in_jax(value, same, known)
         if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value):
-            return jnp.asarray(value)  # a table
+            return Table(jnp.asarray(value), value)
         try:
             return same.get(value, value)
         except TypeError:  # not hashable
@@ -132,7 +154,7 @@ def _in_jax(function: Any, known: dict[Any, Any]) -> Any:
 
     function = inspect.unwrap(function)
     if function not in known:
-        code, names = function.__code__, {"min": min, "max": max} | function.__globals__
+        code, names = function.__code__, BUILT_IN | function.__globals__
         scope = {name: meaning(names[name]) for name in code.co_names if name in names}
         cells = tuple(types.CellType(meaning(c.cell_contents)) for c in function.__closure__ or ())
         scope["__builtins__"] = function.__globals__["__builtins__"]
@@ -140,3 +162,8 @@ def _in_jax(function: Any, known: dict[Any, Any]) -> Any:
             code, scope, function.__name__, function.__defaults__, cells
         )
     return known[function]
+
+
+def _folded(function: Any) -> Any:
+    """Return a function of two arguments as one of several, as Python's min and max are."""
+    return lambda *values: functools.reduce(function, values)

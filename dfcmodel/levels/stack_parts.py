@@ -45,7 +45,8 @@ def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ..
     - *counting of packets*: without it a window grows per ACK.
     - *Linux's PRR*: RFC 6937's in its place. *RACK-TLP*: losses by three duplicate ACKs and RFC 6937's PRR in its place.
       *RACK-TLP and PRR*: SACK alone, the window is cut at once. Unless ``Packets(recovery=)`` names a recovery.
-    - of `LinuxCUBIC` *HyStart*; *beta*, without it a half; and *whole windows at a loss*.
+    - of `LinuxCUBIC` *HyStart*; *beta*, without it a half; *whole windows at a loss*; and the *count of ACKs* from one packet
+      of growth to the next, without it each adds a fraction of a packet.
 
     Parameters
     ----------
@@ -115,6 +116,7 @@ SENDERS: Mapping[str, Callable[[Flow], Flow]] = {
     "HyStart": _of_cubic(hystart=0),
     "beta": _of_cubic(b=0.5),
     "whole windows at a loss": _of_cubic(whole_windows=0),
+    "count of ACKs": _of_cubic(counted=0),
 }
 """What switches off a part of a flow or of its rule."""
 RECOVERIES = {"Linux's PRR": "rack", "RACK-TLP": "prr", "RACK-TLP and PRR": "sack"}

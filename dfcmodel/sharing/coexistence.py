@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import first_state
+from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -66,6 +67,7 @@ def coexist(
     max_window: WithUnit | None = None,
     min_rto: WithUnit = 0.2,
     recovery: str | None = "sack",
+    elements: Iterable[PathElement] = (),
     on_failure: OnFailure = "raise",
     seed: int | np.random.Generator = 0,
 ) -> Coexistence:
@@ -100,7 +102,8 @@ def coexist(
         queue: whose packets find it full depends on the ratio of round trip to transmission
         time, and a flow may be shut out for good. These phase effects are no property of the
         rules; a random delay of one transmission time takes most of them away (Floyd and
-        Jacobson 1992), not all between two flows of almost equal round trips.
+        Jacobson 1992), not all between two flows of almost equal round trips. A packet is stamped after
+        the wait: measured round-trip times exclude it. They include the delays of `Jitter` in ``elements``.
     ssthresh
         Where the first slow start ends, in packets; None: at the first loss.
     max_window
@@ -109,6 +112,8 @@ def coexist(
         Least retransmission timer in s; the timer is RFC 6298's, 1 s at first.
     recovery
         Loss recovery of all senders, as for `Packets`; None: that of each rule.
+    elements
+        What the path does to packets besides queueing them, as for `Scenario`; the bottleneck is the link ``"in->out"``.
     on_failure
         Whether a result without shares raises or is returned with its ``status``.
     seed
@@ -148,6 +153,7 @@ def coexist(
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
         loss=one_number("loss", loss, at_least=0.0, below=1.0), duration=duration, warm_up=warm_up, recovery=recovery,
+        elements=listed("elements", elements, PathElement),
     )  # fmt: skip
     generator = random_generator("seed", seed)
     if starts is None:

@@ -5,14 +5,23 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
+from hopflow.functions import minimum, where
 from responsefn.rules.base import WindowRule, cut
 
-__all__ = ["QueueRule", "queued"]
+__all__ = ["QueueRule", "no_slow_start", "queued"]
 
 
 def queued(cwnd: Any, base: Any, rtt: Any) -> Any:
     """Return how many packets of the window wait in the queue."""
     return cwnd * (rtt - base) / rtt
+
+
+def no_slow_start(s: Any, slow: Any, grown: Any) -> Any:
+    """Return the threshold after an ACK: out of slow start at most the new window, which may fall below it.
+
+    Otherwise a window that shrinks because packets wait would enter slow start at the threshold of the last loss.
+    """
+    return where(slow, s.ssthresh, minimum(s.ssthresh, grown))
 
 
 class QueueRule(WindowRule):

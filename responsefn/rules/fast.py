@@ -8,7 +8,7 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.rules.delay_based import QueueRule, queued
+from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 
 __all__ = ["FAST"]
 
@@ -45,6 +45,7 @@ class FAST(QueueRule):
         alpha: float = 100.0
         gamma: float = 0.5
 
+    assigned: ClassVar[tuple[str, ...]] = ("ssthresh", "base_rtt")
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= \gamma (\alpha - N),\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
@@ -61,5 +62,6 @@ class FAST(QueueRule):
         """Move towards the target, at most doubling per round trip."""
         base = minimum(s.base_rtt, e.rtt)
         step = q.gamma * (q.alpha - queued(s.cwnd, base, e.rtt)) / s.cwnd
-        grown = s.cwnd + where(s.cwnd < s.ssthresh, 1.0, minimum(1.0, step))
-        return s._replace(cwnd=maximum(1.0, grown), base_rtt=base)
+        slow = s.cwnd < s.ssthresh
+        grown = maximum(1.0, s.cwnd + where(slow, 1.0, minimum(1.0, step)))
+        return s._replace(cwnd=grown, ssthresh=no_slow_start(s, slow, grown), base_rtt=base)

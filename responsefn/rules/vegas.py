@@ -14,7 +14,7 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import cut
-from responsefn.rules.delay_based import QueueRule, queued
+from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 from responsefn.rules.linux.versions import whole
 
 __all__ = ["NS2Vegas", "Vegas"]
@@ -125,14 +125,17 @@ class Vegas(QueueRule):
         waiting = queued(s.cwnd, base, where(q.averaged > 0, mean, e.rtt))
         threshold = where(waiting > q.gamma, minimum(s.ssthresh, s.cwnd), s.ssthresh)
         band = stepped(q, waiting) / s.cwnd
-        by_ack = where(s.cwnd < threshold, where(pause, 0.0, 1.0), band)
+        slow = s.cwnd < threshold
+        by_ack = where(slow, where(pause, 0.0, 1.0), band)
         rounds = q.by_rounds > 0
         least = minimum(s.least, e.rtt)
         by_round = step_of_round(s, q, base, least)
         inside = rounds & (s.left > 1.0)
+        grown = maximum(q.min_window, s.cwnd + where(rounds, by_round, by_ack))
+        by_acks = no_slow_start(s._replace(ssthresh=threshold), slow, grown)
         return s._replace(
-            cwnd=maximum(q.min_window, s.cwnd + where(rounds, by_round, by_ack)),
-            ssthresh=where(rounds, threshold_of_round(s, q, base, least), threshold),
+            cwnd=grown,
+            ssthresh=where(rounds, threshold_of_round(s, q, base, least), by_acks),
             base_rtt=base,
             mean_rtt=mean,
             turn=turn,

@@ -18,8 +18,10 @@ from responsefn import (
     Fusion,
     Mathis,
     Reno,
+    WindowRule,
     catalogue,
     rule_twin,
+    traced_branches,
     twin,
 )
 from responsefn.responses.closed_forms.symbolic import R
@@ -127,3 +129,66 @@ def test_rule_twin(rule):
         np.testing.assert_allclose(np.transpose(state), expected, rtol=1e-13)
         up, down = (np.array([after(w + d, acts)[n].cwnd for w in windows]) for d in (h, -h))
         np.testing.assert_allclose(slope, (up - down) / (2 * h), rtol=1e-6, atol=1e-7)
+
+
+class Branches(WindowRule):
+    """A rule of a user with branches, an early return and a value that only one side has."""
+
+    class Params(NamedTuple):
+        a: float = 2.0
+
+    @staticmethod
+    def on_ack(s, q, e):
+        if s.cwnd < 10.0 or e.rtt > 1.0:
+            return s._replace(cwnd=s.cwnd + 1.0)
+        step = q.a / s.cwnd
+        if s.cwnd > 50.0:
+            step = step / max(1.0, (s.cwnd - 60.0) ** 0.5 if s.cwnd > 60.0 else 0.0)
+        elif not s.cwnd > 20.0:
+            step = 3.0 * step
+        return s._replace(cwnd=s.cwnd + step)
+
+    on_loss = on_timeout = staticmethod(lambda s, q, e: s)
+
+
+def test_branches_on_traced_values_are_followed_on_both_sides():
+    jax = pytest.importorskip("jax")
+    rule, windows = Branches(), np.array([5.0, 15.0, 30.0, 55.0, 90.0])
+    ack = rule_twin(rule).on_ack
+
+    def after(w, a=2.0, act=ack):
+        return act(rule.State(w, 2.0), rule.Params(a), Event(1.0, 0.1)).cwnd
+
+    expected = [after(float(w), act=rule.on_ack) for w in windows]
+    np.testing.assert_allclose(jax.jit(jax.vmap(after))(windows), expected, rtol=1e-14)
+    np.testing.assert_allclose([after(float(w)) for w in windows], expected, rtol=1e-14)
+    slopes = jax.vmap(jax.grad(after, argnums=1), in_axes=(0, None))(windows, 2.0)
+    exact = [0.0, 3.0 / 15.0, 1.0 / 30.0, 1.0 / 55.0, 1.0 / 90.0 / 30.0**0.5]
+    np.testing.assert_allclose(slopes, exact, rtol=1e-14)
+
+
+def test_too_many_branches_are_refused(monkeypatch):
+    jax = pytest.importorskip("jax")
+    monkeypatch.setattr(traced_branches, "MAX_PATHS", 3)
+    with pytest.raises(ValueError, match=r"^on_ack: more than 3 combinations of branches"):
+        jax.jit(
+            lambda w: rule_twin(Branches()).on_ack(
+                Branches.State(w, 2.0), Branches().params, Event(1.0, 0.1)
+            )
+        )(4.0)
+
+
+class Loop(Branches):
+    @staticmethod
+    def on_ack(s, q, e):
+        w = s.cwnd
+        while w > 1.0:
+            w = 0.5 * w
+        return s._replace(cwnd=w)
+
+
+def test_a_loop_that_a_traced_value_ends_is_refused():
+    jax = pytest.importorskip("jax")
+    rule, event = Loop(), Event(1.0, 0.1)
+    with pytest.raises(ValueError, match=r"more than 200 conditions in a row: a loop may not end"):
+        jax.jit(lambda w: rule_twin(rule).on_ack(rule.State(w, 2.0), rule.params, event))(4.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -30,6 +30,8 @@ BOUND, MORE_BOUND, LEAST_STEP = 0.1, 0.05, 0.01
 """Parts of the rate: largest step, by how much it grows each time it is reached, and the smallest step."""
 LEAST_RATE = 10.0
 """Packets/s; the sources have no least rate."""
+GAIN = 0.125
+"""Of the smoothed round-trip time (RFC 6298)."""
 WINDOW = 1e6
 """Packets: its rate alone limits it."""
 
@@ -41,7 +43,8 @@ class Vivace(DeliveryRule):
     Time is divided in intervals of a round trip, or of 20 packets. The utility of an interval follows from its rate x,
     the slope dRTT/dt of the round-trip times of its packets, and the part L of them that was lost. It is known a round
     trip after the end. The slope is the smaller of two estimates, by least squares and by how much longer the packets
-    took to arrive than to be sent; below ``rtt_filter`` it counts as zero.
+    took to arrive than to be sent; below ``rtt_filter`` it counts as zero. The authors' module for Linux takes the slope from the
+    first and the last smoothed round-trip time of the interval (``smoothed=1``), which jitter misleads much more.
 
     The rate doubles from interval to interval until the utility falls. Then four intervals try rates 2 % above and below
     it, two of each in random order. Where both pairs prefer the same side the rate moves there, in each interval by 0.1
@@ -68,6 +71,9 @@ class Vivace(DeliveryRule):
         Slope below which it counts as zero, >= 0.
     unit_rate
         Packets/s that are one unit of x: 2^20 bit/s in packets of 1500 bytes.
+    smoothed
+        1 where the slope is that of smoothed round-trip times over the time of sending: zero below two packets' times and
+        between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0 where it is the smaller of two estimates.
 
     Examples
     --------
@@ -87,7 +93,7 @@ class Vivace(DeliveryRule):
 
         Of the interval that is being sent (now), the one before (last) and the one before that (old): its begin and end
         (of ``now``: earliest), rate, number in a probe (-1: none), packets delivered, sum of their round-trip times, and
-        of these times their numbers; when the last was sent, when the first and the last were acknowledged; packets
+        of these times their numbers (with ``smoothed`` the first and the last smoothed one); when the last was sent, when the first and the last were acknowledged; packets
         lost; open: 1 where its utility is not known yet.
         """
 
@@ -142,9 +148,10 @@ class Vivace(DeliveryRule):
         old_came: float = 0.0
         old_lost: float = 0.0
         old_open: float = 0.0
+        srtt: float = 0.0
 
     class Params(NamedTuple):
-        """Exponent and weights of the utility, part of a probe, slope that counts as zero, packets/s of a unit."""
+        """Exponent and weights of the utility, part of a probe, slope that counts as zero, packets/s of a unit, a choice."""
 
         exponent: float = 0.9
         rtt_weight: float = 900.0
@@ -152,11 +159,12 @@ class Vivace(DeliveryRule):
         probing: float = 0.02
         rtt_filter: float = 0.02
         unit_rate: float = UNIT
+        smoothed: int = 0
 
     reference = Reference(
         "M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira, PCC Vivace: online-learning "
         "congestion control, NSDI 2018 (its loss weight), and PCCproject/PCC-Uspace, pcc_vivace_rc.cpp, "
-        "pcc_vivace_ucalc.cpp, pcc_mi.cpp (the authors' own)",
+        "pcc_vivace_ucalc.cpp, pcc_mi.cpp, and PCCproject/PCC-Kernel, tcp_pcc.c (the authors' own)",
         "secondary",
     )
     why_no_rate: ClassVar[str] = "its rate follows a measured gradient"
@@ -173,6 +181,7 @@ class Vivace(DeliveryRule):
         one_number("probing", q.probing, above=0.0, below=1.0)
         one_number("rtt_filter", q.rtt_filter, at_least=0.0)
         one_number("unit_rate", q.unit_rate, above=0.0, hint="packets/s")
+        choice("smoothed", q.smoothed, (0, 1))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -186,44 +195,58 @@ class Vivace(DeliveryRule):
         """Count the packet in its interval; judge intervals whose packets are all known; begin another one."""
         sent = e.time - e.rtt
         other = 1.0 if e.random < 0.5 else 0.0
+        smooth = e.rtt if s.srtt == 0.0 else s.srtt + GAIN * (e.rtt - s.srtt)
+        s = s._replace(srtt=smooth)
         if s.old_open > 0.0 and sent >= s.old_end:
             s = judged(s, q, other)
         if s.old_open == 0.0 and s.last_open > 0.0 and sent >= s.last_end:
             s = judged(moved_to_old(s), q, other)
-        s = counted(s, sent, e)
+        s = counted(s, q, sent, e)
         if e.time >= s.now_end and (s.old_open == 0.0 or s.last_open == 0.0):
             s = begun(s, q, e)
         return s
 
 
-def counted(s: Any, sent: Any, e: Any) -> Any:
+def counted(s: Any, q: Any, sent: Any, e: Any) -> Any:
     """Return the state with a delivery in the interval in which the newest packet was sent, and losses."""
     if s.old_open > 0.0 and sent < s.old_end:
         if e.acked == 0.0:
             return s._replace(old_lost=s.old_lost + e.lost)
         first = e.time if s.old_count == 0.0 else s.old_first
+        total, moment = summed(s, q, e, s.old_count, s.old_total, s.old_moment)
         return s._replace(
             old_lost=s.old_lost + e.lost, old_count=s.old_count + e.acked,
-            old_total=s.old_total + e.acked * e.rtt, old_moment=s.old_moment + s.old_count * e.acked * e.rtt,
+            old_total=total, old_moment=moment,
             old_sent=sent, old_came=e.time, old_first=first,
         )  # fmt: skip
     if s.last_open > 0.0 and sent < s.last_end:
         if e.acked == 0.0:
             return s._replace(last_lost=s.last_lost + e.lost)
         first = e.time if s.last_count == 0.0 else s.last_first
+        total, moment = summed(s, q, e, s.last_count, s.last_total, s.last_moment)
         return s._replace(
             last_lost=s.last_lost + e.lost, last_count=s.last_count + e.acked,
-            last_total=s.last_total + e.acked * e.rtt, last_moment=s.last_moment + s.last_count * e.acked * e.rtt,
+            last_total=total, last_moment=moment,
             last_sent=sent, last_came=e.time, last_first=first,
         )  # fmt: skip
     if e.acked == 0.0 or sent < s.now_begin:
         return s._replace(now_lost=s.now_lost + e.lost)
     first = e.time if s.now_count == 0.0 else s.now_first
+    total, moment = summed(s, q, e, s.now_count, s.now_total, s.now_moment)
     return s._replace(
         now_lost=s.now_lost + e.lost, now_count=s.now_count + e.acked,
-        now_total=s.now_total + e.acked * e.rtt, now_moment=s.now_moment + s.now_count * e.acked * e.rtt,
+        now_total=total, now_moment=moment,
         now_sent=sent, now_came=e.time, now_first=first,
     )  # fmt: skip
+
+
+def summed(s: Any, q: Any, e: Any, count: Any, total: Any, moment: Any) -> Any:
+    """Return what is kept of round-trip times: their sum and first moment, or the first and the last smoothed one."""
+    if q.smoothed > 0:
+        if count == 0.0:
+            return s.srtt, s.srtt
+        return total, s.srtt
+    return total + e.acked * e.rtt, moment + count * e.acked * e.rtt
 
 
 def moved_to_old(s: Any) -> Any:
@@ -275,6 +298,15 @@ def sign_of(number: Any, high: Any) -> Any:
 
 def utility_of(s: Any, q: Any) -> Any:
     """Return the utility of the old interval."""
+    n = s.old_count
+    slope = slope_of_smoothed(s, q) if q.smoothed > 0 else slope_of(s, q)
+    lost = s.old_lost / max(1.0, s.old_lost + n)
+    x = s.old_rate / q.unit_rate
+    return x**q.exponent - q.rtt_weight * slope * x - q.loss_weight * lost * x
+
+
+def slope_of(s: Any, q: Any) -> Any:
+    """Return the slope of the round-trip times of the old interval, the smaller of two estimates."""
     n, slope, received = s.old_count, 0.0, 0.0
     duration, came = s.old_sent - s.old_begin, s.old_came - s.old_first
     if n >= 2.0 and duration > 0.0:
@@ -286,9 +318,18 @@ def utility_of(s: Any, q: Any) -> Any:
         slope = received
     if slope < q.rtt_filter:
         slope = 0.0
-    lost = s.old_lost / max(1.0, s.old_lost + n)
-    x = s.old_rate / q.unit_rate
-    return x**q.exponent - q.rtt_weight * slope * x - q.loss_weight * lost * x
+    return slope
+
+
+def slope_of_smoothed(s: Any, q: Any) -> Any:
+    """Return the slope of the smoothed round-trip times of the old interval."""
+    change, duration = s.old_moment - s.old_total, s.old_sent - s.old_begin
+    if duration <= 0.0 or abs(change) < 2.0 * (s.old_came - s.old_first) / max(1.0, s.old_count):
+        return 0.0
+    slope = change / duration
+    if abs(slope) < q.rtt_filter or (slope < 0.0 and s.mode == STARTING):
+        return 0.0
+    return slope
 
 
 def judged(s: Any, q: Any, other: Any) -> Any:

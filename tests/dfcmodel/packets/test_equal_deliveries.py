@@ -57,7 +57,7 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
          delta=10.0)), 60.0, None, marks=pytest.mark.slow),
         ((NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.015), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.01, qa_gate=0.0)),
          40.0, RampMarking(5.0, 30.0, 0.5)),
-        ((Vivace(), Vivace(loss_weight=100.0), NewReno()), 40.0, None),
+        ((Vivace(), Vivace(loss_weight=100.0, smoothed=1), NewReno()), 40.0, None),
     ],
     ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC", "Vivace"],
 )  # fmt: skip

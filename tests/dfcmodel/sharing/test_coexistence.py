@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dfcmodel import Packets, coexist, compare, simulate
+from dfcmodel import Jitter, Packets, coexist, compare, simulate
 from dfcmodel.sharing import coexistence
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
+    ARENO,
     BBR,
     CUBIC,
     DCTCP,
@@ -224,6 +225,22 @@ def test_slow_start_ends_at_the_threshold():
     assert 10.0 < early.max() < 10.0 + 0.6 / 0.04
 
 
+def test_random_delays_of_acks_are_in_measured_round_trips():
+    """A delay at the sender comes before a packet is stamped: ARENO takes only the other for congestion.
+
+    Its congestion level is the round-trip time above the shortest over the mean of that at losses. Where nothing queues
+    each of both is the random delay, and the level is a half in the mean.
+    """
+    path = {"rtt": 0.04, "bandwidth": 100e6 / 12000, "buffer": 333, "loss": 1e-3}
+    late = Jitter("in->out", "120us", acks=True)
+    places = {"sender": {}, "acks": {"processing": 0.0, "elements": [late]}}
+    rates = {
+        place: [coexist(ARENO(memory=0.85), **path, **noise, seed=s).goodput[0] for s in range(4)]
+        for place, noise in places.items()
+    }
+    assert max(rates["acks"]) < 0.9 * min(rates["sender"])
+
+
 def test_rules_of_deliveries_share_too():
     """BBR beside Reno over a buffer of half the path has more than a half."""
     run = coexist([BBR(), Reno()], rtt=0.04, bandwidth=1000.0, buffer=20, duration=40.0)
@@ -273,6 +290,7 @@ def test_a_window_that_is_no_number():
         ({"starts": 30.0}, "starts = 30: .* <= 20; warm_up"),
         ({"processing": -1e-3}, "processing = -0.001"),
         ({"ssthresh": 0.5}, "ssthresh = 0.5"),
+        ({"elements": [Jitter("a->b", 1e-3)]}, "elements: .*a->b"),
         ({"max_window": 0.0}, "max_window = 0"),
         ({"min_rto": 0.0}, "min_rto = 0"),
     ],

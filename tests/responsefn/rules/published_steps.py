@@ -169,11 +169,16 @@ def waiting(s: Any, rtt: float) -> float:
 
 
 def vegas(s: Any, time: float, rtt: float) -> dict[str, float]:
-    """Brakmo and Peterson 1995, Sect. 3.2: one packet per round trip, between 2 and 4."""
+    """Brakmo and Peterson 1995, Sect. 3.2: one packet per round trip, between 2 and 4.
+
+    Slow start does not begin again where the window shrinks below the threshold (our own).
+    """
     diff = waiting(s, rtt)
     change = 1.0 if diff < 2.0 else -1.0 if diff > 4.0 else 0.0
+    grown = max(s.cwnd + (1.0 if slow(s) else change / s.cwnd), 1.0)
     return {
-        "cwnd": max(s.cwnd + (1.0 if slow(s) else change / s.cwnd), 1.0),
+        "cwnd": grown,
+        "ssthresh": s.ssthresh if slow(s) else min(s.ssthresh, grown),
         "base_rtt": min(s.base_rtt, rtt),
     }
 
@@ -192,6 +197,7 @@ def vegas_of_ns2(s: Any, time: float, rtt: float) -> dict[str, float]:
         grown = s.cwnd + (1.0 if turn - time > 1.75 / 2.0 * rtt else 0.0)
     else:
         grown = s.cwnd + (1.0 if diff < 1.0 else -1.0 if diff > 3.0 else 0.0) / s.cwnd
+        threshold = min(threshold, max(grown, 2.0))
     return {
         "cwnd": max(grown, 2.0),
         "ssthresh": threshold,
@@ -206,7 +212,12 @@ def fast(s: Any, time: float, rtt: float) -> dict[str, float]:
     base = min(s.base_rtt, rtt)
     following = min(2.0 * s.cwnd, 0.5 * s.cwnd + 0.5 * (base / rtt * s.cwnd + 100.0))
     step = 1.0 if slow(s) else (following - s.cwnd) / s.cwnd
-    return {"cwnd": max(s.cwnd + step, 1.0), "base_rtt": base}
+    grown = max(s.cwnd + step, 1.0)
+    return {
+        "cwnd": grown,
+        "ssthresh": s.ssthresh if slow(s) else min(s.ssthresh, grown),
+        "base_rtt": base,
+    }
 
 
 def westwood(s: Any, time: float, rtt: float) -> dict[str, float]:

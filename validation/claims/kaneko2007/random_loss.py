@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import coexist
+from dfcmodel import Jitter, coexist
 from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
@@ -35,6 +35,14 @@ LARGEST, TYPICAL, HIGHEST = 1e-2, 1e-3, 0.1
 """Loss rates: the largest of the model, the one that the text quotes, the highest of the slide."""
 RECOVERIES = ("rack", "sack", "newreno")
 """Loss recoveries of the packet level: RFC 8985, RFC 6675 and RFC 6582."""
+OVERHEAD = 1.0 / CAPACITY
+"""Largest random delay of the simulators' runs in s: a packet's transmission time."""
+DELAYED: dict[str, dict[str, Any]] = {
+    "ns-2": {"processing": OVERHEAD},
+    "ns-3": {"processing": 0.0, "elements": (Jitter("in->out", OVERHEAD, acks=True),)},
+}
+"""Where the runs of each simulator have it: in ns-2 at the sender, before a packet is stamped; in ns-3 on the way of
+acknowledgements, so that measured round-trip times contain it."""
 WINDOW, BEGIN, END, SEEDS = 7000.0, 10.0, 50.0, (1, 2, 3, 4)
 """Of its runs: largest window in packets, times of the measurement in s, seeds."""
 INCREASE_RATE, QUEUEING_DELAY = 12e6, 1e-3
@@ -89,8 +97,8 @@ class RandomLoss:
 
 @kept
 def flow_share(name: str, p: float) -> float:
-    """Return the share of the link by a flow packet by packet, with SACK and timers."""
-    run = alone(RULES[name], p, RTT, round(BUFFER), BUFFER)
+    """Return the share of the link by a flow packet by packet, with SACK, timers and ns-3's random delays."""
+    run = alone(RULES[name], p, RTT, round(BUFFER), BUFFER, **DELAYED["ns-3"])
     return float(run.goodput[0]) / CAPACITY
 
 
@@ -101,6 +109,7 @@ def recovered_share(name: str, p: float, recovery: str) -> Estimate:
         coexist(
             RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN,
             max_window=WINDOW, recovery=recovery, seed=seed,
+            **DELAYED["ns-3"],
         ).goodput[0]
         for seed in SEEDS
     ]  # fmt: skip

@@ -154,7 +154,9 @@ def share(frame: pd.DataFrame, flow: int, column: str = "goodput_bits", **where:
     return of_runs((own / every).to_numpy(), PART)
 
 
-def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float) -> Coexistence:
+def alone(
+    rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float, **others: Any
+) -> Coexistence:
     """Return one flow over 100 Mb/s by `dfcmodel.coexist`: 40 s, after 10 s of warm-up."""
     return coexist(
         rule,
@@ -166,4 +168,5 @@ def alone(rule: WindowRule, p: float, rtt: float, buffer: int, slow_start: float
         warm_up=10.0,
         ssthresh=slow_start,
         seed=1,
+        **others,
     )

@@ -31,7 +31,7 @@ from responsefn.linux import (
 )
 from validation import evidence
 from validation.checks import claim
-from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, NS2, NS3, RTT
+from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, DELAYED, NS2, NS3, RTT
 from validation.claims.simulators.reno import MIN_LOSS_EVENTS
 from validation.drawing import COLOURS, errorbars, label, panels
 from validation.keeping import kept
@@ -93,6 +93,9 @@ APART, LEFT_OUT, BETWEEN = 0.15, 0.05, 0.10
 difference between simulators (Reno, S03)."""
 
 
+RECOVERIES = {"ns-2": "rack", "ns-3": "sack"}
+"""Loss recovery packet by packet: ns-2's TCP/Linux notices a retransmission that is lost (Wei and Cao 2006), as RFC 8985 does;
+ns-3's SACK waits for the timer then, as RFC 6675 does."""
 LARGE = 0.08, 0.15
 """Deviations, of rules that go by losses and of those that measure, above which a rule also runs packet by
 packet."""
@@ -122,6 +125,21 @@ class WindowModel:
         rows = self.ratios[["rule", "tool"]].drop_duplicates()
         return list(rows.itertuples(index=False, name=None))
 
+    def areno(self, tool: str) -> float:
+        """Return ARENO's share of the link packet by packet at ns-3's losses, with the random delay of a simulator's runs."""
+        row = self.of("areno", "ns-3").iloc[-1]
+        rates = queued_rates(rule_of("ns-3", "areno"), row["lost"], "ns-3", tool)
+        return float(np.mean(rates)) / CAPACITY
+
+    @property
+    def areno_in_ns3(self) -> float:
+        """ARENO's share of the link in ns-3 at the same losses."""
+        flows = evidence.table(NS3[0])
+        chosen = (flows["rule"] == "areno") & (
+            flows["loss_rate"] == self.of("areno", "ns-3")["p"].iloc[-1]
+        )
+        return float(flows[chosen]["goodput"].mean()) / CAPACITY
+
     @property
     def medians(self) -> list[float]:
         """Median deviation from 1 of both kinds of rules."""
@@ -150,16 +168,17 @@ def model_rate(rule: WindowRule, p: float, events: int) -> tuple[float, float]:
 
 
 @kept
-def queued_rates(rule: WindowRule, p: float) -> tuple[float, ...]:
+def queued_rates(rule: WindowRule, p: float, tool: str, delayed: str = "") -> tuple[float, ...]:
     """Return the goodput of a rule whose packets queue behind each other, packets/s, one per seed.
 
-    Path, random loss, threshold, times and a random delay of up to a transmission time are those of the
-    runs.
+    Path, random loss, threshold, times, recovery and the random delay (``DELAYED``) are those of a simulator's runs; ``delayed``: the
+    simulator whose random delay is taken in its place.
     """
     runs = (
         coexist(
             rule, RTT, CAPACITY, int(BUFFER), loss=p, duration=SECONDS, warm_up=WARM_UP,
-            ssthresh=SSTHRESH, seed=seed,
+            ssthresh=SSTHRESH, seed=seed, recovery=RECOVERIES[tool],
+            **DELAYED[delayed or tool],
         )
         for seed in SEEDS
     )  # fmt: skip
@@ -175,7 +194,7 @@ def experiments(ratios: pd.DataFrame, goodputs: list[Any]) -> pd.DataFrame:
         tool, name, p = row["tool"], row["rule"], row["p"]
         if abs(row["ratio"] - 1.0) <= LARGE[name in BY_DELAY]:
             continue
-        rates = queued_rates(rule_of(tool, name), row["lost"])
+        rates = queued_rates(rule_of(tool, name), row["lost"], tool)
         packets, ours = of_runs(runs), of_runs(rates)
         ratio = packets.value / ours.value
         error = ratio * 2.0 * np.hypot(packets.error / packets.value, ours.error / ours.value)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from validation.generate.cases import Case
+from validation.generate.cases import Case, Run
 from validation.generate.linux.output import TABLES, calls, read, simulated_seconds
-from validation.generate.linux.program import LinuxKernel
+from validation.generate.linux.program import HostKernel, LinuxKernel
 
 __all__ = ["CASES"]
 
@@ -41,6 +41,7 @@ STARTS = tuple(round(0.1 * n, 1) for n in range(1, 9))
 """s at which the second flow of a pair starts; the first one starts at 0."""
 BEFORE = "The path was drawn at random; what was expected of the packet level was written down before the runs."
 AFTER = "Made after the comparison with the runs on the drawn path, to find out what its miss depends on."
+TICK = "tick of the kernel (HZ 250)"
 FURTHER_STARTS = tuple(round(0.05 * n + 0.025, 3) for n in range(1, 17))
 DRAWN = ((24.4e6, 0.017, 77), (15.4e6, 0.026, 127), (11.6e6, 0.019, 44), (11.7e6, 0.0135, 40))
 """Paths drawn at random: bit/s and s of both directions, packets.
@@ -67,7 +68,7 @@ ALONE = Case(
         "size of the packets": (1500, "bytes"),
         "data in each": (1448, "bytes"),
         "sample": (0.01, "s"),
-        "tick of the kernel (HZ 250)": (0.004, "s"),
+        TICK: (0.004, "s"),
     },
     tables=TABLES,
     runs=[
@@ -185,7 +186,44 @@ def _pair(first: str, second: str, suffix: str = "", title: str = "", **options:
     )
 
 
+def _in_real_time(name: str, title: str, one: Case, runs: Sequence[Run]) -> Case:
+    """Return runs of the host's kernel in real time, as those of a case in virtual time."""
+    notes = (
+        *ALONE.notes[:3],
+        "The host's kernel and clock: runs are not repeated to the packet. lateness is that of its processes.",
+        "A run in which a packet was late by more than 20 ms is refused, and made again.",
+    )
+    return replace(
+        one,
+        name=f"linux/{name}",
+        title=title.replace("Linux 6.12", "the Linux of the host"),
+        program=HostKernel(),
+        parameters={key: value for key, value in one.parameters.items() if key != TICK},
+        runs=runs,
+        notes=notes,
+    )
+
+
+REPEATED = (1, 2, 3)
+"""Numbers of the runs in real time."""
+CUBIC_AND_RENO = _pair("cubic", "reno")
 CASES = (
+    _in_real_time(
+        "real-time",
+        "One flow of Linux 6.12 over 20 Mb/s, 40 ms, a buffer of 67 packets, in real time, 30 s, three times",
+        ALONE,
+        [
+            _alone(rule, 67, run=f"{rule}-67-{number}")
+            for rule in ("reno", "cubic", "bbr")
+            for number in REPEATED
+        ],
+    ),
+    _in_real_time(
+        "real-time-cubic-and-reno",
+        f"{CUBIC_AND_RENO.title}, in real time",
+        CUBIC_AND_RENO,
+        CUBIC_AND_RENO.runs,
+    ),
     ALONE,
     replace(
         ALONE,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
+import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from validation.generate.programs import HERE, call
 
-__all__ = ["LinuxKernel", "kernel_folder"]
+__all__ = ["HostKernel", "LinuxKernel", "kernel_folder"]
 
 VARIABLE = "HOPFLOW_LINUX"
 PACKAGE = "linux-source-6.12 6.12.117-1~deb12u1"
@@ -33,6 +36,14 @@ The kernel mixes these words into its entropy, so they name no folder; without r
 is the same in each boot. Runs are then equal byte for byte.
 """
 WITHOUT_RANDOM_ADDRESSES = ("setarch", "-R")
+QDISC = Path("/proc/sys/net/core/default_qdisc")
+REAL_TIME = (
+    *("unshare", "--fork", "--pid", "--mount", "--kill-child"),
+    *("chrt", "--fifo", "50", "chroot"),
+)
+"""On the host: the emulator is the first process of its namespace, above all others that are no real-time processes."""
+MAX_LATENESS = 20e-3
+"""s by which a packet of a run in real time may be late: half a round trip."""
 
 
 def kernel_folder() -> Path:
@@ -108,4 +119,52 @@ class LinuxKernel:
         shutil.rmtree(root)
         if not text:
             raise RuntimeError(f"{self.command(words)}\nwrote no output\n{printed[-2000:]}")
+        return text
+
+
+@dataclass(frozen=True)
+class HostKernel:
+    """The link emulator on the host's own kernel, in real time: it takes root and a TUN device.
+
+    Computing takes time here, and other processes too, so that runs are no more than alike. It is a check of `LinuxKernel` by another
+    clock and another kernel.
+    """
+
+    tool: str = "Linux"
+    sources: tuple[str, ...] = (f"{HERE}/linux/linkemu.c",)
+
+    def version(self) -> str:
+        """Return the release of the kernel that runs."""
+        return f"the host's kernel {platform.release()}, in real time"
+
+    def command(self, words: Sequence[str]) -> str:
+        """Return the command line."""
+        return shlex.join([*REAL_TIME, "root", "/linkemu", *words])
+
+    def run(self, words: Sequence[str], folder: Path) -> str:
+        """Run the emulator in a folder; return its output.
+
+        Raises
+        ------
+        RuntimeError
+            If the emulator failed or wrote no output; if a packet was late by more than `MAX_LATENESS`; and if new devices do
+            not have ``pfifo_fast``, since the emulator sets it for the whole host.
+        """
+        if (qdisc := QDISC.read_text(encoding="ascii").strip()) != "pfifo_fast":
+            raise RuntimeError(f"{QDISC} is {qdisc}: must be pfifo_fast")
+        root = folder / "root"
+        for directory in ("dev", "proc"):
+            (root / directory).mkdir(parents=True, exist_ok=True)
+        shutil.copy2(kernel_folder() / "linkemu", root / "linkemu")
+        ended = subprocess.run([*REAL_TIME, str(root), "/linkemu", *words], cwd=folder, check=False, capture_output=True, text=True)  # fmt: skip
+        output = root / "output"
+        text = output.read_text(encoding="ascii") if output.exists() else ""
+        shutil.rmtree(root)
+        if not text:
+            raise RuntimeError(f"{self.command(words)}\nwrote no output\n{ended.stderr[-2000:]}")
+        late = re.search(r"worst_lateness=(\d+)", text)
+        if late and int(late[1]) > 1e9 * MAX_LATENESS:
+            raise RuntimeError(
+                f"a packet was {int(late[1]) / 1e6:.1f} ms late: must be at most {1e3 * MAX_LATENESS:g} ms"
+            )
         return text

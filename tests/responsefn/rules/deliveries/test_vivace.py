@@ -48,6 +48,38 @@ def test_the_utility_is_that_of_its_formula() -> None:
         assert utility_of(interval(400.0, slope=slope), RULE.params) == pytest.approx(4.0**0.9)
 
 
+@pytest.mark.parametrize(
+    ("change", "mode", "slope"),
+    [(0.05, PROBING, 0.05 / 0.2475), (-0.05, PROBING, -0.05 / 0.2475), (-0.05, STARTING, 0.0),
+     (0.0049, PROBING, 0.0), (0.0051, MOVING, 0.0051 / 0.2475)],
+)  # fmt: skip
+def test_a_slope_of_smoothed_round_trip_times(change: float, mode: float, slope: float) -> None:
+    """The last smoothed one less the first over the time of sending; below the filter of 0.02 it is zero."""
+    state = interval(400.0)._replace(old_total=0.1, old_moment=0.1 + change, mode=mode)
+    found = utility_of(state, RULE.replace(smoothed=1).params)
+    assert found == pytest.approx(4.0**0.9 - 900.0 * 4.0 * slope, rel=1e-9)
+
+
+def test_a_change_of_less_than_two_packets_times_is_no_slope() -> None:
+    rule = RULE.replace(smoothed=1, rtt_filter=0.0)
+    utilities = [
+        utility_of(interval(400.0)._replace(old_total=0.1, old_moment=0.1 + change), rule.params)
+        for change in (0.0049, 0.0051)
+    ]
+    assert utilities[0] == pytest.approx(4.0**0.9)
+    assert utilities[1] < -50.0
+
+
+def test_smoothed_round_trip_times_are_those_of_rfc_6298() -> None:
+    """By an eighth; the first and the last of an interval are kept."""
+    rule = RULE.replace(smoothed=1)
+    s = rule.State(now_begin=0.0, now_end=10.0, now_rate=100.0)
+    for n, rtt in enumerate((0.1, 0.18, 0.1)):
+        s = rule.on_delivery(s, rule.params, SEEN._replace(time=0.5 + n, rtt=rtt))
+    assert (s.now_total, s.now_count) == (0.1, 3.0)
+    assert s.now_moment == pytest.approx(0.11 + (0.1 - 0.11) / 8.0)
+
+
 def test_the_rate_doubles_until_the_utility_falls() -> None:
     better = judged(interval(400.0, rate=200.0, utility=1.0), RULE.params, 0.0)
     assert (better.mode, better.rate) == (STARTING, 400.0)

@@ -42,6 +42,13 @@ def test_rules_are_near_the_modules_and_exceptions_are_explained() -> None:
     assert nearer.mean() > 0.8
 
 
+def test_areno_has_the_rate_of_ns3_with_the_delays_of_ns3() -> None:
+    """Random delays of acknowledgements are in its measured round-trip times; those before a packet is stamped are not."""
+    found = window_model.measure()
+    assert found.areno("ns-3") == pytest.approx(found.areno_in_ns3, rel=0.1)
+    assert found.areno("ns-2") > 1.25 * found.areno_in_ns3
+
+
 def test_a_rule_with_few_losses_is_left_out(doctor) -> None:
     doctor(window_model.CASES["ns-2"], lambda d: d.assign(loss_events=1))
     assert set(window_model.measure.measure().ratios["tool"]) == {"ns-3"}

@@ -12,6 +12,8 @@ from benchmarks.linux_agreement import (
     FURTHER,
     FURTHER_PATHS,
     PAIRS,
+    SHARE,
+    SHARE_FROM,
     TOLERANCES,
     Tolerance,
     lossy,
@@ -19,10 +21,12 @@ from benchmarks.linux_agreement import (
     path_of,
     simulated,
 )
+from benchmarks.linux_losses import losers, replayed
 from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
 from responsefn.linux import LinuxCUBIC
 from validation import evidence
-from validation.generate.linux.cases import REMAINING, SINGLE
+from validation.generate.linux.cases import REMAINING, REPEATED, SINGLE
+from validation.generate.linux.program import MAX_LATENESS
 
 
 def test_peaks_are_followed_by_a_fall() -> None:
@@ -203,3 +207,52 @@ def test_shares_of_pairs(case: str) -> None:
     assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
     assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
     assert str(row["holds"]) == str(found["holds"])
+
+
+REAL_TIME = {
+    "drops": Tolerance(0.03, 1.0),
+    "window": Tolerance(0.01),
+    "goodput": Tolerance(0.003),
+}
+"""Between virtual and real time, for a rule alone; BBR's window 2 %."""
+
+
+@pytest.mark.parametrize("rule", ["reno", "cubic", "bbr"])
+def test_the_kernel_of_the_host_in_real_time_does_what_the_one_in_virtual_time_does(rule) -> None:
+    virtual = measures_of_linux(f"{rule}-67")
+    limits = REAL_TIME | ({"window": Tolerance(0.02)} if rule == "bbr" else {})
+    for number in REPEATED:
+        real = measures_of_linux(f"{rule}-67-{number}", "linux/real-time")
+        for quantity, limit in limits.items():
+            assert limit.allows(virtual.value(quantity), real.value(quantity)), (number, quantity)
+        if rule != "bbr":
+            assert real.period == pytest.approx(virtual.period, rel=0.01)
+            assert real.peak == pytest.approx(virtual.peak, abs=1.0)
+
+
+def test_lateness_of_real_time_is_below_what_a_run_is_refused_for() -> None:
+    for case in ("linux/real-time", "linux/real-time-cubic-and-reno"):
+        late = evidence.table(case, "runs")["lateness"] / 1e9
+        assert 1e-4 < late.max() <= MAX_LATENESS
+
+
+def test_the_share_of_cubic_beside_reno_is_that_of_the_kernel_in_virtual_time() -> None:
+    means = []
+    for case in ("linux/cubic-and-reno", "linux/real-time-cubic-and-reno"):
+        table = evidence.table(case, "seconds")
+        late = table[table["time"] > SHARE_FROM].pivot_table("bytes", "run", "flow", aggfunc="sum")
+        means.append((late[0] / late.sum(axis=1)).mean())
+    assert SHARE.allows(*means)
+
+
+def test_episodes_have_losers() -> None:
+    first, second = np.array([1.0, 20.0, 30.0, 30.1]), np.array([20.02, 25.0])
+    thirds = dict.fromkeys(("first", "second", "both"), pytest.approx(1 / 3))
+    assert losers((first, second)) == thirds
+
+
+def test_with_linuxs_losses_our_rules_have_linuxs_shares() -> None:
+    """CUBIC beside Reno misses at packet level by whose packets the full buffer drops, not by growth or cuts."""
+    found = replayed("linux/cubic-and-reno")
+    assert found["replayed"].mean() == pytest.approx(found["linux"].mean(), abs=0.01)
+    assert (found["replayed"] - found["linux"]).abs().max() < 0.03

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from validation.generate.linux import output, program
 from validation.generate.linux.cases import ALONE
-from validation.generate.linux.program import LinuxKernel, kernel_folder
+from validation.generate.linux.program import HostKernel, LinuxKernel, kernel_folder
 
 TOTALS = (
     "bytes=1448 data_packets=3 queue_drops=1 losses=1 retransmissions=2 timeouts=0 min_rtt=40640 mss=1448 "
@@ -100,3 +101,42 @@ def test_a_kernel_that_writes_nothing_is_told(tmp_path: Path, monkeypatch) -> No
     monkeypatch.setenv(program.VARIABLE, str(tmp_path))
     with pytest.raises(RuntimeError, match="wrote no output\npanic"):
         LinuxKernel().run(["seconds=1"], tmp_path)
+
+
+class _Host:
+    """What `HostKernel` sees of a host: the queue of new devices, and the emulator's output."""
+
+    def __init__(self, tmp_path: Path, monkeypatch, qdisc: str, text: str | None) -> None:
+        (tmp_path / "linkemu").touch()
+        (tmp_path / "qdisc").write_text(f"{qdisc}\n")
+        monkeypatch.setattr(program, "kernel_folder", lambda: tmp_path)
+        monkeypatch.setattr(program, "QDISC", tmp_path / "qdisc")
+        script = "exit 1" if text is None else f"echo '{text}' > root/output"
+        monkeypatch.setattr(program, "REAL_TIME", ("sh", "-c", f"echo killed >&2; {script}"))
+        self.run = lambda: HostKernel().run(["seconds=1"], tmp_path)
+
+
+def test_the_host_runs_the_emulator_in_real_time(tmp_path: Path, monkeypatch) -> None:
+    text = "link delivered=3 worst_lateness=19000000 digest=0"
+    assert _Host(tmp_path, monkeypatch, "pfifo_fast", text).run() == f"{text}\n"
+    assert not (tmp_path / "root").exists()
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "text", "error"),
+    [
+        ("fq_codel", "", "is fq_codel: must be pfifo_fast"),
+        ("pfifo_fast", None, "wrote no output\nkilled"),
+        ("pfifo_fast", "link worst_lateness=20100000", "a packet was 20.1 ms late: must be at most 20 ms"),
+    ],
+)  # fmt: skip
+def test_what_the_host_may_not_do_is_told(tmp_path: Path, monkeypatch, qdisc, text, error) -> None:
+    with pytest.raises(RuntimeError, match=re.escape(error)):
+        _Host(tmp_path, monkeypatch, qdisc, text).run()
+
+
+def test_the_words_of_the_host() -> None:
+    command = HostKernel().command(["a=1"])
+    assert command.startswith("unshare --fork --pid --mount ")
+    assert command.endswith(" chrt --fifo 50 chroot root /linkemu a=1")
+    assert "in real time" in HostKernel().version()
