@@ -139,7 +139,7 @@ def certcheck(tmp_path_factory):
     if any(shutil.which(name) is None for name in ("coqc", "make", "ocamlfind")):
         pytest.skip("Coq or OCaml is not installed")
     folder = tmp_path_factory.mktemp("certcheck")
-    for path in [*COQ.glob("*.v"), COQ / "Makefile", COQ / "certcheck.ml"]:
+    for path in [*COQ.glob("*.v"), COQ / "Makefile", COQ / "vectors.ml", COQ / "certcheck.ml"]:
         shutil.copy(path, folder)
     done = subprocess.run(
         ["make", "certcheck"], cwd=folder, capture_output=True, text=True, check=False
