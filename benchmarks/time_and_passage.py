@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -113,8 +114,9 @@ def sensitivities(model: PauseTandem) -> None:
           f"{median(solves):.3f} s, {median(others) / median(solves):.2f} stationary solutions")  # fmt: skip
 
 
-def rare_targets(size: int) -> None:
-    """Print how long both tails of the time until one of two queues in series is full take, and how sure they are."""
+@cache
+def overflow(size: int) -> Any:
+    """Return the passage from empty to a full queue of two in series, with room for so many each."""
 
     def rules(s: Any, q: Any) -> Any:  # noqa: ARG001
         if s.a < size and s.b < size:
@@ -124,8 +126,12 @@ def rare_targets(size: int) -> None:
             if s.b > 0:
                 yield s._replace(b=s.b - 1), 1.6
 
-    times = [2e4, 1e9]
-    found = passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
+    return passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
+
+
+def rare_targets(size: int) -> None:
+    """Print how long both tails of the time until one of two queues in series is full take, and how sure they are."""
+    times, found = [2e4, 1e9], overflow(size)
     chain = found.chain
     took = seconds(lambda: PassageTime(chain, found.target, found.start).at(np.array(times)))
     tails = found.distribution(times)
