@@ -1,4 +1,4 @@
-"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, infinite chains, fractions, estimates, files.
+"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, fractions, estimates, files.
 
 CPU seconds of one process; what counts are the ratios within one run.
 """
@@ -34,7 +34,6 @@ from markov.files.parsing.prism_parsing import parse_prism
 from markov.methods.exact import exact_distribution
 from markov.time.passages.distributions import PassageTime
 from markov.time.transients.uniformization import Uniformized
-from tests.markov.infinite.families import QUICK, SLOW
 
 ROUNDS = 3
 GRID = """ctmc
@@ -153,17 +152,6 @@ def exact_fractions(states: int, transitions: int) -> None:
     print(f"exact fractions, {states} states, {Q.nnz} transitions: {took:.3f} s, {digits} bits")
 
 
-def infinite_families() -> None:
-    """Print how long families of infinite chains take to their tolerance of 1e-9, in one to three dimensions."""
-    for name, (rules, start) in {**QUICK, **SLOW}.items():
-        begin = time.process_time()
-        answer = stationary(explore(rules, start=start))
-        took = time.process_time() - begin
-        print(
-            f"infinite, {name}: {answer.chain.size} states, {took:.2f} s, {answer.error_bound:.1e}"
-        )
-
-
 def estimates() -> None:
     """Print how long two rates of an epidemic of 34,425 states take to be estimated from eight observations."""
 
@@ -231,7 +219,6 @@ def main() -> None:
         rare_targets(size)
     for states in (10, 50, 100, 500):
         exact_fractions(states, 4)
-    infinite_families()
     estimates()
     exploration(1_000_000)
 
