@@ -130,7 +130,9 @@ class InfiniteStationary(Stationary):
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
         height = height_of(problem.sets, truncation, found, 1.0 + np.abs(values))
-        return mean_between(sides_of(truncation, step.pi, step.solver, height), step.pi, values)
+        return mean_between(
+            sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values
+        )
 
     def states_at(self, place: int) -> Any:
         """Return one of the states by its place in ``pi``."""

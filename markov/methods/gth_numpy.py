@@ -106,7 +106,9 @@ class Substitution:
         Whether no rates lead out of all places: place 0 is left then, and has no exit rate.
     """
 
-    def __init__(self, rates: Vector, row_stride: int, first: Places, *, closed: bool = True) -> None:
+    def __init__(
+        self, rates: Vector, row_stride: int, first: Places, *, closed: bool = True
+    ) -> None:
         self._entries, self._first = square(rates, row_stride, len(first)), first
         self._parts, self._closed = _parts(self._entries, first, closed), closed
 

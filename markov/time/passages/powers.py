@@ -157,7 +157,9 @@ class PowerSums:
         P = sp.csr_matrix(F + sp.diags(stays))
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
-        lost = system.most_transitions / (FASTER - 1.0)  # rounding of exit rates, in 1 - exit rate / q
+        lost = system.most_transitions / (
+            FASTER - 1.0
+        )  # rounding of exit rates, in 1 - exit rate / q
         self._step = (terms + 3 + lost) * WIDE_UNIT
         self._vector, self._start = start.astype(np.longdouble), start
         self._backward: list[Wide] | None = None
