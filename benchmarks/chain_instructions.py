@@ -19,7 +19,6 @@ import typer
 from tqdm import tqdm
 
 from benchmarks.instructions import START, STOP, ask, callgrind
-from benchmarks.time_and_passage import overflow
 from markov import (
     Cluster,
     Kanban,
@@ -34,7 +33,6 @@ from markov import (
     stationary,
 )
 from markov.proofs.checker import check
-from markov.time.passages.distributions import PassageTime
 
 __all__ = ["CASES", "count", "digest", "run_counted", "show"]
 
@@ -60,7 +58,7 @@ def certified() -> Any:
     """Write the certificate of a chain of 4,600 states, and check it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kanban.cert"
-        stationary(explore(Kanban(tickets=2))).write_certificate(path)
+        stationary(explore(Kanban(tickets=2))).certificate(path)
         return SimpleNamespace(error_bound=float(check(path).bound))
 
 
@@ -70,13 +68,6 @@ def disks(s: Any, q: Any) -> Any:  # noqa: ARG001
         yield s._replace(up=s.up - 1), 1e-5 * s.up
     if s.up == 1:
         yield s._replace(up=2), 30.0
-
-
-def rarely_full() -> Any:
-    """Return both tails, up to 1e9 s, of the time until one of two queues in series is full, 10,200 states."""
-    found = overflow(100)
-    again = PassageTime(found.chain, found.target, found.start).at(np.array([2e4, 1e9]))
-    return SimpleNamespace(pi=again.cdf, error_bound=again.relative_error)
 
 
 CASES: dict[str, Callable[[], Any]] = {
@@ -97,7 +88,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "reliability over a long time": lambda: SimpleNamespace(
         pi=passage(explore(disks, start={"up": 2}), to=lambda s: s.up == 0).distribution([1e11]).cdf
     ),
-    "rare target": rarely_full,
     "grid, rates by counts": lambda: stationary(Cluster(workstations=24), MatrixFree()),
 }
 """What is solved, by name."""

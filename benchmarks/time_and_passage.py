@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -113,7 +112,6 @@ def sensitivities(model: PauseTandem) -> None:
           f"{median(solves):.3f} s, {median(others) / median(solves):.2f} stationary solutions")  # fmt: skip
 
 
-@cache
 def overflow(size: int) -> Any:
     """Return the passage from empty to a full queue of two in series, with room for so many each."""
 

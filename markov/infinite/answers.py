@@ -171,9 +171,9 @@ class InfiniteStationary(Stationary):
         """Raise ValueError: not for infinitely many states."""
         self._refuse("sensitivity")
 
-    def write_certificate(self, *_: Any, **__: Any) -> None:
+    def certificate(self, *_: Any, **__: Any) -> None:
         """Raise ValueError: not for infinitely many states."""
-        self._refuse("write_certificate")
+        self._refuse("certificate")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the states that were found."""

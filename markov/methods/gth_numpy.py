@@ -6,7 +6,7 @@ For chains that are eliminated sooner than Numba is loaded.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,12 @@ def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) 
 
 
 def lay_out(
-    indptr: Places, indices: Places, data: Vector, rank: Places, row_stride: int, rates: Vector
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: Vector,
+    rank: Places,
+    row_stride: int,
+    rates: Vector,
 ) -> None:
     """See the kernel."""
     here, there = row_numbers(indptr, rank), rank[indices]

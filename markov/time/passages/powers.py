@@ -46,7 +46,8 @@ FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost 
 LOOK = 64  # powers between two looks at how they spread
 SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
 ONE_SIDE = 1e-13  # the same where only one side is iterated
-LONGER = 4.0  # times the powers until SPREAD: those until ONE_SIDE, and what rounding adds to the spread of ratios
+LONGER = 4.0  # times the rounding of the powers until SPREAD: what it adds to the spread of ratios until ONE_SIDE
+MAX_LONGER = 2.0  # times the powers until SPREAD: those until ONE_SIDE
 MIN_POWERS = 2_000  # for which no Perron vector is looked for
 MAX_POWERS = 10**7
 SECONDS_PER_ENTRY = 3e-9  # of a product
@@ -166,7 +167,7 @@ class PowerSums:
         self._table = [array("d") for _ in self._rights]
         self._decay: SlowestDecay | None = None
         self._asked = False
-        self._spread = math.inf
+        self._spread, self._near = math.inf, 0
         self.tail: _Tail | None = None
         self._exhausted = False
         self._cumulated = [np.zeros(0, dtype=np.longdouble)]
@@ -257,7 +258,10 @@ class PowerSums:
             spread = _spread(self._vector, decay.left, rounding)
             if spread <= ONE_SIDE:
                 self._close(decay, (spread, 1.0))
-            elif spread <= SPREAD and LONGER * rounding > ONE_SIDE:
+            elif spread <= SPREAD:
+                self._near = self._near or len(self)
+                if LONGER * rounding <= ONE_SIDE and len(self) <= MAX_LONGER * self._near:
+                    return
                 self._spread = spread
                 self._backward = [right.astype(np.longdouble) for right in self._rights]
         else:
