@@ -113,25 +113,33 @@ class Checker:
                 reached = squared.matrix.high[:-2, -2]
                 error = (squared.relative + 2.0 * UNIT) * reached + squared.absolute
                 return np.clip(reached, 0.0, 1.0), error
-        alone = None if asked is None or not running[asked] else int(running[:asked].sum())
-        if alone is not None and jumps.rate * time * part.nnz > MAX_PRODUCTS:
-            values, error = np.full(len(into) - 2, 0.5), np.full(len(into) - 2, 0.5)
-            values[alone], error[alone] = self._reached_from(asked, running, right, time)
-            return values, error
+        alone: tuple[float, float] | None = None
+        place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
+        if place >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
+            alone = self._reached_from(place, running, right, time)
+            if alone is not None:
+                values, error = np.full(len(into) - 2, 0.5), np.full(len(into) - 2, 0.5)
+                values[place], error[place] = alone
+                return values, error
         found = jumps.expectation(into, time, TOLERANCE)
         error = np.full(len(into) - 2, found.error + self._merging(found.steps))
         values = np.clip(found.values[:-2], 0.0, 1.0)
-        if alone is not None and error[alone] > RARE * values[alone]:
-            values[alone], error[alone] = self._reached_from(asked, running, right, time)
+        if place >= 0 and error[place] > RARE * values[place]:
+            alone = self._reached_from(place, running, right, time)
+            values[place], error[place] = alone or (values[place], error[place])
         return values, error
 
     def _reached_from(
-        self, start: int | None, running: Marks, right: Marks, time: float
-    ) -> tuple[float, float]:
-        """Return the probability of one state, with an error relative to it; ValueError where that takes too many jumps."""
+        self, place: int, running: Marks, right: Marks, time: float
+    ) -> tuple[float, float] | None:
+        """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
-        first = np.arange(self.n) == start
-        found = PassageTime(MarkovChain(Q), right, first.astype(np.float64)).at(np.array([time]))
+        start = np.zeros(self.n)
+        start[np.flatnonzero(running)[place]] = 1.0
+        try:
+            found = PassageTime(MarkovChain(Q), right, start).at(np.array([time]))
+        except ValueError:  # no slowest decay is proved, and there are too many jumps
+            return None
         value = float(found.cdf[0])
         relative = float(found.relative_error[0]) * value if value > SMALLEST else np.inf
         return value, min(float(found.error_bound[0]), relative)

@@ -50,7 +50,7 @@ def stationary_by_level(
     on_failure
         ``"raise"`` or ``"return"``: what to do with a result whose status is not ``ok``. A good one is CONVERGED,
         with a bound on the error, for infinitely many levels of at most 100 states whose probabilities fall below 1e-18
-        within 100,000 states; otherwise SOLVED: the equations that were looked at are met.
+        within 100,000 states and two million transitions; otherwise SOLVED: the equations that were looked at are met.
 
     Raises
     ------

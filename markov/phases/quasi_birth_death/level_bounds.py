@@ -31,6 +31,7 @@ __all__ = ["NO_BOUND", "LevelBound", "level_bound"]
 
 MAX_STATES = 100_000  # of the levels that are listed
 MAX_PHASES = 100
+MAX_TRANSITIONS = 2_000_000
 TAIL = 1e-18  # probability of the first level that is not listed
 MARGIN = 1e-6  # relative, by which the drift is below -1
 
@@ -76,7 +77,8 @@ def level_bound(
     more = math.ceil(math.log(TAIL) / math.log(decay_rate)) if decay_rate > TAIL else 1
     highest = run.low + more
     below = sum((each.length or 0) * len(each.rows.local) for each in chain.levels)
-    if below + more * phases > MAX_STATES:
+    transitions = more * sum(np.count_nonzero(block) for block in run.rows)
+    if below + more * phases > MAX_STATES or transitions > MAX_TRANSITIONS:
         return NO_BOUND
     drift = _lyapunov(run.rows)
     if drift is None:
@@ -90,9 +92,12 @@ def level_bound(
     inside[-phases * (more + 1) :] += a * np.tile(v, more + 1)  # below the run any value is right
     top = a * (highest + 1 - lowest + float(v.max()))
     height = Height(inside, top, 0.0, np.ones(len(pi)))
-    solver = LUFactors(states.Q, anchor, best_order(states.Q))
+    try:
+        solver = LUFactors(states.Q, anchor, best_order(states.Q))
+    except (RuntimeError, MemoryError):  # singular to rounding, or too large
+        return NO_BOUND
     error = distance(sides_of(states, pi, solver, height), pi)
-    return LevelBound(error, highest)
+    return LevelBound(error, highest) if math.isfinite(error) else NO_BOUND
 
 
 def _lyapunov(rows: Rows) -> tuple[float, Vector] | None:
