@@ -12,6 +12,8 @@ import pytest
 
 from hopflow import Status
 from markov.errors import UndecidedError
+from markov.files.properties import csl
+from markov.time.passages import powers
 from tests.markov.files.conftest import model_of
 
 RHO = 0.7
@@ -108,6 +110,19 @@ def test_all_states_are_found_where_more_than_the_initial_one_is_asked_for(tmp_p
     assert whole.error_bound < 1e-9
     nested = model.property("P=? [ F<=1 P>=0.5 [ F<=300 x=40 ] ]")
     assert nested.error_bound < 1e-9
+
+
+def test_all_states_are_found_where_no_slowest_decay_is_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(tmp_path, QUEUE_BESIDE, M=19)
+    alone = model.property("P=? [ F<=300 x=40 ]")
+    monkeypatch.setattr(powers, "MAX_POWERS", 10)
+    monkeypatch.setattr(csl, "MAX_PRODUCTS", 0.0)
+    found = model_of(tmp_path, QUEUE_BESIDE, M=19).property("P=? [ F<=300 x=40 ]")
+    assert np.all(found.errors < 1e-9)
+    assert abs(found.value - alone.value) <= found.error_bound + alone.error_bound
+    assert found.relative_bound > 1e-12 > alone.relative_bound
 
 
 def test_the_two_meanings_of_a_bound(tmp_path: Path) -> None:
