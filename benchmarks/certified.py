@@ -26,7 +26,7 @@ from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.properties.queries import Operator
 from markov.proofs.checker import CertificateError, check, rounded_up
-from markov.proofs.prism_rows import PrismRows
+from markov.proofs.sources import source_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "certified.csv"
 DIGITS = 20
@@ -116,8 +116,8 @@ def certified(
         return Row(*line, theirs, chain.size, transitions, "", "", "", "", "several classes")
     target = folder / f"{question.set}-{len(list(folder.iterdir()))}.cert.gz"
     mine = {name: constants[name] for name in model.program.constants if name in constants}
-    stationary(model).write_certificate(target, measures=functions, model=path, constants=mine)
-    statement = check(target, PrismRows(path, mine))
+    stationary(model).certificate(target, measures=functions, model=path, constants=mine)
+    statement = check(target, source_of(path, mine))
     ((low, high),) = statement.means.values()
     return Row(
         *line, theirs, statement.states, statement.transitions, _decimal((low + high) / 2),

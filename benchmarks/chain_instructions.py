@@ -58,7 +58,7 @@ def certified() -> Any:
     """Write the certificate of a chain of 4,600 states, and check it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kanban.cert"
-        stationary(explore(Kanban(tickets=2))).write_certificate(path)
+        stationary(explore(Kanban(tickets=2))).certificate(path)
         return SimpleNamespace(error_bound=float(check(path).bound))
 
 

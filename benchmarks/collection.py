@@ -43,7 +43,7 @@ def outcome(path: Path, most: int) -> tuple[str, str, str]:
         )
         return f"refused: a name is {kind}" if "def" in kind else f"refused: {kind}", "", ""
     except TooLargeError:
-        return f"too large: more than {most} states, no property", "", ""
+        return f"read; more than {most} states, no property", "", ""
     if found.value is None or not math.isfinite(found.error_bound):
         return "no bound", str(found.value), ""
     said = "bound at most 1e-6" if found.error_bound <= TIGHT else "a wider bound"

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, infinite chains, fractions, estimates, files.
+"""``python -m benchmarks.time_and_passage``: transients, passages, rare targets, fractions, estimates, files.
 
 CPU seconds of one process; what counts are the ratios within one run.
 """
@@ -33,7 +33,6 @@ from markov.files.parsing.prism_parsing import parse_prism
 from markov.methods.exact import exact_distribution
 from markov.time.passages.distributions import PassageTime
 from markov.time.transients.uniformization import Uniformized
-from tests.markov.infinite.families import QUICK, SLOW
 
 ROUNDS = 3
 GRID = """ctmc
@@ -113,8 +112,8 @@ def sensitivities(model: PauseTandem) -> None:
           f"{median(solves):.3f} s, {median(others) / median(solves):.2f} stationary solutions")  # fmt: skip
 
 
-def rare_targets(size: int) -> None:
-    """Print how long both tails of the time until one of two queues in series is full take, and how sure they are."""
+def overflow(size: int) -> Any:
+    """Return the passage from empty to a full queue of two in series, with room for so many each."""
 
     def rules(s: Any, q: Any) -> Any:  # noqa: ARG001
         if s.a < size and s.b < size:
@@ -124,8 +123,12 @@ def rare_targets(size: int) -> None:
             if s.b > 0:
                 yield s._replace(b=s.b - 1), 1.6
 
-    times = [2e4, 1e9]
-    found = passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
+    return passage(explore(rules, start={"a": 0, "b": 0}), to=lambda s: s.a == size or s.b == size)
+
+
+def rare_targets(size: int) -> None:
+    """Print how long both tails of the time until one of two queues in series is full take, and how sure they are."""
+    times, found = [2e4, 1e9], overflow(size)
     chain = found.chain
     took = seconds(lambda: PassageTime(chain, found.target, found.start).at(np.array(times)))
     tails = found.distribution(times)
@@ -145,17 +148,6 @@ def exact_fractions(states: int, transitions: int) -> None:
     took = seconds(lambda: exact_distribution(Q))
     digits = max(p.denominator for p in exact_distribution(Q)).bit_length()
     print(f"exact fractions, {states} states, {Q.nnz} transitions: {took:.3f} s, {digits} bits")
-
-
-def infinite_families() -> None:
-    """Print how long families of infinite chains take to their tolerance of 1e-9, in one to three dimensions."""
-    for name, (rules, start) in {**QUICK, **SLOW}.items():
-        begin = time.process_time()
-        answer = stationary(explore(rules, start=start))
-        took = time.process_time() - begin
-        print(
-            f"infinite, {name}: {answer.chain.size} states, {took:.2f} s, {answer.error_bound:.1e}"
-        )
 
 
 def estimates() -> None:
@@ -225,7 +217,6 @@ def main() -> None:
         rare_targets(size)
     for states in (10, 50, 100, 500):
         exact_fractions(states, 4)
-    infinite_families()
     estimates()
     exploration(1_000_000)
 

@@ -235,7 +235,7 @@ def chain(
     check_output("certificate", certificate, ())
     answer = stationary(kind(**given), by)
     if certificate is not None:
-        answer.write_certificate(certificate)
+        answer.certificate(certificate)
     _show(answer, plot, json=json, verbose=verbose)
 
 
@@ -361,16 +361,16 @@ def _certify(
     """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
     from markov.proofs.checker import CertificateError
 
-    if path.suffix in PRISM:
+    if path.suffix in PRISM + JANI:
         try:
-            answer.write_certificate(
+            answer.certificate(
                 certificate, measures=functions, model=path, constants=written_constants(const)
             )
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
             return
-    answer.write_certificate(certificate, measures=functions)
+    answer.certificate(certificate, measures=functions)
 
 
 @commands.command(
@@ -384,7 +384,7 @@ def check(
     model: Annotated[
         Path | None,
         typer.Argument(
-            help=f"Derive the rows from it: {', '.join(PRISM)}, .tra of PRISM or Storm."
+            help="Derive the rows from it: a PRISM or JANI model, a UMB file, or .tra of PRISM or Storm."
         ),
     ] = None,
     const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
@@ -396,19 +396,11 @@ def check(
     """
     from markov.proofs.checker import CertificateError
     from markov.proofs.checker import check as checked
-    from markov.proofs.explicit_rows import ExplicitRows
-    from markov.proofs.prism_rows import PrismRows
+    from markov.proofs.sources import source_of
 
     constants = written_constants(const)
-    source: ExplicitRows | PrismRows | None = None
     try:
-        if model is not None and model.suffix == ".tra":
-            source = ExplicitRows(model)
-        elif model is not None and model.suffix in PRISM:
-            source = PrismRows(model, constants)
-        elif model is not None:
-            raise ValueError(f"model = {str(model)!r}: must end in {', '.join(PRISM)} or .tra")
-        found = checked(certificate, source)
+        found = checked(certificate, None if model is None else source_of(model, constants))
         typer.echo(as_json(_of_statement(found)) if json else found)
     except CertificateError as error:
         typer.echo(f"refused     {error}", err=True)

@@ -35,7 +35,7 @@ class Solved(Result):
         Bytes that the method held, by the size of its arrays.
     """
 
-    NOT_COMPARED = ("seconds", "memory", "certificate")
+    NOT_COMPARED = ("seconds", "memory", "proof")
 
     status: Status
     residual: float

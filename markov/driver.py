@@ -176,7 +176,7 @@ def _exactly(answer: Stationary, found: list[Fraction]) -> Stationary:
         residual=relative_residual(answer.chain.irreducible(0), pi[states]),
         error_bound=math.nextafter(distance, math.inf) if distance else 0.0,
         entry_error=max(relative for _, relative, _ in gaps),
-        certificate=None,
+        proof=None,
     )
 
 
@@ -257,7 +257,7 @@ def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> S
         status=_status(found.pi, met, bool(proof), bound),
         residual=found.residual,
         error_bound=bound,
-        certificate=certificate,
+        proof=certificate,
         seconds=watch.seconds(),
         iterations=found.iterations,
         memory=found.memory,
@@ -301,7 +301,7 @@ def _solve(
         residual=residual,
         error_bound=bound,
         entry_error=solution.entry_error if met else math.inf,
-        certificate=certificate,
+        proof=certificate,
         seconds=watch.seconds(),
         iterations=solution.iterations,
         memory=solution.memory,

@@ -25,7 +25,7 @@ from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
 from markov.proofs.listings import Listing, about, exact_rates, functions_of
 from markov.proofs.means import bounded, input_error
-from markov.proofs.prism_rows import PrismRows
+from markov.proofs.sources import model_rows
 from markov.selections import selected
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Stationary(Solved):
         Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
         operations of an elimination without subtractions: at any stiffness. inf for other methods, and
         where a rate or a probability may have been lost to underflow.
-    certificate
+    proof
         What the bound rests on, with factors or levels that `bound` uses again; None without proof.
-        It is left out when an answer is pickled, and made again by `bound` and `write_certificate`.
+        It is left out when an answer is pickled, and made again by `bound` and `certificate`.
     iterations
         Of the method; 0 when it is direct.
     history
@@ -102,7 +102,7 @@ class Stationary(Solved):
     reason: str
     error_bound: float
     entry_error: float = math.inf
-    certificate: Certificate | None = None
+    proof: Certificate | None = None
     iterations: int = 0
     history: tuple[tuple[int, float], ...] = ()
     levels: tuple[tuple[int, int], ...] = ()
@@ -280,7 +280,7 @@ class Stationary(Solved):
         values[self._recurrent] = found - float(self.pi[self._recurrent] @ found)
         return values
 
-    def write_certificate(
+    def certificate(
         self,
         path: str | Path,
         *,
@@ -301,7 +301,7 @@ class Stationary(Solved):
             Names of labels and rewards whose means are proved as well, one number for each state; None: all. A
             mapping gives names to them, to functions of the state, or to arrays over the states of the chain.
         model
-            A PRISM file that the chain was read from: rates are then the decimals in it, exactly, instead of
+            A PRISM or JANI file that the chain was read from: rates are then the decimals in it, exactly, instead of
             float64.
         constants
             Values of its constants by name.
@@ -320,7 +320,7 @@ class Stationary(Solved):
         >>> from markov.proofs.checker import check
         >>> with TemporaryDirectory() as folder:
         ...     path = Path(folder, "two.cert")
-        ...     stationary([[-1.0, 1.0], [3.0, -3.0]]).write_certificate(path)
+        ...     stationary([[-1.0, 1.0], [3.0, -3.0]]).certificate(path)
         ...     print(check(path).bound)
         0
         """
@@ -334,7 +334,7 @@ class Stationary(Solved):
         information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
         if model is not None:
             information |= about(model, constants or {})
-            rates = exact_rates(PrismRows(model, constants), columns, proof.Q)
+            rates = exact_rates(model_rows(model, constants), columns, proof.Q)
         functions = functions_of(chain, states, measures)
         write_certificate(path, proof, Listing(columns, functions, information, rates))
 
@@ -397,8 +397,8 @@ class Stationary(Solved):
     @cached_property
     def _certificate(self) -> Certificate:
         """The answer's own certificate, or one that is made for `bound`."""
-        if self.certificate is not None:
-            return self.certificate
+        if self.proof is not None:
+            return self.proof
         chain, states = self.chain, self._recurrent
         Q = chain.irreducible(self._class)
         return Certificate(Q, self.pi[states], chain.components_of(states))
@@ -410,7 +410,7 @@ class Stationary(Solved):
             for name, v in self.__dict__.items()
             if name not in ("_certificate", "_deviations")
         }
-        return {**kept, "certificate": None}
+        return {**kept, "proof": None}
 
     def to_xarray(self) -> xr.Dataset:
         """Return pi and the measures.

@@ -74,7 +74,7 @@ MAY_IMPORT = {
     },
     "markov.phases.quasi_birth_death": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains", "markov.answers",
+        "markov.chains", "markov.answers", "markov.infinite.bounds",
     },
     "markov.analysis": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",

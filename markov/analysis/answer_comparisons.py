@@ -133,7 +133,7 @@ def _marginals(answer: Stationary) -> dict[str, tuple[Any, NDArray[np.float64]]]
 def _column(answer: Stationary) -> dict[str, str]:
     rows, chain = {}, answer.chain
     known: Collection[str] = ()
-    if answer.certificate is not None and chain.model is not None:
+    if answer.proof is not None and chain.model is not None:
         known = functionals(chain.model, chain.state_blocks())
     for name, (_, value, about) in answer._measures.items():
         unit = about.get("units", "1")

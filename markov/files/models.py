@@ -60,8 +60,8 @@ def read_prism(
 
     Notes
     -----
-    Nothing in a file is run as Python. Files above 64 MiB, expressions nested more than 60 deep and
-    products of variables above 2^62 states are refused.
+    Nothing in a file is run as Python. Files above 64 MiB and expressions nested more than 60 deep are refused. Only
+    reachable states count, however large the product of the variables is.
 
     Examples
     --------

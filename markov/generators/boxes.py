@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from hopflow.errors import RuleError
-from markov.computing.memory import TooLargeError
 from markov.generators.calls import Calls
 from markov.generators.closures import NUMBERED
 from markov.generators.ways import Ways
@@ -62,9 +61,6 @@ class WaysInBox(Ways):
             found = way(seconds)
         except RuleError:  # a state outside of the box: plain Python says whether anything is wrong
             return None
-        except TooLargeError as error:
-            self.note(error)
-            raise
         if found is None:
             return None
         ends = zip(found.codes.min(axis=1).tolist(), found.codes.max(axis=1).tolist(), strict=True)

@@ -243,7 +243,8 @@ def _without_space(ways: Ways) -> Built:
         return ways.listed(search)
     hull = ways.closed_set(search)
     box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)
-    return ways.completed(search) if box is None else _continued(ways, box, search, begin)
+    with ways.explained():
+        return ways.completed(search) if box is None else _continued(ways, box, search, begin)
 
 
 def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Built:

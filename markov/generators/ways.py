@@ -10,7 +10,8 @@ no chain. The states and their order are the same in each case.
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,8 @@ class Ways:
         search = self.search()
         if self.declared is None and not search.run(FEW_STATES):
             self.closed_set(search)
-        return self.completed(search)
+        with self.explained():
+            return self.completed(search)
 
     def search(self) -> Enumeration:
         """Return the search state by state, not yet begun."""
@@ -150,19 +152,20 @@ class Ways:
     def completed(self, search: Enumeration) -> Built:
         """Run the rules for the remaining states of a search; return the chain."""
         with Counter("states") as counter:
-            try:
-                while not search.run(1 << 16):
-                    counter.show(search.done)
-            except TooLargeError as error:
-                self.note(error)
-                raise
+            while not search.run(1 << 16):
+                counter.show(search.done)
         return self.listed(search)
 
-    def note(self, error: TooLargeError) -> None:
-        """Add why it is not known whether there are infinitely many states."""
-        if self.unfollowed is not None:
-            said = "the rules cannot be followed for infinitely many states"
-            error.add_note(f"{said}: {self.unfollowed}")
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Add to errors about too many states why it is not known whether there are infinitely many."""
+        try:
+            yield
+        except TooLargeError as error:
+            if self.unfollowed is not None:
+                said = "the rules cannot be followed for infinitely many states"
+                error.add_note(f"{said}: {self.unfollowed}")
+            raise
 
     def closed_set(self, search: Enumeration) -> Hull | None:
         """Return a closed set that has the states found so far; None where the rules cannot be followed.

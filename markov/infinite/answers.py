@@ -130,7 +130,9 @@ class InfiniteStationary(Stationary):
         if step.solver is None:
             return Bounded(float(step.pi @ values), -math.inf, math.inf)
         height = height_of(problem.sets, truncation, found, 1.0 + np.abs(values))
-        return mean_between(sides_of(truncation, step.pi, step.solver, height), step.pi, values)
+        return mean_between(
+            sides_of(truncation.rates, step.pi, step.solver, height), step.pi, values
+        )
 
     def states_at(self, place: int) -> Any:
         """Return one of the states by its place in ``pi``."""
@@ -169,9 +171,9 @@ class InfiniteStationary(Stationary):
         """Raise ValueError: not for infinitely many states."""
         self._refuse("sensitivity")
 
-    def write_certificate(self, *_: Any, **__: Any) -> None:
+    def certificate(self, *_: Any, **__: Any) -> None:
         """Raise ValueError: not for infinitely many states."""
-        self._refuse("write_certificate")
+        self._refuse("certificate")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the states that were found."""

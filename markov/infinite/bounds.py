@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.infinite.truncations import Truncation
     from markov.proofs.poisson import Solver
 
     Vector = NDArray[np.float64]
 
-__all__ = ["LEFT", "Height", "Sides", "distance", "mean_between", "sides_of"]
+__all__ = ["LEFT", "FiniteSet", "Height", "Sides", "distance", "mean_between", "sides_of"]
 
 REFINEMENTS = 3
 PLAIN_CYCLES = 12  # of multigrid
@@ -33,6 +32,24 @@ SHARP = 0.5
 SLACK = 1e-9  # relative, of V and of b: more than their rounding
 ROUNDED_UP = 1.0 + 1e-12
 MERGED = 64.0 * U  # relative, of the rates that leave and those that they were added to
+
+
+class FiniteSet(NamedTuple):
+    """Rates in a finite set of states.
+
+    Attributes
+    ----------
+    Q
+        Generator, shape (n, n), with what leaves the set led to one state.
+    leaving
+        Rate out of the set from each state, shape (n,), 1/s.
+    anchor
+        That state.
+    """
+
+    Q: sp.csr_matrix
+    leaving: Vector
+    anchor: int
 
 
 class Height(NamedTuple):
@@ -68,21 +85,21 @@ LEFT = Sides(math.inf, math.inf)
 """Nothing is proved, as the chain is expected to leave the set more than once before the reference."""
 
 
-def sides_of(truncation: Truncation, pi: Vector, solver: Solver, height: Height) -> Sides:
+def sides_of(states: FiniteSet, pi: Vector, solver: Solver, height: Height) -> Sides:
     """Return the bounds that pi, zero outside of a set of states, has by a verified h.
 
     Parameters
     ----------
-    truncation
+    states
         The set, n states.
     pi
         Shape (n,), >= 0.
     solver
-        Of Q g = -f, with the generator of the truncation.
+        Of Q g = -f, with the generator of the set.
     height
         V, with QV <= -w verified outside.
     """
-    Q, leaving = truncation.built.Q, truncation.leaving
+    Q, leaving, anchor = states
     products = DoubleDouble(Q)
     merged = MERGED * leaving_entries(Q, leaving)
     with np.errstate(all="ignore"):  # what is not finite proves nothing
@@ -97,9 +114,9 @@ def sides_of(truncation: Truncation, pi: Vector, solver: Solver, height: Height)
         outflow = inner(pi, leaving)
         up = inner(np.maximum(net + error, 0.0), h) + outflow * top
         down = inner(np.maximum(error - net, 0.0), h)
-        anchor = float(h[truncation.anchor])
-        back = inner(merged, pi) * anchor
-        up, down = up + back, down + back + outflow * anchor
+        at_anchor = float(h[anchor])
+        back = inner(merged, pi) * at_anchor
+        up, down = up + back, down + back + outflow * at_anchor
         rounded = 1.0 + 4.0 * (len(pi) + 8) * U
         sides = up / c * rounded, down / c * rounded
     return Sides(*sides) if all(map(math.isfinite, sides)) else NOTHING

@@ -262,7 +262,7 @@ def solved(problem: Problem, method: Method | None = None, anchor: Any = None) -
     if np.all(np.isfinite(pi)) and pi.min() >= 0.0:
         height = height_of(problem.sets, truncation, lyapunov, np.ones(chain.size))
         for found in _solvers(truncation, pi, solution if len(states) == chain.size else None):
-            sides = sides_of(truncation, pi, found, height)
+            sides = sides_of(truncation.rates, pi, found, height)
             if max(sides) < max(best) or solver is None:
                 best, solver = sides, found
             exact = not isinstance(found, MultigridPoisson) and found.reference == likeliest

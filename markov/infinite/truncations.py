@@ -15,6 +15,7 @@ from markov.generators.assembly import from_edges, generator_of, rank_of
 from markov.generators.built_chains import Built
 from markov.generators.closures import ascending
 from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
+from markov.infinite.bounds import FiniteSet
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ class Truncation(NamedTuple):
     numbers: NDArray[np.int64]
     anchor: int
     edge: NDArray[np.int64]
+
+    @property
+    def rates(self) -> FiniteSet:
+        """The rates in it."""
+        return FiniteSet(self.built.Q, self.leaving, self.anchor)
 
 
 class Truncations:

@@ -32,6 +32,7 @@ __all__ = [
     "eliminate_down_to",
     "eliminated",
     "short_order",
+    "update",
 ]
 
 BLOCK = 64
@@ -208,10 +209,10 @@ def _eliminate(
             partial(run, rates, row_stride, first, low, high, room), seconds * (high - low) / n
         )
         if low - first[low] > 1:
-            _update(square, int(first[low]), low, high)
+            update(square, int(first[low]), low, high)
 
 
-def _update(square: NDArray[np.float64], start: int, low: int, high: int) -> None:
+def update(square: NDArray[np.float64], start: int, low: int, high: int) -> None:
     """Add to the rates between the places start .. low - 1 what goes by the places low .. high - 1.
 
     Where they are not many, by products that are small enough for a BLAS to make each with one thread: threads that wait

@@ -6,7 +6,7 @@ For chains that are eliminated sooner than Numba is loaded.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-__all__ = ["Substitution", "eliminate", "lay_out", "lowest_beside", "square"]
+__all__ = ["Substitution", "eliminate", "eliminate_block", "lay_out", "lowest_beside", "square"]
 
 BLOCK_SIZE = 32  # places that are substituted at a time
 MAX_ONE_BY_ONE = 8  # states that are eliminated one by one
@@ -38,7 +38,12 @@ def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) 
 
 
 def lay_out(
-    indptr: Places, indices: Places, data: Vector, rank: Places, row_stride: int, rates: Vector
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    data: Vector,
+    rank: Places,
+    row_stride: int,
+    rates: Vector,
 ) -> None:
     """See the kernel."""
     here, there = row_numbers(indptr, rank), rank[indices]
@@ -49,26 +54,46 @@ def lay_out(
 def eliminate(
     rates: Vector, row_stride: int, first: Places, low: int, high: int, room: Vector | None = None
 ) -> None:
-    """See the kernel; half of the states and then the other half, down to a few."""
-    entries = square(rates, row_stride, len(first))
+    """See the kernel."""
+    eliminate_block(square(rates, row_stride, len(first)), first, low, high)
+
+
+def eliminate_block(
+    entries: NDArray[np.float64],
+    first: Places,
+    low: int,
+    high: int,
+    leaving: Vector | None = None,
+) -> None:
+    """Do what the kernel `eliminate` does: half of the states and then the other half, down to a few.
+
+    ``leaving`` are rates from each place out of all of them, shape (n,): the exit rates contain them, and those from low on
+    are updated as rates between states are.
+    """
     if high - low > MAX_ONE_BY_ONE and high - low < len(first) - 1:
         middle = (low + high) // 2
-        eliminate(rates, row_stride, first, middle, high)
+        eliminate_block(entries, first, middle, high, leaving)
         start, gone = int(first[low]), slice(middle, high)
         rows, border = slice(low, middle), max(start, low)
         entries[rows, start:middle] += entries[rows, gone] @ entries[gone, start:middle]
         if border > start:
             above = slice(start, low)
             entries[above, rows] += entries[above, gone] @ entries[gone, rows]
-        return eliminate(rates, row_stride, first, low, middle)
+        if leaving is not None:
+            leaving[rows] += entries[rows, gone] @ leaving[gone]
+        return eliminate_block(entries, first, low, middle, leaving)
     for k, start in zip(range(high - 1, low - 1, -1), first[low:high][::-1].tolist(), strict=True):
         row, column = entries[k, start:k], entries[start:k, k]
         total = math.fsum(row.tolist())
+        if leaving is not None:
+            total += float(leaving[k])
         column /= total
         entries[k, k] = total
         border = max(start, low)
         part = entries[border:k, start:k]
         np.add(part, column[border - start :, None] * row, out=part)
+        if leaving is not None:
+            leaving[border:k] += column[border - start :] * leaving[k]
         if border > start:
             part = entries[start:border, border:k]
             np.add(part, column[: border - start, None] * row[border - start :], out=part)
@@ -82,11 +107,15 @@ class Substitution:
     ----------
     rates, row_stride, first
         As elimination leaves them.
+    closed
+        Whether no rates lead out of all places: place 0 is left then, and has no exit rate.
     """
 
-    def __init__(self, rates: Vector, row_stride: int, first: Places) -> None:
+    def __init__(
+        self, rates: Vector, row_stride: int, first: Places, *, closed: bool = True
+    ) -> None:
         self._entries, self._first = square(rates, row_stride, len(first)), first
-        self._parts = _parts(self._entries, first)
+        self._parts, self._closed = _parts(self._entries, first, closed), closed
 
     def flows(self, pi: Vector) -> None:
         """See the kernel."""
@@ -116,22 +145,33 @@ class Substitution:
     def inflows(self, r: Vector) -> None:
         """See the kernel."""
         for part in reversed(self._parts):
-            here, exits = slice(part.low, part.high), part.exits
-            jumps = np.eye(len(exits)) - np.tril(part.inner, -1) / exits[:, None]
-            r[here] = _solve_upper(jumps.T, r[here])
-            r[here] /= exits
+            here = slice(part.low, part.high)
+            r[here] = _solve_upper(part.lower.T, r[here]) / part.exits
             r[part.start : part.low] += r[here] @ part.left
-        r[0] = 0.0
+        if self._closed:
+            r[0] = 0.0
         for part in self._parts:
             here = slice(part.low, part.high)
             r[here] = part.after(r[here] + r[part.start : part.low] @ part.above)
 
-    def mean_costs(self, g: Vector, low: Vector) -> None:
-        """See the kernel."""
+    def costs(self, b: Vector) -> None:
+        """Turn costs per second into mean costs until all places are left; those must not be closed."""
+        self._passed_down(b)
+        for part in self._parts:
+            here = slice(part.low, part.high)
+            total = (b[here] + part.left @ b[part.start : part.low]) / part.exits
+            b[here] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
+
+    def _passed_down(self, g: Vector) -> None:
+        """Add to the costs of each place those of higher ones that it leads to."""
         for part in reversed(self._parts):
             here = slice(part.low, part.high)
             g[here] = _solve_upper(part.upper, g[here])
             g[part.start : part.low] += part.above @ g[here]
+
+    def mean_costs(self, g: Vector, low: Vector) -> None:
+        """See the kernel."""
+        self._passed_down(g)
         g[0] = low[0] = 0.0
         exits = self._entries.diagonal().tolist()
         for k, start in enumerate(self._first[1:].tolist(), 1):
@@ -147,8 +187,8 @@ class Substitution:
 class _Part(NamedTuple):
     """Places low .. high - 1, joined with places from ``start`` on.
 
-    ``above`` has the entries from the places below into them, ``left`` those back, ``inner`` those
-    between them, ``upper`` the identity less U, ``exits`` their exit rates.
+    ``above`` has the entries from the places below into them, ``left`` those back, ``exits`` their exit rates. ``upper`` is
+    the identity less U, ``lower`` less the probabilities of jumps from each of them to lower ones.
     """
 
     start: int
@@ -156,7 +196,7 @@ class _Part(NamedTuple):
     high: int
     above: NDArray[np.float64]
     left: NDArray[np.float64]
-    inner: NDArray[np.float64]
+    lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     exits: Vector
 
@@ -173,7 +213,7 @@ def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
     return np.asarray(np.linalg.solve(matrix, right))
 
 
-def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
+def _parts(entries: NDArray[np.float64], first: Places, closed: bool) -> list[_Part]:
     """Return the blocks of places with the parts of both factors."""
     n, found = len(first), []
     for low in range(0, n, BLOCK_SIZE):
@@ -182,11 +222,11 @@ def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
         lower = np.where(there, entries[low:high, start:high], 0.0)
         upper = np.where(there.T, entries[start:high, low:high], 0.0)
         jumps = np.triu(upper[low - start :], 1)
-        inner = np.tril(lower[:, low - start :]) + jumps
-        exits = inner.diagonal().copy()
-        if low == 0:
+        exits = lower[:, low - start :].diagonal().copy()
+        if low == 0 and closed:
             exits[0] = 1.0  # place 0 has none
-        before, rest = low - start, np.eye(high - low) - jumps
-        part = _Part(start, low, high, upper[:before], lower[:, :before], inner, rest, exits)
+        before, one = low - start, np.eye(high - low)
+        back = one - np.tril(lower[:, before:], -1) / exits[:, None]
+        part = _Part(start, low, high, upper[:before], lower[:, :before], back, one - jumps, exits)
         found.append(part)
     return found

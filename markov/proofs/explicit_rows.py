@@ -6,17 +6,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markov.proofs.checker import CertificateError, compared
+from markov.proofs.checker import CertificateError
+from markov.proofs.numbered_rows import NumberedRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markov.proofs.checker import Contents
-
 __all__ = ["ExplicitRows"]
 
 
-class ExplicitRows:
+class ExplicitRows(NumberedRows):
     """The transitions of a ``.tra`` file: a `Source` of rows.
 
     Parameters
@@ -28,8 +27,8 @@ class ExplicitRows:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path, self.name = Path(path), Path(path).name
-        self.rates: dict[int, dict[int, Fraction]] = {}
+        super().__init__(Path(path).name)
+        self.path = Path(path)
         for number, words in self._lines(self.path):
             try:
                 source, target, rate = int(words[0]), int(words[1]), Fraction(words[2])
@@ -38,42 +37,10 @@ class ExplicitRows:
                     continue
                 said = "must be source, target and rate"
                 raise CertificateError(f"{self.name}, line {number}: {said}") from None
-            if rate < 0 or min(source, target) < 0:
-                raise CertificateError(f"{self.name}, line {number}: must not be negative")
-            row = self.rates.setdefault(source, {})
-            if rate and source != target:
-                row[target] = row.get(target, Fraction(0)) + rate
+            self.add(source, target, rate, f"line {number}")
 
-    def compare(self, certificate: Contents) -> str:
-        """Compare the rows of all listed states; CertificateError where one of them differs."""
-        if certificate.columns == ("state",):
-            numbers = [values[0] for values in certificate.values]
-        else:
-            known = self._states(certificate.columns)
-            missing = [values for values in certificate.values if values not in known]
-            if missing:
-                raise CertificateError(
-                    f"{self.name}: the state {missing[0]} is not in the file of states"
-                )
-            numbers = [known[values] for values in certificate.values]
-        places = {number: place for place, number in enumerate(numbers)}
-        if len(places) != len(numbers):
-            raise CertificateError("a state stands there twice")
-        return compared(self.name, certificate, (self._placed(n, places) for n in numbers))
-
-    def _placed(self, number: int, places: dict[int, int]) -> dict[int, Fraction]:
-        """Return the rates out of a state by the place of the target in the certificate."""
-        found = {}
-        for target, rate in self.rates.get(number, {}).items():
-            if target not in places:
-                raise CertificateError(
-                    f"{self.name}: {number} leads to {target}, which is not listed"
-                )
-            found[places[target]] = rate
-        return found
-
-    def _states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return the numbers of states by the values of the certificate's columns."""
+    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return the numbers of states by the values of variables."""
         path = self.path.with_suffix(".sta")
         lines = self._lines(path)
         _, header = next(lines, (0, [""]))

@@ -13,13 +13,14 @@ import numpy as np
 
 from markov.models.measures import chosen, functionals
 from markov.proofs.checker import CertificateError
-from markov.proofs.prism_rows import PrismRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
+
+    from markov.proofs.model_rows import ModelRows
 
     Vector = NDArray[np.float64]
 
@@ -75,19 +76,16 @@ def about(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
 
 
 def exact_rates(
-    source: PrismRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix
+    source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix
 ) -> list[Fraction]:
-    """Return the exact rates of a PRISM file in the order of the entries off the diagonal of Q.
+    """Return the exact rates of a file's commands in the order of the entries off the diagonal of Q.
 
     Raises
     ------
     CertificateError
         Where the file has other transitions.
     """
-    if set(columns) != set(source.ranges):
-        raise CertificateError(f"{source.name}: the variables are {', '.join(source.ranges)}")
-    values = zip(*(columns[name].tolist() for name in source.ranges), strict=True)
-    states = [source.state(each) for each in values]
+    states = source.states(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
     keys = [tuple(state.values()) for state in states]
     found = []
     for s, state in enumerate(states):

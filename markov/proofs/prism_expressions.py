@@ -12,7 +12,7 @@ from markov.proofs.checker import CertificateError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Tokens", "always", "exact"]
+__all__ = ["Tokens", "always", "exact", "power", "remainder"]
 
 TOKEN = re.compile(
     r"\s+|//[^\n]*|(?P<number>\d+\.\d*(?:[eE][+-]?\d+)?|\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+)"
@@ -21,9 +21,6 @@ TOKEN = re.compile(
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b,
     "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-}  # fmt: skip
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "min": min, "max": max, "floor": floor, "ceil": ceil, "mod": lambda a, b: a % b, "pow": lambda a, b: a**b,
 }  # fmt: skip
 MAX_EXPONENT = 1000
 
@@ -178,7 +175,8 @@ class Tokens:
             self.take(",")
             given.append(self.expression(look))
         self.take(")")
-        return lambda s: _apply(name, [each(s) for each in given])
+        function = FUNCTIONS[name]
+        return lambda s: function(*(each(s) for each in given))
 
 
 def _joined(left: Any, right: Any, sign: int) -> Any:
@@ -191,21 +189,24 @@ def _multiplied(left: Any, right: Any, *, divided: bool) -> Any:
     return lambda s: left(s) * right(s)
 
 
-def _apply(name: str, values: list[Any]) -> Any:
-    if name == "pow":
-        base, exponent = values
-        if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
-            raise CertificateError(
-                f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}"
-            )
-        if exponent < 0 and isinstance(base, int):
-            raise CertificateError(
-                f"pow({base}, {exponent}): a whole base must have an exponent of at least 0"
-            )
-        return base ** int(exponent)
-    if name == "mod" and (any(value != int(value) for value in values) or values[1] <= 0):
+def power(base: Any, exponent: Any) -> Any:
+    """Return a power with a whole exponent of limited size."""
+    if exponent != int(exponent) or abs(exponent) > MAX_EXPONENT:
+        raise CertificateError(
+            f"pow(..., {exponent}): must have a whole exponent of at most {MAX_EXPONENT}"
+        )
+    if exponent < 0 and isinstance(base, int):
+        raise CertificateError(
+            f"pow({base}, {exponent}): a whole base must have an exponent of at least 0"
+        )
+    return base ** int(exponent)
+
+
+def remainder(value: Any, modulus: Any) -> Any:
+    """Return the remainder of a whole number, from 0 to below a positive one."""
+    if value != int(value) or modulus != int(modulus) or modulus <= 0:
         raise CertificateError("mod: must have whole numbers, the second positive")
-    return FUNCTIONS[name](*values)
+    return value % modulus
 
 
 def exact(value: Any) -> Any:
@@ -217,6 +218,11 @@ def exact(value: Any) -> Any:
     return value if isinstance(value, int) else Fraction(str(value))
 
 
-def always(value: Any) -> Any:
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "min": min, "max": max, "floor": floor, "ceil": ceil, "mod": remainder, "pow": power,
+}  # fmt: skip
+
+
+def always(value: Any) -> Callable[[Any], Any]:
     """Return an expression with the same value in all states."""
     return lambda _: value

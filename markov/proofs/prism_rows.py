@@ -1,9 +1,5 @@
 """Derive the transitions of a PRISM model for a list of states, in exact arithmetic, with the standard library alone.
 
-It shares no code with `markov.files`: two readers that agree are evidence that both read the file as PRISM does.
-No search is needed. The states are listed in the certificate; the commands are evaluated in each of them, and the
-targets must be listed as well. Numbers are integers and fractions: 0.36 is 36/100.
-
 The subset: ``ctmc``; constants; formulas; modules with variables ``[low..high]`` and ``bool``, and copies of modules with
 other names; commands, with labels that modules share; ``label`` and ``rewards``, which are skipped. All else is
 refused by name.
@@ -12,24 +8,20 @@ refused by name.
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markov.proofs.checker import CertificateError, compared
-from markov.proofs.prism_expressions import Tokens, always, exact
+from markov.proofs.checker import CertificateError
+from markov.proofs.model_rows import Command, ModelRows, State
+from markov.proofs.prism_expressions import Tokens, always
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from markov.proofs.checker import Contents
-
 __all__ = ["PrismRows"]
 
-State = dict[str, Any]
 
-
-class PrismRows:
+class PrismRows(ModelRows):
     """The transitions that a PRISM file gives for listed states: a `Source` of rows.
 
     Parameters
@@ -41,15 +33,9 @@ class PrismRows:
     """
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
-        self.name = Path(path).name
-        given = dict(constants or {})
-        self._said = "".join(f", {key} = {value}" for key, value in given.items())
-        self.given = {key: exact(value) for key, value in given.items()}
+        super().__init__(Path(path).name, constants)
         self._names: dict[str, Any] = {}  # of constants and formulas
         self._words: dict[str, list[tuple[str, int]]] = {}  # of modules and formulas
-        self.ranges: dict[str, tuple[Any, Any]] = {}
-        self.initial: State = {}
-        self.modules: list[list[tuple[str, Any, list[tuple[Any, list[tuple[str, Any]]]]]]] = []
         try:
             self._read(Tokens(Path(path).read_text(encoding="utf-8")))
         except (OSError, UnicodeError, ZeroDivisionError) as error:
@@ -57,68 +43,11 @@ class PrismRows:
         unknown = set(self.given) - set(self._names)
         if unknown:
             raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
-
-    def transitions(self, state: State) -> dict[tuple[Any, ...], Fraction]:
-        """Return the rates out of a state by target: tuples of the variables in the file's order."""
-        found: dict[tuple[Any, ...], Fraction] = {}
         labels = {label for module in self.modules for label, _, _ in module if label}
-        alone = (command for module in self.modules for command in module if not command[0])
-        groups: list[Any] = [(command,) for command in alone if command[1](state) is True]
-        for label in labels:
-            parts = [[c for c in module if c[0] == label] for module in self.modules]
-            enabled = [[c for c in part if c[1](state) is True] for part in parts if part]
-            groups += product(*enabled)
-        for group in groups:
-            for choice in product(*(command[2] for command in group)):
-                rate, target = Fraction(1), dict(state)
-                for value, changes in choice:
-                    rate *= value(state)
-                    target |= {name: to(state) for name, to in changes}
-                if rate < 0:
-                    raise CertificateError(f"{self.name}: a rate is negative in {state}")
-                if rate and target != state:
-                    key = tuple(target[name] for name in self.ranges)
-                    found[key] = found.get(key, Fraction(0)) + rate
-        return found
-
-    def compare(self, certificate: Contents) -> str:
-        """Derive the rows of all listed states; CertificateError where one of them differs."""
-        if set(certificate.columns) != set(self.ranges):
-            raise CertificateError(f"{self.name}: the variables are {', '.join(self.ranges)}")
-        order = [certificate.columns.index(name) for name in self.ranges]
-        states = [self.state([values[k] for k in order]) for values in certificate.values]
-        places = {tuple(state.values()): n for n, state in enumerate(states)}
-        if len(places) != len(states):
-            raise CertificateError("a state stands there twice")
-        said = (
-            compared(self.name, certificate, map(self._placed, states, repeat(places))) + self._said
-        )
-        if tuple(self.initial.values()) not in places:
-            said += "; the initial state is not listed: this is a closed set of states that it may lead to"
-        return said
-
-    def _placed(self, state: State, places: dict[tuple[Any, ...], int]) -> dict[int, Fraction]:
-        """Return the rates out of a state by the number of the target."""
-        derived = {}
-        for target, rate in self.transitions(state).items():
-            self.state(target)
-            if target not in places:
-                raise CertificateError(
-                    f"{self.name}: {state} leads to {target}, which is not listed"
-                )
-            derived[places[target]] = rate
-        return derived
-
-    def state(self, values: Any) -> State:
-        """Return a state from whole numbers or truth values in the file's order, within its ranges."""
-        found = {}
-        for (name, (low, high)), value in zip(self.ranges.items(), values, strict=True):
-            if not low <= value <= high or int(value) != value:
-                raise CertificateError(f"{self.name}: {name} = {value}: must be in {low}..{high}")
-            found[name] = bool(value) if isinstance(low, bool) else int(value)
-        return found
-
-    # ------------------------------------------------------------------ the file
+        self.vectors = [
+            [(k, label) for k, module in enumerate(self.modules) if label in {c[0] for c in module}]
+            for label in labels
+        ]
 
     def _read(self, tokens: Tokens) -> None:
         tokens.take("ctmc")
@@ -207,7 +136,7 @@ class PrismRows:
 
     def _body(self, tokens: Tokens) -> None:
         """Read the variables and commands of a module."""
-        commands: list[Any] = []
+        commands: list[Command] = []
         while tokens.now != "endmodule":
             if tokens.now == "[":
                 commands.append(self._command(tokens))
@@ -235,7 +164,7 @@ class PrismRows:
         tokens.take(";")
         self.ranges[name], self.initial[name] = (low, high), first
 
-    def _command(self, tokens: Tokens) -> Any:
+    def _command(self, tokens: Tokens) -> Command:
         tokens.take("[")
         label = "" if tokens.now == "]" else tokens.word()
         tokens.take("]")

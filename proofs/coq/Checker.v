@@ -1,6 +1,7 @@
 (** An executable checker of certificates, on integers alone, and its soundness by Theory.v.
 
-    Vectors are read from lists into binary tries, so that a check takes O(log n) per transition. *)
+    Vectors are binary tries in Coq, where an access takes O(log n), and arrays in the extracted program.  Only [get] and
+    [scatter] look into them, so that only these are replaced there. *)
 
 Require Import Reals Lra Lia ZArith NArith List Bool FMapPositive.
 Require Import Theory.
@@ -33,21 +34,27 @@ Definition get (v : vector) (k : positive) : Z := match PositiveMap.find k v wit
 
 Definition bump (v : vector) (k : positive) (w : Z) : vector := PositiveMap.add k (get v k + w) v.
 
-Fixpoint fill (l : list Z) (k : positive) (v : vector) : vector :=
-  match l with [] => v | z :: t => fill t (Pos.succ k) (bump v k z) end.
+Fixpoint receive (sent : list (positive * Z)) (v : vector) : vector :=
+  match sent with [] => v | (k, w) :: rest => receive rest (bump v k w) end.
 
-Definition of_list (l : list Z) : vector := fill l 1 empty.
+Fixpoint scatter_from {A : Type} (f : positive -> A -> list (positive * Z)) (l : list A) (k : positive) (v : vector) : vector :=
+  match l with [] => v | a :: rest => scatter_from f rest (Pos.succ k) (receive (f k a) v) end.
 
-(** x Q and Q h, in units of the rates.  State [k] has the first of the rows. *)
+(** What the items of a list send to each state, added; item [a] of state [k] sends [f k a]. *)
+Definition scatter {A : Type} (f : positive -> A -> list (positive * Z)) (l : list A) : vector := scatter_from f l 1 empty.
 
-Fixpoint send (row : list transition) (k : positive) (here out : Z) (v : vector) : vector :=
+Definition of_list (l : list Z) : vector := scatter (fun k z => [(k, z)]) l.
+
+(** x Q and Q h, in units of the rates. *)
+
+Fixpoint send (row : list transition) (k : positive) (here out : Z) (sent : list (positive * Z)) : list (positive * Z) :=
   match row with
-  | [] => bump v k (- out)
-  | Transition t a :: rest => let w := here * a in send rest k here (out + w) (bump v t w)
+  | [] => (k, - out) :: sent
+  | Transition t a :: rest => let w := here * a in send rest k here (out + w) ((t, w) :: sent)
   end.
 
-Fixpoint flows (rs : list (list transition)) (k : positive) (x v : vector) : vector :=
-  match rs with [] => v | row :: rest => flows rest (Pos.succ k) x (send row k (get x k) 0 v) end.
+Definition flows (rs : list (list transition)) (x : vector) : vector :=
+  scatter (fun k row => send row k (get x k) 0 []) rs.
 
 Fixpoint row_drift (row : list transition) (h : vector) (here from : Z) : Z :=
   match row with
@@ -55,8 +62,8 @@ Fixpoint row_drift (row : list transition) (h : vector) (here from : Z) : Z :=
   | Transition t a :: rest => row_drift rest h here (from + a * (get h t - here))
   end.
 
-Fixpoint drifts (rs : list (list transition)) (k : positive) (h v : vector) : vector :=
-  match rs with [] => v | row :: rest => drifts rest (Pos.succ k) h (bump v k (row_drift row h (get h k) 0)) end.
+Definition drifts (rs : list (list transition)) (h : vector) : vector :=
+  scatter (fun k row => [(k, row_drift row h (get h k) 0)]) rs.
 
 (** Loops that need no stack: the length of a list, the key after those of [n] states, and what is taken over the
     states [k], ..., [k + n - 1]. *)
@@ -104,10 +111,10 @@ Record evidence := Evidence {
 Definition evaluate (C : certificate) : evidence :=
   let n := size (rows C) 0 in
   let y := of_list (Y C) in let h := of_list (H C) in
-  let d := drifts (rows C) 1 h empty in
+  let d := drifts (rows C) h in
   let c := smallest_fall n (reference C) d in
   Evidence (proves n (rows C) h d (reference C) c) n y (zsum n 1 (get y) 0) c
-    (one_sided_max n (flows (rows C) 1 y empty) h).
+    (one_sided_max n (flows (rows C) y) h).
 
 Definition check_bound (C : certificate) (E : evidence) : bool :=
   let n := states E in let y := better E in let c := fall E in let x := of_list (X C) in
@@ -119,7 +126,7 @@ Definition check_bound (C : certificate) (E : evidence) : bool :=
 
 Definition check_mean (C : certificate) (E : evidence) (M : mean) : bool :=
   let n := states E in let y := better E in let c := fall E in let m := mass E in
-  let f := of_list (F M) in let d := drifts (rows C) 1 (of_list (G M)) empty in
+  let f := of_list (F M) in let d := drifts (rows C) (of_list (G M)) in
   let a := g_scale M * unit_den C in let b := f_scale M * unit_num C in
   let den := f_scale M * a in
   let rho k := get f k * a + b * get d k in
@@ -184,23 +191,13 @@ Proof. unfold at_state. rewrite get_bump, plus_IZR. destruct (Pos.eqb k (key j))
 Lemma at_empty i : at_state empty i = 0.
 Proof. unfold at_state, get, empty. rewrite PositiveMap.gempty. reflexivity. Qed.
 
-Lemma at_fill l : forall i v j,
-  at_state (fill l (key i) v) j = at_state v j + (if Nat.ltb j i then 0 else entry l (j - i)).
-Proof.
-  induction l as [|z l IH]; intros i v j; cbn [fill].
-  - unfold entry. destruct (Nat.ltb j i), (j - i)%nat; simpl; lra.
-  - rewrite succ_key, IH, at_bump, key_eqb. destruct (Nat.eqb_spec i j) as [->|D].
-    + rewrite (proj2 (Nat.ltb_lt j (S j))), (proj2 (Nat.ltb_ge j j)), Nat.sub_diag by lia. unfold entry. simpl. lra.
-    + destruct (Nat.ltb_spec j i).
-      * rewrite (proj2 (Nat.ltb_lt j (S i))) by lia. lra.
-      * rewrite (proj2 (Nat.ltb_ge j (S i))) by lia.
-        replace (j - i)%nat with (S (j - S i)) by lia. unfold entry. simpl. lra.
-Qed.
+Definition received (sent : list (positive * Z)) (j : nat) : R :=
+  fold_right (fun p s => (if Pos.eqb (fst p) (key j) then IZR (snd p) else 0) + s) 0 sent.
 
-Lemma at_of_list l i : at_state (of_list l) i = entry l i.
+Lemma at_receive sent : forall v j, at_state (receive sent v) j = at_state v j + received sent j.
 Proof.
-  unfold of_list. change 1%positive with (key 0). rewrite at_fill, at_empty. simpl.
-  rewrite Nat.sub_0_r. lra.
+  induction sent as [|[k w] sent IH]; intros v j; cbn [receive received fold_right fst snd]; [lra|].
+  rewrite IH, at_bump. unfold received. lra.
 Qed.
 
 Lemma size_length {A : Type} (l : list A) : forall n, size l n = (length l + n)%nat.
@@ -250,15 +247,52 @@ Proof. apply max_IZR. Qed.
 Lemma neg_IZR a : IZR (Z.max (- a) 0) = neg (IZR a).
 Proof. rewrite max_IZR, opp_IZR. reflexivity. Qed.
 
+Lemma sum_at n s f : sum n (fun j => if Pos.eqb (key j) (key s) then f j else 0) = if Nat.ltb s n then f s else 0.
+Proof.
+  induction n as [|n IH]; [reflexivity|]. simpl. rewrite IH, key_eqb.
+  destruct (Nat.eqb_spec n s) as [->|D].
+  - rewrite (proj2 (Nat.ltb_ge s s)), (proj2 (Nat.ltb_lt s (S s))) by lia. lra.
+  - destruct (Nat.ltb_spec s n), (Nat.ltb_spec s (S n)); try lia; lra.
+Qed.
+
+Lemma key_pred t : key (pred (Pos.to_nat t)) = t.
+Proof.
+  assert (P := Pos2Nat.is_pos t).
+  unfold key. rewrite Pos.of_nat_succ, Nat.succ_pred_pos, Pos2Nat.id by lia. reflexivity.
+Qed.
+
 Lemma sum_single n t f :
   (Pos.to_nat t <= n)%nat -> sum n (fun j => if Pos.eqb t (key j) then f j else 0) = f (pred (Pos.to_nat t)).
 Proof.
   intros L. assert (P := Pos2Nat.is_pos t). set (s := pred (Pos.to_nat t)).
-  assert (K : t = key s) by (unfold key, s; rewrite Pos.of_nat_succ; rewrite Nat.succ_pred_pos by lia; rewrite Pos2Nat.id; reflexivity).
-  assert (B : (s < n)%nat) by (unfold s; lia). rewrite K. clearbody s. clear K L P t.
-  induction n as [|n IH]; [lia|]. simpl. rewrite key_eqb. destruct (Nat.eqb_spec s n) as [->|D].
-  - rewrite sum_zero; [lra|]. intros i Li. rewrite key_eqb, (proj2 (Nat.eqb_neq _ _)) by lia. reflexivity.
-  - rewrite IH by lia. lra.
+  rewrite (sum_ext n _ (fun j => if Pos.eqb (key j) (key s) then f j else 0)).
+  - rewrite sum_at, (proj2 (Nat.ltb_lt s n)) by (unfold s; lia). reflexivity.
+  - intros j _. unfold s. rewrite key_pred, Pos.eqb_sym. reflexivity.
+Qed.
+
+Lemma at_scatter {A : Type} (f : positive -> A -> list (positive * Z)) d l j :
+  at_state (scatter f l) j = sum (length l) (fun k => received (f (key k) (nth k l d)) j).
+Proof.
+  enough (E : forall i v, at_state (scatter_from f l (key i) v) j
+    = at_state v j + sum (length l) (fun k => received (f (key (i + k)) (nth k l d)) j)).
+  { unfold scatter. change 1%positive with (key 0). rewrite E, at_empty. apply Rplus_0_l. }
+  induction l as [|a l IH]; intros i v; cbn [scatter_from length]; [simpl; lra|].
+  rewrite succ_key, IH, at_receive, sum_first, Nat.add_0_r, <- Rplus_assoc. f_equal.
+  apply sum_ext; intros k _. replace (i + S k)%nat with (S i + k)%nat by lia. reflexivity.
+Qed.
+
+(** Where each item sends one number, to its own state. *)
+Lemma at_own {A : Type} (f : positive -> A -> Z) d l j :
+  at_state (scatter (fun k a => [(k, f k a)]) l) j = if Nat.ltb j (length l) then IZR (f (key j) (nth j l d)) else 0.
+Proof.
+  rewrite (at_scatter _ d), <- (sum_at _ j (fun k => IZR (f (key k) (nth k l d)))).
+  apply sum_ext; intros k _. unfold received. cbn [fold_right fst snd]. lra.
+Qed.
+
+Lemma at_of_list l j : at_state (of_list l) j = entry l j.
+Proof.
+  unfold of_list. rewrite (at_own (fun _ z => z) 0%Z). unfold entry.
+  destruct (Nat.ltb_spec j (length l)); [reflexivity|]. rewrite nth_overflow by assumption. reflexivity.
 Qed.
 
 (** * The loops compute x Q and Q h *)
@@ -276,33 +310,14 @@ Proof.
   apply sum_ext; intros j _. destruct (Pos.eqb (target t) (key j)); ring.
 Qed.
 
-Lemma send_real row : forall k here out v j,
-  at_state (send row k here out v) j =
-  at_state v j + IZR here * rate_to row j - (if Pos.eqb k (key j) then IZR out + IZR here * total row else 0).
+Lemma received_send row : forall k here out sent j,
+  received (send row k here out sent) j =
+  received sent j + IZR here * rate_to row j - (if Pos.eqb k (key j) then IZR out + IZR here * total row else 0).
 Proof.
-  induction row as [|[t a] row IH]; intros k here out v j; cbn [send rate_to total fold_right target rate].
-  - rewrite at_bump, opp_IZR. destruct (Pos.eqb k (key j)); lra.
-  - rewrite IH, at_bump, plus_IZR, mult_IZR. unfold total.
+  induction row as [|[t a] row IH]; intros k here out sent j; cbn [send rate_to total fold_right target rate].
+  - unfold received. cbn [fold_right fst snd]. rewrite opp_IZR. destruct (Pos.eqb k (key j)); lra.
+  - rewrite IH, plus_IZR, mult_IZR. unfold total, received. cbn [fold_right fst snd]. rewrite mult_IZR.
     destruct (Pos.eqb k (key j)), (Pos.eqb t (key j)); lra.
-Qed.
-
-Lemma flows_from rs : forall i x v j,
-  at_state (flows rs (key i) x v) j =
-  at_state v j + sum (length rs) (fun k => at_state x (i + k) * rate_to (nth k rs []) j)
-  - (if Nat.ltb j i then 0 else at_state x j * total (nth (j - i) rs [])).
-Proof.
-  induction rs as [|row rs IH]; intros i x v j; cbn [flows].
-  - destruct (Nat.ltb j i), (j - i)%nat; simpl; lra.
-  - rewrite succ_key, IH, send_real, key_eqb. cbn [length]. rewrite sum_first, Nat.add_0_r.
-    rewrite (sum_ext (length rs) (fun k => at_state x (i + S k) * _)
-      (fun k => at_state x (S i + k) * rate_to (nth k rs []) j)).
-    2:{ intros k _. replace (i + S k)%nat with (S i + k)%nat by lia. reflexivity. }
-    fold (at_state x i). change (nth 0 (row :: rs) []) with row. destruct (Nat.eqb_spec i j) as [->|D].
-    + rewrite (proj2 (Nat.ltb_lt j (S j))), (proj2 (Nat.ltb_ge j j)), Nat.sub_diag by lia. simpl. lra.
-    + destruct (Nat.ltb_spec j i).
-      * rewrite (proj2 (Nat.ltb_lt j (S i))) by lia. lra.
-      * rewrite (proj2 (Nat.ltb_ge j (S i))) by lia.
-        replace (j - i)%nat with (S (j - S i)) by lia. simpl. lra.
 Qed.
 
 Lemma nth_within n rs i : Forall (Forall (within n)) rs -> Forall (within n) (nth i rs []).
@@ -319,11 +334,15 @@ Qed.
 
 Lemma flows_real rs x j :
   let n := length rs in
-  Forall (Forall (within n)) rs -> at_state (flows rs 1 x empty) j = net n (rate_sum rs) (at_state x) j.
+  Forall (Forall (within n)) rs -> at_state (flows rs x) j = net n (rate_sum rs) (at_state x) j.
 Proof.
-  intros n W. change 1%positive with (key 0). rewrite flows_from, at_empty. change (Nat.ltb j 0) with false.
-  rewrite Nat.sub_0_r. unfold net. rewrite sum_minus, sum_scale. fold n. unfold rate_sum.
-  rewrite Rplus_0_l. rewrite <- (sum_total n (nth j rs [])) by (apply nth_within, W). reflexivity.
+  intros n W. unfold flows. rewrite (at_scatter _ []). fold n.
+  rewrite (sum_ext n _ (fun k => at_state x k * rate_to (nth k rs []) j
+    - (if Pos.eqb (key k) (key j) then at_state x k * total (nth k rs []) else 0))).
+  2:{ intros k _. rewrite received_send. fold (at_state x k). unfold received. simpl. destruct (Pos.eqb (key k) (key j)); lra. }
+  unfold net. rewrite !sum_minus, sum_at, sum_scale. f_equal. unfold rate_sum.
+  rewrite sum_total by (apply nth_within, W).
+  destruct (Nat.ltb_spec j n) as [|L]; [reflexivity|]. rewrite nth_overflow by exact L. simpl. ring.
 Qed.
 
 Lemma row_drift_real n h here row : Forall (within n) row -> forall from,
@@ -333,29 +352,16 @@ Proof.
   induction W as [|[t a] row (L & _) _ IH]; intros from; cbn [row_drift fold_right target rate]; [lra|].
   rewrite IH, plus_IZR, mult_IZR, minus_IZR.
   replace (at_state h (pred (Pos.to_nat t))) with (IZR (get h t)); [lra|].
-  unfold at_state, key. rewrite Pos.of_nat_succ, Nat.succ_pred_pos, Pos2Nat.id by apply Pos2Nat.is_pos. reflexivity.
-Qed.
-
-Lemma drifts_from n h rs : Forall (Forall (within n)) rs -> forall i v j,
-  at_state (drifts rs (key i) h v) j = at_state v j + (if Nat.ltb j i then 0 else
-    sum n (fun k => rate_to (nth (j - i) rs []) k * (at_state h k - at_state h j))).
-Proof.
-  induction 1 as [|row rs W _ IH]; intros i v j; cbn [drifts].
-  - rewrite sum_zero; [destruct (Nat.ltb j i); lra|]. intros. destruct (j - i)%nat; simpl; ring.
-  - rewrite succ_key, IH, at_bump, key_eqb, (row_drift_real n) by exact W. fold (at_state h i).
-    destruct (Nat.eqb_spec i j) as [->|D].
-    + rewrite (proj2 (Nat.ltb_lt j (S j))), (proj2 (Nat.ltb_ge j j)), Nat.sub_diag by lia. simpl. lra.
-    + destruct (Nat.ltb_spec j i).
-      * rewrite (proj2 (Nat.ltb_lt j (S i))) by lia. lra.
-      * rewrite (proj2 (Nat.ltb_ge j (S i))) by lia.
-        replace (j - i)%nat with (S (j - S i)) by lia. simpl. lra.
+  unfold at_state. rewrite key_pred. reflexivity.
 Qed.
 
 Lemma drifts_real n rs h i :
-  Forall (Forall (within n)) rs -> at_state (drifts rs 1 h empty) i = drift n (rate_sum rs) (at_state h) i.
+  Forall (Forall (within n)) rs -> at_state (drifts rs h) i = drift n (rate_sum rs) (at_state h) i.
 Proof.
-  intros W. change 1%positive with (key 0). rewrite (drifts_from n) by exact W. rewrite at_empty, Nat.sub_0_r.
-  simpl. rewrite Rplus_0_l. reflexivity.
+  intros W. unfold drifts. rewrite (at_own (fun k row => row_drift row h (get h k) 0) []).
+  unfold drift, rate_sum. destruct (Nat.ltb_spec i (length rs)) as [|L].
+  - rewrite (row_drift_real n) by (apply nth_within, W). apply Rplus_0_l.
+  - rewrite nth_overflow, sum_zero by (exact L || (intros; simpl; ring)). reflexivity.
 Qed.
 
 Lemma net_unit n u rs x k j :
@@ -377,7 +383,7 @@ Qed.
 (** What [proves] means. *)
 Lemma proves_sound rs h r c :
   let n := length rs in
-  proves n rs h (drifts rs 1 h empty) r c = true ->
+  proves n rs h (drifts rs h) r c = true ->
   (0 < n)%nat /\ Forall (Forall (within n)) rs /\ (forall i, (i < n)%nat -> 0 <= at_state h i) /\ (0 < c)%Z
   /\ forall i, (i < n)%nat -> i <> pred (Pos.to_nat r) -> drift n (rate_sum rs) (at_state h) i <= - IZR c.
 Proof.
@@ -393,12 +399,12 @@ Proof.
     destruct T as [T|T].
     + apply Pos.eqb_eq in T. subst r. unfold key in D. lia.
     + apply Z.leb_le, IZR_le in T. rewrite opp_IZR in T.
-      fold (at_state (drifts rs 1 h empty) i) in T. rewrite (drifts_real n) in T by exact W. lra.
+      fold (at_state (drifts rs h) i) in T. rewrite (drifts_real n) in T by exact W. lra.
 Qed.
 
 Lemma proves_generator rs h r c u :
   let n := length rs in
-  proves n rs h (drifts rs 1 h empty) r c = true -> 0 < u ->
+  proves n rs h (drifts rs h) r c = true -> 0 < u ->
   rates n (generator u rs) /\ (forall i, (i < n)%nat -> 0 <= at_state h i)
   /\ (forall i, (i < n)%nat -> i <> pred (Pos.to_nat r) -> drift n (generator u rs) (at_state h) i <= - (u * IZR c)).
 Proof.
@@ -427,18 +433,18 @@ Lemma rest_real rs h y u c S :
   let n := length rs in
   Forall (Forall (within n)) rs -> 0 < u -> 0 < S -> (0 < c)%Z ->
   rest n (generator u rs) (at_state h) (u * IZR c) (fun i => at_state y i * / S)
-  = IZR (one_sided_max n (flows rs 1 y empty) h) / (IZR c * S).
+  = IZR (one_sided_max n (flows rs y) h) / (IZR c * S).
 Proof.
   intros n W U P C. apply IZR_lt in C. assert (0 < / S) by (apply Rinv_0_lt_compat, P).
   assert (K : 0 <= u * / S) by (left; apply Rmult_lt_0_compat; assumption).
-  assert (T : forall j, net n (generator u rs) (fun i => at_state y i * / S) j = u * / S * at_state (flows rs 1 y empty) j).
+  assert (T : forall j, net n (generator u rs) (fun i => at_state y i * / S) j = u * / S * at_state (flows rs y) j).
   { intros j. rewrite net_unit, flows_real by exact W. reflexivity. }
   unfold rest, one_sided_max.
   rewrite (sum_ext n (fun j => pos _ * _)
-    (fun j => u * / S * IZR (Z.max (get (flows rs 1 y empty) (key j)) 0 * get h (key j)))).
+    (fun j => u * / S * IZR (Z.max (get (flows rs y) (key j)) 0 * get h (key j)))).
   2:{ intros j _. rewrite T, pos_scale, mult_IZR, pos_IZR by assumption. unfold at_state. ring. }
   rewrite (sum_ext n (fun j => neg _ * _)
-    (fun j => u * / S * IZR (Z.max (- get (flows rs 1 y empty) (key j)) 0 * get h (key j)))).
+    (fun j => u * / S * IZR (Z.max (- get (flows rs y) (key j)) 0 * get h (key j)))).
   2:{ intros j _. rewrite T, neg_scale, mult_IZR, neg_IZR by assumption. unfold at_state. ring. }
   rewrite !sum_scale, RmaxRmult, max_IZR, !zsum_real by assumption. field. lra.
 Qed.
@@ -454,17 +460,17 @@ Let q := generator u (rows C).
 Let S := IZR (scale C).
 Let y := of_list (Y C).
 Let h := of_list (H C).
-Let c := smallest_fall n (reference C) (drifts (rows C) 1 h empty).
-Let rst := IZR (one_sided_max n (flows (rows C) 1 y empty) h).
+Let c := smallest_fall n (reference C) (drifts (rows C) h).
+Let rst := IZR (one_sided_max n (flows (rows C) y) h).
 Let mass := IZR (zsum n 1 (get y) 0).
 
 Lemma evaluated :
-  evaluate C = Evidence (proves n (rows C) h (drifts (rows C) 1 h empty) (reference C) c) n y
-    (zsum n 1 (get y) 0) c (one_sided_max n (flows (rows C) 1 y empty) h).
+  evaluate C = Evidence (proves n (rows C) h (drifts (rows C) h) (reference C) c) n y
+    (zsum n 1 (get y) 0) c (one_sided_max n (flows (rows C) y) h).
 Proof. unfold evaluate. cbv zeta. rewrite size_length, Nat.add_0_r. reflexivity. Qed.
 
 Lemma conditions :
-  proves n (rows C) h (drifts (rows C) 1 h empty) (reference C) c = true /\ 0 < S
+  proves n (rows C) h (drifts (rows C) h) (reference C) c = true /\ 0 < S
   /\ (0 < IZR (unit_num C) /\ 0 < IZR (unit_den C)) /\ 0 < IZR (bound_den C).
 Proof.
   assert (E := checked). rewrite evaluated in E. unfold check_bound in E. cbv zeta in E.
@@ -555,10 +561,10 @@ Proof.
   set (den := IZR (f_scale M) * (IZR (g_scale M) * IZR (unit_den C))).
   assert (Den : 0 < den) by (apply Rmult_lt_0_compat; [|apply Rmult_lt_0_compat]; assumption).
   set (rho := fun i : positive => (get (of_list (F M)) i * (g_scale M * unit_den C)
-                + f_scale M * unit_num C * get (drifts (rows C) 1 g empty) i)%Z).
+                + f_scale M * unit_num C * get (drifts (rows C) g) i)%Z).
   assert (Rho : forall i, (i < n)%nat -> f i + drift n q gr i = IZR (rho (key i)) / den).
   { intros i L. unfold gr, q. rewrite drift_unit. unfold rho. rewrite plus_IZR, !mult_IZR.
-    fold (at_state (of_list (F M)) i) (at_state (drifts (rows C) 1 g empty) i).
+    fold (at_state (of_list (F M)) i) (at_state (drifts (rows C) g) i).
     rewrite at_of_list, (drifts_real n) by exact W. unfold f, u, rate_unit, den. field. lra. }
   assert (B : forall i, (i < n)%nat -> IZR lo / den <= f i + drift n q gr i <= IZR hi / den).
   { intros i L. rewrite Rho by exact L. assert (T := every_true n _ Range i L). cbv beta in T.

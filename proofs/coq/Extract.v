@@ -1,8 +1,18 @@
-(** The checker as OCaml.  Integers become those of Zarith; only the operations below are taken from it.
+(** The checker as OCaml.  Integers become those of Zarith, numbers of states machine integers, and vectors the arrays of
+    vectors.ml; only the operations below are taken from there.
 
-    Anything else would end the program: the other constructors of integers, and matching on integers. *)
+    Anything else would end the program: the other constructors of numbers, and matching on them. *)
 
 Require Import ZArith ExtrOcamlBasic Checker.
+
+Extract Inductive positive => "int" [ "Vectors.no_number" "Vectors.no_number" "1" ] "Vectors.no_match".
+Extract Inlined Constant Pos.succ => "Stdlib.succ".
+Extract Inlined Constant Pos.eqb => "Int.equal".
+Extract Inlined Constant Pos.ltb => "Vectors.before".
+
+Extract Inlined Constant vector => "Vectors.t".
+Extract Inlined Constant get => "Vectors.get".
+Extract Inlined Constant scatter => "Vectors.scatter".
 
 Extract Inductive Z =>
   "Big_int_Z.big_int" [ "Big_int_Z.zero_big_int" "(fun _ -> assert false)" "(fun _ -> assert false)" ]

@@ -14,11 +14,17 @@ let words line = List.filter (( <> ) "") (String.split_on_char ' ' line)
 (* ------------------------------------------------------------------ numbers *)
 
 let whole base word =
-  let digit c = (c >= '0' && c <= '9') || (base = 16 && c >= 'a' && c <= 'f') in
-  let start = if String.length word > 0 && word.[0] = '-' then 1 else 0 in
-  let digits = String.sub word start (String.length word - start) in
-  if digits = "" || not (String.for_all digit digits) then refuse "%S is not a number" word;
-  Z.of_string_base base word
+  let n = String.length word in
+  let start = if n > 0 && word.[0] = '-' then 1 else 0 in
+  if start = n then refuse "%S is not a number" word;
+  let digit = function
+    | '0' .. '9' as c -> Char.code c - Char.code '0'
+    | 'a' .. 'f' as c when base = 16 -> Char.code c - Char.code 'a' + 10
+    | _ -> refuse "%S is not a number" word in
+  (* The low bits of the number, and all of it where it has at most 15 digits. *)
+  let rec value i v = if i = n then v else value (i + 1) ((base * v) + digit word.[i]) in
+  let v = value start 0 in
+  if n - start > 15 then Z.of_string_base base word else Z.of_int (if start = 1 then -v else v)
 
 let fraction word =
   match String.split_on_char '/' word with
@@ -30,11 +36,6 @@ let small word =
   let value = whole 10 word in
   if word.[0] = '-' || not (Z.fits_int value) then refuse "%S is out of range" word;
   Z.to_int value
-
-(* State i as the checker numbers it, from one. *)
-let key i =
-  let rec binary k = if k = 1 then XH else if k land 1 = 1 then XI (binary (k / 2)) else XO (binary (k / 2)) in
-  binary (i + 1)
 
 (* ------------------------------------------------------------------ the file *)
 
@@ -91,15 +92,15 @@ let read () =
   let columns, before, lines = (List.length (words (entry "columns")), !line_number, rest_of_file []) in
   let n = List.length lines in
   if n <> small (entry "states") then refuse "there are %d states" n;
-  let keys = Array.init n key and seen = Hashtbl.create n in
+  let seen = Hashtbl.create n in
   let push list value = list := value :: !list in
   let xs, ys, hs, rows, functions = (ref [], ref [], ref [], ref [], List.map (fun _ -> (ref [], ref [])) claims) in
   let state s line =
     line_number := before + s + 1;
     let values, rest = split columns (words line) in
-    let values = List.map (fun word -> Z.to_string (whole 10 word)) values in
-    require (columns = 0 || not (Hashtbl.mem seen values)) "a state stands there twice";
-    Hashtbl.replace seen values ();
+    let place = String.concat " " (List.map (fun word -> Z.to_string (whole 10 word)) values) in
+    require (columns = 0 || not (Hashtbl.mem seen place)) "a state stands there twice";
+    Hashtbl.replace seen place ();
     let numbers, rest = split 3 (List.map (whole 16) rest) in
     let x, low, h = match numbers with [ x; low; h ] -> (x, low, h) | _ -> assert false in
     require (Z.sign x >= 0) "the listed probabilities must not be negative";
@@ -110,11 +111,11 @@ let read () =
       let inside = Z.sign target >= 0 && Z.lt target (Z.of_int n) in
       require (Z.sign rate > 0 && inside && not (Z.equal target (Z.of_int s)))
         "rates must be positive, and lead to other states of the list";
-      { target = keys.(Z.to_int target); rate } in
+      { target = Z.to_int target + 1; rate } in
     push rows (List.map transition (pairs transitions)) in
   List.iteri state lines;
   let (unit_num, unit_den), (bound_num, bound_den) = (fraction (entry "rate-unit"), fraction (entry "bound")) in
-  let scale, reference = (whole 16 (entry "scale"), key (small (entry "reference"))) in
+  let scale, reference = (whole 16 (entry "scale"), small (entry "reference") + 1) in
   let x, y, h, rows = (List.rev !xs, List.rev !ys, List.rev !hs, List.rev !rows) in
   let certificate = { rows; x; y; h; unit_num; unit_den; scale; reference; bound_num; bound_den } in
   let means = List.map2 (fun (_, m) (fs, gs) -> { m with f = List.rev !fs; g = List.rev !gs }) claims functions in

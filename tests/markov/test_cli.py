@@ -327,7 +327,7 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     low, high = (Fraction(means["S=? [ up ]"][end]) for end in ("low", "high"))
     assert low <= Fraction(1, 2) <= high < low + Fraction(1, 10**20)
     with pytest.raises(ValueError, match="must end in"):
-        check_it(path, tmp_path / "model.jani")
+        check_it(path, tmp_path / "model.py")
     machine.write_text(
         machine.read_text().replace("const double fails", "global z : [0..1]; const double fails")
     )

@@ -34,10 +34,11 @@ class PropertyResult(Result):
         undecided: the number lies within its error of the threshold.
     error_bound
         Rigorous bound on the absolute error of a number; 0 of a truth value that is decided; the error
-        of what is compared where it is undecided; inf where no bound is known.
+        of what is compared where it is undecided; inf where no bound is known. See `relative_bound` for the other meaning.
     values, errors, undecided
         In each state, shape (states,): numbers with their errors; or where a property surely holds, and
-        where that is undecided.
+        where that is undecided. The probability that a set is reached within a time of many jumps is found for the
+        initial state alone: others have 0.5 with an error of 0.5.
     status
         CONVERGED; UNDECIDED; INACCURATE where the error bound is infinite.
     reason
@@ -78,6 +79,17 @@ class PropertyResult(Result):
     reason: str = ""
     seconds: float = 0.0
 
+    @property
+    def relative_bound(self) -> float:
+        """Bound on the error of a number relative to it: small for rare events too where they are found by themselves.
+
+        inf where the number may be zero; nan of a property that is no number.
+        """
+        if isinstance(self.value, (bool, list)) or self.value is None:
+            return math.nan
+        least = abs(self.value) - self.error_bound
+        return self.error_bound / least if least > 0.0 else (math.inf if self.error_bound else 0.0)
+
     def __bool__(self) -> bool:
         """Return the truth value of the property.
 
@@ -104,7 +116,7 @@ class PropertyResult(Result):
         told = f" ({self.reason})" if self.reason and not undecided else ""
         about = {"status": f"{self.status}{told}", "property": self.text, "value": shown}
         if not undecided and not isinstance(self.value, (bool, list)):
-            about["error bound"] = f"{self.error_bound:.1e}"
+            about["error bound"] = f"{self.error_bound:.1e}, {self.relative_bound:.1e} of the value"
         return {**about, "states": len(self.values), "time": f"{self.seconds:.3f} s"}
 
     def plot(self, ax: Any = None) -> Any:
@@ -125,6 +137,14 @@ def answered(evaluation: Evaluation, query: Any, text: str) -> PropertyResult:
         how, states, inner = query.how, query.states, query.of
     if isinstance(inner, Operator) and (inner.start is not None or inner.how):
         how, states = (inner.how or ("state",))[0], inner.start
+    initial = evaluation.explored.initial
+    if (
+        isinstance(inner, Operator)
+        and how in ("default", "state")
+        and states is None
+        and len(initial) == 1
+    ):
+        evaluation.asked = inner, int(initial[0])
     found = evaluation.enclosed(inner)
     value, error, why = evaluation.filtered(Filter(how, inner, states, getattr(query, "line", 1)))
     open_ = value is None or (isinstance(value, list) and None in value)

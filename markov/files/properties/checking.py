@@ -85,6 +85,8 @@ class Evaluation(Scope):
     ----------
     undecided
         Thresholds that lie within the error bound of what is compared with them, in the order met.
+    asked
+        An operator, and the only state in which its value is asked for; None: none is so.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Evaluation(Scope):
         self.labels = self._label
         self.n = checker.n
         self.undecided: list[Undecided] = []
+        self.asked: tuple[Operator, int] | None = None
         self._enclosed: dict[int, tuple[Any, Enclosure]] = {}
         self._open_names: list[str] = []
 
@@ -210,7 +213,8 @@ class Evaluation(Scope):
             return Known(np.array(values, dtype=np.float64), np.zeros(self.n))
         match expression:
             case Operator():
-                known = self.operators.values(expression)
+                operator, state = self.asked or (None, None)
+                known = self.operators.values(expression, state if operator is expression else None)
                 return known if expression.sign is None else self._compared(expression, known)
             case Filter():
                 return self._constant(self.filtered(expression))

@@ -16,7 +16,7 @@ from markov.chains import MarkovChain
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
 from markov.time.passages.absorbing import Absorbing
-from markov.time.passages.distributions import stopping_rates
+from markov.time.passages.distributions import PassageTime, stopping_rates
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
 from markov.time.transients.squaring import exponential, worthwhile
 from markov.time.transients.uniformization import Uniformized
@@ -31,6 +31,11 @@ __all__ = ["Checker"]
 
 TOLERANCE = 1e-13
 UNIT = 2.0**-53
+SMALLEST = 1e-280  # probability that has a relative error
+RARE = 1e-11  # error of a probability, relative to it, above which it is found by itself
+MAX_PRODUCTS = (
+    2e9  # multiplications of uniformization, beyond which only the asked state has a probability
+)
 
 
 class Checker:
@@ -77,19 +82,25 @@ class Checker:
     def _probability(self, values: Vector, error: Vector, positive: Marks, partial: Marks) -> Known:
         return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
 
-    def until_within(self, left: Marks, right: Marks, time: float) -> Known:
+    def until_within(
+        self, left: Marks, right: Marks, time: float, asked: int | None = None
+    ) -> Known:
         """P(left U[0, time] right) in each state, for a finite time.
 
-        It is one in the right states only: in others no jump may happen until then.
+        It is one in the right states only: in others no jump may happen until then. In the state that is asked for
+        the error is relative to the probability, however small that is; over many jumps the other states have no
+        better bounds than 0 and 1.
         """
         possible = self.leads_to(right, left & ~right) if time > 0.0 else right
         open_ = possible & ~right
         values, error = right.astype(float), np.zeros(self.n)
         if open_.any():
-            values[open_], error[open_] = self._reached_within(open_, right, time)
+            values[open_], error[open_] = self._reached_within(open_, right, time, asked)
         return self._probability(values, error, possible, ~right)
 
-    def _reached_within(self, running: Marks, right: Marks, time: float) -> tuple[Vector, Vector]:
+    def _reached_within(
+        self, running: Marks, right: Marks, time: float, asked: int | None
+    ) -> tuple[Vector, Vector]:
         """P(right is entered within a time, through running states) from each of those, with its error.
 
         For few states, or where uniformization needs many terms, the error is relative to each probability.
@@ -102,21 +113,50 @@ class Checker:
                 reached = squared.matrix.high[:-2, -2]
                 error = (squared.relative + 2.0 * UNIT) * reached + squared.absolute
                 return np.clip(reached, 0.0, 1.0), error
+        alone: tuple[float, float] | None = None
+        place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
+        if place >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
+            alone = self._reached_from(place, running, right, time)
+            if alone is not None:
+                values, error = np.full(len(into) - 2, 0.5), np.full(len(into) - 2, 0.5)
+                values[place], error[place] = alone
+                return values, error
         found = jumps.expectation(into, time, TOLERANCE)
         error = np.full(len(into) - 2, found.error + self._merging(found.steps))
-        return np.clip(found.values[:-2], 0.0, 1.0), error
+        values = np.clip(found.values[:-2], 0.0, 1.0)
+        if place >= 0 and error[place] > RARE * values[place]:
+            alone = self._reached_from(place, running, right, time)
+            values[place], error[place] = alone or (values[place], error[place])
+        return values, error
+
+    def _reached_from(
+        self, place: int, running: Marks, right: Marks, time: float
+    ) -> tuple[float, float] | None:
+        """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
+        Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
+        start = np.zeros(self.n)
+        start[np.flatnonzero(running)[place]] = 1.0
+        try:
+            found = PassageTime(MarkovChain(Q), right, start).at(np.array([time]))
+        except ValueError:  # no slowest decay is proved, and there are too many jumps
+            return None
+        value = float(found.cdf[0])
+        relative = float(found.relative_error[0]) * value if value > SMALLEST else np.inf
+        return value, min(float(found.error_bound[0]), relative)
 
     def _merging(self, steps: int) -> float:
         """Return the error from summing the rates into a set with rounding, over all steps."""
         return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
 
-    def until_between(self, left: Marks, right: Marks, low: float, high: float) -> Known:
-        """P(left U[low, high] right) in each state; ``high`` may be inf."""
+    def until_between(
+        self, left: Marks, right: Marks, low: float, high: float, asked: int | None = None
+    ) -> Known:
+        """P(left U[low, high] right) in each state; ``high`` may be inf. ``asked`` as for `until_within`."""
+        if low == 0.0 and not np.isinf(high):
+            return self.until_within(left, right, high, asked)
         infinite = np.isinf(high)
         later = self.until(left, right) if infinite else self.until_within(left, right, high - low)
-        if low == 0.0:
-            return later
-        return self.kept(left, low, later)
+        return later if low == 0.0 else self.kept(left, low, later)
 
     def kept(self, left: Marks, time: float, later: Known) -> Known:
         """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.

@@ -63,14 +63,17 @@ class Operators:
         self.checker, self.rewards, self.scope = checker, rewards, scope
         self.n = checker.n
 
-    def values(self, operator: Operator) -> Known:
-        """Return the numbers that an operator is about, in each state."""
+    def values(self, operator: Operator, asked: int | None = None) -> Known:
+        """Return the numbers that an operator is about, in each state.
+
+        Where only one state is ``asked`` for, others may have wide bounds.
+        """
         if operator.kind == "SR":
             return self.checker.long_run(self._rewards_of(operator)[1])
         if operator.kind == "S":
             return _growing(self.checker.long_run_probability, self.scope.truth(operator.of))
         if operator.kind == "P":
-            return self._probability(operator.of)
+            return self._probability(operator.of, asked)
         return self._reward(operator)
 
     def long_run_function(self, operator: Operator) -> Vector | None:
@@ -93,7 +96,7 @@ class Operators:
             )
         return low, high
 
-    def _probability(self, path: Path) -> Known:
+    def _probability(self, path: Path, asked: int | None = None) -> Known:
         low, high = self._times(path.interval, path.line)
         if path.kind == "X":
             inner = (
@@ -107,15 +110,15 @@ class Operators:
         right = self.scope.truth(path.right)
         everywhere = Truth.exactly(np.ones(self.n, dtype=bool))
         if path.kind == "F":
-            return self._until(everywhere, right, low, high)
+            return self._until(everywhere, right, (low, high), asked)
         if path.kind == "G":
-            return self._until(everywhere, ~right, low, high).negated()
+            return self._until(everywhere, ~right, (low, high), asked).negated()
         left = self.scope.truth(path.left)
         if path.kind == "U":
-            return self._until(left, right, low, high)
+            return self._until(left, right, (low, high), asked)
         if path.kind == "W":  # not: (left and not right) until neither
-            return self._until(left & ~right, ~left & ~right, low, high).negated()
-        return self._until(~left, ~right, low, high).negated()
+            return self._until(left & ~right, ~left & ~right, (low, high), asked).negated()
+        return self._until(~left, ~right, (low, high), asked).negated()
 
     def _now(self, states: Any) -> Known:
         """Return the probability that a set of states has the first one."""
@@ -126,11 +129,11 @@ class Operators:
 
         return _growing(given, self.scope.truth(states))
 
-    def _until(self, left: Truth, right: Truth, low: float, high: float) -> Known:
+    def _until(
+        self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None
+    ) -> Known:
         def until(left: Marks, right: Marks) -> Known:
-            if low == 0.0 and math.isinf(high):
-                return self.checker.until(left, right)
-            return self.checker.until_between(left, right, low, high)
+            return self.checker.until_between(left, right, *times, asked)
 
         return _growing(until, left, right)
 

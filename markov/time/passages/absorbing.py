@@ -164,7 +164,7 @@ class Absorbing(WithoutCaches):
             return Refined(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
         enough = MANY_ENTRIES_ROUNDING if self._many else ENTRY_ROUNDING
         with np.errstate(all="ignore"):
-            b = _Right(right, self._most)
+            b = _Right(right, self.most_transitions)
             run, w, drift = self._solver
             size = float(np.max(np.abs(b.high) / drift))
             least = 0.5 * float(np.min(allowed / w)) / size if size > 0.0 else 0.0
@@ -212,8 +212,8 @@ class Absorbing(WithoutCaches):
         return rest, error + b.error + 4.0 * UNIT * (np.abs(rest) + np.abs(b.low))
 
     @cached_property
-    def _most(self) -> int:
-        """Most transitions out of a state: terms of a sum of exit rates."""
+    def most_transitions(self) -> int:
+        """Largest number of transitions out of a state: terms of a sum of exit rates."""
         return int(np.bincount(self._rows, minlength=1).max())
 
     @cached_property

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.memory import check_room
-from markov.computing.vectors import row_numbers
-from markov.methods.elimination import band
-from markov.methods.gth_numpy import square
+from markov.methods.elimination import band, update
+from markov.methods.gth_numpy import Substitution, eliminate_block, lay_out, square
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["PositiveFactors", "band_of"]
 
+COPIES = 3.0  # of the rates on band storage: those that are eliminated, and both factors
+
 
 def band_of(rates: sp.csr_matrix) -> Band:
     """Return how rates between transient states are laid out, and what their elimination costs."""
-    return band(rates, block=rates.shape[0])
+    return band(rates)
 
 
 class PositiveFactors:
@@ -51,38 +52,29 @@ class PositiveFactors:
 
     def __init__(self, rates: sp.csr_matrix, leaving: Vector) -> None:
         form = band_of(rates)
-        m = len(form.order)
-        check_room(f"elimination of {m} states", form.memory)
-        flat = np.zeros(form.n_values)
-        rows, columns = row_numbers(rates.indptr, form.rank), form.rank[rates.indices]
-        flat[rows * form.row_stride + columns] = rates.data
-        entries, out = square(flat, form.row_stride, m), leaving[form.order]
-        totals, first = np.empty(m), form.first.tolist()
-        for k in range(m - 1, -1, -1):
-            start = first[k]
-            row, column = entries[k, start:k], entries[start:k, k]
-            totals[k] = total = out[k] + row.sum()
-            column /= total
-            out[start:k] += column * out[k]
-            part = entries[start:k, start:k]
-            part += column[:, None] * row
-        self._form, self._entries, self._totals, self._first = form, entries, totals, first
+        m, first = len(form.order), form.first
+        check_room(f"elimination of {m} states", COPIES * form.memory)
+        flat, out = np.zeros(form.n_values), leaving[form.order]
+        lay_out(rates.indptr, rates.indices, rates.data, form.rank, form.row_stride, flat)
+        entries = square(flat, form.row_stride, m)
+        for high in range(m, 0, -form.block):
+            low = max(0, high - form.block)
+            eliminate_block(entries, first, low, high, out)
+            start = int(first[low])
+            if start < low:
+                update(entries, start, low, high)
+                out[start:low] += entries[start:low, low:high] @ out[low:high]
+        self._form = form
+        self._factors = Substitution(flat, form.row_stride, first, closed=False)
 
     def left(self, r: Vector) -> Vector:
         """Return v with v A = r, shape (m,)."""
-        form, entries, v = self._form, self._entries, r[self._form.order]
-        for k in range(len(v) - 1, -1, -1):
-            v[k] /= self._totals[k]
-            v[self._first[k] : k] += v[k] * entries[k, self._first[k] : k]
-        for k in range(1, len(v)):
-            v[k] += v[self._first[k] : k] @ entries[self._first[k] : k, k]
-        return np.asarray(v[form.rank])
+        v = r[self._form.order]
+        self._factors.inflows(v)
+        return np.asarray(v[self._form.rank])
 
     def right(self, b: Vector) -> Vector:
         """Return x with A x = b, shape (m,)."""
-        form, entries, x = self._form, self._entries, b[self._form.order]
-        for k in range(len(x) - 1, 0, -1):
-            x[self._first[k] : k] += entries[self._first[k] : k, k] * x[k]
-        for k in range(len(x)):
-            x[k] = (x[k] + entries[k, self._first[k] : k] @ x[self._first[k] : k]) / self._totals[k]
-        return np.asarray(x[form.rank])
+        x = b[self._form.order]
+        self._factors.costs(x)
+        return np.asarray(x[self._form.rank])

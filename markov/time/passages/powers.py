@@ -4,16 +4,16 @@
    the target: P(T > t) = sum_k P(N = k) s_k and P(T <= t) = sum_k (g_k / q) P(N > k), N Poisson of mean q t. No term is
    negative: relative errors of the terms are those of the sums. Powers are in extended precision.
 2. Let v, u > 0 with v A and A u within [low, high] times v and u (`slowest_decay`). Once p P^K is between x and
-   (1 + e) x times v, and P^L 1 between z and (1 + e') z times u,
+   (1 + e) x times v,
 
-       s_k = (p u) (v 1) / (v u) (1 - a / q)^k (1 + r),   low <= a <= high, |r| <= e e',   for k >= K + L:
+       s_k = (p u) (v 1) / (v u) (1 - a / q)^k (1 + r),   low <= a <= high, |r| <= e,   for k >= K:
 
-   with weights v u the ratios p P^K / v and P^L 1 / u have known means, and what they differ by from these means is
-   multiplied. So e = e' = 3e-8 proves 15 digits at any later time, and rounding in the powers does not matter there.
-   The same holds for g_k with b in place of 1.
+   with weights v u the ratios p P^K / v have a known mean. The same holds for g_k with b in place of 1. Only the powers
+   of one vector are needed, and their rounding, K times that of one product, limits e.
+   Where it would be more than `ONE_SIDE`, K + L powers are made, with P^L 1 between z and (1 + e') z times u: then |r| <= e e',
+   since what the ratios on both sides differ by from their means is multiplied. So e = e' = 3e-8 proves 15 digits, and
+   rounding in the powers does not matter.
 3. For q t much above K + L the sums are closed: P(T > t) = (p u) (v 1) / (v u) e^(-a t) to the same error.
-
-The sandwich of e^(-A t) between multiples of one Perron vector would have the error e of one side.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ __all__ = ["Place", "PowerSums"]
 UNIT = 2.0**-53
 FASTER = 1.1  # q over the largest exit rate, so that no diagonal entry is lost by cancellation
 LOOK = 64  # powers between two looks at how they spread
-SPREAD = 3e-8  # of the ratios to a Perron vector, on each side
+SPREAD = 3e-8  # of the ratios to a Perron vector, on each side of two
+ONE_SIDE = 1e-13  # the same where only one side is iterated
+LONGER = 4.0  # times the rounding of the powers until SPREAD: what it adds to the spread of ratios until ONE_SIDE
+MAX_LONGER = 2.0  # times the powers until SPREAD: those until ONE_SIDE
 MIN_POWERS = 2_000  # for which no Perron vector is looked for
 MAX_POWERS = 10**7
 SECONDS_PER_ENTRY = 3e-9  # of a product
@@ -155,14 +158,16 @@ class PowerSums:
         P = sp.csr_matrix(F + sp.diags(stays))
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
-        lost = FASTER / (FASTER - 1.0) * 2.0 * terms  # of 1 - exit rate / q
+        lost = system.most_transitions / (
+            FASTER - 1.0
+        )  # rounding of exit rates, in 1 - exit rate / q
         self._step = (terms + 3 + lost) * WIDE_UNIT
         self._vector, self._start = start.astype(np.longdouble), start
         self._backward: list[Wide] | None = None
         self._table = [array("d") for _ in self._rights]
         self._decay: SlowestDecay | None = None
         self._asked = False
-        self._spread = math.inf
+        self._spread, self._near = math.inf, 0
         self.tail: _Tail | None = None
         self._exhausted = False
         self._cumulated = [np.zeros(0, dtype=np.longdouble)]
@@ -251,18 +256,24 @@ class PowerSums:
         rounding = 2.0 * (len(self) * self._step + 4.0 * UNIT)
         if self._backward is None:
             spread = _spread(self._vector, decay.left, rounding)
-            if spread <= SPREAD:
+            if spread <= ONE_SIDE:
+                self._close(decay, (spread, 1.0))
+            elif spread <= SPREAD:
+                self._near = self._near or len(self)
+                if LONGER * rounding <= ONE_SIDE and len(self) <= MAX_LONGER * self._near:
+                    return
                 self._spread = spread
                 self._backward = [right.astype(np.longdouble) for right in self._rights]
         else:
-            spreads = [
+            spread = max(
                 _spread(each, decay.right, rounding) for each in self._backward if each.any()
-            ]
-            if max(spreads) <= SPREAD:
-                spreads = [self._spread, max(spreads)]
-                self.tail = _Tail.of(
-                    decay, self._start, self._rights, self.rate, len(self), spreads
-                )
+            )
+            if spread <= SPREAD:
+                self._close(decay, (self._spread, spread))
+
+    def _close(self, decay: SlowestDecay, spreads: tuple[float, float]) -> None:
+        """Say what the further powers are, to the product of the spreads."""
+        self.tail = _Tail.of(decay, self._start, self._rights, self.rate, len(self), spreads)
 
     # ------------------------------------------------------------------- sums
 
@@ -357,14 +368,14 @@ class _Tail(NamedTuple):
     decay, rate, begin
         Interval of a, q, and the place.
     spreads
-        Of the vectors on both sides.
+        Of the vectors on both sides; 1 for a side that is not iterated.
     """
 
     factors: list[float]
     decay: SlowestDecay
     rate: float
     begin: int
-    spreads: list[float]
+    spreads: tuple[float, float]
 
     @staticmethod
     def of(
@@ -373,7 +384,7 @@ class _Tail(NamedTuple):
         rights: list[Vector],
         rate: float,
         begin: int,
-        spreads: list[float],
+        spreads: tuple[float, float],
     ) -> _Tail:
         both = math.fsum(decay.left * decay.right)
         first = math.fsum(start * decay.right)

@@ -42,7 +42,8 @@ class Transient(Result):
         Shape (times, states), in the order of ``chain.states``.
     error_bound
         Rigorous upper bound on the total-variation distance to the true distribution, shape
-        (times,): the error of the probability of any event is at most this.
+        (times,): the absolute error of the probability of any event is at most this. The distribution of a passage time
+        has relative errors.
     tolerance
         The requested bound.
     status

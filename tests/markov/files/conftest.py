@@ -37,3 +37,53 @@ def model_of(tmp_path: Path, text: str, **constants: Any) -> Any:
     path = tmp_path / "model.sm"
     path.write_text(text)
     return read_prism(path, constants=constants)
+
+
+def jani_queue() -> dict[str, Any]:
+    """Return the queue as a JANI file, whose constant N is open, with a property."""
+
+    def at(sign: str, left: Any, right: Any) -> dict[str, Any]:
+        return {"op": sign, "left": left, "right": right}
+
+    def edge(guard: Any, rate: float, change: str) -> dict[str, Any]:
+        value = at(change, "n", 1)
+        return {
+            "location": "l",
+            "rate": {"exp": rate},
+            "guard": {"exp": guard},
+            "destinations": [{"location": "l", "assignments": [{"ref": "n", "value": value}]}],
+        }
+
+    return {
+        "jani-version": 1,
+        "name": "queue",
+        "type": "ctmc",
+        "constants": [{"name": "N", "type": "int"}],
+        "variables": [
+            {
+                "name": "n",
+                "type": {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": "N"},
+                "initial-value": 0,
+            }
+        ],
+        "automata": [
+            {
+                "name": "queue",
+                "locations": [{"name": "l"}],
+                "initial-locations": ["l"],
+                "edges": [edge(at("<", "n", "N"), 7.0, "+"), edge(at("<", 0, "n"), 10.0, "-")],
+            }
+        ],
+        "system": {"elements": [{"automaton": "queue"}]},
+        "properties": [
+            {
+                "name": "full",
+                "expression": {
+                    "op": "filter",
+                    "fun": "values",
+                    "states": {"op": "initial"},
+                    "values": {"op": "Smin", "exp": at("=", "n", "N")},
+                },
+            }
+        ],
+    }

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from markov import passage, read_prism, stationary, transient
+from markov import passage, read_jani, read_prism, stationary, transient
 from markov.files import FileModel
-from tests.markov.files.conftest import QUEUE, model_of
+from tests.markov.files.conftest import QUEUE, jani_queue, model_of
 
 LIGHT = """
 ctmc
@@ -102,6 +106,48 @@ def test_answers_of_files_are_pickled_and_equal(tmp_path: Path) -> None:
     assert again.bound("mean").value == answer.bound("mean").value
     assert again.chain.model.start() == answer.chain.model.start() == (0, False)
     assert again.chain.model.constants == {"N": 3, "lam": 1.5}
+
+
+def evaluated(model: FileModel) -> tuple[Any, float]:
+    """Return the stationary answer of a model, and the value of its property."""
+    return stationary(model), model.property("full").value
+
+
+def test_models_of_jani_files_are_pickled_and_equal(tmp_path: Path) -> None:
+    path = tmp_path / "queue.jani"
+    path.write_text(json.dumps(jani_queue()))
+    one = read_jani(path, constants={"N": 4})
+    again = pickle.loads(pickle.dumps(one))
+    assert again == one == copy.deepcopy(one)
+    assert again != read_jani(path, constants={"N": 5})
+    assert evaluated(again) == evaluated(one)
+    answer = stationary(one)
+    assert pickle.loads(pickle.dumps(answer)) == answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["processes", "Dask"])
+def test_models_of_files_go_to_processes_and_to_dask(where: str, tmp_path: Path) -> None:
+    jani, prism = tmp_path / "queue.jani", tmp_path / "queue.sm"
+    jani.write_text(json.dumps(jani_queue()))
+    prism.write_text(SWITCHED)
+    models = [read_jani(jani, constants={"N": 4}), read_prism(prism, constants={"N": 4})]
+    with ExitStack() as closed:
+        if where == "Dask":
+            distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
+            cluster = distributed.LocalCluster(
+                n_workers=1, threads_per_worker=1, dashboard_address=":0"
+            )
+            client = closed.enter_context(distributed.Client(closed.enter_context(cluster)))
+            pool: Any = client.get_executor()
+        else:
+            pool = closed.enter_context(ProcessPoolExecutor(1, get_context("spawn")))
+        for model, found in zip(models, pool.map(stationary, models), strict=True):
+            here = stationary(model)
+            assert found.chain == here.chain
+            assert np.abs(found.pi - here.pi).sum() <= 2.0 * (found.error_bound + here.error_bound)
+        value = pool.submit(evaluated, models[0]).result()[1]
+        assert value == pytest.approx(models[0].property("full").value, rel=1e-14)
 
 
 def test_models_of_different_kinds_are_not_equal(tmp_path: Path) -> None:

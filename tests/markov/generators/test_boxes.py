@@ -158,6 +158,29 @@ def test_states_beyond_the_most_are_refused_with_the_reason():
     assert "cannot be followed" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda n: type(n) is int,
+        lambda n: str(n) != "",
+        lambda n: hash(n) >= 0,
+        lambda n: n < 1 or 10 % n >= 0,
+    ],
+    ids=["type", "text", "hash", "remainder by a variable"],
+)
+@pytest.mark.parametrize("most", [2_000, 20_000])
+def test_infinitely_many_states_that_cannot_be_followed_are_refused_with_the_reason(asked, most):
+    def rules(n):
+        yield n + 1, 0.5
+        if n > 0 and asked(n):
+            yield n - 1, 1.0
+
+    with pytest.raises(TooLargeError) as caught:
+        explore(rules, start=0, most=most)
+    assert len(caught.value.__notes__) == 1
+    assert "cannot be followed" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize("value", [300.0, True, "300"], ids=repr)
 def test_what_is_no_int_is_left_to_plain_python(value):
     """A component that changes its type far from the start: the states have what the rules yield."""

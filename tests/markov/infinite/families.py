@@ -1,9 +1,12 @@
-"""Rules of chains with infinitely many states, as a user writes them: queues, polling, genes, epidemics."""
+"""Rules of chains with infinitely many states, as a user writes them, random ones too, and distances of their answers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 
 def mm1(n, arrivals=0.9):
@@ -214,3 +217,78 @@ SLOW: dict[str, tuple[Callable[..., Any], Any]] = {
     "Jackson network": (jackson, (0, 0, 0)),
     "repressilator": (repressilator, (0, 0, 0)),
 }
+
+
+def random_chain(seed):
+    """Return rules of one of four kinds, stable for certain, and a start."""
+    rng = np.random.default_rng(seed)
+
+    def uniform(low, high):
+        return float(rng.uniform(low, high))
+
+    if seed % 4 == 0:
+        size, servers = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        arrivals = servers * uniform(0.1, 0.9) / size
+
+        def batch(n):
+            yield n + size, arrivals
+            if n > 0:
+                yield n - 1, 1.0 * min(n, servers)
+
+        return batch, 0
+    if seed % 4 == 1:
+        again = uniform(0.0, 0.4)
+        arrivals, first, second = (
+            uniform(0.1, 0.5) * (1 - again),
+            uniform(0.8, 1.2),
+            uniform(0.8, 1.2),
+        )
+
+        def feedback(s):
+            a, b = s
+            yield (a + 1, b), arrivals
+            if a > 0:
+                yield (a - 1, b + 1), first
+            if b > 0:
+                yield (a, b - 1), second * (1 - again)
+                yield (a + 1, b - 1), second * again
+
+        return feedback, (0, 0)
+    if seed % 4 == 2:
+        made, joined, lost, gone = (
+            uniform(0.5, 3),
+            uniform(0.01, 0.2),
+            uniform(0.3, 1),
+            uniform(0.3, 1),
+        )
+
+        def bilinear(s):
+            a, b = s
+            yield (a + 1, b), made
+            yield (a - 1, b + 1), joined * a * b + 0.1 * a
+            yield (a - 1, b), lost * a
+            yield (a, b - 1), gone * b
+
+        return bilinear, (0, 0)
+    arrivals, patience, servers = uniform(0.5, 3), uniform(0.05, 0.5), int(rng.integers(1, 4))
+
+    def abandonment(n):
+        yield n + 1, arrivals
+        if n > 0:
+            yield n - 1, 1.0 * min(n, servers) + patience * max(n - servers, 0)
+
+    return abandonment, 0
+
+
+def states_of(answer):
+    columns = answer.states if isinstance(answer.states, tuple) else (answer.states,)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def distance(answer, truth):
+    """Return the largest error of a set of states, for a distribution as a function or a dictionary."""
+    own = dict(zip(states_of(answer), answer.pi.tolist(), strict=True))
+    other = truth if isinstance(truth, dict) else {state: truth(*state) for state in own}
+    off = [own.get(s, 0.0) - other.get(s, 0.0) for s in own.keys() | other.keys()]
+    beside = max(math.fsum([1.0, *(-value for value in other.values())]), 0.0)
+    return max(math.fsum(d for d in off if d > 0.0), beside - math.fsum(d for d in off if d < 0.0))

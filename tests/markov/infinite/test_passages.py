@@ -11,8 +11,8 @@ import pytest
 from markov import explore, passage, stationary
 from markov.errors import RuleError
 from markov.results import InfinitePassage
-from tests.markov.infinite.families import coupled, epidemic, gene, mm1, shortest
-from tests.markov.infinite.test_answers import Breakdowns, random_chain
+from tests.markov.infinite.families import coupled, epidemic, gene, mm1, random_chain, shortest
+from tests.markov.infinite.test_answers import Breakdowns
 
 LARGE = 10_000  # a box that is left with a probability below all bounds
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from markov import explore, transient
-from tests.markov.infinite.families import coupled, gene, mm1, toggle
-from tests.markov.infinite.test_answers import Breakdowns, random_chain, states_of
+from tests.markov.infinite.families import coupled, gene, mm1, random_chain, states_of, toggle
+from tests.markov.infinite.test_answers import Breakdowns
 
 
 def test_arrivals_are_those_of_poisson():

@@ -75,7 +75,7 @@ def test_an_order_is_turned_where_the_state_that_is_left_is_hardly_ever_entered(
     assert ascent(Q, turned) == pytest.approx(-ascent(Q, form))
     assert ascent(Q, form) > STEEP
     answer = stationary(CoxTandem(capacity=31))
-    assert answer.certificate.solver.reference == turned.order[0]
+    assert answer.proof.solver.reference == turned.order[0]
     assert answer.error_bound < 1e-15
 
 

@@ -42,7 +42,7 @@ def test_transient_states_have_probability_zero_and_measures_are_bounded(tmp_pat
     answer = stationary([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 3.0, -3.0]], exact=True)
     assert answer.exact == (0, Fraction(3, 4), Fraction(1, 4))
     assert 0.25 in answer.bound(np.array([0.0, 0.0, 1.0]))
-    answer.write_certificate(tmp_path / "small.cert")
+    answer.certificate(tmp_path / "small.cert")
 
 
 def balanced(Q, found):

@@ -142,7 +142,7 @@ def judge(text, solutions):
 def corrupt(model, count, tmp_path):
     """Return how many of ``count`` corruptions were rejected, accepted, and changed nothing."""
     path = tmp_path / "chain.cert"
-    stationary(model).write_certificate(path)
+    stationary(model).certificate(path)
     text, rng, solutions = path.read_text(), np.random.default_rng(49), {}
     assert judge(text, solutions)
     counts = {"rejected": 0, "accepted": 0, "no change": 0}

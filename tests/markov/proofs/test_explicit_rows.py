@@ -15,7 +15,7 @@ TRA = "3 4\n0 1 0.1\n1 0 0.25\n1 2 1e-3\n2 1 7\n"
 def tra(tmp_path):
     path = tmp_path / "three.tra"
     path.write_text(TRA)
-    stationary(read_explicit(path).chain).write_certificate(tmp_path / "three.cert")
+    stationary(read_explicit(path).chain).certificate(tmp_path / "three.cert")
     return path
 
 
@@ -49,7 +49,7 @@ def test_states_by_their_variables(tmp_path):
     model.write_text(
         "ctmc module m x : [3..4]; b : bool; [] x=3 -> 2 : (x'=4) & (b'=true); [] b -> 5 : (x'=3) & (b'=false); endmodule"
     )
-    stationary(read_prism(model)).write_certificate(tmp_path / "two.cert")
+    stationary(read_prism(model)).certificate(tmp_path / "two.cert")
     tra = tmp_path / "two.tra"
     tra.write_text("2 2\n0 1 5\n1 0 2\n")
     with pytest.raises(CertificateError, match=r"two\.sta: "):

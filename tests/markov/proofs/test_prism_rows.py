@@ -27,7 +27,7 @@ def test_transitions_of_a_state_are_exact(line):
 
 def test_rows_are_derived_exactly_and_other_rates_are_noticed(line, tmp_path):
     path, answer = tmp_path / "line.cert", stationary(read_prism(line, constants={"t": 2}))
-    answer.write_certificate(path, model=line, constants={"t": 2})
+    answer.certificate(path, model=line, constants={"t": 2})
     proved = check(path, PrismRows(line, {"t": 2}))
     assert proved.rows == "re-derived from line.sm, exactly, t = 2"
     assert proved.bound < 3e-16  # of the decimals, without the rounding of rates

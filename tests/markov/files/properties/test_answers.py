@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 
 from hopflow import Status
 from markov.errors import UndecidedError
+from markov.files.properties import csl
+from markov.time.passages import powers
+from tests.markov.files.conftest import model_of
 
 RHO = 0.7
 FULL = RHO**10 / sum(RHO**k for k in range(11))
@@ -64,3 +69,64 @@ def test_tables_and_pictures_show_the_value(queue: Any) -> None:
     assert f"{found.error_bound:.1e}" in repr(found)
     line = found.plot().lines[0]
     np.testing.assert_array_equal(line.get_ydata(), np.sort(found.values)[::-1])
+
+
+QUEUE_BESIDE = """ctmc
+const int M;
+module queue
+  x : [0..40] init 0;
+  [] x < 40 -> 1 : (x' = x + 1);
+  [] x > 0 & x < 40 -> 1.3 : (x' = x - 1);
+endmodule
+module beside
+  y : [0..M] init 0;
+  [] y < M -> 0.7 : (y' = y + 1);
+  [] y > 0 -> 0.9 : (y' = y - 1);
+endmodule
+"""
+"""A queue until it is full, and beside it one that has no influence."""
+
+
+@pytest.mark.parametrize("time", [30, 300, 100_000, 10**9])
+def test_rare_probabilities_have_relative_bounds_at_any_horizon(tmp_path: Path, time: int) -> None:
+    """820 states agree with the 41 that matter, whose probabilities come from squaring."""
+    many, few = (model_of(tmp_path, QUEUE_BESIDE, M=size) for size in (19, 0))
+    text = f"P=? [ F<={time} x=40 ]"
+    found, truth = many.property(text), few.property(text)
+    assert max(found.relative_bound, truth.relative_bound) <= 1e-12
+    assert abs(found.value - truth.value) <= found.error_bound + truth.error_bound
+    assert found.value < 0.9 or time == 10**9
+    apart = np.abs(found.values.reshape(41, 20) - truth.values[:, None])
+    assert np.all(apart <= found.errors.reshape(41, 20) + truth.errors[:, None])
+    assert bool((found.errors[1:-20] == 0.5).all()) is (time == 10**9)
+    assert bool(many.property(f"P<={min(2.0 * truth.value, 1.0)} [ F<={time} x=40 ]")) is True
+    assert bool(many.property(f"P<{0.5 * truth.value} [ F<={time} x=40 ]")) is False
+    assert f"{found.relative_bound:.1e} of the value" in repr(found)
+
+
+def test_all_states_are_found_where_more_than_the_initial_one_is_asked_for(tmp_path: Path) -> None:
+    model = model_of(tmp_path, QUEUE_BESIDE, M=19)
+    whole = model.property("filter(max, P=? [ F<=300 x=40 ], x < 39)")
+    assert whole.error_bound < 1e-9
+    nested = model.property("P=? [ F<=1 P>=0.5 [ F<=300 x=40 ] ]")
+    assert nested.error_bound < 1e-9
+
+
+def test_all_states_are_found_where_no_slowest_decay_is_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(tmp_path, QUEUE_BESIDE, M=19)
+    alone = model.property("P=? [ F<=300 x=40 ]")
+    monkeypatch.setattr(powers, "MAX_POWERS", 10)
+    monkeypatch.setattr(csl, "MAX_PRODUCTS", 0.0)
+    found = model_of(tmp_path, QUEUE_BESIDE, M=19).property("P=? [ F<=300 x=40 ]")
+    assert np.all(found.errors < 1e-9)
+    assert abs(found.value - alone.value) <= found.error_bound + alone.error_bound
+    assert found.relative_bound > 1e-12 > alone.relative_bound
+
+
+def test_the_two_meanings_of_a_bound(tmp_path: Path) -> None:
+    model = model_of(tmp_path, QUEUE_BESIDE, M=1)
+    none = model.property("P=? [ F<=0 x=40 ]")
+    assert (none.value, none.error_bound, none.relative_bound) == (0.0, 0.0, 0.0)
+    assert math.isnan(model.property("P<0.5 [ F<=1 x=40 ]").relative_bound)

@@ -136,3 +136,39 @@ def test_a_chain_that_has_stopped_is_known_at_any_later_time():
     assert late.survival == 0.0
     assert late.error <= 2e-14
     assert np.isinf(late.relative)
+
+
+def test_powers_that_never_come_near_enough_to_one_vector_go_on_with_the_other(monkeypatch):
+    """With a spread of zero asked of one side, both sides are iterated, to the same probabilities."""
+    Q, target = product_chain(40, 20)
+    start, times = np.eye(1, Q.shape[0])[0], np.array([2e4, 1e8])
+    one = PassageTime(MarkovChain(Q), target, start).at(times)
+    monkeypatch.setattr(powers, "ONE_SIDE", 0.0)
+    found = PassageTime(MarkovChain(Q), target, start)
+    both = found.at(times)
+    assert found._powers is not None
+    assert found._powers.tail is not None
+    assert max(found._powers.tail.spreads) <= powers.SPREAD
+    for a, b in ((one.cdf, both.cdf), (one.survival, both.survival)):
+        assert np.all(np.abs(a - b) <= (one.relative_error + both.relative_error) * b)
+    assert np.all(both.relative_error <= 1e-12)
+
+
+def test_a_vector_that_is_not_accurate_enough_does_not_stop_the_powers(monkeypatch):
+    """A left vector off by 1e-9 never comes within 1e-13 of the powers: both sides are iterated."""
+    found = powers.slowest_decay
+
+    def off(system):
+        decay = found(system)
+        left = decay.left * (1.0 + 1e-9 * np.linspace(0.0, 1.0, len(decay.left)))
+        return decay._replace(
+            left=left, low=decay.low * (1.0 - 1e-6), high=decay.high * (1.0 + 1e-6)
+        )
+
+    monkeypatch.setattr(powers, "slowest_decay", off)
+    Q, target = product_chain(40, 20)
+    sums = PassageTime(MarkovChain(Q), target, np.eye(1, Q.shape[0])[0])
+    assert sums.at(np.array([1e6])).cdf[0] > 0.0
+    assert sums._powers is not None
+    assert sums._powers.tail is not None
+    assert 1e-10 < sums._powers.tail.spreads[0] < powers.SPREAD

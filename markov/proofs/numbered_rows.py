@@ -1,0 +1,67 @@
+"""Transitions between numbered states, as exact fractions, with the standard library alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from markov.proofs.checker import CertificateError, compared
+
+if TYPE_CHECKING:
+    from markov.proofs.checker import Contents
+
+__all__ = ["NumberedRows"]
+
+
+class NumberedRows:
+    """Rows of numbered states: a `Source` of rows. Readers of files derive from it.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rates: dict[int, dict[int, Fraction]] = {}
+
+    def refuse(self, reason: str) -> CertificateError:
+        """Return the error of this file."""
+        return CertificateError(f"{self.name}: {reason}")
+
+    def add(self, source: int, target: int, rate: Fraction, where: str) -> None:
+        """Add a transition; those between the same states are summed."""
+        if rate < 0 or min(source, target) < 0:
+            raise CertificateError(f"{self.name}, {where}: must not be negative")
+        row = self.rates.setdefault(source, {})
+        if rate and source != target:
+            row[target] = row.get(target, Fraction(0)) + rate
+
+    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return the numbers of states by the values of variables."""
+        raise NotImplementedError
+
+    def compare(self, certificate: Contents) -> str:
+        """Compare the rows of all listed states; CertificateError where one of them differs."""
+        if certificate.columns == ("state",):
+            numbers = [values[0] for values in certificate.values]
+        else:
+            known = self.known_states(certificate.columns)
+            missing = [values for values in certificate.values if values not in known]
+            if missing:
+                raise self.refuse(f"the state {missing[0]} is not in the file of states")
+            numbers = [known[values] for values in certificate.values]
+        places = {number: place for place, number in enumerate(numbers)}
+        if len(places) != len(numbers):
+            raise CertificateError("a state stands there twice")
+        return compared(self.name, certificate, (self._placed(n, places) for n in numbers))
+
+    def _placed(self, number: int, places: dict[int, int]) -> dict[int, Fraction]:
+        """Return the rates out of a state by the place of the target in the certificate."""
+        found = {}
+        for target, rate in self.rates.get(number, {}).items():
+            if target not in places:
+                raise self.refuse(f"{number} leads to {target}, which is not listed")
+            found[places[target]] = rate
+        return found

@@ -1,0 +1,136 @@
+"""The transitions of a UMB file, as exact products of rates and probabilities, with the standard library alone.
+
+A UMB file is a tar archive of ``index.json`` and binary files (https://github.com/pmc-tools/umb, format version 1); a
+Markov chain has one choice in each state. It shares no code with `markov.files`.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import struct
+import tarfile
+import zlib
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markov.proofs.checker import CertificateError
+from markov.proofs.numbered_rows import NumberedRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["UmbRows"]
+
+UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
+
+
+class UmbRows(NumberedRows):
+    """The transitions of a UMB file: a `Source` of rows.
+
+    Parameters
+    ----------
+    path
+        The file. States are named by their number in the certificate (a column ``state``), or by their variables,
+        which must be whole numbers or truth values then.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(Path(path).name)
+        try:
+            with tarfile.open(path, "r:*") as tar:
+                self._files = {
+                    m.name.removeprefix("./"): _content(tar, m) for m in tar if m.isfile()
+                }
+            self._index = json.loads(self._files["index.json"])
+            self._system = self._index["transition-system"]
+            self._read()
+        except (*UNREADABLE, KeyError, TypeError, ValueError, struct.error) as error:
+            if isinstance(error, CertificateError):
+                raise
+            raise CertificateError(f"{self.name}: is no Markov chain in UMB: {error!r}") from None
+
+    def _read(self) -> None:
+        system = self._system
+        kinds = system["time"], system["#players"], system.get("#observations", 0)
+        if kinds != ("stochastic", 0, 0):
+            raise self.refuse("must be a Markov chain in continuous time")
+        n, choices, branches = (system[f"#{name}"] for name in ("states", "choices", "branches"))
+        first = self._whole("state-to-choices.bin", n + 1)
+        of_choices = self._whole("choice-to-branches.bin", choices + 1)
+        targets = self._whole("branch-to-target.bin", branches)
+        exits = self._numbers("state-to-exit-rate.bin", system["exit-rate-type"], n)
+        shares = self._numbers(
+            "branch-to-probability.bin", system["branch-probability-type"], branches
+        )
+        for source in range(n):
+            begin, end = first[source], first[source + 1]
+            if not 0 <= begin <= end <= min(begin + 1, choices):
+                raise self.refuse(f"state {source} has several choices")
+            for k in range(of_choices[begin], of_choices[end]):
+                self.add(source, targets[k], exits[source] * shares[k], f"state {source}")
+
+    def _whole(self, name: str, count: int) -> list[int]:
+        if name not in self._files:
+            return list(range(count))
+        return list(struct.unpack(f"<{count}Q", self._files[name]))
+
+    def _numbers(self, name: str, kind: Any, count: int) -> list[Fraction]:
+        data = self._files[name]
+        if kind["type"] == "double":
+            return [Fraction(value) for value in struct.unpack(f"<{count}d", data)]
+        if kind["type"] != "rational":
+            raise self.refuse(f"{name}: must have doubles or rationals")
+        size = kind.get("size", 128) // 8
+        if len(data) != size * count:
+            raise self.refuse(f"{name}: has {len(data)} bytes: must have {size * count}")
+        parts = [data[k : k + size] for k in range(0, len(data), size)]
+        return [
+            Fraction(
+                int.from_bytes(p[: size // 2], "little", signed=True),
+                int.from_bytes(p[size // 2 :], "little"),
+            )
+            for p in parts
+        ]
+
+    def known_states(self, columns: tuple[str, ...]) -> dict[tuple[int, ...], int]:
+        """Return the numbers of states by the values of variables."""
+        try:
+            (only,) = self._index["valuations"]["states"]["classes"]
+            values, n = dict(_layout(only["variables"])), self._system["#states"]
+            data = self._files["valuations/states/valuations.bin"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise self.refuse(f"has no whole numbers or truth values of states: {error}") from None
+        if set(values) != set(columns) or len(data) % n:
+            raise self.refuse(f"the variables are {', '.join(values)}")
+        width = len(data) // n
+        rows = [int.from_bytes(data[k : k + width], "little") for k in range(0, len(data), width)]
+        return {tuple(_value(row, *values[c]) for c in columns): k for k, row in enumerate(rows)}
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    opened = tar.extractfile(member)
+    return b"" if opened is None else opened.read()
+
+
+def _layout(variables: Any) -> Iterator[tuple[str, tuple[int, int, bool, int]]]:
+    """Yield the name of each variable with its first bit, bits, whether it is signed, and what is added."""
+    at = 0
+    for about in variables:
+        if "padding" in about:
+            at += about["padding"]
+            continue
+        kind = about["type"]
+        if kind["type"] not in ("bool", "int", "uint") or about.get("is-optional"):
+            raise CertificateError(
+                f"the variable {about['name']}: must be a whole number or a truth value"
+            )
+        size = kind.get("size", 1 if kind["type"] == "bool" else 64)
+        yield about["name"], (at, size, kind["type"] == "int", about.get("offset", 0))
+        at += size
+
+
+def _value(row: int, at: int, size: int, signed: bool, offset: int) -> int:
+    bits = (row >> at) & ((1 << size) - 1)
+    return bits - (signed and bits >> (size - 1) and 1 << size) + offset
