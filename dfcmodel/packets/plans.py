@@ -102,9 +102,6 @@ class Plan:
         Transmission times in s, shape (P, SIZES).
     passage
         Transmission time plus propagation delay in s, shape (P, SIZES).
-    ranks
-        Order of simultaneous arrivals by the link and size class with which they came, shape (P, SIZES): the
-        longest passage first, as it was scheduled first; at equal ones the order of the ports.
     sizes
         Bytes of the size classes, (SIZES,).
     losses, errors
@@ -135,7 +132,6 @@ class Plan:
     delayed: NDArray[np.bool_]
     transmission: Floats
     passage: Floats
-    ranks: NDArray[np.int64]
     sizes: Floats
     losses: Floats
     errors: Floats
@@ -151,6 +147,23 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     watchdogs: tuple[PortWatchdog, ...] = ()
     spraying: Spraying | None = None
+
+    def ranks(self, classes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
+
+        The longest passage is first, as it was scheduled first; at equal ones the order of the ports decides.
+        """
+        kind = self.ports.kind
+        example = np.zeros(len(self.ports.examples), dtype=np.int64)
+        example[kind] = np.arange(len(kind))
+        lengths = self.passage[example][:, classes]
+        code = np.unique(-lengths, return_inverse=True)[1].reshape(lengths.shape)
+        if code.size < 2**15:
+            code = code.astype(np.int16)  # sorted by radix
+        order = np.argsort(code.take(kind, axis=0), axis=None, kind="stable")
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = np.arange(len(order))
+        return found.reshape(-1, len(classes))
 
     @cached_property
     def seeds(self) -> NDArray[np.uint64]:
@@ -247,14 +260,19 @@ class Plan:
             own.append(place[key])
         return found, self.ports.of_kinds(own)
 
+    @property
+    def disciplines(self) -> list[Discipline]:
+        """The disciplines of the ports, each once."""
+        return self._disciplines[0]
+
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
         """Return a value that follows from the discipline of each port, (P,)."""
         disciplines, own = self._disciplines
-        return np.array([value(each) for each in disciplines])[own]
+        return np.array([value(each) for each in disciplines]).take(own, axis=0)
 
     def has(self, *kinds: type) -> bool:
         """Return whether any port has a discipline of some kinds."""
-        return any(isinstance(each, kinds) for each in self._disciplines[0])
+        return any(isinstance(each, kinds) for each in self.disciplines)
 
     def under(self, *kinds: type) -> list[int]:
         """Return the ports with disciplines of some kinds."""
@@ -359,6 +377,8 @@ class Plan:
 
         They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
         """
+        if not self.has(Pause, PFC):
+            return np.zeros((len(self.ports), 2))
         limits = self.by_discipline(_thresholds)
         unit = self.by_discipline(lambda each: self.sizes[0] if isinstance(each, PFC) else 1.0)
         found: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
@@ -513,7 +533,7 @@ class Plan:
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
         found: list[tuple[int, int, int, float]] = []
-        if all(getattr(each, "storm", None) is None for each in self._disciplines[0]):
+        if all(getattr(each, "storm", None) is None for each in self.disciplines):
             return found
         begins = self.by_discipline(lambda each: getattr(each, "storm", None))
         for p, begin in enumerate(begins.tolist()):
@@ -550,7 +570,7 @@ class Plan:
     @kept
     def counted(self) -> NDArray[np.bool_]:
         """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
-        rules: list[Any] = self._disciplines[0]
+        rules: list[Any] = self.disciplines
         lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
         hops, own = self.hops, self._disciplines[1]
         if not any(lossless):
@@ -576,7 +596,7 @@ class Plan:
     @kept
     def ingresses(self) -> Ingresses:
         """Return what ports with lossless classes count, each ingress and class once."""
-        rules: list[Any] = self._disciplines[0]
+        rules: list[Any] = self.disciplines
         if not any(isinstance(rule, ByClass) for rule in rules):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
@@ -624,7 +644,7 @@ class Plan:
     @property
     def _counts_apart(self) -> bool:
         """Whether each port counts its own packets."""
-        return all(getattr(each, "counts", "output") == "output" for each in self._disciplines[0])
+        return all(getattr(each, "counts", "output") == "output" for each in self.disciplines)
 
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""

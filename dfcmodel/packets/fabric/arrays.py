@@ -14,7 +14,7 @@ from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
-from dfcmodel.packets.layouts.managers import lay_out_called, manager_numbers, marks_leaving
+from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.senders import write_numbers
 from dfcmodel.packets.plans import ENDLESS
 from responsefn.responses.rule_events import signature_of
@@ -68,7 +68,7 @@ def lay_out_fabric(
     turn = flow["way"] + plan.forward.counts
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
-    size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
+    size, called = spare * (2 * F + SPARE), lay_out_called(plan)
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
@@ -91,7 +91,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
+        ("rank", plan.ranks(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("in_bytes", plan.units > 0),

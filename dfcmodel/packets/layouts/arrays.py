@@ -146,7 +146,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "fault": _faults(plan),
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
-        "called": lay_out_called(plan, numbers),
+        "called": lay_out_called(plan),
         "order": order,
         "home": np.concatenate([hosts.sender, hosts.receiver]),
         "stream": plan.seeds.astype(np.int64),
@@ -211,7 +211,7 @@ def _times(plan: Plan) -> NDArray[Any]:
     """Return transmission and passage times by port and size class, one after the other."""
     found = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
-        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
+        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks(range(plan.sizes.size))),
         ("taken", plan.taken),
     ):  # fmt: skip
         found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
