@@ -171,8 +171,11 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
         at = np.full(max(span, int(asked.max(initial=-1)) + 1), -1, dtype=np.int64)
         at[known] = np.arange(len(known))
         return np.asarray(at[asked])
-    order = np.argsort(known)
-    found = order[np.searchsorted(known, asked, sorter=order).clip(max=len(known) - 1)]
+    if (known[1:] > known[:-1]).all():
+        found = np.minimum(known.searchsorted(asked), len(known) - 1)
+    else:
+        order = np.argsort(known)
+        found = order[np.minimum(known.searchsorted(asked, sorter=order), len(known) - 1)]
     return np.where(known[found] == asked, found, -1)
 
 

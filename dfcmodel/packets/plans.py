@@ -578,14 +578,10 @@ class Plan:
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
         for row, classes in zip(table, lossless, strict=True):
             row[list(classes)] = True
-        at_ports = table[own]
-        at_ports[len(self.scenario.links) :] = False
-        ranks = self._lossless_ranks
-        if (ranks == ranks[0]).all():
-            found: NDArray[np.bool_] = at_ports[:, ranks[0]][hops.port]
-        else:
-            found = at_ports[hops.port, ranks[hops.flow]]
-        return found & ~hops.is_ack
+        ranks, rows = self._lossless_ranks, own[hops.port]
+        of_class = ranks[0] if (ranks == ranks[0]).all() else ranks[hops.flow]
+        is_link = hops.port < len(self.scenario.links)
+        return np.asarray(table[rows, of_class] & is_link & ~hops.is_ack)
 
     @property
     def _lossless_ranks(self) -> NDArray[np.int64]:

@@ -167,25 +167,24 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
-    port, slots = arrays["port"], len(arrays["first"])
+    port, slots, own = arrays["port"], len(arrays["first"]), hosts[order]
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
     room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
-    pending = np.bincount(hosts[order], minlength=len(port))
-    port["pending"], port["timers"] = pending, np.cumsum(room) - room
-    begin = np.cumsum(pending) - pending
-    places = port["timers"][hosts[order]] + np.arange(len(order)) - begin[hosts[order]]
-    arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
-    arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
-    follows, first = arrays["slot"]["next"], arrays["first"]
+    begin, pending = np.cumsum(room) - room, np.bincount(own, minlength=len(port))
+    port["pending"], port["timers"] = pending, begin
+    places = np.arange(len(order)) + (begin - np.cumsum(pending) + pending)[own]
+    arrays["timer"] = timer = np.zeros(int(room.sum()), layout.TIMER)
+    timer["time"][places], timer["flow"][places] = starts[order], order
     used = np.flatnonzero(pending)
-    soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
+    if not len(used):
+        return
+    soon = timer["time"][begin[used]] * arrays["clock"][0]
     windows = np.minimum(soon, slots - 1).astype(np.int64)
     order = np.argsort(windows, kind="stable")
     p, w = used[order], windows[order]
-    is_first = np.append(True, w[1:] != w[:-1])[: len(w)]
-    follows[p * slots + w] = np.where(is_first, -1, np.roll(p, 1))
-    is_last = np.roll(is_first, -1)
-    first[w[is_last]] = p[is_last]
+    before = np.concatenate([[-1], np.where(w[1:] == w[:-1], p[:-1], -1)])
+    arrays["slot"]["next"][p * slots + w] = before
+    arrays["first"][w] = p  # the last one of each window
 
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:
