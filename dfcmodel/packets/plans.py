@@ -148,7 +148,12 @@ class Plan:
     watchdogs: tuple[PortWatchdog, ...] = ()
     spraying: Spraying | None = None
 
-    def ranks(self, classes: Sequence[int]) -> NDArray[np.int64]:
+    @kept
+    def ranks(self) -> NDArray[np.int64]:
+        """Order of simultaneous arrivals by the link and size class with which they came, (P, SIZES)."""
+        return self.arrival_order(range(SIZES))
+
+    def arrival_order(self, classes: Sequence[int]) -> NDArray[np.int64]:
         """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
 
         The longest passage is first, as it was scheduled first; at equal ones the order of the ports decides.

@@ -91,7 +91,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.ranks(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
+        ("rank", plan.arrival_order(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("in_bytes", plan.units > 0),

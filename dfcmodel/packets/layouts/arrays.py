@@ -211,7 +211,7 @@ def _times(plan: Plan) -> NDArray[Any]:
     """Return transmission and passage times by port and size class, one after the other."""
     found = aligned(CLASSES * len(plan.ports), TIMES)
     for name, values in (
-        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks(range(plan.sizes.size))),
+        ("transmission", plan.transmission), ("passage", plan.passage), ("rank", plan.ranks),
         ("taken", plan.taken),
     ):  # fmt: skip
         found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
