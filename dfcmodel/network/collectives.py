@@ -174,12 +174,14 @@ def flows_from(
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
         chosen = "ecmp" if routes == SPRAY else routes
-        nodes, paths = _shortest(links, *map(column_of, ends), chosen, entropy)
+        both = column_of(ends[0]), column_of(ends[1])
+        nodes, paths = _shortest(links, *both, chosen, entropy)
         if routes == SPRAY:
             columns["paths"] = _further(links, nodes, paths)
     else:
         if isinstance(routes, Mapping):
-            routes = NextHops(Links.of(links), routes).paths(*map(column_of, ends), entropy)
+            tables = NextHops(Links.of(links), routes)
+            routes = tables.paths(column_of(ends[0]), column_of(ends[1]), entropy)
         nodes, paths = _given(routes, *ends, links)
     flows = Flows(nodes, paths, columns, names)
     _check(flows, may_return=not isinstance(routes, str))

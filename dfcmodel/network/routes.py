@@ -148,7 +148,7 @@ def present(keys: NDArray[Any], span: int) -> Integers:
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
     """
-    if span <= DENSE * len(keys) + 2**16:
+    if span <= DENSE * len(keys) + 2**12:
         used = np.zeros(span, dtype=np.bool_)
         used[keys] = True
         return np.flatnonzero(used)

@@ -10,7 +10,7 @@ from dfcmodel.network.links import Links
 from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 

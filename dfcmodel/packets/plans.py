@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -77,15 +76,25 @@ class Clock(NamedTuple):
     keys: tuple[tuple[int, bool], ...]
 
 
-def kept(make: Callable[[Any], Value]) -> cached_property[Value]:
-    """Return a cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
+class kept(Generic[Value]):
+    """A cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
 
-    @functools.wraps(make)
-    def once(plan: Plan) -> Value:
-        found: Value = plan.once(make.__name__, lambda: make(plan))
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, plan: None, owner: type) -> kept[Value]: ...
+
+    @overload
+    def __get__(self, plan: Plan, owner: type) -> Value: ...
+
+    def __get__(self, plan: Plan | None, owner: type) -> kept[Value] | Value:
+        """Return the value, which stands in the dictionary of the plan from then on."""
+        if plan is None:
+            return self
+        found: Value = plan.once(self.name, partial(self.make, plan))
+        plan.__dict__[self.name] = found
         return found
-
-    return cached_property(once)
 
 
 @dataclass(frozen=True)
