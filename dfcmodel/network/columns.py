@@ -118,7 +118,8 @@ def encoded(given: Sequence[Any]) -> Column:
     keys: list[Any] = kept
     place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
     code = place
-    if kept and not (type(kept[0]) in QUICKLY_HASHED and type(kept[-1]) in QUICKLY_HASHED):
+    ends = map(type, (*kept[:1], *kept[-1:]))  # to ask all of them takes as long as their hashes
+    if not QUICKLY_HASHED.issuperset(ends):
         keys = list(map(id, kept))
         objects = dict(zip(keys, kept, strict=True))  # most are identical
         code = {each: place[value] for each, value in objects.items()}

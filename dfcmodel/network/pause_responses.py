@@ -30,7 +30,8 @@ RESPONSE_QUANTA = {
 }  # fmt: skip
 """Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
 IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
-LISTED, QUANTA = (np.array(list(each)) for each in (RESPONSE_QUANTA, RESPONSE_QUANTA.values()))
+LISTED, QUANTA = np.array(list(RESPONSE_QUANTA)), np.array(list(RESPONSE_QUANTA.values()))
+"""Its rates and its response times, (N,) each."""
 BESIDE_FRAMES = 20.0 + 72.0
 """Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
 ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
