@@ -21,6 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from benchmarks import fabrics
 from benchmarks.chain_instructions import LARGE, MEDIUM, searched
 from benchmarks.fluid_instructions import dumbbell
 from benchmarks.instructions import START, STOP, ask, callgrind, scenario_of
@@ -85,6 +86,15 @@ def packets(case: str) -> Case:
     return Case("packet-hop", prepare)
 
 
+def set_up() -> float:
+    """Prepare the incast of 127 at line rate, from its links to the arrays of its kernel, and return its flows."""
+    sender = fabrics.SENDERS["line rate"]
+    scenario = fabrics.fabric("incast", sender)
+    end = scenario.duration
+    begin_plan(plan_scenario(scenario, sender.method, duration=end, sample=end))
+    return float(len(scenario.flows))
+
+
 def fluid(scenario: Scenario, duration: float) -> Case:
     """Return a run of the fluid, whole, per flow and step."""
 
@@ -132,6 +142,7 @@ CASES: dict[str, Case] = {
     "dumbbell of 32 NewReno flows": packets("dumbbell 32"),
     "incast of 127 NewReno flows": packets("incast, NewReno"),
     "incast of 127 at line rate with ACKs": packets("incast, line rate with ACKs"),
+    "set-up of an incast of 127": Case("flow", lambda: set_up),
     "fluid, dumbbell of 8": fluid(dumbbell(FIFO()), 0.6),
     "fluid, DFC chain": fluid(takano2006("1"), 0.6),
     "fluid, dumbbell of 8 with DFC": fluid(dumbbell(DFC()), 0.6),

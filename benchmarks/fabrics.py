@@ -14,11 +14,14 @@ its own.
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 import subprocess
 import sys
 import time
+from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,16 +126,12 @@ def network(shape: Shape, manager: RampMarking | None = None) -> Links:
     """Return the links of a fabric, with a manager that marks."""
     one: dict[str, Any] = {"rate": RATE, "delay": us(1), "buffer": 1e5}
     one["discipline"] = PFC((0,), xoff=20.0, xon=10.0, manager=manager)
-    sources, targets = list[str](), list[str]()
     hosts, leaves, spines = _names(shape)
-    for h, host in enumerate(hosts):
-        leaf = leaves[h // shape.per_leaf]
-        sources += [host, leaf]
-        targets += [leaf, host]
-    for leaf in leaves:
-        for spine in spines:
-            sources += [leaf, spine]
-            targets += [spine, leaf]
+    cables = [(host, leaves[h // shape.per_leaf]) for h, host in enumerate(hosts)]
+    cables += itertools.product(leaves, spines)
+    sources = [*itertools.chain.from_iterable(cables)]  # of both directions of each cable
+    targets = sources.copy()
+    targets[::2], targets[1::2] = sources[1::2], sources[::2]
     return links_from(sources, targets, **one)
 
 
@@ -152,18 +151,18 @@ def _flows(traffic: str, source: Any, size: int, shape: Shape, links: Links) -> 
     hosts, leaves, spines = _names(shape)
     if traffic == "all-to-all":
         return all_to_all(hosts, sizes=size, routes="even", **options)
-    sources, targets, paths = list[str](), list[str](), list[tuple[str, ...]]()
+    paths = []
     for a, b in pairs(traffic, shape):
         here, there = leaves[a // shape.per_leaf], leaves[b // shape.per_leaf]
-        middle = () if here == there else (spines[a % shape.spines], there)
-        sources.append(hosts[a])
-        targets.append(hosts[b])
-        paths.append((hosts[a], here, *middle, hosts[b]))
-    return flows_from(sources, targets, size, routes=paths, **options)
+        middle = (here,) if here == there else (here, spines[a % shape.spines], there)
+        paths.append((hosts[a], *middle, hosts[b]))
+    ends = (map(itemgetter(n), paths) for n in (0, -1))
+    return flows_from(*ends, size, routes=paths, **options)
 
 
+@cache
 def _names(shape: Shape) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of the hosts, of the leaves and of the spines."""
+    """Return the names of the hosts, of the leaves and of the spines; they are input and made once."""
     return (
         [f"h{h}" for h in range(shape.hosts)],
         [f"leaf{leaf}" for leaf in range(shape.leaves)],

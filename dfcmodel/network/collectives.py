@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, check_count, column_for, encoded, nodes_of
+from dfcmodel.network.columns import Column, check_count, column_for, column_of, encoded, nodes_of
 from dfcmodel.network.flow_tables import OPTIONS, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop, whole_packets
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
-from dfcmodel.network.routes import Routes, distinct
+from dfcmodel.network.routes import Routes, distinct, present
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 from hopflow.deprecations import renamed
@@ -155,7 +155,7 @@ def flows_from(
     >>> bool((run.finished > 0).all())
     True
     """
-    ends = _encoded("sources", sources), _encoded("targets", targets)
+    ends = _ends("sources", sources), _ends("targets", targets)
     if len(ends[0]) != len(ends[1]) or not len(ends[0]):
         counts = f"{len(ends[0])} sources and {len(ends[1])} targets"
         raise ValueError(f"targets: {counts}, must be as many, at least one")
@@ -178,7 +178,9 @@ def flows_from(
     links = _table_of(links)
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
-        nodes, paths = _shortest(links, *ends, "ecmp" if routes == SPRAY else routes, entropy)
+        chosen = "ecmp" if routes == SPRAY else routes
+        both = column_of(ends[0]), column_of(ends[1])
+        nodes, paths = _shortest(links, *both, chosen, entropy)
         if routes == SPRAY:
             columns["paths"] = _further(links, nodes, paths)
     else:
@@ -187,8 +189,8 @@ def flows_from(
             routes = NextHops(Links.of(links), routes).paths(*ends, entropy, may_loop)
             if any(len(set(path)) < len(path) for path in routes):
                 names = names or _names_of(*ends)
-                ends = ends[0], encoded([path[-1] for path in routes])  # of loops where they close
-        nodes, paths = _given(routes, *ends)
+                ends = ends[0], [path[-1] for path in routes]  # of loops where they close
+        nodes, paths = _given(routes, *ends, links)
     flows = Flows(nodes, paths, columns, names)
     _check(flows, may_return=not isinstance(routes, str))
     return _around_loops(flows)
@@ -319,9 +321,9 @@ def _table_of(links: Any) -> Links:
     return found
 
 
-def _encoded(name: str, given: Any) -> Column:
-    """Return nodes as a column."""
-    return given if isinstance(given, Column) else encoded(nodes_of(name, given))
+def _ends(name: str, given: Any) -> Sequence[Hashable]:
+    """Return nodes as a list, a column as it is."""
+    return given if isinstance(given, Column) else nodes_of(name, given)
 
 
 def _in_packets(name: str, given: Any) -> Any:
@@ -419,8 +421,10 @@ def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) ->
     return encoded(found)
 
 
-def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hashable], Routes]:
-    """Return the nodes of given paths, and the paths."""
+def _given(
+    routes: Any, sources: Sequence[Hashable], targets: Sequence[Hashable], links: Links
+) -> tuple[Sequence[Hashable], Routes]:
+    """Return nodes among which those of given paths are, and the paths."""
     if not isinstance(routes, Iterable):
         raise TypeError(
             f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops"
@@ -430,34 +434,36 @@ def _given(routes: Any, sources: Column, targets: Column) -> tuple[Sequence[Hash
         for n, path in enumerate(routes)
     ]
     check_count("routes", paths, len(sources))
+    counts = np.fromiter(map(len, paths), np.int64, len(paths))
+    visited = [*itertools.chain.from_iterable(paths)]
     try:
-        nodes = encoded([*itertools.chain.from_iterable(paths)])
+        try:
+            nodes, place = links.nodes, links.place_of
+            places = np.fromiter(map(place.__getitem__, visited), np.int64, len(visited))
+        except KeyError:  # `Scenario` says that a path is not over the links
+            column = encoded(visited)
+            nodes, places = tuple(column.values), column.whole()
     except TypeError:
         for n, path in enumerate(paths):
             nodes_of(f"routes[{n}]", path)
         raise
-    counts = np.fromiter(map(len, paths), np.int64, len(paths))
-    found = Routes(nodes.whole(), counts)
-    if not (counts > 1).all() or not _have_ends(nodes.values, found, sources, targets):
+    if not (counts > 1).all() or not _have_ends(paths, sources, targets):
         for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
             if len(path) < 2 or path[0] != a or path[-1] != b:
                 raise ValueError(
                     f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
                 )
-    return nodes.values, found
+    return nodes, Routes(places, counts)
 
 
-def _have_ends(nodes: Sequence[Hashable], routes: Routes, sources: Column, targets: Column) -> bool:
-    """Return whether all routes, of which none is empty, begin at their sources and end at their targets."""
-    place = dict(zip(nodes, range(len(nodes)), strict=True))
-    first, last = (
-        ends.map(lambda node: place.get(node, -1)).array() for ends in (sources, targets)
-    )
-    ends = routes.places[routes.begin + routes.counts - 1]
-    return np.array_equal(routes.first, first) and np.array_equal(ends, last)
+def _have_ends(
+    paths: list[tuple[Hashable, ...]], sources: Sequence[Hashable], targets: Sequence[Hashable]
+) -> bool:
+    """Return whether all paths, of which none is empty, begin at their sources and end at their targets."""
+    return all([path[n] for path in paths] == [*ends] for n, ends in ((0, sources), (-1, targets)))
 
 
-def _names_of(sources: Column, targets: Column) -> list[str]:
+def _names_of(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
     """Return names of flows by their ends, with their numbers where these are not unique."""
     found = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
     return (
@@ -492,11 +498,12 @@ def _check(flows: Flows, may_return: bool) -> None:
         good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
         good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
     if may_return:
-        visits = flows.paths.flow * len(flows.nodes) + flows.paths.places
-        again = np.ones(len(visits), dtype=np.bool_)
-        again[distinct(visits, len(flows) * len(flows.nodes))[1]] = False
-        if again.any():
-            good[np.setdiff1d(flows.paths.flow[again], np.flatnonzero(flows.given("ttl")))] = False
+        flow, span = flows.paths.flow, len(flows) * len(flows.nodes)
+        visits = flow * len(flows.nodes) + flows.paths.places
+        if len(present(visits, span)) < len(visits):
+            again = np.ones(len(visits), dtype=np.bool_)
+            again[distinct(visits, span)[1]] = False
+            good[np.setdiff1d(flow[again], np.flatnonzero(flows.given("ttl")))] = False
     if any(flows.columns["delays"].values):
         counts = [len(own) for own in flows.columns["after"]]
         own = zip(flows.columns["delays"], counts, strict=True)

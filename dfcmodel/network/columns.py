@@ -29,7 +29,7 @@ __all__ = [
 
 
 QUICKLY_HASHED = frozenset((str, int, float, bool, type(None)))
-"""Types of values whose hashes cost less than to find out which of them are one object."""
+"""Types of values whose hashes cost less than to determine which of them are one object."""
 
 
 class Column(Sequence[Any]):
@@ -89,7 +89,7 @@ class Column(Sequence[Any]):
         """Return the values as an array, shape (F, ...); read-only where all are one."""
         found = np.array(self.values)
         if self.which is not None:
-            return found[self.which]
+            return found.take(self.which, axis=0)
         if found.ndim > 1 or found.dtype.hasobject:
             return np.broadcast_to(found[0], (self.length, *found.shape[1:]))
         return constant(found, (self.length,))
@@ -118,7 +118,8 @@ def encoded(given: Sequence[Any]) -> Column:
     keys: list[Any] = kept
     place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
     code = place
-    if not QUICKLY_HASHED.issuperset(map(type, kept)):
+    ends = map(type, (*kept[:1], *kept[-1:]))  # to ask all of them takes as long as their hashes
+    if not QUICKLY_HASHED.issuperset(ends):
         keys = list(map(id, kept))
         objects = dict(zip(keys, kept, strict=True))  # most are identical
         code = {each: place[value] for each, value in objects.items()}
@@ -147,13 +148,12 @@ def nodes_of(name: str, given: Any) -> list[Hashable]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} = {shown(given)}: must be a list of nodes")
     found = list(given)
-    if not QUICKLY_HASHED.issuperset(map(type, found)):
-        try:
-            set(found)
-        except TypeError:
-            n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
-            msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
-            raise TypeError(msg) from None
+    try:
+        set(found)
+    except TypeError:
+        n = next(n for n, node in enumerate(found) if not isinstance(node, Hashable))
+        msg = f"{name}[{n}] = {shown(found[n])}: a node must be hashable"
+        raise TypeError(msg) from None
     return found
 
 

@@ -36,7 +36,7 @@ class Flows(Sequence[Flow]):
     Parameters
     ----------
     nodes
-        The nodes over which they go, each once.
+        Nodes, each once, among which are all over which they go.
     paths
         Places in ``nodes`` of the path of each flow, F of them.
     columns

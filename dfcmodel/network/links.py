@@ -270,6 +270,11 @@ class Links(Sequence[Link]):
         return tuple(f"{texts[a]}->{texts[b]}" for a, b in ends)
 
     @cached_property
+    def place_of(self) -> dict[Node, int]:
+        """The place of each node in ``nodes``."""
+        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+
+    @cached_property
     def places(self) -> dict[tuple[Node, Node], int]:
         """The place of the link from one node to another."""
         ends = zip(self.source.tolist(), self.target.tolist(), strict=True)
@@ -286,7 +291,7 @@ class Links(Sequence[Link]):
 
     def each(self, value: Callable[[Link], Any]) -> NDArray[Any]:
         """Return what follows from each link without its ends, computed once for each kind, shape (L,)."""
-        return np.array([value(link) for link in self.kinds])[self.kind_of]
+        return np.array([value(link) for link in self.kinds]).take(self.kind_of, axis=0)
 
 
 @quantities(rate="rate", delay="time")

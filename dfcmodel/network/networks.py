@@ -288,7 +288,7 @@ class Scenario(Described):
         found |= self._reserved_alone > self._buffers
         if self._counted_together:
             found |= is_pfc & [link.source in self._counted_together for link in self.links]
-        found[list(self.interfaces)] = False
+        found[self.is_interface] = False
         return found
 
     @cached_property
@@ -480,7 +480,7 @@ class Scenario(Described):
         """Columns of `_classes_fed`: link, the one before, and class, in the order of the flows, (N,)."""
         routes, count, F = self.routes, len(self.links), len(self.flows)
         counts = self.by_link(lambda link: isinstance(link.discipline, ByClass))
-        counts[list(self.interfaces)] = False
+        counts[self.is_interface] = False
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
         classes, rank = coded(self.table.numbers("priority").astype(np.int64))
@@ -548,18 +548,21 @@ class Scenario(Described):
         return "nic" if isinstance(first.discipline, (Pause, ByClass, BFC)) else "direct"
 
     @cached_property
-    def interfaces(self) -> frozenset[int]:
-        """The links that are interfaces of hosts: they begin at nodes from which flows only start, all by ``"nic"``."""
-        first, is_nic = self.routes.first, self.host_is("nic")
+    def is_interface(self) -> NDArray[np.bool_]:
+        """Whether each link is the interface of a host: it begins at a node from which flows only start, all by ``"nic"``, (L,)."""
+        first, is_nic, count = self.routes.first, self.host_is("nic"), len(self.links)
         if not is_nic.any():
-            return frozenset()
-        source, count = self.link_table.source, len(self.links)
-        begins = np.bincount(first, minlength=count)
+            return np.zeros(count, dtype=np.bool_)
+        source, begins = self.link_table.source, np.bincount(first, minlength=count)
         is_other = np.zeros(len(self.link_table.nodes), dtype=np.bool_)
         is_other[source[np.bincount(self.routes.places, minlength=count) > begins]] = True
         is_other[source[first[~is_nic]]] = True
-        firsts = np.flatnonzero(begins)
-        return frozenset(firsts[~is_other[source[firsts]]].tolist())
+        return np.asarray((begins > 0) & ~is_other[source])
+
+    @cached_property
+    def interfaces(self) -> frozenset[int]:
+        """The links that are interfaces of hosts."""
+        return frozenset(np.flatnonzero(self.is_interface).tolist())
 
     @cached_property
     def followers(self) -> Followers:
@@ -597,9 +600,7 @@ class Scenario(Described):
     @cached_property
     def at_once(self) -> NDArray[np.bool_]:
         """Whether `enters_at_once` is true of each flow, shape (F,)."""
-        own = np.zeros(len(self.links), dtype=np.bool_)
-        own[list(self.interfaces)] = True
-        by_nic = self.host_is("nic") & own[self.routes.first]
+        by_nic = self.host_is("nic") & self.is_interface[self.routes.first]
         return np.asarray(self.host_is("direct") | by_nic)
 
     def enters_at_once(self, flow: Flow) -> bool:

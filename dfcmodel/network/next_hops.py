@@ -39,7 +39,7 @@ class NextHops:
     """
 
     def __init__(self, links: Links, tables: Mapping[Any, Any]) -> None:
-        self.place = {node: n for n, node in enumerate(links.nodes)}
+        self.place = links.place_of
         self.onwards: dict[Any, dict[Any, None]] = {node: {} for node in links.nodes}
         for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
             self.onwards[links.nodes[a]][links.nodes[b]] = None

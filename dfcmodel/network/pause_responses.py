@@ -30,6 +30,8 @@ RESPONSE_QUANTA = {
 }  # fmt: skip
 """Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
 IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
+LISTED, QUANTA = np.array(list(RESPONSE_QUANTA)), np.array(list(RESPONSE_QUANTA.values()))
+"""Its rates and its response times, (N,) each."""
 BESIDE_FRAMES = 20.0 + 72.0
 """Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
 ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
@@ -48,10 +50,13 @@ def listed_rate(bits: Any) -> NDArray[np.float64]:
     >>> listed_rate([24e9, 25e9, 3.2e12]).tolist()
     [25000000000.0, 25000000000.0, 800000000000.0]
     """
-    rates = np.array(list(RESPONSE_QUANTA))
-    at = np.searchsorted(rates * (1.0 + ROUNDING), np.asarray(bits, dtype=np.float64))
-    found: NDArray[np.float64] = rates[np.minimum(at, len(rates) - 1)]
-    return found
+    return np.asarray(LISTED[_listed(bits)])
+
+
+def _listed(bits: Any) -> NDArray[np.int64]:
+    """Return the place in `RESPONSE_QUANTA` of `listed_rate`."""
+    at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
+    return np.asarray(np.minimum(at, len(LISTED) - 1))
 
 
 def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: float = 0.0) -> Any:
@@ -81,9 +86,8 @@ def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: floa
     40296
     """
     bits = 8.0 * packet_size * rate
-    listed = listed_rate(bits)
-    quanta = np.array(list(RESPONSE_QUANTA.values()))
-    response = QUANTUM * quanta[np.searchsorted(list(RESPONSE_QUANTA), listed)] / listed
+    listed = _listed(bits)
+    response = QUANTUM * QUANTA[listed] / LISTED[listed]
     sent = rate * (2.0 * delay + signalling + response)
     found = 2.0 + BESIDE_FRAMES / packet_size + sent
     return found if np.ndim(found) else float(found)

@@ -148,7 +148,7 @@ def present(keys: NDArray[Any], span: int) -> Integers:
     >>> present(np.array([5, 2, 5, 2, 9]), 10).tolist()
     [2, 5, 9]
     """
-    if span <= DENSE * len(keys) + 2**16:
+    if span <= DENSE * len(keys) + 2**12:
         used = np.zeros(span, dtype=np.bool_)
         used[keys] = True
         return np.flatnonzero(used)
@@ -171,8 +171,11 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
         at = np.full(max(span, int(asked.max(initial=-1)) + 1), -1, dtype=np.int64)
         at[known] = np.arange(len(known))
         return np.asarray(at[asked])
-    order = np.argsort(known)
-    found = order[np.searchsorted(known, asked, sorter=order).clip(max=len(known) - 1)]
+    if (known[1:] > known[:-1]).all():
+        found = np.minimum(known.searchsorted(asked), len(known) - 1)
+    else:
+        order = np.argsort(known)
+        found = order[np.minimum(known.searchsorted(asked, sorter=order), len(known) - 1)]
     return np.where(known[found] == asked, found, -1)
 
 

@@ -10,7 +10,7 @@ from dfcmodel.network.links import Links
 from dfcmodel.network.routes import Routes, present
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -46,7 +46,7 @@ class ShortestRoutes:
     def __init__(self, links: Sequence[Link]) -> None:
         table = Links.of(links)
         self.nodes, tail, head = table.nodes, table.source, table.target
-        self.place: dict[Hashable, int] = {node: n for n, node in enumerate(table.nodes)}
+        self.place = table.place_of
         order = np.argsort(tail, kind="stable")
         self.tail, self.head = tail[order], head[order]
         self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))

@@ -98,10 +98,9 @@ def plan_packets(
     acks = acks if method.ack_transmission else 0.0 * acks
     data = scenario.packet_size
     sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    bits = ports.each(lambda port: port.bits)
-    transmission = 8.0 * sizes[np.newaxis, :] / bits[:, np.newaxis]
-    delays = ports.each(lambda port: port.delay)
-    P = len(ports)
+    examples, P = ports.examples, len(ports)
+    spent = 8.0 * sizes / np.array([[port.bits] for port in examples])
+    delays = np.array([[port.delay] for port in examples])
     return Plan(
         scenario=scenario,
         method=method,
@@ -111,9 +110,8 @@ def plan_packets(
         recoveries=method.recovery_of(scenario),
         repairs=repairs,
         delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
-        transmission=transmission,
-        passage=transmission + delays[:, np.newaxis],
-        ranks=_ranks(transmission + delays[:, np.newaxis]),
+        transmission=ports.of_kinds(spent),
+        passage=ports.of_kinds(spent + delays),
         sizes=sizes,
         losses=_by_link(scenario, method.loss, P),
         errors=_by_link(scenario, method.frame_errors, P),
@@ -328,16 +326,6 @@ def _by_link(scenario: Scenario, given: Mapping[str, float] | None, P: int) -> F
     if given:
         found[: len(scenario.links)] = [given.get(name, 0.0) for name in scenario.link_table.names]
     return found
-
-
-def _ranks(passage: Floats) -> NDArray[np.int64]:
-    """Return the order of simultaneous arrivals by the link and size class with which they came, (P, C).
-
-    The one that was scheduled first, with the longest passage, is processed first.
-    """
-    ranks = np.empty(passage.size, dtype=np.int64)
-    ranks[np.argsort(-passage, axis=None, kind="stable")] = np.arange(passage.size)
-    return ranks.reshape(passage.shape)
 
 
 def _phases(scenario: Scenario, method: Packets) -> Floats:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -77,15 +76,25 @@ class Clock(NamedTuple):
     keys: tuple[tuple[int, bool], ...]
 
 
-def kept(make: Callable[[Any], Value]) -> cached_property[Value]:
-    """Return a cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
+class kept(Generic[Value]):
+    """A cached property of a plan that is kept for further runs of its scenario: see `Plan.once`."""
 
-    @functools.wraps(make)
-    def once(plan: Plan) -> Value:
-        found: Value = plan.once(make.__name__, lambda: make(plan))
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
+
+    @overload
+    def __get__(self, plan: None, owner: type) -> kept[Value]: ...
+
+    @overload
+    def __get__(self, plan: Plan, owner: type) -> Value: ...
+
+    def __get__(self, plan: Plan | None, owner: type) -> kept[Value] | Value:
+        """Return the value, which stands in the dictionary of the plan from then on."""
+        if plan is None:
+            return self
+        found: Value = plan.once(self.name, partial(self.make, plan))
+        plan.__dict__[self.name] = found
         return found
-
-    return cached_property(once)
 
 
 @dataclass(frozen=True)
@@ -102,9 +111,6 @@ class Plan:
         Transmission times in s, shape (P, SIZES).
     passage
         Transmission time plus propagation delay in s, shape (P, SIZES).
-    ranks
-        Order of simultaneous arrivals by the link and size class with which they came, shape (P, SIZES): the
-        longest passage first, as it was scheduled first; at equal ones the order of the ports.
     sizes
         Bytes of the size classes, (SIZES,).
     losses, errors
@@ -135,7 +141,6 @@ class Plan:
     delayed: NDArray[np.bool_]
     transmission: Floats
     passage: Floats
-    ranks: NDArray[np.int64]
     sizes: Floats
     losses: Floats
     errors: Floats
@@ -151,6 +156,28 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     watchdogs: tuple[PortWatchdog, ...] = ()
     spraying: Spraying | None = None
+
+    @kept
+    def ranks(self) -> NDArray[np.int64]:
+        """Order of simultaneous arrivals by the link and size class with which they came, (P, SIZES)."""
+        return self.arrival_order(range(SIZES))
+
+    def arrival_order(self, classes: Sequence[int]) -> NDArray[np.int64]:
+        """Return the order of simultaneous arrivals by the link and size class with which they came, of C classes, (P, C).
+
+        The longest passage is first, as it was scheduled first; at equal ones the order of the ports decides.
+        """
+        kind = self.ports.kind
+        example = np.zeros(len(self.ports.examples), dtype=np.int64)
+        example[kind] = np.arange(len(kind))
+        lengths = self.passage[example][:, classes]
+        code = np.unique(-lengths, return_inverse=True)[1].reshape(lengths.shape)
+        if code.size < 2**15:
+            code = code.astype(np.int16)  # sorted by radix
+        order = np.argsort(code.take(kind, axis=0), axis=None, kind="stable")
+        found = np.empty(len(order), dtype=np.int64)
+        found[order] = np.arange(len(order))
+        return found.reshape(-1, len(classes))
 
     @cached_property
     def seeds(self) -> NDArray[np.uint64]:
@@ -247,14 +274,19 @@ class Plan:
             own.append(place[key])
         return found, self.ports.of_kinds(own)
 
+    @property
+    def disciplines(self) -> list[Discipline]:
+        """The disciplines of the ports, each once."""
+        return self._disciplines[0]
+
     def by_discipline(self, value: Callable[[Any], Any]) -> NDArray[Any]:
         """Return a value that follows from the discipline of each port, (P,)."""
         disciplines, own = self._disciplines
-        return np.array([value(each) for each in disciplines])[own]
+        return np.array([value(each) for each in disciplines]).take(own, axis=0)
 
     def has(self, *kinds: type) -> bool:
         """Return whether any port has a discipline of some kinds."""
-        return any(isinstance(each, kinds) for each in self._disciplines[0])
+        return any(isinstance(each, kinds) for each in self.disciplines)
 
     def under(self, *kinds: type) -> list[int]:
         """Return the ports with disciplines of some kinds."""
@@ -359,6 +391,8 @@ class Plan:
 
         They are in bytes under PFC and where buffers count bytes, in packets elsewhere.
         """
+        if not self.has(Pause, PFC):
+            return np.zeros((len(self.ports), 2))
         limits = self.by_discipline(_thresholds)
         unit = self.by_discipline(lambda each: self.sizes[0] if isinstance(each, PFC) else 1.0)
         found: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
@@ -513,7 +547,7 @@ class Plan:
     def storms(self) -> list[tuple[int, int, int, float]]:
         """Return pauses for ever of ports with a fault: asking port, paused one, class, and when they take effect, s."""
         found: list[tuple[int, int, int, float]] = []
-        if all(getattr(each, "storm", None) is None for each in self._disciplines[0]):
+        if all(getattr(each, "storm", None) is None for each in self.disciplines):
             return found
         begins = self.by_discipline(lambda each: getattr(each, "storm", None))
         for p, begin in enumerate(begins.tolist()):
@@ -550,7 +584,7 @@ class Plan:
     @kept
     def counted(self) -> NDArray[np.bool_]:
         """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
-        rules: list[Any] = self._disciplines[0]
+        rules: list[Any] = self.disciplines
         lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
         hops, own = self.hops, self._disciplines[1]
         if not any(lossless):
@@ -558,14 +592,10 @@ class Plan:
         table = np.zeros((len(rules), CLASSES + 1), dtype=np.bool_)  # the last of no class
         for row, classes in zip(table, lossless, strict=True):
             row[list(classes)] = True
-        at_ports = table[own]
-        at_ports[len(self.scenario.links) :] = False
-        ranks = self._lossless_ranks
-        if (ranks == ranks[0]).all():
-            found: NDArray[np.bool_] = at_ports[:, ranks[0]][hops.port]
-        else:
-            found = at_ports[hops.port, ranks[hops.flow]]
-        return found & ~hops.is_ack
+        ranks, rows = self._lossless_ranks, own[hops.port]
+        of_class = ranks[0] if (ranks == ranks[0]).all() else ranks[hops.flow]
+        is_link = hops.port < len(self.scenario.links)
+        return np.asarray(table[rows, of_class] & is_link & ~hops.is_ack)
 
     @property
     def _lossless_ranks(self) -> NDArray[np.int64]:
@@ -576,7 +606,7 @@ class Plan:
     @kept
     def ingresses(self) -> Ingresses:
         """Return what ports with lossless classes count, each ingress and class once."""
-        rules: list[Any] = self._disciplines[0]
+        rules: list[Any] = self.disciplines
         if not any(isinstance(rule, ByClass) for rule in rules):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
@@ -624,7 +654,7 @@ class Plan:
     @property
     def _counts_apart(self) -> bool:
         """Whether each port counts its own packets."""
-        return all(getattr(each, "counts", "output") == "output" for each in self._disciplines[0])
+        return all(getattr(each, "counts", "output") == "output" for each in self.disciplines)
 
     def pool(self, p: int) -> float:
         """Return for how many packets of classes that are never paused port p has room."""

@@ -174,7 +174,12 @@ class PortTable(Sequence[Port]):
 
     def of_kinds(self, values: Sequence[Any]) -> NDArray[Any]:
         """Return the value of each port from those of ``examples``, shape (P,)."""
-        return np.array(values)[self._places_and_links()[0]]
+        return np.asarray(values).take(self.kind, axis=0)
+
+    @property
+    def kind(self) -> Integers:
+        """The place in ``examples`` of the kind of each port, shape (P,)."""
+        return self._places_and_links()[0]
 
     @property
     def link(self) -> Integers:
@@ -200,7 +205,7 @@ class Ports:
         self.scenario, self.method = scenario, method
         table, kind_of = scenario.link_table, scenario.link_table.kind_of.copy()
         kinds = [self._port(link, is_host) for is_host in (False, True) for link in table.kinds]
-        kind_of[list(scenario.interfaces)] += len(table.kinds)
+        kind_of += len(table.kinds) * scenario.is_interface
         self.all = PortTable(table, kinds, kind_of)
         self.for_acks: dict[int, int] = {}
         self.interfaces: dict[int, int] = {}

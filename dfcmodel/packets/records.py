@@ -122,9 +122,6 @@ class Records:
         self.remaining = np.zeros(0, dtype=WAITING)
         self.emitted, self.inside = np.zeros(F), np.zeros(F)
         self.imbalance = np.zeros(F)
-        table = plan.scenario.table
-        self.sizes = table.numbers("size") + plan.opening
-        self.sizes[table.given("arrivals")] = np.inf
 
     def rows(self) -> dict[str, Any]:
         """Return what the compiled engine fills and reads, by its names in the kernel."""

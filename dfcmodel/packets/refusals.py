@@ -230,11 +230,11 @@ def _check_laws(scenario: Scenario) -> None:
     if not any(isinstance(link.discipline, LinkLaw) for link in scenario.link_table.kinds):
         return
     under = scenario.by_link(lambda link: isinstance(link.discipline, LinkLaw))
-    under[list(scenario.interfaces)] = False
+    under[scenario.is_interface] = False
     if not under.any():
         return
     ends = under.copy()
-    ends[list(scenario.interfaces)] = True
+    ends[scenario.is_interface] = True
     routes, flow = scenario.routes, scenario.routes.flow
     lossless = np.zeros((len(under), CLASSES + 1), dtype=np.bool_)  # the last of no class
     for n in np.flatnonzero(under).tolist():
@@ -271,7 +271,7 @@ def _check_backpressure(scenario: Scenario, method: Packets) -> None:
         raise ValueError(f"spraying = {method.spraying!r}: {msg}")
     routes = scenario.routes
     stops = under.copy()
-    stops[list(scenario.interfaces)] = True
+    stops[scenario.is_interface] = True
     inner = np.ones(len(routes.places), dtype=np.bool_)
     inner[routes.begin] = False
     before = np.concatenate([[0], routes.places[:-1]])

@@ -14,7 +14,7 @@ from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.capacities import aligned
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
-from dfcmodel.packets.layouts.managers import lay_out_called, manager_numbers, marks_leaving
+from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.senders import write_numbers
 from dfcmodel.packets.plans import ENDLESS
 from responsefn.responses.rule_events import signature_of
@@ -68,7 +68,7 @@ def lay_out_fabric(
     turn = flow["way"] + plan.forward.counts
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
-    size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
+    size, called = spare * (2 * F + SPARE), lay_out_called(plan)
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
@@ -91,7 +91,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
     kinds = [0, OF_RATE]
     for name, values in (
         ("free", -math.inf), ("spent", plan.transmission[:, kinds]), ("passage", plan.passage[:, kinds]),
-        ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
+        ("rank", plan.arrival_order(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
         ("in_bytes", plan.units > 0),
@@ -167,25 +167,24 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
-    port, slots = arrays["port"], len(arrays["first"])
+    port, slots, own = arrays["port"], len(arrays["first"]), hosts[order]
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
     room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
-    pending = np.bincount(hosts[order], minlength=len(port))
-    port["pending"], port["timers"] = pending, np.cumsum(room) - room
-    begin = np.cumsum(pending) - pending
-    places = port["timers"][hosts[order]] + np.arange(len(order)) - begin[hosts[order]]
-    arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
-    arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
-    follows, first = arrays["slot"]["next"], arrays["first"]
+    begin, pending = np.cumsum(room) - room, np.bincount(own, minlength=len(port))
+    port["pending"], port["timers"] = pending, begin
+    places = np.arange(len(order)) + (begin - np.cumsum(pending) + pending)[own]
+    arrays["timer"] = timer = np.zeros(int(room.sum()), layout.TIMER)
+    timer["time"][places], timer["flow"][places] = starts[order], order
     used = np.flatnonzero(pending)
-    soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
+    if not len(used):
+        return
+    soon = timer["time"][begin[used]] * arrays["clock"][0]
     windows = np.minimum(soon, slots - 1).astype(np.int64)
     order = np.argsort(windows, kind="stable")
     p, w = used[order], windows[order]
-    is_first = np.append(True, w[1:] != w[:-1])[: len(w)]
-    follows[p * slots + w] = np.where(is_first, -1, np.roll(p, 1))
-    is_last = np.roll(is_first, -1)
-    first[w[is_last]] = p[is_last]
+    before = np.concatenate([[-1], np.where(w[1:] == w[:-1], p[:-1], -1)])
+    arrays["slot"]["next"][p * slots + w] = before
+    arrays["first"][w] = p  # the last one of each window
 
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:

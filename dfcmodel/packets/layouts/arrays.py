@@ -150,7 +150,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "fault": _faults(plan),
         "early": lay_out_early(plan, numbers),
         "control": lay_out_control(plan, numbers),
-        "called": lay_out_called(plan, numbers),
+        "called": lay_out_called(plan),
         "order": order,
         "home": np.concatenate([hosts.sender, hosts.receiver]),
         "stream": plan.seeds.astype(np.int64),

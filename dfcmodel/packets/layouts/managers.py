@@ -55,23 +55,17 @@ def marks_leaving(discipline: Discipline) -> bool:
 
 def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
-    numbers = manager_numbers(plan)
-    if BY_ADDRESS not in numbers:
-        return ()
-    managers = [
-        manager_of(port.discipline)
-        for port, number in zip(plan.ports, numbers, strict=True)
-        if number == BY_ADDRESS
-    ]
+    called = [each for each in plan.disciplines if _manager_number(each) == BY_ADDRESS]
+    managers = map(manager_of, called)
     return tuple(dict.fromkeys(manager_signature_of(each) for each in managers if each is not None))
 
 
-def lay_out_called(plan: Plan, numbers: list[int]) -> NDArray[Any]:
+def lay_out_called(plan: Plan) -> NDArray[Any]:
     """Return the parameters and state of managers called by address; rows of other ports are unused."""
-    if BY_ADDRESS not in numbers:
-        return np.zeros(1, CALLED)
     signatures = called_managers(plan)
-    called = np.zeros(len(plan.ports), CALLED)
+    if not signatures:
+        return np.zeros(1, CALLED)
+    called, numbers = np.zeros(len(plan.ports), CALLED), manager_numbers(plan)
     for p, port in enumerate(plan.ports):
         manager = manager_of(port.discipline)
         if manager is not None and numbers[p] == BY_ADDRESS:

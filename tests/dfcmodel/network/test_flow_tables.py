@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Flows, Packets, Scenario, all_to_all, from_networkx, simulate
+from dfcmodel import (
+    CBR,
+    PFC,
+    Flow,
+    Flows,
+    Packets,
+    Scenario,
+    all_to_all,
+    flows_from,
+    from_networkx,
+    simulate,
+)
 from dfcmodel.lossless import leaf_spine, with_hosts
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.flow_tables import OPTIONS
@@ -132,3 +143,12 @@ def test_missing_links_are_named() -> None:
         ValueError, match=r"path of flow .*there is no link \('host', 0\)->\('leaf', 0\)"
     ):
         Scenario("a", [each for each in links() if each.source != ("host", 0)], flows)
+
+
+def test_paths_over_nodes_without_links_are_refused_by_the_scenario() -> None:
+    paths = [(HOSTS[0], ("leaf", 0), HOSTS[1]), (HOSTS[0], "elsewhere", HOSTS[2])]
+    ends = [path[0] for path in paths], [path[-1] for path in paths]
+    flows = flows_from(*ends, source=CBR(1e6), links=links(), routes=paths)
+    assert [flow.path for flow in flows] == paths
+    with pytest.raises(ValueError, match=r"there is no link \('host', 0\)->elsewhere"):
+        Scenario("a", links(), flows)

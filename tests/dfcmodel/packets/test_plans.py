@@ -54,6 +54,19 @@ def test_values_by_discipline_are_those_of_each_port(one_link) -> None:
     assert plan.under(Fair, FIFO) == list(range(len(plan.ports)))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_arrivals_at_one_time_are_in_the_order_of_their_passages_then_of_their_ports(seed) -> None:
+    plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
+    for classes in (range(plan.sizes.size), [0, 5]):
+        passage = plan.passage[:, classes].ravel().tolist()
+        expected = sorted(range(len(passage)), key=lambda n: (-passage[n], n))
+        found = plan.arrival_order(classes)
+        assert np.argsort(found, axis=None).tolist() == expected
+        assert sorted(found.ravel().tolist()) == list(range(len(passage)))
+    assert len(np.unique(plan.passage)) > 1
+    np.testing.assert_array_equal(plan.ranks, plan.arrival_order(range(plan.sizes.size)))
+
+
 def test_a_port_with_pause_pauses_what_feeds_it_which_has_lanes_then(one_link) -> None:
     plan = chain_of(one_link, FIFO(), Pause(6.0, 3.0), FIFO())
     assert (plan.pausable(1), plan.pausable(2)) == ((0,), ())

@@ -11,6 +11,7 @@ from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.records import Records
 
 if TYPE_CHECKING:
+    from dfcmodel.packets.plans import Plan
     from tests.oracles.packets.receivers import Packet
 
 __all__ = ["EventRecords"]
@@ -21,6 +22,13 @@ class EventRecords(Records):
 
     queues: Any  # of the simulation
     when_finished: Any  # a function of a flow and the time at which it is complete
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        table = plan.scenario.table
+        self.sizes = table.numbers("size") + plan.opening
+        """Packets that each flow delivers in all, (F,); inf while its data arrive."""
+        self.sizes[table.given("arrivals")] = np.inf
 
     def bin_of(self, time: float) -> int:
         """Return the index of the sample that contains a time; S for times beyond the end."""

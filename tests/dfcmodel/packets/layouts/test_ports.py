@@ -140,9 +140,8 @@ def test_managers_of_the_kernel_have_rows_of_parameters(one_link) -> None:
 
 def test_a_manager_of_a_user_is_called_by_address(one_link) -> None:
     plan = one_under(one_link, Own(part=0.25))
-    numbers = manager_numbers(plan)
     assert len(called_managers(plan)) == 1
-    row = lay_out_called(plan, numbers)[0]
+    row = lay_out_called(plan)[0]
     assert 0.25 in row["parameters"]
     assert row["kind"] == 0
 
