@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
     from responsefn.responses.rule_events import RuleSignature
 
-__all__ = ["MOST_SLOTS", "lay_out_fabric", "windows_of"]
+__all__ = ["MOST_SLOTS", "Windows", "lay_out_fabric", "windows_of"]
 
 MOST_SLOTS = 1024
 """Windows in the longest latency from port to port."""
@@ -36,32 +36,49 @@ SPARE = 1 << 14
 """Packets for which there is room at first, besides two of each flow."""
 
 
-def windows_of(plan: Plan) -> tuple[int, int]:
-    """Return how many windows a sample has, and how many slots a port needs, a power of 2.
+class Windows(NamedTuple):
+    """How time is divided.
 
-    A window is not longer than anything takes from port to port.
+    Attributes
+    ----------
+    count
+        Windows in a sample.
+    slots
+        Windows to come for which a port has a slot, a power of 2.
+    ahead
+        How long after the end of a window a transmission may begin, s: its packet arrives in a window that has a slot.
+    """
+
+    count: int
+    slots: int
+    ahead: float
+
+
+def windows_of(plan: Plan, longer: int = 1) -> Windows:
+    """Return how time is divided, with ``longer`` times as many slots as usual.
+
+    A window is not longer than anything takes from port to port. An ACK that waits is sent on before it begins: there are
+    slots for what waits while the longest packet is sent.
     """
     P = len(plan.ports)
     used = [np.bincount(each.places, minlength=P) > 0 for each in (plan.forward, plan.backward)]
     times = np.append(plan.passage[used[0], 0], plan.passage[used[1], OF_RATE])
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
-    least, most = (
-        min(times.min(), ways.min(initial=math.inf)),
-        max(times.max(), ways.max(initial=0.0)),
-    )
-    windows = math.ceil(plan.sample / (LATEST * least))
-    return windows, 1 << math.ceil(math.log2(3 + most * windows / plan.sample))
+    least = min(times.min(), ways.min(initial=math.inf))
+    most = max(times.max(), ways.max(initial=0.0))
+    count = math.ceil(plan.sample / (LATEST * least))
+    width = plan.sample / count
+    waits = plan.transmission[used[0], 0].max()
+    slots = longer << math.ceil(math.log2(3 + (most + waits) / width))
+    return Windows(count, slots, (slots - 2) * width - most)
 
 
 def lay_out_fabric(
-    plan: Plan, signatures: tuple[RuleSignature, ...], windows: int, slots: int, spare: int = 1
+    plan: Plan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
 ) -> dict[str, Any]:
-    """Return the arrays of a plan by their names in the kernel, with so many windows a sample and slots a port.
-
-    There is room for ``spare`` times as many packets as usual.
-    """
-    P, F = len(plan.ports), len(plan.forward)
+    """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
+    F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
     rows, hop = plan.hops.row, np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
     hop["port"][rows], hop["ingress"] = plan.hops.port, -1
@@ -69,15 +86,15 @@ def lay_out_fabric(
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
+    coming = np.full((slots, len(layout.WINDOW)), -1, dtype=np.int32).view(layout.WINDOW)[:, 0]
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
-        "slot": _slots(P * slots),
-        "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
+        "slot": _slots(len(plan.ports) * slots), "coming": coming, "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
-        "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto, 0.0]),
+        "clock": np.array([windows.count / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
     arrays |= lay_out_followers(plan)
     _start(plan, arrays)
@@ -167,7 +184,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
-    port, slots = arrays["port"], len(arrays["first"])
+    port, slots = arrays["port"], len(arrays["coming"])
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
     room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
     pending = np.bincount(hosts[order], minlength=len(port))
@@ -176,7 +193,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     places = port["timers"][hosts[order]] + np.arange(len(order)) - begin[hosts[order]]
     arrays["timer"] = np.zeros(int(room.sum()), layout.TIMER)
     arrays["timer"]["time"][places], arrays["timer"]["flow"][places] = starts[order], order
-    follows, first = arrays["slot"]["next"], arrays["first"]
+    follows, first = arrays["slot"]["next"], arrays["coming"]["port"]
     used = np.flatnonzero(pending)
     soon = arrays["timer"]["time"][port["timers"][used]] * arrays["clock"][0]
     windows = np.minimum(soon, slots - 1).astype(np.int64)

@@ -23,6 +23,7 @@ __all__ = [
     "RESUME",
     "SLOT",
     "TIMER",
+    "WINDOW",
     "Fabric",
     "Recorded",
     "int64",
@@ -60,16 +61,15 @@ PORT = np.dtype(
         ("data_tail", "i4"),
         ("queued", "i4"),  # how many of them wait
         ("paused", "i4"),  # number of ports that pause data
-        ("acks_head", "i4"),  # queue of the control class
-        ("acks_tail", "i4"),
-        ("acks", "i4"),
+        ("ack_due", "f8"),  # when the first ACK that waits begins, s
+        ("acks", "i4"),  # that wait, with those that have begun since they were counted
         ("peak", "i4"),  # most packets that have waited
         ("spent", "f8", (2,)),  # transmission time of data and of ACKs, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
         ("passage", "f8", (2,)),  # transmission and propagation, s
         ("taken", "f8"),  # bytes that data takes in the buffer
         ("left", "f8"),  # when the last data packet left the queue, s
-        ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("acks_begin", "f8"),  # when the last ACK that has waited begins, s
         ("is_host", "i4"),  # 1: the interface of a host
         ("woken", "i4"),  # of an interface, 1: a transmission may begin at ``free``
         ("timers", "i4"),  # of an interface: first row of its heap of timers
@@ -94,6 +94,15 @@ PORT = np.dtype(
 SLOT = np.dtype([("last", "i4"), ("next", "i4")])
 """Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
 -1: it is the last one, `NOBODY`: it is not in the list."""
+
+WINDOW = np.dtype(
+    [
+        ("port", "i4"),  # first one of the list of those with work; -1: none
+        ("retired", "i4"),  # first one of the list of ACKs that reach their senders; -1: none
+        ("oldest", "i4"),  # last one of that list
+    ]
+)
+"""A window to come."""
 
 TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
 """A timer in the heap of an interface, s."""
@@ -190,7 +199,7 @@ class Fabric(NamedTuple):
     counted: Any  # (F,) delivered packets that stand in ``delivered``, or come after the end
     rate: Any  # RATE, a row per flow with a rule that changes
     slot: Any  # SLOT (P W,)
-    first: Any  # (W,) first port of each list
+    coming: Any  # WINDOW (W,)
     timer: Any  # TIMER, the heaps of interfaces
     arriving: Any  # (N,) the arrivals of a window at a port, the last one first
     rule: Any  # RULE, the same rows
@@ -201,7 +210,7 @@ class Fabric(NamedTuple):
     followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # (7,) see `windows`
-    clock: Any  # (4,) see `windows`
+    clock: Any  # (6,) see `windows`
 
 
 class Recorded(NamedTuple):
