@@ -89,14 +89,14 @@ def lay_out_fabric(
     coming = np.full((slots, len(layout.WINDOW)), -1, dtype=np.int32).view(layout.WINDOW)[:, 0]
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
+        "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
         "slot": _slots(len(plan.ports) * slots), "coming": coming, "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows.count / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
-    arrays |= lay_out_followers(plan)
+    arrays |= lay_out_followers(plan) | _ingresses(plan, hop["ingress"], rows)
     _start(plan, arrays)
     return arrays
 
@@ -111,7 +111,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
         ("rank", plan.ranks[:, kinds]), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
-        ("in_bytes", plan.units > 0),
+        ("most", -(plan.units > 0).astype(np.int32)),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values
@@ -154,29 +154,31 @@ def _flows(
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the rows of what ports count, or those of a switch together; set which one counts each hop in its place of ``of_hops``."""
+def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what ports count, or those of a switch together, and their rooms; set which one counts each hop in its place of ``of_hops``."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
     asks, is_shared = plan.counters, plan.counts_together
     known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
     if not (known[1:] > known[:-1]).all():
         known, at = np.unique(known, return_index=True)
-    rows = np.zeros(max(1, len(known)), layout.INGRESS)
+    rows = aligned(max(1, len(known)), layout.INGRESS)
+    rows.view(np.uint8)[:] = 0
     rows["change"] = rows["next"] = -1
     used = rows[: len(known)]
     port = table.port[at]
     high, low = plan.thresholds[port].T
+    room, shared = table.room[at] * plan.taken[port, 0], is_shared[port]
     for name, values in (
-        ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
-        ("priority", table.priority[at]), ("high", high), ("low", low),
-        ("is_shared", is_shared[port]),
+        ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]), ("high", high), ("low", low),
+        ("is_shared", shared), ("bound", np.where(shared, -math.inf, np.minimum(high, room))),
+        ("resume", np.where(shared, math.inf, -math.inf)),
     ):  # fmt: skip
         used[name] = values
     turns = hops.turns(P)
     if is_shared.any():
         turns += (asks[hops.port] - hops.port) * P
     of_hops[places] = np.where(plan.counted, places_of(known, turns), -1)
-    return rows
+    return {"ingress": rows, "room": room}
 
 
 def _start(plan: Plan, arrays: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ PACKET = np.dtype(
         ("time", "f8"),  # when it arrives, or arrived, at its port, s
         ("next", "i4"),  # next packet of its list; -1: none
         ("flow", "i4"),  # of a pause message: the port that it is for
-        ("ingress", "i4"),  # that of the row of `HOP`
+        ("ingress", "i4"),  # that of the row of `HOP`, which has left the cache when the packet arrives
         ("hop", "i4"),  # row of `HOP`
         ("rank", "i4"),  # order of arrivals at equal times
         ("kind", "i2"),
@@ -63,7 +63,7 @@ PORT = np.dtype(
         ("paused", "i4"),  # number of ports that pause data
         ("ack_due", "f8"),  # when the first ACK that waits begins, s
         ("acks", "i4"),  # that wait, with those that have begun since they were counted
-        ("peak", "i4"),  # most packets that have waited
+        ("most", "i4"),  # that may wait without a new peak; -1: its buffer counts bytes
         ("spent", "f8", (2,)),  # transmission time of data and of ACKs, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
         ("passage", "f8", (2,)),  # transmission and propagation, s
@@ -75,16 +75,13 @@ PORT = np.dtype(
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
         ("marks", "i4"),  # 1: its manager marks packets that leave
-        ("in_bytes", "i4"),  # 1: its buffer counts bytes
+        ("peak", "i4"),  # most packets that have waited
         ("signalling", "f8"),  # delay of pause messages besides propagation, s
         ("delay", "f8"),  # propagation, s
         ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
         ("peak_bytes", "f8"),  # most bytes that have waited
         ("room", "f8"),  # packets that its manager may take to wait
-        (
-            "unit",
-            "f8",
-        ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
+        ("unit", "f8"),  # bytes of a data packet where the buffer counts bytes; 0: it counts packets
         ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,
@@ -124,17 +121,17 @@ is mostly in the same line.
 INGRESS = np.dtype(
     [
         ("count", "f8"),  # bytes that wait
-        ("room", "f8"),  # for which there is room
+        ("bound", "f8"),  # an arrival up to which, and
+        ("resume", "f8"),  # a departure above which is only counted; of a shared one none is
         ("high", "f8"),  # bytes above which the link is paused
         ("low", "f8"),  # and up to which it goes on
         ("port", "i4"),  # the link over which they come
         ("asks", "i4"),  # the port that pauses it
-        ("priority", "i4"),  # class of traffic
-        ("asking", "i4"),  # 1: it is paused
-        ("is_shared", "i4"),  # 1: several ports count together
         ("change", "i4"),  # of a shared one: row of `CHANGE`, the last of the window; -1: none
         ("next", "i4"),  # next shared one that has changed in the window; -1: none
-        ("spare", "i4"),
+        ("priority", "i4"),  # class of traffic
+        ("asking", "i2"),  # 1: it is paused
+        ("is_shared", "i2"),  # 1: several ports count together
     ],
     align=True,
 )
@@ -192,7 +189,8 @@ class Fabric(NamedTuple):
     sent_at: Any  # (N,) when each left its sender, s
     port: Any  # PORT (P,)
     hop: Any  # HOP (H,)
-    ingress: Any  # INGRESS
+    ingress: Any  # INGRESS (I,)
+    room: Any  # (I,) bytes for which each has room
     change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)
     finished: Any  # (F,) when the last packet of each was delivered, s; nan: not yet

@@ -78,9 +78,11 @@ def bytes_at(port: Any) -> float:
 @inlined
 def update_peak(port: Any, time: float) -> None:
     """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
-    if port.queued + port.acks <= port.peak and port.in_bytes == 0:
+    if port.queued + port.acks <= port.most:
         return  # with the ACKs that have begun since they were counted
     begin_acks(port, time)
     port.peak = max(port.peak, port.queued + port.acks)
-    if port.in_bytes == 1:
+    if port.unit > 0.0:
         port.peak_bytes = max(port.peak_bytes, bytes_at(port))
+    else:
+        port.most = port.peak
