@@ -44,7 +44,10 @@ PACKET = np.dtype(
         ("time", "f8"),  # when it arrives, or arrived, at its port, s
         ("next", "i4"),  # next packet of its list; -1: none
         ("flow", "i4"),  # of a pause message: the port that it is for
-        ("ingress", "i4"),  # that of the row of `HOP`, which has left the cache when the packet arrives
+        (
+            "ingress",
+            "i4",
+        ),  # that of the row of `HOP`, which has left the cache when the packet arrives
         ("hop", "i4"),  # row of `HOP`
         ("rank", "i4"),  # order of arrivals at equal times
         ("kind", "i2"),
@@ -81,7 +84,10 @@ PORT = np.dtype(
         ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
         ("peak_bytes", "f8"),  # most bytes that have waited
         ("room", "f8"),  # packets that its manager may take to wait
-        ("unit", "f8"),  # bytes of a data packet where the buffer counts bytes; 0: it counts packets
+        (
+            "unit",
+            "f8",
+        ),  # bytes of a data packet where the buffer counts bytes; 0: it counts packets
         ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,
