@@ -41,7 +41,7 @@ class Windows(NamedTuple):
 
     Attributes
     ----------
-    count
+    per_sample
         Windows in a sample.
     slots
         Windows to come for which a port has a slot, a power of 2.
@@ -49,7 +49,7 @@ class Windows(NamedTuple):
         How long after the end of a window a transmission may begin, s: its packet arrives in a window that has a slot.
     """
 
-    count: int
+    per_sample: int
     slots: int
     ahead: float
 
@@ -86,7 +86,8 @@ def lay_out_fabric(
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan, manager_numbers(plan))
-    coming = np.full((slots, len(layout.WINDOW)), -1, dtype=np.int32).view(layout.WINDOW)[:, 0]
+    coming = np.zeros(slots, layout.WINDOW)
+    coming["port"] = coming["retired"] = -1
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
         "flow": flow, "rate": rate, "rule": rule,
@@ -94,7 +95,7 @@ def lay_out_fabric(
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
         "slot": _slots(len(plan.ports) * slots), "coming": coming, "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
-        "clock": np.array([windows.count / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
+        "clock": np.array([windows.per_sample / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
     arrays |= lay_out_followers(plan) | _ingresses(plan, hop["ingress"], rows)
     _start(plan, arrays)
