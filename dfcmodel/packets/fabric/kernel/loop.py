@@ -77,7 +77,7 @@ def count_carried(net: Any, records: Any, n: int, end: float) -> None:
 def sample(net: Any, records: Any, n: int, end: float) -> None:
     """Record what has been carried and what waits at the end of sample n; a timer that has expired is a fault."""
     for p in range(len(net.port)):
-        begin_acks(net.port[p], end)
+        begin_acks(net.port[p], end, False)
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
         if len(records.queued_bytes) > 1 and net.port[p].unit > 0.0:
             records.queued_bytes[n, p] = bytes_at(net.port[p])

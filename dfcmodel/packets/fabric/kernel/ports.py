@@ -62,9 +62,9 @@ def pass_ack(net: Any, records: Any, p: int, e: int, waits: bool) -> None:
 
 
 @inlined
-def begin_acks(port: Any, time: float) -> None:
-    """Count no longer the ACKs that have begun before a time; at an interface, up to it."""
-    while port.acks > 0 and (port.ack_due < time or (port.ack_due == time and port.is_host == 1)):
+def begin_acks(port: Any, time: float, also_now: bool) -> None:
+    """Count no longer the ACKs that have begun before a time, and ``also_now`` those that begin at it."""
+    while port.acks > 0 and (port.ack_due < time or (also_now and port.ack_due == time)):
         port.acks -= 1
         port.ack_due += port.spent[ACK]
 
@@ -80,7 +80,7 @@ def update_peak(port: Any, time: float) -> None:
     """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
     if port.queued + port.acks <= port.most:
         return  # with the ACKs that have begun since they were counted
-    begin_acks(port, time)
+    begin_acks(port, time, port.is_host == 1)  # there the end of a transmission comes first
     port.peak = max(port.peak, port.queued + port.acks)
     if port.unit > 0.0:
         port.peak_bytes = max(port.peak_bytes, bytes_at(port))
