@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
     from responsefn.responses.rule_events import RuleSignature
 
-__all__ = ["MOST_SLOTS", "lay_out_fabric", "windows_of"]
+__all__ = ["MOST_SLOTS", "Windows", "lay_out_fabric", "windows_of"]
 
 MOST_SLOTS = 1024
 """Windows in the longest latency from port to port."""
@@ -36,32 +36,49 @@ SPARE = 1 << 14
 """Packets for which there is room at first, besides two of each flow."""
 
 
-def windows_of(plan: Plan) -> tuple[int, int]:
-    """Return how many windows a sample has, and how many slots a port needs, a power of 2.
+class Windows(NamedTuple):
+    """How time is divided.
 
-    A window is not longer than anything takes from port to port.
+    Attributes
+    ----------
+    per_sample
+        Windows in a sample.
+    slots
+        Windows to come for which a port has a slot, a power of 2.
+    ahead
+        How long after the end of a window a transmission may begin, s: its packet arrives in a window that has a slot.
+    """
+
+    per_sample: int
+    slots: int
+    ahead: float
+
+
+def windows_of(plan: Plan, longer: int = 1) -> Windows:
+    """Return how time is divided, with ``longer`` times as many slots as usual.
+
+    A window is not longer than anything takes from port to port. An ACK that waits is sent on before it begins: there are
+    slots for what waits while the longest packet is sent.
     """
     P = len(plan.ports)
     used = [np.bincount(each.places, minlength=P) > 0 for each in (plan.forward, plan.backward)]
     times = np.append(plan.passage[used[0], 0], plan.passage[used[1], OF_RATE])
     asks, paused = plan.pauses
     ways = plan.delays[paused] + plan.signalling[asks]
-    least, most = (
-        min(times.min(), ways.min(initial=math.inf)),
-        max(times.max(), ways.max(initial=0.0)),
-    )
-    windows = math.ceil(plan.sample / (LATEST * least))
-    return windows, 1 << math.ceil(math.log2(3 + most * windows / plan.sample))
+    least = min(times.min(), ways.min(initial=math.inf))
+    most = max(times.max(), ways.max(initial=0.0))
+    count = math.ceil(plan.sample / (LATEST * least))
+    width = plan.sample / count
+    waits = plan.transmission[used[0], 0].max()
+    slots = longer << math.ceil(math.log2(3 + (most + waits) / width))
+    return Windows(count, slots, (slots - 2) * width - most)
 
 
 def lay_out_fabric(
-    plan: Plan, signatures: tuple[RuleSignature, ...], windows: int, slots: int, spare: int = 1
+    plan: Plan, signatures: tuple[RuleSignature, ...], windows: Windows, spare: int = 1
 ) -> dict[str, Any]:
-    """Return the arrays of a plan by their names in the kernel, with so many windows a sample and slots a port.
-
-    There is room for ``spare`` times as many packets as usual.
-    """
-    P, F = len(plan.ports), len(plan.forward)
+    """Return the arrays of a plan by their names in the kernel; there is room for ``spare`` times as many packets as usual."""
+    F, slots = len(plan.forward), windows.slots
     port, (flow, rate, rule) = _ports(plan), _flows(plan, signatures)
     rows, hop = plan.hops.row, np.zeros(len(plan.hops.port) + 2 * F, layout.HOP)
     hop["port"][rows], hop["ingress"] = plan.hops.port, -1
@@ -69,17 +86,18 @@ def lay_out_fabric(
     hop["port"][turn] = layout.RECEIVER
     hop["port"][turn + plan.backward.counts + 1] = -2 - plan.forward.first
     size, called = spare * (2 * F + SPARE), lay_out_called(plan)
+    coming = np.zeros(slots, layout.WINDOW)
+    coming["port"] = coming["retired"] = -1
     arrays = {
         "packet": aligned(size, layout.PACKET), "sent_at": np.empty(size), "port": port, "hop": hop,
-        "ingress": _ingresses(plan, hop["ingress"], rows), "flow": flow, "rate": rate, "rule": rule,
+        "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
-        "slot": _slots(P * slots),
-        "first": np.full(slots, -1, dtype=np.int32), "arriving": np.empty(size, dtype=np.int32),
+        "slot": _slots(len(plan.ports) * slots), "coming": coming, "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
-        "clock": np.array([windows / plan.sample, 0.0, plan.scenario.min_rto, 0.0]),
+        "clock": np.array([windows.per_sample / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
-    arrays |= lay_out_followers(plan)
+    arrays |= lay_out_followers(plan) | _ingresses(plan, hop["ingress"], rows)
     _start(plan, arrays)
     return arrays
 
@@ -94,7 +112,7 @@ def _ports(plan: Plan) -> NDArray[Any]:
         ("rank", plan.arrival_order(kinds)), ("taken", plan.taken[:, 0]), ("acks_taken", plan.taken[:, OF_RATE]),
         ("signalling", plan.signalling), ("delay", plan.delays),
         ("is_host", plan.at_senders), ("marks", plan.by_discipline(marks_leaving)), ("unit", plan.units),
-        ("in_bytes", plan.units > 0),
+        ("most", -(plan.units > 0).astype(np.int32)),
         ("room", plan.rooms / np.where(plan.units > 0, plan.units, 1.0) + 1.0),
     ):  # fmt: skip
         rows[name] = values
@@ -137,29 +155,31 @@ def _flows(
     return flow, rates[group[changing]], rules[group[changing]]
 
 
-def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the rows of what ports count, or those of a switch together; set which one counts each hop in its place of ``of_hops``."""
+def _ingresses(plan: Plan, of_hops: NDArray[Any], places: NDArray[np.int64]) -> dict[str, Any]:
+    """Return what ports count, or those of a switch together, and their rooms; set which one counts each hop in its place of ``of_hops``."""
     table, hops, P = plan.ingresses, plan.hops, len(plan.ports)
     asks, is_shared = plan.counters, plan.counts_together
     known, at = asks[table.port] * P + table.before, np.arange(len(table.port))
     if not (known[1:] > known[:-1]).all():
         known, at = np.unique(known, return_index=True)
-    rows = np.zeros(max(1, len(known)), layout.INGRESS)
+    rows = aligned(max(1, len(known)), layout.INGRESS)
+    rows.view(np.uint8)[:] = 0
     rows["change"] = rows["next"] = -1
     used = rows[: len(known)]
     port = table.port[at]
     high, low = plan.thresholds[port].T
+    room, shared = table.room[at] * plan.taken[port, 0], is_shared[port]
     for name, values in (
-        ("room", table.room[at] * plan.taken[port, 0]), ("port", table.before[at]), ("asks", asks[port]),
-        ("priority", table.priority[at]), ("high", high), ("low", low),
-        ("is_shared", is_shared[port]),
+        ("port", table.before[at]), ("asks", asks[port]), ("priority", table.priority[at]), ("high", high), ("low", low),
+        ("is_shared", shared), ("bound", np.where(shared, -math.inf, np.minimum(high, room))),
+        ("resume", np.where(shared, math.inf, -math.inf)),
     ):  # fmt: skip
         used[name] = values
     turns = hops.turns(P)
     if is_shared.any():
         turns += (asks[hops.port] - hops.port) * P
     of_hops[places] = np.where(plan.counted, places_of(known, turns), -1)
-    return rows
+    return {"ingress": rows, "room": room}
 
 
 def _start(plan: Plan, arrays: dict[str, Any]) -> None:
@@ -167,7 +187,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     hosts, starts = plan.forward.first, plan.starts
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
-    port, slots, own = arrays["port"], len(arrays["first"]), hosts[order]
+    port, slots, own = arrays["port"], len(arrays["coming"]), hosts[order]
     rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
     room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
     begin, pending = np.cumsum(room) - room, np.bincount(own, minlength=len(port))
@@ -184,7 +204,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     p, w = used[order], windows[order]
     before = np.concatenate([[-1], np.where(w[1:] == w[:-1], p[:-1], -1)])
     arrays["slot"]["next"][p * slots + w] = before
-    arrays["first"][w] = p  # the last one of each window
+    arrays["coming"]["port"][w] = p  # the last one of each window
 
 
 def _changes(plan: Plan, rows: int) -> NDArray[Any]:

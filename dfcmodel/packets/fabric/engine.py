@@ -13,7 +13,7 @@ from dfcmodel.network.manager_events import manager_events_of
 from dfcmodel.packets.engine import sender_events
 from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded
-from dfcmodel.packets.fabric.kernel.windows import FAULT, NO_ROOM, SWITCHED, USED
+from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHED, USED
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.planning import check_numbers, check_rate
@@ -97,21 +97,24 @@ class FabricRun:
         return records_of(self.plan, self.records, self.arrays)
 
 
-def begin_fabric(plan: Plan, spare: int = 1) -> FabricRun | None:
-    """Return the run of a plan at t = 0 with ``spare`` times as much room for packets; None: its latencies differ too much."""
-    windows, slots = windows_of(plan)
-    if slots > MOST_SLOTS:
+def begin_fabric(plan: Plan, spare: int = 1, longer: int = 1) -> FabricRun | None:
+    """Return the run of a plan at t = 0; None: its latencies differ too much, or ACKs wait for too long.
+
+    There is room for ``spare`` times as many packets as usual, and for packets that are sent ``longer`` times as far ahead.
+    """
+    windows = windows_of(plan, longer)
+    if windows.slots > MOST_SLOTS:
         return None
     columns = plan.scenario.table.columns["source"].values
     changing = [each for each in columns if not getattr(each, "is_constant", False)]
     signatures = signatures_of(dict.fromkeys(changing))
-    arrays = lay_out_fabric(plan, signatures, windows, slots, spare)
+    arrays = lay_out_fabric(plan, signatures, windows, spare)
     arrays["events"] = sender_events(signatures)
     arrays["managers"] = manager_events_of(called_managers(plan))
     records = Records(plan, is_lossless=True)
     arrays |= records.rows()
     arrays["carried"] = np.zeros((plan.samples, len(arrays["hop"])), dtype=np.int32)
-    return FabricRun(plan, arrays, records, windows)
+    return FabricRun(plan, arrays, records, windows.per_sample)
 
 
 def run_fabric(plan: Plan) -> Records | None:
@@ -124,9 +127,9 @@ def run_fabric(plan: Plan) -> Records | None:
     ArithmeticError
         When a rate is not a number.
     """
-    spare = 1
+    spare = longer = 1
     while True:
-        run = begin_fabric(plan, spare)
+        run = begin_fabric(plan, spare, longer)
         if run is None:
             return None
         if plan.samples > 1 and alone():
@@ -136,7 +139,10 @@ def run_fabric(plan: Plan) -> Records | None:
             run.bar.close()
         if done:
             break
-        if run.fault != NO_ROOM:
+        if run.fault == NO_ROOM:
+            spare *= 4
+        elif run.fault == FULL:
+            longer *= 4
+        else:
             return None
-        spare *= 4
     return run.finish()

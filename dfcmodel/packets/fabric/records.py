@@ -9,7 +9,7 @@ import numpy as np
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.packets.fabric.kernel.layout import ACK, DATA
-from dfcmodel.packets.fabric.kernel.windows import USED
+from dfcmodel.packets.fabric.kernel.windows import END, USED
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     """
     port, flow, S = arrays["port"], arrays["flow"], plan.samples
     records.remaining = _remaining(plan, arrays)
-    used = arrays.pop("packet")[: arrays["counters"][USED]]
-    used = used[used["kind"] <= ACK]
+    used = _packets_inside(arrays)
+    del arrays["packet"]
     at_hosts = flow["waits"]
     inside = at_hosts + np.bincount(used["flow"], minlength=len(flow))
     data = at_hosts + np.bincount(used["flow"][used["kind"] == DATA], minlength=len(flow))
@@ -54,6 +54,13 @@ def records_of(plan: Plan, records: Records, arrays: dict[str, Any]) -> Records:
     return records
 
 
+def _packets_inside(arrays: dict[str, Any]) -> Any:
+    """Return the rows of the packets and ACKs in the network: an ACK arrives later, up to then its row is in use."""
+    used = arrays["packet"][: arrays["counters"][USED]]
+    later = used["time"] >= arrays["clock"][END]
+    return used[(used["kind"] == DATA) | ((used["kind"] == ACK) & later)]
+
+
 def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     """Return what waits at ports with pauses at the end of a run, of `WAITING`."""
     port, until = arrays["port"], (1.0 - LAST_PART) * plan.end
@@ -66,47 +73,57 @@ def _remaining(plan: Plan, arrays: dict[str, Any]) -> Any:
     row_of[plan.hops.row] = number
     first = np.maximum.accumulate(np.where(plan.hops.begins, number, 0))
     counts: dict[tuple[int, int, bool, bool], int] = {}
+
+    def count(flow: int, hop: int, is_ack: bool, still: bool) -> None:
+        place = int(row_of[hop])
+        key = flow, place - int(first[place]), is_ack, still
+        counts[key] = counts.get(key, 0) + 1
+
+    for f, h in _waiting_acks(arrays, found):
+        count(f, h, True, False)  # a port with an ACK that waits is sending
     for p in found:
-        for queue in _queues(arrays, p):
-            at = port[p]
-            is_ack = queue[0].is_ack
-            left, paused = (at["acks_left"], False) if is_ack else (at["left"], at["paused"] > 0)
-            idle = left <= until and (paused or at["free"] <= until)
-            apart = bool(at["is_host"]) and not is_ack  # packets of a flow are sent in order there
-            heads: dict[int, float] = {}
-            for each in queue:
-                heads.setdefault(each.flow if apart else -1, each.since)
-            for each in queue:
-                place = int(row_of[each.hop])
-                still = bool(idle and heads[each.flow if apart else -1] <= until)
-                key = each.flow, place - int(first[place]), is_ack, still
-                counts[key] = counts.get(key, 0) + 1
+        at, queue = port[p], _queue(arrays, p)
+        idle = at["left"] <= until and (at["paused"] > 0 or at["free"] <= until)
+        apart = bool(at["is_host"])  # packets of a flow are sent in order there
+        heads: dict[int, float] = {}
+        for each in queue:
+            heads.setdefault(each.flow if apart else -1, each.since)
+        for each in queue:
+            still = bool(idle and heads[each.flow if apart else -1] <= until)
+            count(each.flow, each.hop, False, still)
     return waiting_rows(plan, counts)
 
 
+def _waiting_acks(arrays: dict[str, Any], ports: list[int]) -> list[tuple[int, int]]:
+    """Return the flow and the hop of each ACK that waits at some ports: they are on their way to the next hop already."""
+    acks = _packets_inside(arrays)
+    acks = acks[acks["kind"] == ACK]
+    hop = acks["hop"] - 1
+    p = arrays["hop"]["port"][hop]
+    port = arrays["port"][p]
+    waits = np.isin(p, ports) & (port["acks"] > 0)
+    waits &= acks["time"] >= port["ack_due"] + port["passage"][:, 1]
+    return list(zip(acks["flow"][waits].tolist(), hop[waits].tolist(), strict=True))
+
+
 class Waiting(NamedTuple):
-    """A packet or an ACK in a queue: its flow, its hop, whether it is an ACK, and since when it waits, s."""
+    """A packet in a queue: its flow, its hop, and since when it waits, s."""
 
     flow: int
     hop: int
-    is_ack: bool
     since: float
 
 
-def _queues(arrays: dict[str, Any], p: int) -> list[list[Waiting]]:
-    """Return what waits in each queue of a port that is not empty, in order."""
+def _queue(arrays: dict[str, Any], p: int) -> list[Waiting]:
+    """Return the packets that wait at a port, in order."""
     port, packet, flow = arrays["port"][p], arrays["packet"], arrays["flow"]
-    found = []
-    for head, count in (("acks_head", "acks"), ("data_head", "queued")):
-        of_flows = count == "queued" and bool(port["is_host"])
-        e, queue, rows = int(port[head]), list[Waiting](), flow if of_flows else packet
-        for _ in range(int(port[count])):
-            row = rows[e]
-            if of_flows:
-                queue.append(Waiting(e, int(row["way"]), False, float(row["born"])))
-            else:
-                is_ack = bool(row["kind"] == ACK)
-                queue.append(Waiting(int(row["flow"]), int(row["hop"]), is_ack, float(row["time"])))
-            e = int(row["next"])
-        found += [queue] if queue else []
-    return found
+    of_flows = bool(port["is_host"])
+    e, queue, rows = int(port["data_head"]), list[Waiting](), flow if of_flows else packet
+    for _ in range(int(port["queued"])):
+        row = rows[e]
+        if of_flows:
+            queue.append(Waiting(e, int(row["way"]), float(row["born"])))
+        else:
+            queue.append(Waiting(int(row["flow"]), int(row["hop"]), float(row["time"])))
+        e = int(row["next"])
+    return queue

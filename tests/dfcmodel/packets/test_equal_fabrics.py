@@ -22,6 +22,7 @@ from dfcmodel import (
 from dfcmodel.packets.engine import PacketRun
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
+from dfcmodel.packets.fabric.kernel.windows import FULL
 from dfcmodel.packets.running import begin_plan, run_plan
 from responsefn import DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
@@ -223,6 +224,23 @@ def test_packets_find_room_as_their_number_grows() -> None:
     assert run.advance(plan.samples)
     assert len(run.arrays["packet"]) > first
     check_equal(run.finish(), run_engine(plan))
+
+
+@pytest.mark.parametrize(("rate", "runs"), [(1e5, True), (2e4, True), (2e2, False)])
+def test_acks_wait_for_longer_than_there_are_slots(rate: float, runs: bool) -> None:
+    """ACKs come faster than the links to their senders take them: the run has more slots, or it is the packet kernel's."""
+    scenario = incast(n=3)
+    links = [replace(each, rate=rate) if each.target[0] == "h" else each for each in scenario.links]
+    plan = plan_of(replace(scenario, links=tuple(links), duration=2e-3), "go-back-n", samples=7)
+    run = begin_fabric(plan)
+    assert run is not None
+    assert run.advance(plan.samples) is (rate == 1e5)
+    assert run.fault == (0 if rate == 1e5 else FULL)
+    found, wanted = run_fabric(plan), run_engine(plan)
+    assert (found is not None) is runs
+    assert wanted.waiting.max() > 0
+    if found is not None:
+        check_equal(found, wanted)
 
 
 def test_windows_differ_by_more_than_there_are_slots() -> None:

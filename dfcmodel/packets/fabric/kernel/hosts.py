@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .control_queue import append_ack
 from .jit import inlined
-from .layout import ACK, DATA, PAUSE, int64
+from .layout import DATA, PAUSE, int64
 from .pauses import receive_message
+from .ports import pass_ack, start, update_peak
 from .senders import create, receive_ack
-from .switches import send_first_ack, start
 from .timers import first_timer, has_timer, set_timer, take_timer
 from .windows import END, collect, enlist, release, take
 
@@ -85,19 +84,15 @@ def send_queued(net: Any, records: Any, p: int, time: float) -> None:
 @inlined
 def can_send(port: Any) -> bool:
     """Return whether an interface has a packet that is not paused."""
-    return bool(port.acks > 0 or (port.queued > 0 and port.paused == 0))
+    return bool(port.queued > 0 and port.paused == 0)
 
 
 @inlined
 def send_next(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the next packet or ACK of an interface; a further one may be sent when its transmission ends."""
-    port = net.port[p]
-    if port.acks > 0:
-        send_first_ack(net, records, p, time)
-    else:
-        send_queued(net, records, p, time)
-    if can_send(port):
-        port.woken = 1
+    """Send the next packet of an interface; a further one may be sent when its transmission ends."""
+    send_queued(net, records, p, time)
+    if can_send(net.port[p]):
+        net.port[p].woken = 1
 
 
 @inlined
@@ -114,21 +109,9 @@ def enter_packet(net: Any, records: Any, p: int, f: int, time: float) -> None:
         send_packet(net, records, p, f, time)
         return
     append(net, p, f, time)
-    port.peak = max(port.peak, port.queued + port.acks)
+    update_peak(port, time)
     if can_send(port):
         port.woken = 1
-
-
-@inlined
-def enter_ack(net: Any, records: Any, p: int, e: int, time: float) -> None:
-    """Send the ACK of a receiver, or queue it."""
-    port = net.port[p]
-    if is_idle(port, time):
-        start(net, records, p, e, ACK, time)
-        return
-    append_ack(net, p, e)
-    port.peak = max(port.peak, port.queued + port.acks)
-    port.woken = 1
 
 
 @inlined
@@ -149,7 +132,7 @@ def process_arrival(net: Any, records: Any, p: int, e: int, time: float) -> None
     port = net.port[p]
     if net.packet[e].kind < PAUSE:
         if net.hop[net.packet[e].hop].port >= 0:
-            enter_ack(net, records, p, e, time)
+            pass_ack(net, records, p, e, port.free > time)
         else:
             receive_ack(net, e, time)
             release(net, e)

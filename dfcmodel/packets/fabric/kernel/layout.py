@@ -23,6 +23,7 @@ __all__ = [
     "RESUME",
     "SLOT",
     "TIMER",
+    "WINDOW",
     "Fabric",
     "Recorded",
     "int64",
@@ -43,7 +44,10 @@ PACKET = np.dtype(
         ("time", "f8"),  # when it arrives, or arrived, at its port, s
         ("next", "i4"),  # next packet of its list; -1: none
         ("flow", "i4"),  # of a pause message: the port that it is for
-        ("ingress", "i4"),  # that of the row of `HOP`
+        (
+            "ingress",
+            "i4",
+        ),  # that of the row of `HOP`, which has left the cache when the packet arrives
         ("hop", "i4"),  # row of `HOP`
         ("rank", "i4"),  # order of arrivals at equal times
         ("kind", "i2"),
@@ -60,22 +64,21 @@ PORT = np.dtype(
         ("data_tail", "i4"),
         ("queued", "i4"),  # how many of them wait
         ("paused", "i4"),  # number of ports that pause data
-        ("acks_head", "i4"),  # queue of the control class
-        ("acks_tail", "i4"),
-        ("acks", "i4"),
-        ("peak", "i4"),  # most packets that have waited
+        ("ack_due", "f8"),  # when the first ACK that waits begins, s
+        ("acks", "i4"),  # that wait, with those that have begun since they were counted
+        ("most", "i4"),  # that may wait without a new peak; -1: its buffer counts bytes
         ("spent", "f8", (2,)),  # transmission time of data and of ACKs, s
         ("rank", "i4", (2,)),  # order of arrivals over this link at equal times
         ("passage", "f8", (2,)),  # transmission and propagation, s
         ("taken", "f8"),  # bytes that data takes in the buffer
         ("left", "f8"),  # when the last data packet left the queue, s
-        ("acks_left", "f8"),  # when the last ACK left the queue, s
+        ("acks_begin", "f8"),  # when the last ACK that has waited begins, s
         ("is_host", "i4"),  # 1: the interface of a host
         ("woken", "i4"),  # of an interface, 1: a transmission may begin at ``free``
         ("timers", "i4"),  # of an interface: first row of its heap of timers
         ("pending", "i4"),  # and how many there are
         ("marks", "i4"),  # 1: its manager marks packets that leave
-        ("in_bytes", "i4"),  # 1: its buffer counts bytes
+        ("peak", "i4"),  # most packets that have waited
         ("signalling", "f8"),  # delay of pause messages besides propagation, s
         ("delay", "f8"),  # propagation, s
         ("acks_taken", "f8"),  # bytes that an ACK takes in the buffer
@@ -84,7 +87,7 @@ PORT = np.dtype(
         (
             "unit",
             "f8",
-        ),  # bytes of a data packet where its manager counts bytes; 0: it counts packets
+        ),  # bytes of a data packet where the buffer counts bytes; 0: it counts packets
         ("unused", "f8", (2,)),  # up to three cache lines
     ],
     align=True,
@@ -94,6 +97,15 @@ PORT = np.dtype(
 SLOT = np.dtype([("last", "i4"), ("next", "i4")])
 """Of a port in a window: the last packet that was sent to it, -1: none, and the next port of the list of the window;
 -1: it is the last one, `NOBODY`: it is not in the list."""
+
+WINDOW = np.dtype(
+    [
+        ("port", "i4"),  # first one of the list of those with work; -1: none
+        ("retired", "i4"),  # first one of the list of ACKs that reach their senders; -1: none
+        ("oldest", "i4"),  # last one of that list
+    ]
+)
+"""A window to come."""
 
 TIMER = np.dtype([("time", "f8"), ("flow", "i4"), ("spare", "i4")])
 """A timer in the heap of an interface, s."""
@@ -115,17 +127,17 @@ is mostly in the same line.
 INGRESS = np.dtype(
     [
         ("count", "f8"),  # bytes that wait
-        ("room", "f8"),  # for which there is room
+        ("bound", "f8"),  # an arrival up to which, and
+        ("resume", "f8"),  # a departure above which is only counted; of a shared one none is
         ("high", "f8"),  # bytes above which the link is paused
         ("low", "f8"),  # and up to which it goes on
         ("port", "i4"),  # the link over which they come
         ("asks", "i4"),  # the port that pauses it
-        ("priority", "i4"),  # class of traffic
-        ("asking", "i4"),  # 1: it is paused
-        ("is_shared", "i4"),  # 1: several ports count together
         ("change", "i4"),  # of a shared one: row of `CHANGE`, the last of the window; -1: none
         ("next", "i4"),  # next shared one that has changed in the window; -1: none
-        ("spare", "i4"),
+        ("priority", "i4"),  # class of traffic
+        ("asking", "i2"),  # 1: it is paused
+        ("is_shared", "i2"),  # 1: several ports count together
     ],
     align=True,
 )
@@ -183,14 +195,15 @@ class Fabric(NamedTuple):
     sent_at: Any  # (N,) when each left its sender, s
     port: Any  # PORT (P,)
     hop: Any  # HOP (H,)
-    ingress: Any  # INGRESS
+    ingress: Any  # INGRESS (I,)
+    room: Any  # (I,) bytes for which each has room
     change: Any  # CHANGE, of a window; one row where no ingress is shared
     flow: Any  # FLOW (F,)
     finished: Any  # (F,) when the last packet of each was delivered, s; nan: not yet
     counted: Any  # (F,) delivered packets that stand in ``delivered``, or come after the end
     rate: Any  # RATE, a row per flow with a rule that changes
     slot: Any  # SLOT (P W,)
-    first: Any  # (W,) first port of each list
+    coming: Any  # WINDOW (W,)
     timer: Any  # TIMER, the heaps of interfaces
     arriving: Any  # (N,) the arrivals of a window at a port, the last one first
     rule: Any  # RULE, the same rows
@@ -201,7 +214,7 @@ class Fabric(NamedTuple):
     followers: Any  # FOLLOWER: the flows that wait, those for the first flow first
     stream: Any  # (P + F,) state of the random numbers of ports, then of flows
     counters: Any  # (7,) see `windows`
-    clock: Any  # (4,) see `windows`
+    clock: Any  # (6,) see `windows`
 
 
 class Recorded(NamedTuple):

@@ -5,36 +5,57 @@ from __future__ import annotations
 from typing import Any
 
 from .hosts import process_host
-from .jit import calling_entry, compiled
-from .layout import ACK, NOBODY, RECEIVER, Fabric, Recorded, int64
+from .jit import calling_entry, compiled, inlined
+from .layout import ACK, DATA, NOBODY, RECEIVER, Fabric, Recorded, int64
 from .pauses import replay
-from .switches import bytes_at, process_switch
+from .ports import begin_acks, bytes_at
+from .switches import process_switch
 from .windows import (
     CHANGED,
     END,
     FAULT,
     INVERSE,
+    LAST,
     LATE,
     SAMPLED,
     SWITCHED,
     USED,
     WINDOW,
     end_of,
+    free_retired,
 )
 
 __all__ = ["run"]
 
 
+@inlined
+def is_inside(it: Any, end: float) -> bool:
+    """Return whether a row is that of a packet or ACK in the network at the end of a window: an ACK arrives later."""
+    return bool(it.kind == DATA or (it.kind == ACK and it.time >= end))
+
+
+@inlined
+def place_of(net: Any, e: int) -> int:
+    """Return the hop of a packet or ACK at the end of a window: the one before where its transmission has not begun."""
+    it = net.packet[e]
+    h = int64(it.hop)
+    p = int64(net.hop[h - 1].port)
+    if it.kind == DATA or p < 0 or net.port[p].acks == 0:
+        return h
+    waits = it.time >= net.port[p].ack_due + net.port[p].passage[ACK]
+    return h - 1 if waits else h
+
+
 @compiled
-def count_carried(net: Any, records: Any, n: int) -> None:
+def count_carried(net: Any, records: Any, n: int, end: float) -> None:
     """Count the packets whose transmission has begun at each hop: those created, less those that have not come so far.
 
     What has come to its receiver is counted at the hops of ACKs in the same way.
     """
     hop, carried = net.hop, records.carried
     for e in range(net.counters[USED]):
-        if net.packet[e].kind <= ACK:
-            carried[n, net.packet[e].hop] += 1
+        if is_inside(net.packet[e], end):
+            carried[n, place_of(net, e)] += 1
     for f in range(len(net.flow)):
         h = int64(net.flow[f].way)
         carried[n, h] += net.flow[f].waits
@@ -55,11 +76,12 @@ def count_carried(net: Any, records: Any, n: int) -> None:
 @compiled
 def sample(net: Any, records: Any, n: int, end: float) -> None:
     """Record what has been carried and what waits at the end of sample n; a timer that has expired is a fault."""
-    count_carried(net, records, n)
     for p in range(len(net.port)):
+        begin_acks(net.port[p], end, False)
         records.waiting[n, p] = net.port[p].queued + net.port[p].acks
         if len(records.queued_bytes) > 1 and net.port[p].unit > 0.0:
             records.queued_bytes[n, p] = bytes_at(net.port[p])
+    count_carried(net, records, n, end)
     for f in range(len(net.flow)):
         if len(records.at_hosts) > 1:
             records.at_hosts[n, f] = net.flow[f].waits
@@ -78,17 +100,19 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
     """
     net, records = Fabric(*network), Recorded(*recorded)
     counters, clock, port = net.counters, net.clock, net.port
-    W = len(net.first)
+    W = len(net.coming)
     n = first
     w = counters[WINDOW]
     clock[SAMPLED] = end_of(n, 1.0 / records.scale, records.scale)
+    clock[LAST] = end_of(len(records.delivered) - 2, 1.0 / records.scale, records.scale)
     while n < samples:
         place = w & (W - 1)
-        p = int64(net.first[place])
+        free_retired(net, place)
+        p = int64(net.coming[place].port)
         if p >= 0:
             counters[WINDOW] = w
             clock[END] = end_of(w, width, clock[INVERSE])
-            net.first[place] = -1
+            net.coming[place].port = -1
             while p >= 0:
                 row = p * W + place
                 following = int64(net.slot[row].next)
@@ -104,7 +128,8 @@ def run(network: Any, recorded: Any, width: float, windows: int, first: int, sam
                 return n
         w += 1
         if w == (n + 1) * windows:
-            sample(net, records, n, end_of(w - 1, width, clock[INVERSE]))
+            clock[END] = end_of(w - 1, width, clock[INVERSE])
+            sample(net, records, n, clock[END])
             n += 1
             clock[SAMPLED] = end_of(n, 1.0 / records.scale, records.scale)
             if counters[FAULT] != 0:

@@ -6,6 +6,7 @@ window the changes are replayed in the order of their times: what they cause ups
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .jit import compiled, inlined
@@ -24,6 +25,9 @@ def ask(net: Any, records: Any, k: int, time: float) -> None:
     row = net.ingress[k]
     p = int64(row.asks)
     row.asking = 1 - row.asking
+    if row.is_shared == 0:
+        row.bound = net.room[k] if row.asking == 1 else min(row.high, net.room[k])
+        row.resume = row.low if row.asking == 1 else -math.inf
     switches, counters = records.switches, net.counters
     n = counters[SWITCHED]
     counters[SWITCHED] = n + 1
@@ -52,18 +56,11 @@ def change(net: Any, records: Any, k: int, more: float, time: float) -> None:
         ask(net, records, k, time)
 
 
-@inlined
-def count_arrival(net: Any, records: Any, k: int, taken: float, time: float, key: int) -> bool:
-    """Count bytes that enter the queue of a port over ingress k; return whether there is room for them.
-
-    Those of a shared one are counted at the end of the window.
-    """
+@compiled
+def pass_bound(net: Any, records: Any, k: int, count: float, time: float) -> bool:
+    """Let ingress k count bytes above its bound, and pause the link; return whether there is room for them."""
     row = net.ingress[k]
-    if row.is_shared == 1:
-        add_change(net, k, taken, time, key)
-        return True
-    count = row.count + taken
-    if not count <= row.room:
+    if not count <= net.room[k]:
         return False
     row.count = count
     if row.asking == 0 and count > row.high:
@@ -72,14 +69,33 @@ def count_arrival(net: Any, records: Any, k: int, taken: float, time: float, key
 
 
 @inlined
+def count_arrival(net: Any, records: Any, k: int, taken: float, time: float, key: int) -> bool:
+    """Count bytes that enter the queue of a port over ingress k; return whether there is room for them.
+
+    Those of a shared one are counted at the end of the window.
+    """
+    row = net.ingress[k]
+    count = row.count + taken
+    if count <= row.bound:
+        row.count = count
+        return True
+    if row.is_shared == 1:
+        add_change(net, k, taken, time, key)
+        return True
+    return bool(pass_bound(net, records, k, count, time))
+
+
+@inlined
 def count_departure(net: Any, records: Any, k: int, taken: float, time: float, key: int) -> None:
     """Count bytes that leave the queue of a port by the ingress k over which they came."""
     row = net.ingress[k]
-    if row.is_shared == 1:
+    count = row.count - taken
+    if count > row.resume:
+        row.count = count
+    elif row.is_shared == 1:
         add_change(net, k, -taken, time, key)
-        return
-    row.count -= taken
-    if row.asking == 1 and row.count <= row.low:
+    else:
+        row.count = count
         ask(net, records, k, time)
 
 
@@ -129,7 +145,7 @@ def replay(net: Any, records: Any) -> None:
             n -= 1
             it = changes[order[n]]
             change(net, records, k, it.more, it.time)
-            if it.more > 0.0 and row.count > row.room:
+            if it.more > 0.0 and row.count > net.room[k]:
                 counters[FAULT] = LOST
         row.change = -1
         k = int64(row.next)

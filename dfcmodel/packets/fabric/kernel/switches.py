@@ -1,24 +1,17 @@
-"""Ports of switches: two queues, of which the control class goes first and the other can be paused."""
+"""Ports of switches: a queue of data, which can be paused, and ACKs, which go first."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .called_managers import MARK, Backlog, ask
-from .control_queue import append_ack, take_ack
 from .jit import compiled, inlined
 from .layout import ACK, DATA, int64
 from .pauses import LEAVES, count_arrival, count_departure, receive_message
-from .receivers import deliver
-from .windows import END, FAULT, LOST, collect, enlist, push, release
+from .ports import pass_ack, start, update_peak
+from .windows import END, FAULT, LOST, collect, enlist, release
 
-__all__ = ["bytes_at", "process_switch", "send_first_ack", "start"]
-
-
-@inlined
-def bytes_at(port: Any) -> float:
-    """Return the bytes that wait at the port of a switch."""
-    return float(port.queued * port.taken + port.acks * port.acks_taken)
+__all__ = ["process_switch"]
 
 
 @inlined
@@ -32,16 +25,6 @@ def append_data(net: Any, p: int, e: int) -> None:
         net.packet[port.data_tail].next = e
     port.data_tail = e
     port.queued += 1
-
-
-@inlined
-def update_peak(port: Any) -> None:
-    """Record the packets that wait at a port after an arrival, and their bytes where its buffer counts them."""
-    count = port.queued + port.acks
-    if count > port.peak:
-        port.peak = count
-    if port.in_bytes == 1:
-        port.peak_bytes = max(port.peak_bytes, bytes_at(port))
 
 
 @compiled
@@ -60,38 +43,11 @@ def mark(net: Any, p: int, e: int, time: float) -> None:
 
 
 @inlined
-def start(net: Any, records: Any, p: int, e: int, kind: int, time: float) -> None:
-    """Start the transmission of a packet or of an ACK at a port, and let it arrive at the next one."""
-    port, it = net.port[p], net.packet[e]
-    port.free = time + port.spent[kind]
-    arrives = time + port.passage[kind]
-    rank = int64(port.rank[kind])
-    it.hop += 1
-    row = net.hop[it.hop]
-    to = int64(row.port)
-    if to < 0:
-        if kind == DATA:
-            deliver(net, records, e, arrives, rank)
-            return
-        to = -2 - to
-    it.ingress = row.ingress
-    push(net, e, to, arrives, rank)
-
-
-@inlined
 def send_data(net: Any, records: Any, p: int, e: int, time: float) -> None:
     """Start the transmission of a packet at a port that may mark it."""
     if net.port[p].marks == 1:
         mark(net, p, e, time)
     start(net, records, p, e, DATA, time)
-
-
-@inlined
-def send_first_ack(net: Any, records: Any, p: int, time: float) -> None:
-    """Send the first ACK that waits at a port."""
-    e = take_ack(net, p, time)
-    net.hop[net.packet[e].hop].waited += time - net.packet[e].time
-    start(net, records, p, e, ACK, time)
 
 
 @inlined
@@ -112,13 +68,8 @@ def send_first(net: Any, records: Any, p: int, time: float, key: int) -> None:
 def send_waiting(net: Any, records: Any, p: int, until: float) -> None:
     """Send what waits at a port and may leave before a time; then it transmits at that time, or nothing may leave."""
     port = net.port[p]
-    while port.free < until:
-        if port.acks > 0:
-            send_first_ack(net, records, p, port.free)
-        elif port.queued > 0 and port.paused == 0:
-            send_first(net, records, p, port.free, LEAVES + p)
-        else:
-            break
+    while port.free < until and port.queued > 0 and port.paused == 0:
+        send_first(net, records, p, port.free, LEAVES + p)
 
 
 @inlined
@@ -144,13 +95,9 @@ def process_switch(net: Any, records: Any, p: int, place: int) -> None:
                 net.counters[FAULT] = LOST
                 return
             append_data(net, p, e)
-            update_peak(port)
+            update_peak(port, time)
         elif kind == ACK:
-            if port.free < time:
-                start(net, records, p, e, ACK, time)
-                continue
-            append_ack(net, p, e)
-            update_peak(port)
+            pass_ack(net, records, p, e, port.free >= time)
         else:
             rank = int64(it.rank)
             receive_message(net, p, e)
@@ -158,5 +105,5 @@ def process_switch(net: Any, records: Any, p: int, place: int) -> None:
             if port.free < time and port.queued > 0 and port.paused == 0:
                 send_first(net, records, p, time, rank)
     send_waiting(net, records, p, net.clock[END])
-    if port.acks > 0 or (port.queued > 0 and port.paused == 0):
+    if port.queued > 0 and port.paused == 0:
         enlist(net, p, port.free)

@@ -13,17 +13,19 @@ from typing import Any
 from .jit import inlined
 from .layout import GONE, NOBODY, int64
 
-__all__ = ["collect", "end_of", "enlist", "push", "release", "take"]
+__all__ = ["collect", "end_of", "enlist", "free_retired", "push", "release", "retire", "take"]
 
 FREE, USED, FAULT, SWITCHED, WINDOW, CHANGES, CHANGED = 0, 1, 2, 3, 4, 5, 6
 """Places in `counters`: head of the list of free packets, rows used so far, why the run cannot go on, rows of
 ``switches`` in use, the number of the next window, rows of `CHANGE` in use, and the first shared ingress that has
 changed in the window; -1: none."""
-NO_ROOM, LOST, LATE = 1, 2, 3
-"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired."""
-INVERSE, END, TIMEOUT, SAMPLED = 0, 1, 2, 3
-"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s, the end of the
-sample in s."""
+NO_ROOM, LOST, LATE, FULL = 1, 2, 3, 4
+"""Faults: no free row for a packet, no room for one in a buffer, a timer that expired, more ACKs at a port than can begin
+in the windows that have slots."""
+INVERSE, END, TIMEOUT, SAMPLED, LAST, AHEAD = 0, 1, 2, 3, 4, 5
+"""Places in `clock`: windows per second, the end of the present one in s, time to a timeout in s, the ends of the
+sample and of the run in s, and how long after the end of a window a transmission may begin, s: its packet arrives in a
+window that has a slot."""
 
 
 @inlined
@@ -62,20 +64,41 @@ def release(net: Any, e: int) -> None:
 
 
 @inlined
+def retire(net: Any, e: int, time: float) -> None:
+    """Free the row of an ACK that reaches its sender at a time, in whose window; up to then it is in the network."""
+    net.packet[e].time = time
+    at = net.coming[int(time * net.clock[INVERSE]) & (len(net.coming) - 1)]
+    if at.retired < 0:
+        at.oldest = e
+    net.packet[e].next = at.retired
+    at.retired = e
+
+
+@inlined
+def free_retired(net: Any, place: int) -> None:
+    """Return the rows that are retired in a window to the list of free ones."""
+    at = net.coming[place]
+    if at.retired >= 0:
+        net.packet[at.oldest].next = net.counters[FREE]
+        net.counters[FREE] = at.retired
+        at.retired = -1
+
+
+@inlined
 def enlist(net: Any, p: int, time: float) -> None:
     """Have a port processed in the window of a time, or in the last one that has a slot, if that is sooner."""
-    W = len(net.first)
+    W = len(net.coming)
     w = min(int(time * net.clock[INVERSE]), net.counters[WINDOW] + W - 1) & (W - 1)
     slot = net.slot[p * W + w]
     if slot.next == NOBODY:
-        slot.next = net.first[w]
-        net.first[w] = p
+        slot.next = net.coming[w].port
+        net.coming[w].port = p
 
 
 @inlined
 def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
     """Let a packet arrive at a port in a later window."""
-    W = len(net.first)
+    W = len(net.coming)
     w = int(time * net.clock[INVERSE]) & (W - 1)
     slot = net.slot[p * W + w]
     it = net.packet[e]
@@ -84,8 +107,8 @@ def push(net: Any, e: int, p: int, time: float, rank: int) -> None:
     it.next = slot.last
     slot.last = e
     if slot.next == NOBODY:
-        slot.next = net.first[w]
-        net.first[w] = p
+        slot.next = net.coming[w].port
+        net.coming[w].port = p
 
 
 @inlined
