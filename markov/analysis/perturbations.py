@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from markov.analysis.differences import HALVES, STEPS, Side, derivative
 from markov.analysis.model_parameters import entry_of, is_real, parameters_of
-from markov.generators.closures import NUMBERED
+from markov.generators.assembly import NUMBERED
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel

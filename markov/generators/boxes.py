@@ -15,8 +15,8 @@ import numpy as np
 
 from hopflow.errors import RuleError
 from markov.computing.memory import TooLargeError
+from markov.generators.assembly import NUMBERED
 from markov.generators.calls import Calls
-from markov.generators.closures import NUMBERED
 from markov.generators.ways import Ways
 from markov.models.spaces import Space
 

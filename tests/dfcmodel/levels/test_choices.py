@@ -31,9 +31,14 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.costs import check_cost
 from dfcmodel.levels.measured_tables import measured_rows
-from dfcmodel.levels.predictions import fluid_work, measured, packet_work, predicted_seconds
+from dfcmodel.levels.predictions import (
+    check_cost,
+    fluid_work,
+    measured,
+    packet_work,
+    predicted_seconds,
+)
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.levels.conftest import by_input
 
