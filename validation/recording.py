@@ -6,13 +6,13 @@ statement in each reading of the paper: a changed constant of a reading that tur
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from hopflow.csv_tables import write_rows
 from validation.labels import SIMULATORS
+from validation.manifest import PUBLISHED
 from validation.records import (
-    PUBLISHED,
     recorded_levels,
     recorded_readings,
     recorded_simulators,
@@ -135,8 +135,7 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
 def record(findings: Mapping[Claim, Finding]) -> None:
     """Write verdicts, thresholds and readings of all claims to ``published``."""
     sources = ("model", "simulation", *SIMULATORS, "process", "level")
-    _write(
-        "verdicts.csv",
+    write_rows(PUBLISHED / "verdicts.csv",
         [
             "id", *(HEADS.get(name, name) for name in sources), "model: hold", "packets: hold",
             "model depends on", "simulation depends on",
@@ -151,8 +150,7 @@ def record(findings: Mapping[Claim, Finding]) -> None:
             for c, f in findings.items()
         ),
     )  # fmt: skip
-    _write(
-        "thresholds.csv",
+    write_rows(PUBLISHED / "thresholds.csv",
         ["id", "threshold", "value", "model at half", "packets at half", "model at twice", "packets at twice"],
         (
             (c.id, t.name, f"{t.value:g}", *t.half, *t.twice)
@@ -160,8 +158,8 @@ def record(findings: Mapping[Claim, Finding]) -> None:
             for t in f.thresholds
         ),
     )  # fmt: skip
-    _write(
-        "readings.csv",
+    write_rows(
+        PUBLISHED / "readings.csv",
         ["id", "reading", "statement", *(HEADS.get(name, name) for name in SOURCES)],
         (
             (c.id, reading, number, *verdicts)
@@ -169,10 +167,3 @@ def record(findings: Mapping[Claim, Finding]) -> None:
             for (reading, number), verdicts in _statements(f).items()
         ),
     )
-
-
-def _write(name: str, header: Iterable[str], table: Iterable[tuple[object, ...]]) -> None:
-    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(table)

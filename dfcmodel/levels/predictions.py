@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
@@ -29,6 +28,7 @@ from dfcmodel.network.offered_rates import (
 )
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
+from hopflow.csv_tables import bundled_rows
 from hopflow.units import in_units
 from responsefn import AIMD, NewReno, Reno
 
@@ -109,7 +109,11 @@ class Measured:
 @cache
 def measured(discipline: str = "FIFO") -> Measured:
     """Return the table of a discipline, FIFO, DFC or PFC."""
-    rows = [row for row in measured_rows("measured.csv") if row["discipline"] == discipline]
+    rows = [
+        row
+        for row in bundled_rows("dfcmodel.levels", "measured.csv")
+        if row["discipline"] == discipline
+    ]
     names = rows[0].keys() - {"discipline"}
     columns = {name: np.array([float(row[name]) for row in rows]) for name in names}
     flows, windows = np.unique(columns["flows"]), np.unique(columns["window"])

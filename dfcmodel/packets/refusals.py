@@ -21,7 +21,7 @@ from dfcmodel.network.disciplines import (
     FIFO,
     Pause,
 )
-from dfcmodel.network.known_disciplines import check_known
+from dfcmodel.network.level_options import check_known
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace
