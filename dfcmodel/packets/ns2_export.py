@@ -183,7 +183,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
         lines.append(
             f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
         )
-        lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(plan, port)}")
+        lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(port)}")
         if port.cell:
             queue = f"[[$ns link $node({a}) $node({b})] queue]"
             lines.append(f"{queue} set queue_in_bytes_ true; {queue} set mean_pktsize_ 1")
@@ -198,7 +198,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
     return lines
 
 
-def _limit(plan: Plan, port: Port) -> int:
+def _limit(port: Port) -> int:
     """Return ns-2's ``queue-limit``: one more than the packets, or bytes, that can be queued."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 
