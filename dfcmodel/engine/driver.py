@@ -20,7 +20,7 @@ from dfcmodel.engine.kernel.records import (
     Span,
 )
 from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays, set_rates
-from dfcmodel.engine.source_events import source_events_of
+from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
 from hopflow.executing import check_stop

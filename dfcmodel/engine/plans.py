@@ -46,8 +46,8 @@ from dfcmodel.engine.sender_tables import (
 )
 from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.flows import CBR, OnOff, rules_of
-from dfcmodel.network.handshakes import handshake_times
+from dfcmodel.network.flows import rules_of
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 
@@ -159,7 +159,7 @@ def compile_scenario(
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
-    starts = starts + handshake_times(scenario)
+    starts = starts + scenario.handshake_times()
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     _begin_waits_and_losses(flows, packet_jitter / h, rng)
     switched = switching_times(scenario, starts, end, rng)

@@ -17,9 +17,10 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
+from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import check_known, refuse_given
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks

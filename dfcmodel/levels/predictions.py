@@ -19,13 +19,13 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO
-from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     crowds,
     offered_packets,
     shares_of_links,
 )
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number
 from hopflow.csv_tables import bundled_rows
@@ -35,8 +35,8 @@ from responsefn import AIMD, NewReno, Reno
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

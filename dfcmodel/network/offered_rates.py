@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.sources import CBR, OnOff
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

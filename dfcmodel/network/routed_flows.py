@@ -17,6 +17,7 @@ from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
+from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node
 from dfcmodel.network.routes import Routes, distinct, places_of
 from hopflow.results import Described
@@ -145,6 +146,31 @@ class RoutedFlows(Described):
         delays = self.by_link(lambda link: link.delay)
         access = np.where(self.at_once, 0.0, delays[self.routes.first])
         return 2.0 * (access + self.on_path(delays))
+
+    def handshake_times(self) -> NDArray[np.float64]:
+        """Return the time from the start of each flow to its first data where nothing waits, s, shape (F,).
+
+        The round trip of a SYN and a SYN-ACK: propagation and transmission times, those of the way back as of the way
+        there. 0 for flows without a handshake. The levels without packets start flows that much later.
+
+        Examples
+        --------
+        >>> from dfcmodel import Flow, Scenario, chain
+        >>> from responsefn import NewReno
+        >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
+        >>> one = Scenario("one", links, [Flow("one", (1, 2), NewReno(), handshake=True)], duration=1.0)
+        >>> one.handshake_times().round(5).tolist()  # 1500 bytes take 1 ms
+        [0.02005]
+        """
+        return np.array([self._handshake(flow) if flow.handshake else 0.0 for flow in self.flows])
+
+    def _handshake(self, flow: Flow) -> float:
+        """Return the round trip of a SYN and a SYN-ACK of a flow, s."""
+        links = list(self.path(flow))
+        if not self.enters_at_once(flow):
+            links.append(links[0])  # the access link is like the first one
+        transmission = HEADER / self.packet_size * sum(1.0 / link.rate for link in links)
+        return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
         """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.

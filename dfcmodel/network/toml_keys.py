@@ -19,7 +19,6 @@ from dfcmodel.network import (
     schedulers,
 )
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
-from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.path_elements import (
     Aggregation,
     BurstLoss,
@@ -31,6 +30,7 @@ from dfcmodel.network.path_elements import (
     Reordering,
 )
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.sources import CBR, OnOff
 from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
 __all__ = ["ARRIVALS", "DISCIPLINES", "ELEMENTS", "OWN_KEYS", "RULES", "required", "sources_of"]

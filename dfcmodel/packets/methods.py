@@ -28,8 +28,8 @@ from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
 __all__ = ["Packets", "Times", "failures_of"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR
 from dfcmodel.packets.exported import check_exported
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan

@@ -7,10 +7,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow, first_state
+from dfcmodel.network.flows import SYN_WITH_DATA, Flow, first_state
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR
 from dfcmodel.network.stacks import COUNTED
 from dfcmodel.packets.exported import check_exported
 from dfcmodel.packets.methods import Packets

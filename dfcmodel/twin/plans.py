@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA
-from dfcmodel.network.handshakes import handshake_times
+from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_given
+from dfcmodel.network.sources import CBR
 from dfcmodel.network.time_steps import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
@@ -155,7 +155,7 @@ def plan_of(
     before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
     before[first], after[last] = -1, -1
     groups = {n: number_of[f, n] for f, n in reversed(queues)}
-    starts = np.array([flow.start for flow in flows]) + handshake_times(scenario)
+    starts = np.array([flow.start for flow in flows]) + scenario.handshake_times()
     direct = np.array([scenario.enters_at_once(flow) for flow in flows])
     access = np.where(direct, 0.0, delay[link_of[first]])
     there = delay[link_of].astype(float)
