@@ -10,7 +10,7 @@ from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.sources import CBR
-from dfcmodel.packets.exported import check_exported
+from dfcmodel.packets.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -108,9 +108,7 @@ def to_ns2(
     instance("method", method, Packets, 'Packets(convention="ns2"), or None')
     if not method.is_ns2:
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
-    asked = scenario.duration if duration is None else duration
-    duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
-    sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
+    duration, sample = checked_times(scenario, duration, sample)
     _check(scenario)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-2")
     wait = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=duration, hint="in s")
@@ -121,10 +119,7 @@ def to_ns2(
         lines.append(DRAWN_WAITS)
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
-    nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    for flow in scenario.flows:
-        if not scenario.enters_at_once(flow):
-            nodes["host", flow.name] = len(nodes)
+    nodes = numbered_nodes(scenario)
     lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
     lines += _links(plan, nodes)
     for f in range(len(scenario.flows)):

@@ -26,8 +26,8 @@ from validation.report.pages import (
     start_page,
     unchecked_page,
 )
+from validation.report.papers import PAPERS
 from validation.report.rows import Row, as_csv, as_json, load, row_of
-from validation.report.templating import PAPERS
 from validation.running import key_of
 from validation.svg import drawn, standalone
 from validation.verdicts import Claim, Finding
