@@ -30,7 +30,6 @@ __all__ = [
     "rate_changes",
     "set_delays",
     "set_rates",
-    "times_of",
 ]
 
 
@@ -53,7 +52,7 @@ def rate_changes(plan: Plan, steps: int) -> dict[int, list[RateChange]]:
         if not isinstance(element, RateTrace):
             continue
         i = list(plan.layout.order).index(names.index(element.link))
-        for time, rate in times_of(element, element.rates, steps * plan.step):
+        for time, rate in _times_of(element, element.rates, steps * plan.step):
             step = round(time / plan.step)
             amount = math.floor(rate * plan.step / plan.quantum) * plan.quantum
             if step < steps:
@@ -61,7 +60,7 @@ def rate_changes(plan: Plan, steps: int) -> dict[int, list[RateChange]]:
     return {step: list(of_links.values()) for step, of_links in found.items()}
 
 
-def times_of(
+def _times_of(
     element: RateTrace | DelayTrace, values: Sequence[float], end: float
 ) -> Iterator[tuple[float, float]]:
     """Yield the times of a trace up to the end of a run, s, and the values from then on."""
@@ -108,7 +107,7 @@ def _lengths(way: Way, h: float, steps: int) -> list[tuple[int, float]]:
     """Return from which steps on a way has which length for what begins it then, the last of several in a step."""
     trace = way.trace
     found: dict[int, float] = {0: 0.0}
-    for time, delay in times_of(trace, trace.delays, (steps + way.steps) * h):
+    for time, delay in _times_of(trace, trace.delays, (steps + way.steps) * h):
         found[max(0, round(time / h - way.steps))] = delay
     return [(step, way.steps + delay / h) for step, delay in sorted(found.items())]
 

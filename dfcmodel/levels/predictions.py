@@ -63,6 +63,10 @@ fitted to the 34 first of `validation.random_networks.DEVELOPMENT`, with paths o
 two."""
 MEASURED_RULES = (AIMD, NewReno, Reno)
 """Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
+LONG_RUN = 60.0
+"""CPU seconds above which a run warns before it starts."""
+LONGEST_RUN = 3.0 * 3600.0
+"""CPU seconds above which a run is refused unless it was asked for."""
 
 
 class AtBottlenecks(NamedTuple):
@@ -223,12 +227,6 @@ def measured_error(scenario: Scenario, at: AtBottlenecks) -> float:
         own, errors = kinds == name, measured(name)
         found.append(errors.at(errors.errors, at.flows[own], at.windows[own]).max())
     return float(max(found))
-
-
-LONG_RUN = 60.0
-"""CPU seconds above which a run warns before it starts."""
-LONGEST_RUN = 3.0 * 3600.0
-"""CPU seconds above which a run is refused unless it was asked for."""
 
 
 def check_cost(

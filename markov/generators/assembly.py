@@ -31,6 +31,7 @@ __all__ = [
 
 MAX_INT32 = 2**31 - 1
 """The last number of an entry or a state that 32 bits hold."""
+NUMBERED = 2**63  # states of a space that have numbers
 
 
 def generator_of(rows: Rows, rank: NDArray[np.int64] | None = None) -> sp.csr_matrix:
@@ -149,9 +150,6 @@ def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
-
-
-NUMBERED = 2**63  # states of a space that have numbers
 
 
 def ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:

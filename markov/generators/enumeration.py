@@ -27,6 +27,13 @@ __all__ = ["Enumeration", "Rows", "refuse_changed", "refuse_changing", "some_of"
 
 BURST = 4096  # states between two looks at the time, the memory and the number of states
 BYTES_PER_STATE, BYTES_PER_TRANSITION = 200.0, 16.0
+ASKED = 32  # states that are asked again
+SHOWN = 3  # transitions of an answer in a message
+HINT = (
+    "random numbers, the time, counters and iterators cannot be part of a rule: "
+    "make what changes a component of the state or a parameter"
+)
+Answer = list[tuple[Any, float]]
 
 
 class Rows(NamedTuple):
@@ -174,16 +181,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-ASKED = 32  # states that are asked again
-SHOWN = 3  # transitions of an answer in a message
-HINT = (
-    "random numbers, the time, counters and iterators cannot be part of a rule: "
-    "make what changes a component of the state or a parameter"
-)
-
-Answer = list[tuple[Any, float]]
 
 
 def some_of(count: int) -> list[int]:
