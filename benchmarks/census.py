@@ -27,6 +27,7 @@ from dfcmodel.lossless.audits.audits import TableAudit
 from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
 from dfcmodel.lossless.audits.table_files import FORMATS
 from dfcmodel.lossless.audits.verdicts import RowVerdict
+from hopflow.csv_tables import write_rows
 
 RESULTS = Path(__file__).parent / "results"
 DATA = Path(__file__).parent / "data"
@@ -99,22 +100,19 @@ def read_checkout(checkout: Path) -> Census:
 
 def write_bundle(census: Census, folder: Path = DATA) -> None:
     """Write the tables and their rows as two CSV files, whose first line has repository, commit, date and licence."""
-    origin = f"# {NAME} in {REPOSITORY}, commit {census.commit}, {census.date}, {LICENCE}\n"
+    origin = f"{NAME} in {REPOSITORY}, commit {census.commit}, {census.date}, {LICENCE}"
     folder.mkdir(exist_ok=True)
-    with (folder / "sonic_tables.csv").open("w", newline="") as file:
-        file.write(origin)
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("table", "blob", "path"))
-        writer.writerows((n, blob.hash, blob.path) for n, blob in enumerate(census.blobs))
-        writer.writerows(("", "", path) for path in census.empty)
-    with (folder / "sonic_rows.csv").open("w", newline="") as file:
-        file.write(origin)
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("table", "speed", "cable", "size", "xon", "xoff", "place"))
-        for n, blob in enumerate(census.blobs):
-            for row in blob.table:
-                numbers = (round(row.rate / 1e6), f"{row.cable:g}m", row.size, row.xon, row.xoff)
-                writer.writerow((n, *numbers, row.place))
+    tables = [(n, blob.hash, blob.path) for n, blob in enumerate(census.blobs)]
+    empty = [("", "", path) for path in census.empty]
+    names = "table", "blob", "path"
+    write_rows(folder / "sonic_tables.csv", names, [*tables, *empty], origin)
+    rows = (
+        (n, round(row.rate / 1e6), f"{row.cable:g}m", row.size, row.xon, row.xoff, row.place)
+        for n, blob in enumerate(census.blobs)
+        for row in blob.table
+    )
+    names_of_rows = "table", "speed", "cable", "size", "xon", "xoff", "place"
+    write_rows(folder / "sonic_rows.csv", names_of_rows, rows, origin)
 
 
 def read_bundle(folder: Path = DATA) -> Census:
@@ -254,13 +252,9 @@ def ranges(audits: list[tuple[Blob, TableAudit]]) -> list[dict[str, float]]:
 
 def write_ranges(found: list[dict[str, float]], commit: str, date: str) -> None:
     """Write the range of the tables by rate and cable as CSV beside the chips."""
-    with (CHIPS.parent / "census.csv").open("w", newline="") as file:
-        file.write(
-            f"# statistics of {NAME} in {REPOSITORY}, commit {commit}, {date}: bytes of xoff\n"
-        )
-        writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
+    about = f"statistics of {NAME} in {REPOSITORY}, commit {commit}, {date}: bytes of xoff"
+    rows = (row.values() for row in found)
+    write_rows(CHIPS.parent / "census.csv", found[0], rows, about)
 
 
 def write_chips(audits: list[tuple[Blob, TableAudit]], commit: str, date: str) -> None:

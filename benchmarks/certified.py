@@ -7,10 +7,9 @@ rows derived from the model's file where its reader of PRISM files reads that fi
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from tqdm import tqdm
 
 from benchmarks.outside import prism, qcomp
 from benchmarks.outside.rows import Question, shown, suites
+from hopflow.csv_tables import write_rows
 from markov import stationary
 from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
@@ -181,10 +181,7 @@ def main(
             else:
                 found.append(row)
     if not only:
-        with RESULTS.open("w", encoding="utf-8", newline="") as file:
-            lines = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
-            lines.writeheader()
-            lines.writerows(asdict(row) for row in found)
+        write_rows(RESULTS, [f.name for f in fields(Row)], map(astuple, found))
 
 
 if __name__ == "__main__":

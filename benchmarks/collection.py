@@ -7,7 +7,6 @@ is evaluated, from the initial state, in at most a given number of states.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Annotated
 import typer
 from tqdm import tqdm
 
+from hopflow.csv_tables import write_rows
 from markov.errors import TooLargeError
 from markov.files import FileError, read_prism
 
@@ -60,10 +60,7 @@ def main(
     rows = []
     for path in tqdm([p for p in paths if "SBMLstochasticTests" not in p.parts], disable=None):
         rows.append((path.relative_to(folder).as_posix(), *outcome(path, most)))
-    with results.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file, lineterminator="\n")
-        lines.writerow(HEAD)
-        lines.writerows(rows)
+    write_rows(results, HEAD, rows)
     for said, count in Counter(row[1] for row in rows).most_common():
         print(count, said)
 

@@ -9,7 +9,6 @@ names the kinds of cases, not the values: those of `MTUS`, `MESSAGES`, `PAIRS` a
 
 from __future__ import annotations
 
-import csv
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -38,6 +37,7 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.exchanges import NONE, Messages, halving_doubling, pairwise, ring_all_reduce
+from hopflow.csv_tables import write_rows
 from responsefn import FixedRate
 
 __all__ = [
@@ -316,10 +316,8 @@ def main(
     seconds = time.process_time() - began
     if keep:
         names = [field.name for field in fields(Found)]
-        with (RESULTS / "collective_plan.csv").open("w", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows([_text(getattr(row, name)) for name in names] for row in found)
+        lines = ([_text(getattr(row, name)) for name in names] for row in found)
+        write_rows(RESULTS / "collective_plan.csv", names, lines)
     text = page(found, seconds)
     print(text)
     if keep:

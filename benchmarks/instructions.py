@@ -30,8 +30,7 @@ from tqdm import tqdm
 
 from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
-from dfcmodel.packets.running import begin_plan
-from dfcmodel.packets.simulation import plan_scenario
+from dfcmodel.packets.simulation import begin_plan, plan_scenario
 
 __all__ = ["CASES", "Counts", "ask", "callgrind", "count", "read_totals", "scenario_of"]
 

@@ -36,7 +36,7 @@ from .network.coupled import PI2, DualPI2
 from .network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 from .network.fabric_programs import INT, Trimming
 from .network.flow_tables import Flows
-from .network.flows import CBR, Flow, OnOff
+from .network.flows import Flow
 from .network.link_laws import Credits, LinkEvent, LinkLaw
 from .network.links import Link, Links, links_from
 from .network.mahimahi import read_mahimahi
@@ -60,6 +60,7 @@ from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
 from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
 from .network.schedulers import DeficitRoundRobin, FlowQueueCoDel, ShortestRemaining, WeightedFair
+from .network.sources import CBR, OnOff
 from .network.toml_reading import ScenarioFileError, load_scenario
 from .network.toml_schema import scenario_schema
 from .network.toml_writing import save_scenario

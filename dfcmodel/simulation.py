@@ -11,7 +11,6 @@ import numpy as np
 
 from dfcmodel.engine import driver
 from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
-from dfcmodel.engine.pause_intervals import times_of_pauses
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.remains import (
     acks_under_way,
@@ -19,11 +18,12 @@ from dfcmodel.engine.remains import (
     most_excess,
     packets_inside,
     remaining_packets,
+    times_of_pauses,
 )
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
-from dfcmodel.levels.costs import check_cost
+from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from hopflow.whole_files import replacing
+
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
@@ -239,12 +241,10 @@ class Store:
 
     def _convert(self) -> None:
         """Make a NetCDF file of the folder, block by block."""
-        scratch = self.path.with_name(f"{self.path.name}.new")
-        with self._streamed(chunks={}) as data:
+        with replacing(self.path) as scratch, self._streamed(chunks={}) as data:
             for name in data.variables:
                 data[name].encoding.clear()
             data.to_netcdf(scratch, engine="h5netcdf")
-        scratch.rename(self.path)
         shutil.rmtree(self.folder)
         self.complete = True
 

@@ -179,33 +179,25 @@ def _kind_of(thing: object) -> str | None:
     return found
 
 
+class _Made(NamedTuple):
+    """A thing that is swept as a function of its parameters: what it is called, their dimensions, and notes on it."""
+
+    make: Callable[..., Any]
+    called: str
+    own: dict[str, str | None]
+    about: dict[str, Any]
+
+
 def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
     """Return the points of a thing, or of a function that makes one; all are checked."""
     if inspect.isclass(thing) and hasattr(thing, "SWEPT_BY") and hasattr(thing, "Params"):
         thing = thing()
     kind = _kind_of(thing)
-    make: Callable[..., Any] = thing
-    if kind is not None:
-        module: Any = importlib.import_module(kind)
-        called, own, about = type(thing).__name__, module.units(thing), module.about(thing)
-        make = functools.partial(module.variant, thing)
-    elif callable(thing):
-        called, own = getattr(thing, "__name__", repr(thing)), _parameters_of(thing)
-        about = {"function": called}
-    else:
-        said = (
-            "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
-        )
-        raise ValueError(f"thing = {shown(thing)}: {said}")
+    make, called, own, about = _made(thing, kind)
     several, fixed = _split(parameters)
     if kind is None:
-        first = fixed | {name: values[0] for name, values in several.items()}
-        if missing := _required(thing) - first.keys():
-            names, given = ", ".join(sorted(missing)), ", ".join(parameters) or "none"
-            raise ValueError(
-                f"{called}: needs values of {names}, without a default; given are {given}"
-            )
-        kind = _kind_of(make(**{name: first[name] for name in first if name in own}))
+        first = {n: several[n][0] if n in several else fixed[n] for n in parameters}
+        kind = _kind_of(_first_made(thing, called, own, first))
     settings = {} if kind is None else dict(importlib.import_module(kind).SETTINGS)
     for name in parameters:
         if name not in own and name not in settings:
@@ -221,27 +213,41 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
         for name, dimension in undeclared.items()
         if dimension is not None
     }
+    constant = {n: _converted(n, [v], units[n])[0] for n, v in fixed.items()}
     grid = Grid(
         axes,
-        functools.partial(
-            _point,
-            make,
-            own,
-            {n: _converted(n, [v], units[n])[0] for n, v in fixed.items()},
-            written,
-        ),
+        functools.partial(_point, make, own, constant, written),
         {name: unit for name in several if (unit := _unit(units[name]))},
     )
     options = {} if kind is None else importlib.import_module(kind).checked(_Things(grid), grid)
     about |= {name: repr(value) for name, value in fixed.items()}
-    return _Plan(
-        called,
-        grid,
-        kind,
-        options,
-        about,
-        (thing if make is thing else make(), *_objects(axes, fixed)),
-    )
+    objects = thing if make is thing else make(), *_objects(axes, fixed)
+    return _Plan(called, grid, kind, options, about, objects)
+
+
+def _made(thing: Any, kind: str | None) -> _Made:
+    """Return a thing of a kind that is swept, or a function that makes one, as a function of its parameters."""
+    if kind is not None:
+        module: Any = importlib.import_module(kind)
+        make = functools.partial(module.variant, thing)
+        return _Made(make, type(thing).__name__, module.units(thing), module.about(thing))
+    if not callable(thing):
+        said = (
+            "must be a scenario, a chain, a rule, a list of rules, or a function that returns one"
+        )
+        raise ValueError(f"thing = {shown(thing)}: {said}")  # noqa: TRY004
+    called = getattr(thing, "__name__", repr(thing))
+    return _Made(thing, called, _parameters_of(thing), {"function": called})
+
+
+def _first_made(
+    function: Any, called: str, own: Mapping[str, str | None], first: Mapping[str, Any]
+) -> Any:
+    """Return what a function makes of the first values of its parameters; ValueError where some are missing."""
+    if missing := _required(function) - first.keys():
+        names, given = ", ".join(sorted(missing)), ", ".join(first) or "none"
+        raise ValueError(f"{called}: needs values of {names}, without a default; given are {given}")
+    return function(**{name: first[name] for name in first if name in own})
 
 
 def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[Any, ...]:

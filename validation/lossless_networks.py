@@ -28,7 +28,7 @@ from dfcmodel import (
     Scenario,
     simulate,
 )
-from dfcmodel.network.flows import Source
+from dfcmodel.network.sources import Source
 from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import CUBIC, DCQCN, DCTCP, TIMELY, NewReno, PatchedTIMELY, Prague, Swift

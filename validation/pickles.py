@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from hopflow.whole_files import replacing
 
 __all__ = ["read", "write"]
 
@@ -21,6 +22,5 @@ def read(place: Path) -> Any:
 def write(place: Path, found: object) -> None:
     """Write a result to a file in one step."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+    with replacing(place) as scratch, scratch.open("wb") as file:
         pickle.dump(found, file)
-    Path(file.name).replace(place)

@@ -6,14 +6,14 @@ statement in each reading of the paper: a changed constant of a reading that tur
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from hopflow.csv_tables import write_rows
 from validation.claims import ledger
 from validation.labels import SIMULATORS
+from validation.manifest import PUBLISHED
 from validation.records import (
-    PUBLISHED,
     recorded_levels,
     recorded_readings,
     recorded_simulators,
@@ -136,8 +136,7 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
 def record(findings: Mapping[Claim, Finding]) -> None:
     """Write verdicts, thresholds and readings of claims to ``published``; rows of other claims of the ledger stay."""
     sources = ("model", "simulation", *SIMULATORS, "process", "level")
-    _write(
-        "verdicts.csv",
+    _write("verdicts.csv",
         [
             "id", *(HEADS.get(name, name) for name in sources), "model: hold", "packets: hold",
             "model depends on", "simulation depends on",
@@ -152,8 +151,7 @@ def record(findings: Mapping[Claim, Finding]) -> None:
             for c, f in findings.items()
         ),
     )  # fmt: skip
-    _write(
-        "thresholds.csv",
+    _write("thresholds.csv",
         ["id", "threshold", "value", "model at half", "packets at half", "model at twice", "packets at twice"],
         (
             (c.id, t.name, f"{t.value:g}", *t.half, *t.twice)
@@ -182,8 +180,5 @@ def _write(name: str, header: Iterable[str], table: Iterable[tuple[object, ...]]
     for entry in table:
         found.setdefault(str(entry[0]), []).append(entry)
     of_claims |= found
-    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(heads)
-        for id in ledger():
-            writer.writerows(of_claims.get(id, ()))
+    lines = [line for id in ledger() for line in of_claims.get(id, ())]
+    write_rows(PUBLISHED / name, heads, lines)

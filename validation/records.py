@@ -6,9 +6,9 @@ import csv
 import functools
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from validation.labels import SIMULATORS
+from validation.manifest import PUBLISHED
 from validation.verdicts import Sides, Threshold, Verdict
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "without_packet_level",
 ]
 
-PUBLISHED = Path(__file__).parent / "published"
 OWN = "hopflow"
 """The paper of hopflow's own comparisons."""
 FABRICS = ("zhu2015", "zhu2016", "li2019", "mittal2018", "hu2016", "guo2016", "goyal2022")

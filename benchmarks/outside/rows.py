@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+from hopflow.csv_tables import write_rows
 
 __all__ = ["Question", "Row", "answered", "suites", "written"]
 
@@ -142,7 +143,4 @@ def shown(low: Any, high: Any) -> str:
 
 def written(rows: Iterable[Row], path: Path) -> None:
     """Write the rows as comma-separated values."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
-        lines.writeheader()
-        lines.writerows(asdict(row) for row in rows)
+    write_rows(path, [f.name for f in fields(Row)], map(astuple, rows))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.engine.delays_over_time import delay_changes, set_delays
 from dfcmodel.engine.kernel.records import (
     BAD_QUEUE,
     BAD_WINDOW,
@@ -20,9 +19,9 @@ from dfcmodel.engine.kernel.records import (
     Output,
     Span,
 )
-from dfcmodel.engine.rates_over_time import rate_changes, set_rates
-from dfcmodel.engine.source_events import source_events_of
-from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays, set_rates
+from dfcmodel.engine.sender_tables import source_events_of
+from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
 from hopflow.executing import check_stop
 from hopflow.kernels import loop_of

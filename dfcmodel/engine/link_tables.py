@@ -1,29 +1,33 @@
-"""The records of links and queues at t = 0: rates, buffers, rooms of classes, managers, and how long orders are kept."""
+"""The records of links and queues at t = 0: rates, buffers, rooms of classes, managers, ways, and how long orders are kept."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.engine.feedback_schedules import rooms_of
 from dfcmodel.engine.kernel.records import LINK, PER_FLOW_RATE, QUEUE, STORM
+from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, manager_of
-from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
+from dfcmodel.network.path_elements import DelayTrace
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
 __all__ = [
+    "Way",
+    "largest_holds",
     "link_records",
     "manager_records",
     "order_rows",
     "power_of_two",
     "queue_records",
     "reserve_rooms",
+    "traced_ways",
 ]
 
 MAX_ROWS = 2**20
@@ -117,9 +121,9 @@ def order_rows(links: Any, layout: Layout, quantum: float) -> int:
     return power_of_two(int(min(longest, MAX_ROWS)) + SPARE_ROWS)
 
 
-def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[ManagerSignature, ...]:
+def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Signature, ...]:
     """Fill in the queue managers of the links; return those that there are."""
-    kinds: list[ManagerSignature] = []
+    kinds: list[Signature] = []
     links["manager"] = -1
     for i, n in enumerate(layout.order):
         manager = manager_of(scenario.links[n].discipline)
@@ -155,3 +159,46 @@ def _managed_bands(scenario: Scenario, layout: Layout, i: int) -> tuple[int, int
 def power_of_two(least: int) -> int:
     """Return the least power of two that is not less."""
     return 1 << math.ceil(math.log2(least))
+
+
+class Way(NamedTuple):
+    """The way from a queue to the next one with a trace in front of it.
+
+    queue: the first one's place; steps: of the way without the trace; trace: of its delays.
+    """
+
+    queue: int
+    steps: float
+    trace: DelayTrace
+
+
+def traced_ways(scenario: Scenario, layout: Layout) -> list[Way]:
+    """Return the ways of the flows that have a trace of delays.
+
+    Raises
+    ------
+    ValueError
+        Where two traces act on one flow at a link.
+    """
+    found: dict[int, Way] = {}
+    names = scenario.link_table.names
+    for element in scenario.elements:
+        if not isinstance(element, DelayTrace):
+            continue
+        n = names.index(element.link)
+        for f, flow in enumerate(scenario.flows):
+            hops = scenario.path_index(flow)
+            if n not in hops or (element.flows and flow.name not in element.flows):
+                continue
+            c = int(layout.up[layout.hop_queues[f][hops.index(n)]])
+            if c in found:
+                msg = f"a second one acts on flow {flow.name!r}; use method=Packets()"
+                raise ValueError(f"elements: DelayTrace at {element.link}: {msg}")
+            found[c] = Way(c, float(layout.lag[c] + 1.0 - layout.weight[c]), element)
+    return list(found.values())
+
+
+def largest_holds(scenario: Scenario) -> list[float]:
+    """Return the longest times for which the traces hold a packet, s, and 0."""
+    traces = (each for each in scenario.elements if isinstance(each, DelayTrace))
+    return [0.0, *(each.largest_hold for each in traces)]

@@ -28,12 +28,14 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.link_tables import (
+    largest_holds,
     link_records,
     manager_records,
     order_rows,
     power_of_two,
     queue_records,
     reserve_rooms,
+    traced_ways,
 )
 from dfcmodel.engine.sender_tables import (
     emission_memory,
@@ -42,11 +44,10 @@ from dfcmodel.engine.sender_tables import (
     schedules,
     switching_times,
 )
-from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
+from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.flows import CBR, OnOff, rules_of
-from dfcmodel.network.handshakes import handshake_times
-from dfcmodel.network.manager_events import ManagerSignature
+from dfcmodel.network.flows import rules_of
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 
@@ -98,7 +99,7 @@ class Plan:
     quantum: float
     layout: Layout
     rules: tuple[RuleSignature, ...]
-    managers: tuple[ManagerSignature, ...]
+    managers: tuple[Signature, ...]
     min_rto: float
     network: Network
     transport: Transport
@@ -158,7 +159,7 @@ def compile_scenario(
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
-    starts = starts + handshake_times(scenario)
+    starts = starts + scenario.handshake_times()
     flows, log, holes = flow_records(scenario, layout, rules, in_steps(starts, h), h, fluid)
     _begin_waits_and_losses(flows, packet_jitter / h, rng)
     switched = switching_times(scenario, starts, end, rng)

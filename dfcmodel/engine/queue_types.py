@@ -17,9 +17,10 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, OnOff
-from dfcmodel.network.known_disciplines import check_known
+from dfcmodel.network.flows import SYN_WITH_DATA
+from dfcmodel.network.level_options import check_known, refuse_given
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
@@ -29,6 +30,20 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["check_disciplines", "queueing"]
+
+FOR_PACKETS = {
+    option: f"{what} are for packets; use method=Packets()"
+    for option, what in {
+        "receiver": "receiver agents",
+        "arrivals": "data that arrive",
+        "idle": "transfers after idle times",
+        "after": "flows that wait for others",
+        "weight": "weights of network interfaces",
+        "paths": "sprayed flows",
+        "ttl": "times to live",
+    }.items()
+}
+"""Options of flows that the fluid does not have."""
 
 
 def check_disciplines(scenario: Scenario) -> None:
@@ -49,27 +64,7 @@ def check_disciplines(scenario: Scenario) -> None:
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
-        if flow.receiver is not None:
-            msg = "receiver agents are for packets; use method=Packets()"
-            raise ValueError(f"receiver of flow {flow.name!r} = {flow.receiver!r}: {msg}")
-        if flow.arrivals is not None:
-            msg = "data that arrive are for packets; use method=Packets()"
-            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
-        if math.isfinite(flow.idle):
-            msg = "transfers after idle times are for packets; use method=Packets()"
-            raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
-        if flow.after:
-            msg = "flows that wait for others are for packets; use method=Packets()"
-            raise ValueError(f"after of flow {flow.name!r} = {flow.after!r}: {msg}")
-        if flow.weight > 1:
-            msg = "weights of network interfaces are for packets; use method=Packets()"
-            raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
-        if flow.paths:
-            msg = "sprayed flows are for packets; use method=Packets()"
-            raise ValueError(f"paths of flow {flow.name!r} = {flow.paths!r}: {msg}")
-        if flow.ttl is not None:
-            msg = "times to live are for packets; use method=Packets()"
-            raise ValueError(f"ttl of flow {flow.name!r} = {flow.ttl}: {msg}")
+        refuse_given(flow, FOR_PACKETS)
         if flow.handshake == SYN_WITH_DATA:
             msg = "data in the SYN are for packets; use True, or method=Packets()"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")

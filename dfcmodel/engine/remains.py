@@ -1,4 +1,4 @@
-"""What is left at the end of a fluid run: drops by cause, what waits at links with pauses, what is in the network."""
+"""What a fluid run leaves: drops by cause, what waits at links with pauses, what is in the network, when pauses acted."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.kernel.records import FIRST_FULL, FIRST_MANAGED, MANAGED
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from dfcmodel.engine.plans import Plan
@@ -22,6 +25,7 @@ __all__ = [
     "most_excess",
     "packets_inside",
     "remaining_packets",
+    "times_of_pauses",
 ]
 
 
@@ -119,3 +123,26 @@ def _hops_with_ingress(plan: Plan) -> list[tuple[int, int, int, int]]:
                 found.append((f, n, c, before))
             before = n
     return found
+
+
+def times_of_pauses(plan: Plan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
+    """Yield the paused link, who asks for it, the class, and the times in s at which pauses took effect and ended.
+
+    As `dfcmodel.results.pauses.intervals_of` takes them.
+
+    Parameters
+    ----------
+    plan
+        Whose run it was.
+    switches
+        What was turned on and off, in order (`kernel.records.SWITCH`).
+    """
+    order, pauses = plan.layout.order, plan.feedback.pauses
+    flows = plan.scenario.flows
+    for n in range(len(pauses)):
+        paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
+        link = order[paused] if paused >= 0 else paused
+        way = float(pauses["wait"][n]) + float(pauses["part"][n])
+        counted = pauses["first"][n] < pauses["end"][n]
+        priority = flows[plan.layout.flow_of[pauses["first"][n]]].priority if counted else ALL
+        yield link, by, priority, (switches["time"][switches["pause"] == n] + way) * plan.step

@@ -1,4 +1,8 @@
-"""The records of the flows at t = 0: windows, and constant rates over time."""
+"""The senders at t = 0: records of flows, windows and constant rates over time, and the events of their rules.
+
+An event applies a function of a rule to the record of a flow, ``w``: its state from w[0] on (of a rate rule the rate stands
+instead of the window), its parameters from w[16] on.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,17 @@ import numpy as np
 
 from dfcmodel.engine.fluid import check_recovery
 from dfcmodel.engine.kernel.records import (
+    EVENTS,
     FLOW,
     HOLE,
     NEWRENO,
+    ON_ACK,
+    ON_FEEDBACK,
+    ON_LOSS,
+    ON_MARK,
+    ON_MARKED_WINDOW,
+    ON_SINGLE_ACK,
+    ON_TIME,
     RATE,
     RATE_RULE,
     RENO,
@@ -21,11 +33,18 @@ from dfcmodel.engine.kernel.records import (
     TAHOE,
     WINDOW,
 )
-from dfcmodel.network.flows import CBR, Flow, OnOff, acks_per_packet, first_state
-from responsefn import RateRule, WindowRule
+from dfcmodel.network.flows import Flow, acks_per_packet, first_state
+from dfcmodel.network.sources import CBR, OnOff
+from responsefn import Elapsed, Feedback, RateRule, WindowRule
 from responsefn.responses.event_checks import acts_on_single_acks
-from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import RuleSignature, signature_of
+from responsefn.responses.rule_events import (
+    RuleSignature,
+    event_of,
+    events_of,
+    numbers_of,
+    signature_of,
+)
+from responsefn.rules.base import answers_marks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +55,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["RECOVERY", "RECOVERY_NAMES", "emission_memory", "flow_records", "in_steps", "schedules"]
+__all__ = [
+    "RECOVERY",
+    "RECOVERY_NAMES",
+    "emission_memory",
+    "flow_records",
+    "in_steps",
+    "schedules",
+    "source_events_of",
+]
 
 RECOVERY = {"tahoe": TAHOE, "reno": RENO, "newreno": NEWRENO, "sack": SACK}
 RECOVERY_NAMES = {number: name for name, number in RECOVERY.items()}
@@ -205,3 +232,37 @@ def _in_rows(switched: Floats, pace: float, quantum: float) -> list[tuple[float,
         if first < last < np.inf:
             amounts[last] = rate * (end - last)
     return [(step, math.floor(each / quantum) * quantum) for step, each in sorted(amounts.items())]
+
+
+def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = True) -> Any:
+    """Return the events of window and rate rules: addresses, or Python functions; 0 for none.
+
+    Parameters
+    ----------
+    signatures
+        Classes of rules and the names of their parameters (`responsefn.responses.rule_events`).
+    compiled
+        False returns plain Python functions, which take a flow's record.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (rules, `kernel.records.EVENTS`); at least one row.
+    """
+    shape = (max(1, len(signatures)), EVENTS)
+    table = np.empty(shape, dtype=np.uint64 if compiled else object)
+    table.fill(0)
+    for row, signature in zip(table, signatures, strict=False):
+        rule = signature[0]
+        if issubclass(rule, RateRule):
+            row[ON_FEEDBACK] = event_of(signature, rule.on_feedback, Feedback._fields, compiled)
+            row[ON_TIME] = event_of(signature, rule.on_time, Elapsed._fields, compiled)
+            continue
+        row[:ON_MARK] = events_of((signature,), compiled=compiled)[0]
+        row[ON_MARKED_WINDOW] = row[ON_LOSS]
+        row[ON_SINGLE_ACK] = events_of((signature,), several=False, compiled=compiled)[0, ON_ACK]
+        if rule.signal == "mark":
+            row[ON_LOSS] = event_of(signature, rule.on_drop, Feedback._fields, compiled)
+        if answers_marks(rule):
+            row[ON_MARK] = event_of(signature, rule.on_mark, Feedback._fields, compiled)
+    return table

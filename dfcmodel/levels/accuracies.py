@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.levels.measured_tables import measured_rows
 from dfcmodel.methods import Fluid
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, instance, one_number, shown
+from hopflow.csv_tables import bundled_rows
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
@@ -71,7 +71,7 @@ def measured_accuracies() -> dict[str, Accuracy]:
         row["level"]: Accuracy(
             **{f.name: kinds.get(f.name, float)(row[f.name]) for f in fields(Accuracy)}
         )
-        for row in measured_rows("accuracies.csv")
+        for row in bundled_rows("dfcmodel.levels", "accuracies.csv")
     }
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
-from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.managers import RED
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR, OnOff
 from hopflow.checks import instance, one_number
 from responsefn import AIMD, NewReno
 

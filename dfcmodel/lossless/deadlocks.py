@@ -21,9 +21,10 @@ from dfcmodel.lossless.buffer_dependencies import (
     listed_routes,
 )
 from dfcmodel.network.disciplines import Pause
-from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR
 from hopflow.results import Result
 from hopflow.units import WithUnit, declares, quantities
 

@@ -23,7 +23,7 @@ from hopflow.units import PacketUnits, declares, in_units, quantities_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.flows import Source
+    from dfcmodel.network.sources import Source
 
 __all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
 

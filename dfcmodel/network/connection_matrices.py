@@ -22,9 +22,9 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Unpack
 
 from dfcmodel.network.collectives import FlowsGiven, collective_hosts
-from dfcmodel.network.flow_files import ListedFlows, check_given, text_of_file, whole_in
+from dfcmodel.network.flow_files import ListedFlows, check_given, whole_in
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, instance, one_number
+from hopflow.checks import choice, file_path, instance, one_number
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
@@ -81,7 +81,7 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    return _read(f"{path}", text_of_file(path), hosts, {**given})
+    return _read(f"{path}", file_path("path", path).read_text(encoding="utf-8"), hosts, {**given})
 
 
 def read_connection_matrix(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +11,8 @@ from dfcmodel.network.collectives import flows_from
 from dfcmodel.network.columns import Column
 from dfcmodel.network.exchanges import NONE
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import instance
 
-__all__ = ["ListedFlows", "check_given", "text_of_file", "whole_in"]
+__all__ = ["ListedFlows", "check_given", "whole_in"]
 
 
 class ListedFlows(NamedTuple):
@@ -46,20 +43,6 @@ class ListedFlows(NamedTuple):
         if any(self.delays):
             options["delays"] = list(self.delays)
         return flows_from(source, target, np.array(self.size), np.array(self.start), **options)
-
-
-def text_of_file(path: str | os.PathLike[str]) -> str:
-    """Return the contents of a file.
-
-    Raises
-    ------
-    TypeError
-        For what is no path.
-    OSError
-        When the file cannot be read.
-    """
-    instance("path", path, (str, os.PathLike), "the path of a file")
-    return Path(path).read_text(encoding="utf-8")
 
 
 def check_given(given: Iterable[str]) -> None:

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.buffers import ByteBuffer
 
-__all__ = ["MAX_STATE", "Credits", "LinkEvent", "LinkLaw"]
+__all__ = ["MAX_END_STATE", "Credits", "LinkEvent", "LinkLaw"]
 
-MAX_STATE = 8
+MAX_END_STATE = 8
 """Numbers that each end of a link may remember."""
-MAX_PARAMETERS = 16
 
 
 class LinkEvent(NamedTuple):
@@ -164,9 +163,9 @@ class LinkLaw(ByClass):
         name = cls.__name__
         for kind, first in (("Sender", ()), ("Receiver", ("send", "message"))):
             names = getattr(cls, kind)._fields
-            if names[: len(first)] != first or not 1 <= len(names) <= MAX_STATE:
+            if names[: len(first)] != first or not 1 <= len(names) <= MAX_END_STATE:
                 begin = f"begin with {', '.join(first)} and " if first else ""
-                msg = f"has the fields {', '.join(names)}, must {begin}have 1 to {MAX_STATE}"
+                msg = f"has the fields {', '.join(names)}, must {begin}have 1 to {MAX_END_STATE}"
                 raise TypeError(f"{kind} of {name} {msg}")
 
     def __post_init__(self) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.flows import CBR, OnOff
+from dfcmodel.network.sources import CBR, OnOff
 from responsefn import FixedRate, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -117,11 +117,13 @@ def offers_all_at_once(scenario: Scenario) -> bool:
     if table.waits.any() or not (np.isfinite(sizes) & np.isinf(table.numbers("stop"))).all():
         return False
     first = scenario.routes.first
-    own = np.zeros(len(scenario.links), dtype=np.bool_)
-    own[list(scenario.interfaces)] = True
     rates = table.each("source", _fixed_rate)
     lines = scenario.by_link(lambda link: link.rate)[first]
-    return bool((begins == begins[0]).all() and own[first].all() and (rates >= lines).all())
+    return bool(
+        (begins == begins[0]).all()
+        and scenario.is_interface[first].all()
+        and (rates >= lines).all()
+    )
 
 
 def _fixed_rate(source: Source) -> float:

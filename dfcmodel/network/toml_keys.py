@@ -20,7 +20,6 @@ from dfcmodel.network import (
     schedulers,
 )
 from dfcmodel.network.arrivals import HeavyTailed, Poisson, Replay
-from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.path_elements import (
     Aggregation,
     BurstLoss,
@@ -32,6 +31,7 @@ from dfcmodel.network.path_elements import (
     Reordering,
 )
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.sources import CBR, OnOff
 from responsefn import DeliveryRule, RateRule, WindowRule, linux
 
 __all__ = [

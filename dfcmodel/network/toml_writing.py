@@ -12,10 +12,10 @@ from typing import Any
 from dfcmodel.network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import Discipline
-from dfcmodel.network.flows import CBR, OnOff
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.receivers import ReceiverAgent
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
 from responsefn import RateRule, WindowRule

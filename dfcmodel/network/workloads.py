@@ -13,7 +13,7 @@ import numpy as np
 from dfcmodel.network.chakra_flows import TraceFlows
 from dfcmodel.network.chakra_traces import nodes_of_trace
 from dfcmodel.network.collectives import FlowsGiven, collective_hosts
-from dfcmodel.network.flow_files import ListedFlows, check_given, text_of_file
+from dfcmodel.network.flow_files import ListedFlows, check_given
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.layer_workloads import flows_of_layers
 from dfcmodel.network.reductions import ALL_REDUCES
@@ -79,7 +79,10 @@ def load_workload(
     24
     """
     traces = _files_of_ranks(path)
-    contents = [each.read_bytes() for each in traces] if traces else text_of_file(path)
+
+    contents = (
+        [each.read_bytes() for each in traces] if traces else Path(path).read_text(encoding="utf-8")
+    )
     units = _units(packet_size, algorithm, tick, groups)
     return _read(f"{path}", contents, hosts, units, {**given})
 

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dfcmodel.network.arrivals import Arrival, ArrivalProcess
+from dfcmodel.network.callback_events import (
+    LAW_EVENTS,
+    PROGRAM_EVENTS,
+    agent_events_of,
+    law_events_of,
+    manager_events_of,
+    program_events_of,
+)
 from dfcmodel.network.flows import rules_among
-from dfcmodel.network.law_events import EVENTS as LAW_EVENTS
-from dfcmodel.network.law_events import law_events_of
-from dfcmodel.network.manager_events import manager_events_of
-from dfcmodel.network.program_events import EVENTS, program_events_of
-from dfcmodel.network.receiver_events import agent_events_of
 from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
@@ -237,7 +240,7 @@ class PacketRun:
     def _check_programs(self) -> None:
         """Raise ArithmeticError for the first thing that a switch program returned and that cannot be."""
         for p, it in _first_failed(self.layout.arrays["program"]):
-            function, field = EVENTS[it["failed_in"]], FIELDS[it["failed"]]
+            function, field = PROGRAM_EVENTS[it["failed_in"]], FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_program(self.plan, p, int(it["failed_flow"]), float(it["failed_at"]), returned)
 

@@ -1,18 +1,19 @@
-"""What the programs of other simulators have of a scenario: any other option must be as it is by default."""
+"""What the programs of other simulators have of a scenario: its nodes by numbers, options, times; others must be as they are by default."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.flows import Flow
 from dfcmodel.packets.methods import Packets
+from hopflow.checks import one_number
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["check_exported"]
+__all__ = ["check_exported", "checked_times", "numbered_nodes"]
 
 OF_NETWORKS = ("name", "path", "source", "host", "priority")
 """Fields of flows that decide the network and its senders, which exports check by themselves."""
@@ -39,6 +40,23 @@ def check_exported(
         _check(flow, plain, others, f"of flow {flow.name!r}", simulator)
     plain_method = Packets(method.seed, method.convention)
     _check(method, plain_method, method_options, f"of {method!r}", simulator)
+
+
+def checked_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, float]:
+    """Return the simulated time of a run, None being the scenario's, and the time between its samples, s."""
+    asked = scenario.duration if duration is None else duration
+    whole = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    hint = "the duration, in s"
+    return whole, one_number("sample", sample, above=0.0, at_most=whole, hint=hint)
+
+
+def numbered_nodes(scenario: Scenario) -> dict[Hashable, int]:
+    """Return numbers of the nodes and, behind them, of the hosts of flows that have an access link, ("host", flow)."""
+    nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
+    for flow in scenario.flows:
+        if not scenario.enters_at_once(flow):
+            nodes["host", flow.name] = len(nodes)
+    return nodes
 
 
 def _check(thing: Any, plain: Any, written: Collection[str], of: str, simulator: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.columns import among
 from dfcmodel.network.stacks import STACKS
-from dfcmodel.packets.failure_times import failures_of
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
@@ -20,6 +20,7 @@ from hopflow.checks import (
     one_number,
     refuse_options,
     seed_number,
+    shown,
 )
 from hopflow.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
@@ -27,10 +28,10 @@ from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.flows import Source
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
-__all__ = ["Packets"]
+__all__ = ["Packets", "Times", "failures_of"]
 
 Recovery: TypeAlias = str | LossRecovery | SelectiveRepair
 """What may be given as a recovery: of senders with a window, or at the rate of a rule."""
@@ -261,3 +262,34 @@ def check_choice(name: str, given: object) -> None:
         check_recovery(type(given))
     elif not isinstance(given, SelectiveRepair):
         choice(name, given, (*RECOVERIES, *REPAIRS))
+
+
+Times = tuple[tuple[float, float], ...]
+"""From when and until when a link is down, s, in order."""
+
+
+def failures_of(given: Any) -> dict[str, Times] | None:
+    """Return when each link is down, pairs in order; ValueError for what is no time, or for pairs that overlap."""
+    if given is None:
+        return None
+    found = {}
+    for name, times in instance("failures", given, Mapping, "a mapping of links, or None").items():
+        rows = times if _is_pairs(times) else [times]
+        if not all(isinstance(row, Sequence) and len(row) == 2 for row in rows):
+            msg = "must be a pair of times in s, or several"
+            raise ValueError(f"failures of {name} = {shown(times)}: {msg}")
+        last = 0.0
+        for n, (begin, end) in enumerate(rows):
+            place, hint = f"failures of {name}", "in s, not before the end of the pair before"
+            one_number(f"{place}, begin of pair {n}", begin, at_least=last, hint=hint)
+            if not (isinstance(end, float) and end == math.inf):
+                one_number(
+                    f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf"
+                )
+            last = float(end)
+        found[name] = tuple((float(begin), float(end)) for begin, end in rows)
+    return found
+
+
+def _is_pairs(times: Any) -> bool:
+    return isinstance(times, Sequence) and len(times) > 0 and isinstance(times[0], Sequence)

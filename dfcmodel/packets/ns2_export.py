@@ -7,10 +7,10 @@ from typing import Any
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
-from dfcmodel.packets.exported import check_exported
+from dfcmodel.network.sources import CBR
+from dfcmodel.packets.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
@@ -108,9 +108,7 @@ def to_ns2(
     instance("method", method, Packets, 'Packets(convention="ns2"), or None')
     if not method.is_ns2:
         raise ValueError(f'method = {method!r}: must have convention="ns2"')
-    asked = scenario.duration if duration is None else duration
-    duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
-    sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
+    duration, sample = checked_times(scenario, duration, sample)
     _check(scenario)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-2")
     wait = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=duration, hint="in s")
@@ -121,10 +119,7 @@ def to_ns2(
         lines.append(DRAWN_WAITS)
     if method.seed is not None:
         lines.append(f"$defaultRNG seed {method.seed}")
-    nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    for flow in scenario.flows:
-        if not scenario.enters_at_once(flow):
-            nodes["host", flow.name] = len(nodes)
+    nodes = numbered_nodes(scenario)
     lines += [f"set node({n}) [$ns node]" for n in nodes.values()]
     lines += _links(plan, nodes)
     for f in range(len(scenario.flows)):
@@ -183,7 +178,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
         lines.append(
             f"$ns simplex-link $node({a}) $node({b}) {_exact(port.bits)} {_exact(port.delay)} DropTail"
         )
-        lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(plan, port)}")
+        lines.append(f"$ns queue-limit $node({a}) $node({b}) {_limit(port)}")
         if port.cell:
             queue = f"[[$ns link $node({a}) $node({b})] queue]"
             lines.append(f"{queue} set queue_in_bytes_ true; {queue} set mean_pktsize_ 1")
@@ -198,7 +193,7 @@ def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
     return lines
 
 
-def _limit(plan: Plan, port: Port) -> int:
+def _limit(port: Port) -> int:
     """Return ns-2's ``queue-limit``: one more than the packets, or bytes, that can be queued."""
     return 10**9 if port.room >= UNBOUNDED else port.room + 1
 

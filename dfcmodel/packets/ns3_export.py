@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA, Flow, first_state
+from dfcmodel.network.flows import SYN_WITH_DATA, Flow, first_state
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.marking import StepMarking
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR
 from dfcmodel.network.stacks import COUNTED
-from dfcmodel.packets.exported import check_exported
+from dfcmodel.packets.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
-from hopflow.checks import instance, number, one_number
+from hopflow.checks import instance, number
 from hopflow.units import WithUnit, quantities
 from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
 from responsefn.rules.linux.versions import OLD
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 __all__ = ["to_ns3"]
 
@@ -80,9 +78,7 @@ def to_ns3(
     instance("scenario", scenario, Scenario)
     method = Packets() if method is None else method
     instance("method", method, Packets, "Packets(...), or None")
-    asked = scenario.duration if duration is None else duration
-    duration = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
-    sample = one_number("sample", sample, above=0.0, at_most=duration, hint="the duration, in s")
+    duration, sample = checked_times(scenario, duration, sample)
     _check_method(method)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-3")
     _check_size(scenario)
@@ -90,10 +86,7 @@ def to_ns3(
         msg = "must be () for export to ns-3"
         raise ValueError(f"elements of {scenario.name!r}: {msg}")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample)
-    nodes: dict[Hashable, int] = {node: n for n, node in enumerate(scenario.nodes)}
-    for flow in scenario.flows:
-        if not scenario.enters_at_once(flow):
-            nodes["host", flow.name] = len(nodes)
+    nodes = numbered_nodes(scenario)
     parts = {
         "%NAME%": _comment(scenario.name),
         "%NODES%": "\n// ".join(f"Node {n}: {_comment(node)}" for node, n in nodes.items()),

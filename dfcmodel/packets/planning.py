@@ -11,8 +11,8 @@ import numpy as np
 
 from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.columns import column_of
-from dfcmodel.network.flows import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from dfcmodel.network.sources import CBR
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plans import ENDLESS, MOST_KEPT_HOPS, SIZES, Plan
 from dfcmodel.packets.ports import Ports

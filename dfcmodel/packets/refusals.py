@@ -12,6 +12,7 @@ import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess
 from dfcmodel.network.backpressure import BFC
+from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.class_pauses import CLASSES, PFC, ByClass
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.coupled import PI2
@@ -20,8 +21,7 @@ from dfcmodel.network.disciplines import (
     FIFO,
     Pause,
 )
-from dfcmodel.network.known_disciplines import check_known
-from dfcmodel.network.law_events import law_signature_of
+from dfcmodel.network.level_options import check_known
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace

@@ -1,4 +1,4 @@
-"""Packet-level simulation of a scenario: plan, engine, trajectory."""
+"""Packet-level simulation of a scenario: plan, kernel that runs it, trajectory."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from dfcmodel.network.columns import column_of
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
+from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
+from dfcmodel.packets.fabric.conditions import is_fabric
+from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.failures import check_failures
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
-from dfcmodel.packets.running import run_plan
 from dfcmodel.packets.spraying import is_sprayed, spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
     from dfcmodel.packets.records import Records
 
-__all__ = ["plan_scenario", "simulate_packets", "trajectory"]
+__all__ = ["begin_plan", "plan_scenario", "run_plan", "simulate_packets", "trajectory"]
 
 
 def simulate_packets(
@@ -301,3 +303,21 @@ def _paused(plan: Plan, rows: Any) -> Any:
 
 def _whole(counts: Any) -> Any:
     return np.asarray(counts).astype(int)
+
+
+def run_plan(plan: Plan) -> Records:
+    """Run a plan by the fabric kernel, and by the other one where the fabric kernel lacks something that happens.
+
+    Raises
+    ------
+    MemoryError, OverflowError, ArithmeticError
+        As `dfcmodel.packets.engine.run_engine`.
+    """
+    found = run_fabric(plan) if is_fabric(plan) else None
+    return run_engine(plan) if found is None else found
+
+
+def begin_plan(plan: Plan) -> FabricRun | PacketRun:
+    """Return the run of a plan at t = 0 by the kernel that is tried first."""
+    found = begin_fabric(plan) if is_fabric(plan) else None
+    return begin_run(plan) if found is None else found

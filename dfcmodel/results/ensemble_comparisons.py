@@ -11,7 +11,7 @@ import numpy as np
 
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
-from dfcmodel.results.summaries import MAX_ROWS
+from dfcmodel.results.summaries import first_flows
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
 
@@ -54,8 +54,7 @@ class EnsembleComparison(SideBySide[Ensemble]):
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
         """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts: means with intervals."""
-        flows = (flow.name for each in self.compared.values() for flow in each.scenario.flows)
-        shown = list(dict.fromkeys(flows))[:MAX_ROWS]
+        shown = first_flows(each.scenario for each in self.compared.values())
         return {label: _column(each, shown) for label, each in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:

@@ -9,8 +9,9 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC, Pause, QueueManager, manager_of
-from dfcmodel.network.flows import CBR, OnOff, of_kind
+from dfcmodel.network.flows import of_kind
 from dfcmodel.network.marking import RampMarking, StepMarking
+from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
 

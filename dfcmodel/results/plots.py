@@ -21,6 +21,7 @@ __all__ = [
     "draw_notifications",
     "draw_panels",
     "draw_space_time",
+    "interval_ends",
     "name_nodes",
     "title_of",
 ]
@@ -35,13 +36,18 @@ INTERVALS = 100
 """Of a picture of goodputs: a record may hold too few packets for an average."""
 
 
-def draw_goodput(run: Records, ax: Any) -> Any:
-    """Draw each flow's goodput over time, averaged over at most 100 intervals; return the Axes."""
+def interval_ends(run: Records) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the places in time of the ends of at most 100 intervals, and their lengths in s."""
     ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
     ends = ends[ends > 0] - 1
-    times = np.concatenate([[0.0], run.time[ends]])
+    return ends, np.diff(np.concatenate([[0.0], run.time[ends]]))
+
+
+def draw_goodput(run: Records, ax: Any) -> Any:
+    """Draw each flow's goodput over time, averaged over at most 100 intervals; return the Axes."""
+    ends, seconds = interval_ends(run)
     told = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
-    goodput = np.diff(told, axis=1) / np.diff(times)
+    goodput = np.diff(told, axis=1) / seconds
     _draw_flows(run, ax, run.time[ends], goodput)
     if goodput.max() > ABOVE_RATE * max(link.rate for link in run.scenario.links):
         ax.annotate(

@@ -11,13 +11,13 @@ import numpy as np
 
 from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
-    INTERVALS,
     draw_efficiency,
     draw_goodput,
     draw_space_time,
+    interval_ends,
     title_of,
 )
-from dfcmodel.results.summaries import MAX_ROWS
+from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
@@ -65,8 +65,7 @@ class RunComparison(SideBySide[Trajectory]):
     @cached_property
     def columns(self) -> dict[str, dict[str, str]]:
         """Goodput of each flow (the first ten by name) and of all, losses, queue, timeouts, status; by label."""
-        flows = (flow.name for run in self.compared.values() for flow in run.scenario.flows)
-        shown = list(dict.fromkeys(flows))[:MAX_ROWS]
+        shown = first_flows(run.scenario for run in self.compared.values())
         return {label: _column(run, shown) for label, run in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
@@ -178,8 +177,6 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
 
 def total_goodput(run: Trajectory) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return ends of at most 100 intervals and the goodput of all flows over each."""
-    ends = np.unique(np.linspace(0, len(run.time), INTERVALS + 1).astype(int)[1:])
-    ends = ends[ends > 0] - 1
-    times = np.concatenate([[0.0], run.time[ends]])
+    ends, seconds = interval_ends(run)
     told = np.concatenate([[0.0], run.delivered[:, ends].sum(axis=0)])
-    return run.time[ends], np.diff(told) / np.diff(times)
+    return run.time[ends], np.diff(told) / seconds

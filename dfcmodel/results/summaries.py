@@ -13,13 +13,21 @@ from dfcmodel.results.unfinished import described
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["MAX_ROWS", "assumed_responses", "summary_rows"]
+__all__ = ["assumed_responses", "first_flows", "summary_rows"]
 
 MAX_ROWS = 10
 """Flows that a table lists one by one."""
+
+
+def first_flows(scenarios: Iterable[Scenario]) -> list[str]:
+    """Return the names of the flows of some scenarios, each once, as many as a table lists."""
+    names = (flow.name for scenario in scenarios for flow in scenario.flows)
+    return list(dict.fromkeys(names))[:MAX_ROWS]
 
 
 def _counted(count: int, what: str) -> str:

@@ -9,11 +9,12 @@ import numpy as np
 
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
-from dfcmodel.network.flows import CBR, Flow
+from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
+from dfcmodel.network.sources import CBR
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory

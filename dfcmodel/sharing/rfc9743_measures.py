@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dfcmodel.network.disciplines import Discipline
-from dfcmodel.network.flows import CBR
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import (
     BurstLoss,
@@ -17,6 +16,7 @@ from dfcmodel.network.path_elements import (
     RateTrace,
     Reordering,
 )
+from dfcmodel.network.sources import CBR
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, WindowRule
 

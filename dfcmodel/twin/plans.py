@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.flows import CBR, SYN_WITH_DATA
-from dfcmodel.network.handshakes import handshake_times
+from dfcmodel.network.flows import SYN_WITH_DATA
+from dfcmodel.network.level_options import refuse_given
+from dfcmodel.network.sources import CBR
 from dfcmodel.network.time_steps import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = ["Shape", "TwinPlan", "check_scenario", "plan_of", "shape_of"]
+
+NOT_IN_THE_TWIN = {
+    option: f"must be {usual}, the twin has no {what}"
+    for option, (usual, what) in {
+        "after": ("()", "flows that wait for others"),
+        "weight": ("1", "weights of network interfaces"),
+        "arrivals": ("None", "data that arrive"),
+        "stop": ("inf", "flows that end"),
+        "size": ("inf", "transfers that end"),
+    }.items()
+}
+"""Options of flows that the twin does not have."""
 
 
 class TwinPlan(NamedTuple):
@@ -112,21 +125,7 @@ def check_scenario(scenario: Scenario) -> None:
         if flow.handshake == SYN_WITH_DATA:
             msg = "must be True or False, the twin has no SYN with data"
             raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
-        if flow.after:
-            msg = "must be (), the twin has no flows that wait for others"
-            raise ValueError(f"after of flow {flow.name!r} = {flow.after!r}: {msg}")
-        if flow.weight > 1:
-            msg = "must be 1, the twin has no weights of network interfaces"
-            raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
-        if flow.arrivals is not None:
-            msg = "must be None, the twin has no data that arrive"
-            raise ValueError(f"arrivals of flow {flow.name!r} = {flow.arrivals!r}: {msg}")
-        if math.isfinite(flow.stop):
-            msg = "must be inf, the twin has no flows that end"
-            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
-        if math.isfinite(flow.size):
-            msg = "must be inf, the twin has no transfers that end"
-            raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
+        refuse_given(flow, NOT_IN_THE_TWIN)
 
 
 def plan_of(
@@ -156,7 +155,7 @@ def plan_of(
     before, after = np.arange(len(queues)) - 1, np.arange(len(queues)) + 1
     before[first], after[last] = -1, -1
     groups = {n: number_of[f, n] for f, n in reversed(queues)}
-    starts = np.array([flow.start for flow in flows]) + handshake_times(scenario)
+    starts = np.array([flow.start for flow in flows]) + scenario.handshake_times()
     direct = np.array([scenario.enters_at_once(flow) for flow in flows])
     access = np.where(direct, 0.0, delay[link_of[first]])
     there = delay[link_of].astype(float)

@@ -17,8 +17,8 @@ import numpy as np
 
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC, Pause
-from dfcmodel.network.flows import CBR
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.sources import CBR
 from dfcmodel.network.time_steps import shortest_delay
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of

@@ -22,9 +22,8 @@ from hopflow.kernels.entries import Entry
 from hopflow.kernels.machine_code import load_file, processor, write_file
 from hopflow.kernels.module import KERNEL, PLAIN_KERNEL, TEMPLATE, Module
 from hopflow.kernels.numba_start import start_numba
-from hopflow.kernels.source import KernelError
+from hopflow.kernels.source import KernelError, syntax_tree
 from hopflow.kernels.stopwatch import loading
-from hopflow.kernels.syntax_trees import syntax_tree
 
 __all__ = [
     "compiler_texts",

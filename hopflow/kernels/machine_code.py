@@ -14,10 +14,11 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from hopflow.whole_files import replacing
 
 __all__ = ["Loaded", "load", "load_file", "processor", "write_file"]
 
@@ -94,13 +95,8 @@ def write_file(
     digest = hashlib.sha256(content).hexdigest()
     named = {name: list(each) for name, each in functions.items()}
     header = _Header(digest, [len(each) for each in objects], external, named)
-    handle, scratch = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(json.dumps(header).encode() + b"\n" + content)
-        Path(scratch).replace(path)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
+    with replacing(path) as scratch:
+        scratch.write_bytes(json.dumps(header).encode() + b"\n" + content)
 
 
 def load_file(path: Path) -> dict[str, Loaded] | None:

@@ -19,8 +19,7 @@ import numpy as np
 from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
 from hopflow.kernels.checking import ARITHMETIC, Checking
-from hopflow.kernels.source import literal, locals_of, parse, refuse
-from hopflow.kernels.syntax_trees import syntax_tree
+from hopflow.kernels.source import literal, locals_of, parse, refuse, syntax_tree
 
 __all__ = ["KERNEL", "PLAIN_KERNEL", "TEMPLATE", "Module", "callback"]
 

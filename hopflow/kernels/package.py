@@ -27,7 +27,7 @@ import numpy as np
 from hopflow.kernels.entries import SUFFIX, Entry
 from hopflow.kernels.loading import compiler_texts, compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
-from hopflow.kernels.syntax_trees import syntax_tree
+from hopflow.kernels.source import syntax_tree
 from hopflow.progress import alone, progress_bar, shown
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]

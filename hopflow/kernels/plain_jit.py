@@ -87,17 +87,17 @@ def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks
 
 
 def call_agent(event: Any, agent: Any) -> None:
-    """Let a receiver agent see a packet; see `dfcmodel.network.receiver_events`."""
+    """Let a receiver agent see a packet; see `dfcmodel.network.callback_events`."""
     event(agent)
 
 
 def call_law(event: Any, link: Any) -> None:
-    """Let a law of flow control see a packet or a message; see `dfcmodel.network.law_events`."""
+    """Let a law of flow control see a packet or a message; see `dfcmodel.network.callback_events`."""
     event(link)
 
 
 def call_manager(manager: Any, link: Any) -> None:
-    """Let a queue manager see a link's arrivals; see `dfcmodel.network.manager_events`."""
+    """Let a queue manager see a link's arrivals; see `dfcmodel.network.callback_events`."""
     manager(link)
 
 

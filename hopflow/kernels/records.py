@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from hopflow.kernels.syntax_trees import syntax_tree
+from hopflow.kernels.source import syntax_tree
 
 __all__ = ["Layout", "definitions", "layout_of", "plain", "rebuild"]
 

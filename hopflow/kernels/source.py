@@ -9,13 +9,12 @@ import inspect
 import math
 import numbers
 import textwrap
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
 
-from hopflow.kernels.syntax_trees import syntax_tree
-
-__all__ = ["KernelError", "literal", "locals_of", "parse", "refuse"]
+__all__ = ["KernelError", "literal", "locals_of", "parse", "refuse", "syntax_tree"]
 
 
 class KernelError(TypeError):
@@ -109,3 +108,16 @@ def literal(value: object) -> ast.expr | None:
     if math.isnan(value):
         return ast.Attribute(ast.Name("math", ast.Load()), "nan", ast.Load())
     return ast.Constant(float(value))
+
+
+_parsing = threading.RLock()
+
+
+def syntax_tree(text: str, mode: str = "exec") -> Any:
+    """Return what `ast.parse` does, while no other thread is in here.
+
+    CPython 3.11 counts the depth of the tree that it makes for all threads together, and raises SystemError where a
+    collection of garbage lets another thread parse meanwhile.
+    """
+    with _parsing:
+        return ast.parse(text, mode=mode)

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from hopflow.kernels.module import Module
-from hopflow.kernels.source import locals_of, parse, refuse
-from hopflow.kernels.syntax_trees import syntax_tree
+from hopflow.kernels.source import locals_of, parse, refuse, syntax_tree
 
 __all__ = ["Fields", "Splice"]
 

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from markov.analysis.differences import HALVES, STEPS, Side, derivative
 from markov.analysis.model_parameters import entry_of, is_real, parameters_of
-from markov.generators.closures import NUMBERED
+from markov.generators.assembly import NUMBERED
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
@@ -37,6 +37,8 @@ CHECK = 2.0**-20  # relative change of the parameter for this comparison
 CONFIRMED = 1e-4  # relative: the rates may be curved
 LEAK = 1e-12  # of the exit rate of a state: less is rounding
 STATES_CHANGE = "the states change with it: no derivative"
+SIGNS: dict[str | None, tuple[float, ...]] = {"left": (-1.0,), "right": (1.0,), None: (-1.0, 1.0)}
+"""Signs of the differences to a parameter on each side of it."""
 
 
 class Perturbation:
@@ -147,6 +149,10 @@ class Perturbation:
         order = np.argsort(keys)
         return keys[order], inside.data[order]
 
+    def _shifts(self, side: Side | None) -> list[float]:
+        """Return the differences to the parameter at which others are tried first."""
+        return [sign * self._unit * STEPS[0] * half for sign in SIGNS[side] for half in HALVES]
+
     def measure(
         self, of: str, row: int, here: Mean, ratio: float | None, side: Side | None = None
     ) -> tuple[Vector, Vector]:
@@ -154,9 +160,7 @@ class Perturbation:
 
         ``here`` has the measure's values at the parameter; its ratio is None where it is none.
         """
-        signs = {"left": (-1.0,), "right": (1.0,), None: (-1.0, 1.0)}[side]
-        shifts = [sign * self._unit * STEPS[0] * half for sign in signs for half in HALVES]
-        if all(_same(here, self._measured(of, shift)[row]) for shift in shifts):
+        if all(_same(here, self._measured(of, shift)[row]) for shift in self._shifts(side)):
             none = np.zeros(len(self._states))
             return none, none
 
@@ -180,9 +184,7 @@ class Perturbation:
         numbers = self._symbols_at(0.0)
         if numbers is None:
             return None
-        signs = {"left": (-1.0,), "right": (1.0,), None: (-1.0, 1.0)}[side]
-        shifts = [sign * self._unit * STEPS[0] * half for sign in signs for half in HALVES]
-        others = [self._symbols_at(shift) for shift in shifts]
+        others = [self._symbols_at(shift) for shift in self._shifts(side)]
         if any(other is None or len(other) != len(numbers) for other in others):
             return None
         needed = [k for k, x in enumerate(numbers) if any(other[k] != x for other in others)]
@@ -200,7 +202,7 @@ class Perturbation:
         change, error = np.zeros(len(numbers)), np.zeros(len(numbers))
         change[needed], error[needed] = derivative(values, self._unit, side, self._scales)
         found = slopes.along(change)
-        return (found, slopes.spread(error)) if self._confirmed(found, signs) else None
+        return (found, slopes.spread(error)) if self._confirmed(found, SIGNS[side]) else None
 
     def _confirmed(self, change: sp.csr_matrix, signs: tuple[float, ...]) -> bool:
         """Whether the rules in plain Python, in some states, change with the parameter as Q' says.

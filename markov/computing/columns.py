@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from markov.computing.selections import Selection
 
-__all__ = ["Column", "UnsupportedError"]
+__all__ = ["OPERATORS_OF_UFUNCS", "Column", "UnsupportedError"]
 
 EXACT = 2**53  # whole numbers up to here are floats without rounding
 SAFE = 2**62  # and up to here they fit into 64 bits, as do their sums
@@ -129,8 +129,8 @@ class Column:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         if method != "__call__" or keywords or not all(map(_is_number, inputs)):
             raise UnsupportedError
-        if ufunc in _OPERATORS:  # an operator with a scalar of NumPy's on the left
-            return _OPERATORS[ufunc](*(_plain(value) for value in inputs))
+        if ufunc in OPERATORS_OF_UFUNCS:  # an operator with a scalar of NumPy's on the left
+            return OPERATORS_OF_UFUNCS[ufunc](*(_plain(value) for value in inputs))
         if not self.selection.arrays:
             raise UnsupportedError
         if len(inputs) == 1:
@@ -343,7 +343,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 # ---------------------------------------------------------------------- operands of both kinds
 
 
-_OPERATORS = {
+OPERATORS_OF_UFUNCS = {
     np.add: operator.add,
     np.subtract: operator.sub,
     np.multiply: operator.mul,

@@ -20,7 +20,17 @@ from markov.files.errors import FileError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LARGE", "Value", "boolean", "chained", "chosen", "constant", "function", "negated"]
+__all__ = [
+    "COMPARISONS",
+    "LARGE",
+    "Value",
+    "boolean",
+    "chained",
+    "chosen",
+    "constant",
+    "function",
+    "negated",
+]
 
 LARGE = 2**62
 """Whole numbers stay below."""
@@ -150,7 +160,7 @@ def _where_open(found: Any, part: Value, c: Columns, *, stop: bool) -> Any:
     return after
 
 
-_COMPARE: dict[str, Any] = {
+COMPARISONS: dict[str, Any] = {
     "<": np.less,
     "<=": np.less_equal,
     ">": np.greater,
@@ -167,12 +177,12 @@ def _joined(sign: str, a: Value, b: Value, place: Any) -> Value:
         if sign == "=>":
             return _all_or_any("|", [negated("!", a, place), b], place)
         return _made("bool", [a, b], lambda c: np.equal(a.run(c), b.run(c)))
-    if sign in _COMPARE:
+    if sign in COMPARISONS:
         if (a.kind == "bool") != (b.kind == "bool") or (
             a.kind == "bool" and sign not in ("=", "!=")
         ):
             raise FileError(place, f"{sign!r} of a {a.kind} and a {b.kind}")
-        compare = _COMPARE[sign]
+        compare = COMPARISONS[sign]
         return _made("bool", [a, b], lambda c: compare(a.run(c), b.run(c)))
     _numbers([a, b], place, sign)
     if sign == "/":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,15 +23,7 @@ if TYPE_CHECKING:
     from markov.files.states.explored import Explored
     from markov.files.values import Value
 
-__all__ = ["FileStates", "chain_of"]
-
-
-@dataclass(frozen=True)
-class FileStates:
-    """The states of a file's model: names of the variables and their values."""
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
+__all__ = ["chain_of"]
 
 
 class Source(Protocol):

@@ -1,4 +1,4 @@
-"""Generator matrices out of rates: sorted rows, no entry twice, a diagonal that makes rows sum to 0."""
+"""Generator matrices out of rates: sorted rows, no entry twice, a diagonal that makes rows sum to 0; the order of their states."""
 
 from __future__ import annotations
 
@@ -8,17 +8,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from markov.computing.graphs import breadth_first_order
 from markov.computing.vectors import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.generators.enumeration import Rows
+    from markov.models.spaces import Space
 
-__all__ = ["MAX_INT32", "Pattern", "from_edges", "generator_of", "rank_of", "with_diagonal"]
+__all__ = [
+    "MAX_INT32",
+    "Pattern",
+    "ascending",
+    "closed_part",
+    "from_edges",
+    "generator_of",
+    "led_to",
+    "rank_of",
+    "with_diagonal",
+]
 
 MAX_INT32 = 2**31 - 1
 """The last number of an entry or a state that 32 bits hold."""
+NUMBERED = 2**63  # states of a space that have numbers
 
 
 def generator_of(rows: Rows, rank: NDArray[np.int64] | None = None) -> sp.csr_matrix:
@@ -137,3 +150,35 @@ def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
+
+
+def ascending(space: Space, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """Return the order of states by their components, the last varying fastest; None: as they are."""
+    if space.size < NUMBERED:
+        numbers = space.numbers(codes)
+        if np.all(numbers[1:] > numbers[:-1]):
+            return None
+        return np.argsort(numbers, kind="stable")
+    return np.lexsort(codes[::-1])
+
+
+def led_to(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
+    """Return which states a state leads to, itself included; shape (states,)."""
+    entered = np.zeros(graph.shape[0], dtype=bool)
+    entered[breadth_first_order(graph, first)] = True
+    return entered
+
+
+def closed_part(Q: sp.csr_matrix, inside: NDArray[np.bool_]) -> sp.csr_matrix:
+    """Return a generator on a set of states that it does not lead out of."""
+    if inside.all():
+        return Q
+    counts = np.diff(Q.indptr)
+    kept = np.repeat(inside, counts)
+    place = (np.cumsum(inside) - 1).astype(Q.indices.dtype)
+    indptr = np.append(0, np.cumsum(counts[inside])).astype(Q.indptr.dtype)
+    found: Any = Q.data[kept], place[Q.indices[kept]], indptr
+    n = len(indptr) - 1
+    part = sp.csr_matrix(found, shape=(n, n))
+    part.has_canonical_format = True
+    return part

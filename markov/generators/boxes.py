@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from hopflow.errors import RuleError
+from markov.generators.assembly import NUMBERED
 from markov.generators.calls import Calls
-from markov.generators.closures import NUMBERED
 from markov.generators.ways import Ways
 from markov.models.spaces import Space
 

@@ -18,9 +18,9 @@ import numpy as np
 from hopflow.errors import RuleError
 from markov.computing.memory import StateLimitError
 from markov.computing.progress import Counter
+from markov.generators.assembly import NUMBERED
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.built_chains import Built, Series
-from markov.generators.closures import NUMBERED
 from markov.generators.compilation import compiled
 from markov.generators.regions import seconds_by_regions
 from markov.generators.ways import FEW_STATES, LARGE, SAMPLE, Ways

@@ -15,8 +15,8 @@ from markov.generators.calls import Calls
 from markov.generators.compilation.compiled import RAISED, compilable
 from markov.generators.compilation.splicing import spliced
 from markov.generators.edges import Edges, edges_by_python
+from markov.generators.enumeration import refuse_changing
 from markov.generators.regions import Region, find_regions
-from markov.generators.repetition import refuse_changing
 from markov.generators.sets import CHUNK, edges_of
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space

@@ -22,16 +22,22 @@ from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
-from markov.generators.assembly import from_edges, generator_of, rank_of
+from markov.generators.assembly import (
+    NUMBERED,
+    ascending,
+    closed_part,
+    from_edges,
+    generator_of,
+    led_to,
+    rank_of,
+)
 from markov.generators.blocks import copied
 from markov.generators.built_chains import Built, Series
 from markov.generators.calls import Calls
-from markov.generators.closures import NUMBERED, ascending, closed_part, led_to
 from markov.generators.compilation import compiled
 from markov.generators.edges import Edges, edges_by_python
-from markov.generators.enumeration import Enumeration
+from markov.generators.enumeration import Enumeration, refuse_changed, refuse_changing, some_of
 from markov.generators.regions import edges_by_regions, find_regions
-from markov.generators.repetition import refuse_changed, refuse_changing, some_of
 from markov.generators.sets import edges_by_sets
 from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed

@@ -21,7 +21,7 @@ from hopflow.status import OnFailure, Status, deliver
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
 from markov.driver import stationary
-from markov.generators.closures import NUMBERED
+from markov.generators.assembly import NUMBERED
 from markov.inference.likelihoods import (
     ImpossibleError,
     LogLikelihood,

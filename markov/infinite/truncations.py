@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.memory import StateLimitError, check_room
-from markov.generators.assembly import from_edges, generator_of, rank_of
+from markov.generators.assembly import ascending, from_edges, generator_of, rank_of
 from markov.generators.built_chains import Built
-from markov.generators.closures import ascending
 from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
 from markov.infinite.bounds import FiniteSet
 from markov.models.spaces import Space

@@ -12,7 +12,7 @@ from hopflow.units import quantities
 from markov.computing.vectors import add_at
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
-from markov.models.pause_control import DOWN, UP, check_control, control_symbols
+from markov.models.pause import DOWN, UP, check_control, control_symbols
 from markov.models.rules import ChainModel
 
 __all__ = ["PauseChain"]

@@ -29,14 +29,13 @@ from responsefn.responses.kernel.rows import (
 )
 from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
-    Kind,
     addresses,
     as_function,
     compile_step,
     is_compiled,
-    kind_of,
     parameters_in,
 )
+from responsefn.responses.rule_events import RuleSignature, kind_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,8 +72,8 @@ STEPS_CASES, STEPS_SOLUTIONS, STEPS_CALLS = 64, 256, 8_000
 """The same of a rule that is new on this machine, with compiled steps while the loop over cycles is
 not compiled, which takes the compiler another second; the calls of steps that they may take, half a second."""
 _kept: ContextVar[dict[tuple[Any, ...], NDArray[Any]] | None] = ContextVar("kept", default=None)
-_solved: Counter[Kind] = Counter()
-_by_steps: Counter[Kind] = Counter()
+_solved: Counter[RuleSignature] = Counter()
+_by_steps: Counter[RuleSignature] = Counter()
 
 
 class Cases(NamedTuple):

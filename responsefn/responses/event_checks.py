@@ -11,10 +11,10 @@ import numpy as np
 from hopflow.kernels import loop_of
 from responsefn.responses.cycle_loops import KERNEL
 from responsefn.responses.dynamics import Event
-from responsefn.responses.rule_compilation import numbers_of
 from responsefn.responses.rule_events import (
     MAX_PARAMETERS,
     events_of,
+    numbers_of,
     parameters_at,
     signature_of,
 )

@@ -113,7 +113,6 @@ FAST = Reference(
 ARENO = Reference("H. Shimonishi, T. Murase, TCP-Adaptive Reno, 2005 and PFLDnet 2006")
 FUSION = Reference("K. Kaneko et al., TCP-Fusion, PFLDnet 2007 (slides)", "primary")
 RELENTLESS = Reference("M. Mathis, Relentless congestion control, PFLDnet 2009")
-RFC8257 = _rfc(8257, "S. Bensley et al., Data center TCP (DCTCP), 2017", "Sect. 3.3 and 3.4")
 DCTCP = Reference(
     "S. Bensley et al., Data center TCP (DCTCP), RFC 8257, 2017, Sect. 3.3 to 3.5 (rule); K. De Schepper et al., "
     "PI2, CoNEXT 2016, as in De Schepper, Briscoe and White, RFC 9332, 2023, Appendix C, eq. 6 (response)",

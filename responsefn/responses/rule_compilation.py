@@ -11,6 +11,7 @@ from hopflow.kernels import build, is_built
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.kernel.rows import PARAMETERS, STATE
 from responsefn.responses.rule_checks import check_dynamics
+from responsefn.responses.rule_events import SIGNATURE, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,37 +21,12 @@ if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
 
 __all__ = [
-    "SIGNATURE",
-    "Kind",
     "addresses",
     "as_function",
     "compile_step",
     "is_compiled",
-    "kind_of",
-    "numbers_of",
     "parameters_in",
 ]
-
-SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
-"""Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
-`rule_events`) and four numbers."""
-Kind = tuple[type[Any], tuple[str, ...]]
-"""A class of rules and its numeric parameters: what a kernel is made of."""
-
-
-def numbers_of(rule: Dynamics) -> dict[str, float]:
-    """Return the parameters that a rule's dynamics can use: the numbers among them."""
-    numbers = {
-        name: float(value)
-        for name, value in rule.params._asdict().items()
-        if isinstance(value, (int, float))
-    }
-    return numbers or {"unused": 0.0}
-
-
-def kind_of(rule: Dynamics) -> Kind:
-    """Return the class and the names of the numeric parameters of a rule."""
-    return type(rule), tuple(numbers_of(rule))
 
 
 def parameters_in(rows: NDArray[np.float64], rule: Dynamics, width: int = 1) -> None:

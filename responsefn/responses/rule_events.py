@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_compilation import SIGNATURE, Kind, kind_of
 
 if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
@@ -22,10 +21,13 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_PARAMETERS",
     "MAX_STATE",
+    "SIGNATURE",
     "RuleSignature",
     "checked_signature",
     "event_of",
     "events_of",
+    "kind_of",
+    "numbers_of",
     "on_record",
     "parameters_at",
     "places",
@@ -40,9 +42,27 @@ as many."""
 
 MOST_NUMBERS = 64
 """State and parameters together of a rule of deliveries; its samples come after them."""
-RuleSignature = Kind
+RuleSignature = tuple[type[Any], tuple[str, ...]]
 """A class of window rules and the names of its numeric parameters: what its events are made of."""
+SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
+"""Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
+`rule_events`) and four numbers."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
+
+
+def numbers_of(rule: Dynamics) -> dict[str, float]:
+    """Return the parameters that a rule's dynamics can use: the numbers among them."""
+    numbers = {
+        name: float(value)
+        for name, value in rule.params._asdict().items()
+        if isinstance(value, (int, float))
+    }
+    return numbers or {"unused": 0.0}
+
+
+def kind_of(rule: Dynamics) -> RuleSignature:
+    """Return the class and the names of the numeric parameters of a rule, however many there are."""
+    return type(rule), tuple(numbers_of(rule))
 
 
 def signature_of(rule: Dynamics) -> RuleSignature:

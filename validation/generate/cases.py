@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from hopflow.progress import progress_bar
+from hopflow.whole_files import replacing
 from hopflow.worker_processes import processes
 from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
@@ -126,9 +127,8 @@ def execute_shard(case: Case, run: Run) -> None:
     for file in folder.iterdir():
         file.unlink()
     folder.rmdir()
-    scratch = target.with_suffix(".tmp")
-    scratch.write_text(json.dumps({"cpu_seconds": cpu, "tables": tables}))
-    scratch.rename(target)
+    with replacing(target) as scratch:
+        scratch.write_text(json.dumps({"cpu_seconds": cpu, "tables": tables}))
 
 
 def generate(case: Case, jobs: int = 2) -> None:

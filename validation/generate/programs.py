@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from hopflow.whole_files import replacing
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "data"
 HERE = "validation/generate"
@@ -99,9 +101,8 @@ def compiled(sources: Sequence[Path], options: Sequence[str]) -> Path:
     if shutil.which("g++") is None:
         raise FileNotFoundError(f"g++ not found: {name}.cc needs a C++20 compiler")
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = target.with_suffix(f".{os.getpid()}")
-    call(["g++", *FLAGS, str(sources[0]), "-o", str(scratch), *options], ROOT)
-    scratch.rename(target)
+    with replacing(target) as scratch:
+        call(["g++", *FLAGS, str(sources[0]), "-o", str(scratch), *options], ROOT)
     return target
 
 

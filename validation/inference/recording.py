@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from importlib import import_module
 
 from hopflow.checks import choice
+from hopflow.csv_tables import write_rows
 from validation.inference.results import Inference, Marginal, Weight, percent
 from validation.records import PUBLISHED, rows
 
@@ -124,18 +124,13 @@ def record(inferences: Sequence[Inference]) -> None:
             (EVERY, each.every, f"{each.before:.{DIGITS}f}"),
         )
     ]
-    _write(FILE, ("paper", "claim", "statement", "weight", "before"), weights)
+    write_rows(PUBLISHED / FILE, ("paper", "claim", "statement", "weight", "before"), weights)
     parameters = [
         (found.paper, *vars(each).values()) for found in inferences for each in found.parameters
     ]
-    _write(OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters)
-
-
-def _write(name: str, header: tuple[str, ...], table: Iterable[tuple[object, ...]]) -> None:
-    with (PUBLISHED / name).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(table)
+    write_rows(
+        PUBLISHED / OF_PARAMETERS, ("paper", *(each.name for each in fields(Marginal))), parameters
+    )
 
 
 def differences(found: Inference) -> list[str]:

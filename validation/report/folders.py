@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 import time
@@ -11,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hopflow.whole_files import replacing
 from validation.recording import recorded
 from validation.records import entries
 from validation.report.families import Family, family_of, page_of
@@ -26,8 +26,8 @@ from validation.report.pages import (
     start_page,
     unchecked_page,
 )
+from validation.report.papers import PAPERS
 from validation.report.rows import Row, as_csv, as_json, load, row_of
-from validation.report.templating import PAPERS
 from validation.running import key_of
 from validation.svg import drawn, standalone
 from validation.verdicts import Claim, Finding
@@ -211,6 +211,5 @@ def _replace(target: Path, text: str) -> None:
     """Write a file in one step, unless it has this text."""
     if target.is_file() and target.read_text(encoding="utf-8") == text:
         return
-    place = target.with_name(f".{target.name}.{os.getpid()}")
-    place.write_text(text, encoding="utf-8")
-    place.replace(target)
+    with replacing(target) as scratch:
+        scratch.write_text(text, encoding="utf-8")

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from validation.finding_rows import Number
 from validation.inference.recording import recorded_parameters, sentence
 from validation.records import (
-    OWN,
     Entry,
     entries,
     group_of,
@@ -20,6 +19,7 @@ from validation.records import (
 from validation.report import tally
 from validation.report.data_records import record_of
 from validation.report.families import Family, grouped, panels
+from validation.report.papers import PAPERS
 from validation.report.rows import Row
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
@@ -41,26 +41,6 @@ __all__ = [
 
 ASSETS = ("report.css", "report.js")
 """Files that lie beside the start page."""
-CITATIONS = {
-    "takano2006": "C. Takano, K. Muranaka, K. Sugiyama, M. Aida, Mutual complementarity between "
-    "diffusion-type flow control and TCP, IEICE Trans. Commun. E89-B(10), 2006.",
-    "malhotra2005": "R. Malhotra, R. van Haalen, M. Mandjes, R. Nunez-Queija, Modeling the interaction "
-    "of IEEE 802.3x hop-by-hop flow control and TCP end-to-end flow control, CWI report PNA-E0518, 2005.",
-    "zheng2002": "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002.",
-    "yang2001": "C. Yang, C.-H. Fu, Research into two source-based control algorithms for Internet "
-    "traffic flows, Computer Communications, 2001.",
-    "kaneko2007": "K. Kaneko, T. Fujikawa, Z. Su, J. Katto, TCP-Fusion: a hybrid congestion control "
-    "algorithm for high-speed networks, PFLDnet 2007.",
-    OWN: "Comparisons of hopflow's models with simulators, standards and measurements of others.",
-    "zhu2015": "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015.",
-    "zhu2016": "Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, ECN or delay: lessons learnt from analysis of DCQCN and "
-    "TIMELY, CoNEXT 2016.",
-    "li2019": "Y. Li et al., HPCC: high precision congestion control, SIGCOMM 2019.",
-    "mittal2018": "R. Mittal et al., Revisiting network support for RDMA, SIGCOMM 2018.",
-    "hu2016": "S. Hu et al., Deadlocks in datacenter networks: why do they form, and how to avoid them, HotNets 2016.",
-    "guo2016": "C. Guo et al., RDMA over commodity Ethernet at scale, SIGCOMM 2016.",
-    "goyal2022": "P. Goyal et al., Backpressure flow control, NSDI 2022.",
-}
 MEANINGS = {
     Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
     Verdict.CONTRADICTED: "its opposite does",
@@ -150,7 +130,7 @@ def paper_page(paper: str, rows: Sequence[Row]) -> str:
         "paper.html",
         root="../",
         paper=paper,
-        citation=CITATIONS[paper],
+        citation=PAPERS[paper].citation,
         rows=rows,
         sides={title: tally.in_words(rows, side) for title, side in tally.SIDES.items()},
         families=[(family, panels(family)) for family in grouped(rows)],

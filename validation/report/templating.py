@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import hopflow
 from validation.labels import SIMULATORS
 from validation.manifest import MANIFEST_SHA256
-from validation.records import OWN
 from validation.report.families import common_caption, page_of
+from validation.report.papers import PAPERS
 from validation.report.rows import sources_of, verdict_of
 from validation.report.tally import judging
 from validation.verdicts import Verdict
@@ -19,24 +19,9 @@ from validation.verdicts import Verdict
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["PAPERS", "TEMPLATES", "filled", "written_out"]
+__all__ = ["TEMPLATES", "filled", "written_out"]
 
 TEMPLATES = Path(__file__).parent / "templates"
-PAPERS = {
-    "takano2006": "Takano et al. 2006: diffusion-type flow control and TCP",
-    "malhotra2005": "Malhotra et al. 2005: IEEE 802.3x pause and TCP",
-    "zheng2002": "Zheng and Wen 2002: TFRC and TCP(a, b)",
-    "yang2001": "Yang and Fu 2001: source-based control",
-    "kaneko2007": "Kaneko et al. 2007: TCP-Fusion",
-    OWN: "hopflow's own comparisons",
-    "zhu2015": "Zhu et al. 2015: DCQCN",
-    "zhu2016": "Zhu et al. 2016: ECN or delay",
-    "li2019": "Li et al. 2019: HPCC",
-    "mittal2018": "Mittal et al. 2018: IRN",
-    "hu2016": "Hu et al. 2016: deadlocks in data center networks",
-    "guo2016": "Guo et al. 2016: RDMA over commodity Ethernet",
-    "goyal2022": "Goyal et al. 2022: backpressure flow control",
-}
 MARKS = {
     Verdict.HOLDS: "✓",
     Verdict.CONTRADICTED: "✗",

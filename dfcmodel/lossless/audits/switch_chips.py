@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from importlib.resources import files
 
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering
 from dfcmodel.lossless.paused_links import SMALLEST_FRAME
+from hopflow.csv_tables import bundled_rows
 
 __all__ = [
     "CensusRange",
@@ -165,13 +165,11 @@ def census_range(rate: float, cable: float) -> CensusRange | None:
 
 @cache
 def _ranges() -> dict[tuple[float, float], CensusRange]:
-    text = (files("dfcmodel.lossless.audits") / "census.csv").read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
     return {
         (float(each["gigabits"]) * 1e9, float(each["metres"])): CensusRange(
             *(int(each[name]) for name in ("tables", "least", "median", "most"))
         )
-        for each in csv.DictReader(lines)
+        for each in bundled_rows("dfcmodel.lossless.audits", "census.csv")
     }
 
 

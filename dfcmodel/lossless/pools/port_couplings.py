@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["independent_parts", "what_couples"]
+__all__ = ["independent_parts"]
 
 
 def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
@@ -30,31 +30,14 @@ def independent_parts(plan: Plan, ports: list[int]) -> list[list[int]]:
     return list(found.values())
 
 
-def what_couples(plan: Plan, one: int, other: int) -> str:
-    """Return what leads from a port to another of its group, in words."""
-    import networkx as nx
-
-    graph = _couplings(plan)
-    steps = itertools.pairwise(nx.shortest_path(graph, one, other))
-    return ", ".join(dict.fromkeys(graph.edges[step]["by"] for step in steps))
-
-
 def _couplings(plan: Plan) -> nx.Graph[int]:
-    """Return the graph of the ports of a plan, with what each edge stands for."""
+    """Return the graph of the ports of a plan: they share a flow, pauses, or what PFC counts together."""
     import networkx as nx
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(plan.ports)))
-    edges = [
-        (*pair, f"flow {flow.name!r}")
-        for flow, *ways in zip(plan.scenario.flows, plan.forward, plan.backward, strict=True)
-        for pair in itertools.pairwise(p for way in ways for p in way)
-    ]
-    for p, port in enumerate(plan.ports):
-        name = f"{port.source}->{port.target}"
-        edges += [(p, q, f"pauses of {name}") for q in plan.pausable(p)]
-        edges += [(p, q, f"what PFC counts at {port.source} together") for q in plan.counting[p]]
-    for p, q, by in edges:
-        if p != q and not graph.has_edge(p, q):
-            graph.add_edge(p, q, by=by)
+    for ways in zip(plan.forward, plan.backward, strict=True):
+        graph.add_edges_from(itertools.pairwise(p for way in ways for p in way))
+    for p in range(len(plan.ports)):
+        graph.add_edges_from((p, q) for q in (*plan.pausable(p), *plan.counting[p]))
     return graph

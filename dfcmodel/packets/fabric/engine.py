@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.manager_events import manager_events_of
+from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.packets.engine import sender_events
 from dfcmodel.packets.fabric.arrays import MOST_SLOTS, lay_out_fabric, windows_of
 from dfcmodel.packets.fabric.kernel.layout import Fabric, Recorded

@@ -277,7 +277,7 @@ LAW = np.dtype(
 """A law between the ends of a link, of a class, in the row of its feeder.
 
 The numbers from ``sender`` to ``may_send`` stand one after the other: the events of a law get the place of the first one
-(`dfcmodel.network.law_events`).
+(`dfcmodel.network.callback_events`).
 """
 
 FOLLOW = np.dtype(
@@ -416,7 +416,7 @@ CALLED = np.dtype(
     ],
     align=True,
 )
-"""A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.manager_events`)."""
+"""A queue manager called by address: it gets the place of ``drop`` (`dfcmodel.network.callback_events`)."""
 
 BLIND, RATED = -1, -2
 """Instead of a recovery: sources without congestion control, and rate rules."""
@@ -458,7 +458,7 @@ PROGRAM = np.dtype(
     ],
     align=True,
 )
-"""A switch program: it gets the place of ``drop`` (`dfcmodel.network.program_events`)."""
+"""A switch program: it gets the place of ``drop`` (`dfcmodel.network.callback_events`)."""
 
 AGENT = np.dtype(
     [
@@ -476,7 +476,7 @@ AGENT = np.dtype(
     ],
     align=True,
 )
-"""A receiver agent at a node: it gets the place of ``ack`` (`dfcmodel.network.receiver_events`)."""
+"""A receiver agent at a node: it gets the place of ``ack`` (`dfcmodel.network.callback_events`)."""
 
 SACK, NACK, CREDITS, ACKS = 0, 1, 2, 3
 """Places in the row of ``block`` of an answer to a rate rule: see `agents`, of the first also `receivers`."""

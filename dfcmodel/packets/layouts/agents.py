@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.receiver_events import AgentSignature, agent_signature_of
+from dfcmodel.network.callback_events import Signature, signature_of
 from dfcmodel.network.receivers import ANSWER, MAX_OF_FLOW
 from dfcmodel.packets.kernel.layout import AGENT
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["agent_signatures", "lay_out_agents"]
 
 
-def agent_signatures(plan: Plan) -> tuple[AgentSignature, ...]:
+def agent_signatures(plan: Plan) -> tuple[Signature, ...]:
     """Return the signatures of the receiver agents of a plan, each once."""
     agents = plan.scenario.table.columns["receiver"].values
-    return tuple(dict.fromkeys(agent_signature_of(each) for each in agents if each is not None))
+    return tuple(dict.fromkeys(signature_of(each) for each in agents if each is not None))
 
 
 def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
         row["state"][: len(state) - len(ANSWER)] = state[len(ANSWER) :]
         numbers = list(rule.numbers().values())
         row["parameters"][: len(numbers)] = numbers
-        row["kind"] = signatures.index(agent_signature_of(rule))
+        row["kind"] = signatures.index(signature_of(rule))
         count = len(rule.of_flow)
         row["first_of_flow"], row["of_flow"] = len(state) - count, count
         own[flow["agent"] == n, :count] = state[len(state) - count :]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.law_events import LawSignature, law_signature_of
+from dfcmodel.network.callback_events import Signature, law_signature_of
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.packets.kernel.layout import BY_LAW, LAW
 from dfcmodel.packets.kernel.ports import INTERFACE
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["law_signatures", "lay_out_laws"]
 
 
-def law_signatures(plan: Plan) -> tuple[LawSignature, ...]:
+def law_signatures(plan: Plan) -> tuple[Signature, ...]:
     """Return the signatures of the laws of a plan, each once."""
     rules: list[Any] = [plan.ports[p].discipline for p in plan.under(LinkLaw)]
     return tuple(dict.fromkeys(map(law_signature_of, rules)))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import manager_of
-from dfcmodel.network.manager_events import ManagerSignature, manager_signature_of
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY
 
@@ -53,7 +53,7 @@ def marks_leaving(discipline: Discipline) -> bool:
     return manager is not None and manager.at == "departure"
 
 
-def called_managers(plan: Plan) -> tuple[ManagerSignature, ...]:
+def called_managers(plan: Plan) -> tuple[Signature, ...]:
     """Return the signatures of the managers that are called by address, each once."""
     called = [each for each in plan.disciplines if _manager_number(each) == BY_ADDRESS]
     managers = map(manager_of, called)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.program_events import ProgramSignature, program_signature_of
+from dfcmodel.network.callback_events import Signature, signature_of
 from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
 from dfcmodel.packets.layouts.interfaces import empty_lanes
@@ -21,10 +21,10 @@ __all__ = ["lay_out_programs", "lay_out_queues", "program_signatures", "sees_dep
 OVERFLOWS = ("arrival", "last", "longest")
 
 
-def program_signatures(plan: Plan) -> tuple[ProgramSignature, ...]:
+def program_signatures(plan: Plan) -> tuple[Signature, ...]:
     """Return the signatures of the switch programs of a plan, each once."""
     rules: list[Any] = [plan.ports[p].discipline for p in plan.under(SwitchProgram)]
-    return tuple(dict.fromkeys(map(program_signature_of, rules)))
+    return tuple(dict.fromkeys(map(signature_of, rules)))
 
 
 def lay_out_queues(
@@ -82,7 +82,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
         given = list(rule.numbers().values())
         row["parameters"][: len(given)] = given
         row["capacity"] = plan.ports[p].bits / 8.0
-        row["kind"] = signatures.index(program_signature_of(rule))
+        row["kind"] = signatures.index(signature_of(rule))
         row["first_of_flow"], row["of_flow"] = first_of_flow, of_flow
         row["first_of_queue"], row["of_queue"] = first_of_queue, of_queue
         row["overflow"] = OVERFLOWS.index(rule.overflow)

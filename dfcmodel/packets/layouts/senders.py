@@ -11,7 +11,8 @@ import numpy as np
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.flow_tables import OPTIONS
-from dfcmodel.network.flows import OnOff, first_state
+from dfcmodel.network.flows import first_state
+from dfcmodel.network.sources import OnOff
 from dfcmodel.network.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.packets.kernel.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
@@ -26,8 +27,7 @@ from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import build
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
-from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import RuleSignature, parameters_at, signature_of
+from responsefn.responses.rule_events import RuleSignature, numbers_of, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.files.values import COMPARISONS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -23,14 +25,6 @@ __all__ = ["Enclosure", "Known", "Truth", "calculated", "compared", "probability
 
 UNIT = 2.0**-53
 ROUNDED_UP = 1.0 + 8.0 * UNIT
-ORDERS: dict[str, Any] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "=": np.equal,
-    "!=": np.not_equal,
-}
 
 
 @dataclass(frozen=True)
@@ -126,7 +120,7 @@ def probability(values: Vector, error: Vector, positive: Truth, partial: Truth) 
 def compared(sign: str, a: Known, b: Known) -> Truth:
     """Return where ``a < b`` and the like hold."""
     with np.errstate(invalid="ignore"):
-        holds = np.asarray(ORDERS[sign](a.values, b.values))
+        holds = np.asarray(COMPARISONS[sign](a.values, b.values))
         room = (a.error + b.error) * ROUNDED_UP
         apart = np.abs(a.values - b.values) * (1.0 - 4.0 * UNIT) > room
     sure = apart | ((a.error == 0.0) & (b.error == 0.0))

@@ -23,7 +23,7 @@ from markov.generators.array_rules.search import (
     edges_within,
     reached,
 )
-from markov.generators.closures import led_to
+from markov.generators.assembly import led_to
 from markov.models.samples import ends_of, sample_of
 
 if TYPE_CHECKING:

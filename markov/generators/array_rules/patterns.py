@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.generators.assembly import MAX_INT32, with_diagonal
-from markov.generators.closures import led_to
+from markov.generators.assembly import MAX_INT32, led_to, with_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from hopflow.kernels.syntax_trees import syntax_tree
+from hopflow.kernels.source import syntax_tree
 
 __all__ = ["uncompilable"]
 

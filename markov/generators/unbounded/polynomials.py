@@ -17,6 +17,8 @@ from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
+from markov.computing.columns import OPERATORS_OF_UFUNCS
+
 __all__ = ["Polynomial", "Unfollowed", "exact", "terms_of"]
 
 Monomial = tuple[int, ...]
@@ -206,19 +208,8 @@ def _others(inputs: Iterable[Any]) -> list[Any]:
 
 
 UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.true_divide: operator.truediv,
-    np.floor_divide: operator.floordiv,
-    np.remainder: operator.mod,
-    np.less: operator.lt,
-    np.less_equal: operator.le,
-    np.greater: operator.gt,
-    np.greater_equal: operator.ge,
-    np.equal: operator.eq,
-    np.not_equal: operator.ne,
-}
+    **OPERATORS_OF_UFUNCS, np.floor_divide: operator.floordiv, np.remainder: operator.mod,
+}  # fmt: skip
 
 STOPPED = {
     **{f"__{name}__": f"{name}()" for name in ("int", "float", "complex", "hash", "format")},

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hopflow.errors import RuleError, place_of
 from markov.computing.graphs import breadth_first_order
 from markov.generators.calls import Calls
-from markov.generators.repetition import refuse_changing, some_of
+from markov.generators.enumeration import refuse_changing, some_of
 from markov.generators.tracing import Span, Traced, shift
 from markov.methods.block_reduction import Rows
 from markov.models.spaces import NO_END, Space

@@ -12,7 +12,7 @@ from dfcmodel import CBR, DFC, FIFO, Flow, Fluid, Link, Pause, Scenario, chain, 
 from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.kernel.records import SWITCH
 from dfcmodel.engine.layouts import layout_of
-from dfcmodel.engine.pause_intervals import times_of_pauses
+from dfcmodel.engine.remains import times_of_pauses
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.results.pauses import intervals_of
 from hopflow import mbps, us

@@ -10,10 +10,9 @@ import pytest
 from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.endpoints import released
 from dfcmodel.engine.kernel.records import FLOW, HOLE, SACK, STRETCH, Step
-from dfcmodel.engine.source_events import source_events_of
+from dfcmodel.engine.sender_tables import source_events_of
 from responsefn import NewReno
-from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import signature_of
+from responsefn.responses.rule_events import numbers_of, signature_of
 
 # Random waits of senders: the fluid's delays beside those of single packets, as ns-2 draws them.
 

@@ -25,7 +25,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine.kernel.records import ON_LOSS, ON_MARK
-from dfcmodel.engine.source_events import source_events_of
+from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.results import Trajectory
 from hopflow import maximum, mbps, where

@@ -31,9 +31,14 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.levels.costs import check_cost
-from dfcmodel.levels.measured_tables import measured_rows
-from dfcmodel.levels.predictions import fluid_work, measured, packet_work, predicted_seconds
+from dfcmodel.levels.predictions import (
+    check_cost,
+    fluid_work,
+    measured,
+    packet_work,
+    predicted_seconds,
+)
+from hopflow.csv_tables import bundled_rows
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.levels.conftest import by_input
 
@@ -224,7 +229,7 @@ def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
 
 @pytest.mark.parametrize("name", ["accuracies.csv", "measured.csv"])
 def test_rows_are_complete_and_have_no_comments(name: str) -> None:
-    rows = measured_rows(name)
+    rows = bundled_rows("dfcmodel.levels", name)
     assert len(rows) >= 2
     for row in rows:
         assert all(row.values())

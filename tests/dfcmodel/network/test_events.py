@@ -26,12 +26,17 @@ from dfcmodel import (
     WeightedFair,
 )
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
+from dfcmodel.network.callback_events import (
+    LAW_EVENTS,
+    agent_events_of,
+    law_events_of,
+    law_signature_of,
+    manager_events_of,
+    manager_signature_of,
+    program_events_of,
+    signature_of,
+)
 from dfcmodel.network.disciplines import Arrivals
-from dfcmodel.network.law_events import EVENTS as LAW_EVENTS
-from dfcmodel.network.law_events import law_events_of, law_signature_of
-from dfcmodel.network.manager_events import manager_events_of, manager_signature_of
-from dfcmodel.network.program_events import program_events_of, program_signature_of
-from dfcmodel.network.receiver_events import agent_events_of, agent_signature_of
 
 # Queue managers as events of the engine: called by address they do what their function says.
 
@@ -87,20 +92,19 @@ def test_more_numbers_than_a_record_holds_are_refused() -> None:
 # Compiled events of switch programs beside their Python functions.
 
 EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))
-EVENTS = ("on_enqueue", "on_dequeue")
 
 
 @pytest.mark.parametrize("program", [WeightedFair(1.0, 2.0, 3.0, 4.0), FlowQueueCoDel()])
 def test_an_event_at_its_address_is_the_function(program: SwitchProgram) -> None:
     rng = np.random.default_rng(1)
-    signature = program_signature_of(program)
+    signature = signature_of(program)
     addresses = program_events_of((signature,))[0]
     kind, given = type(program), program.numbers()
     fields = len(kind.State._fields)
     for _ in range(200):
         state = np.round(rng.random(fields) * 2.0, 1)
         seen = QueuedPacket(*np.round(rng.random(len(QueuedPacket._fields)) * 3.0))
-        for address, name in zip(addresses.tolist()[:2], EVENTS, strict=True):
+        for address, name in zip(addresses.tolist()[:2], ("on_enqueue", "on_dequeue"), strict=True):
             record = np.zeros(64)
             record[:fields] = state
             record[16 : 16 + len(given)] = list(given.values())
@@ -111,18 +115,18 @@ def test_an_event_at_its_address_is_the_function(program: SwitchProgram) -> None
 
 
 def test_the_choice_of_a_queue_is_written_behind_what_a_program_sees() -> None:
-    address = int(program_events_of((program_signature_of(CAKE()),))[0, 2])
+    address = int(program_events_of((signature_of(CAKE()),))[0, 2])
     record = np.zeros(64)
     record[19] = 1024.0  # its parameters are target, interval, quantum, queues
     record[32 + QueuedPacket._fields.index("hash")] = 0.375
     EVENT(address)(record.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
     assert record[56] == 384.0
     assert list(CAKE().numbers()) == ["target", "interval", "quantum", "queues"]
-    assert program_events_of((program_signature_of(WeightedFair()),))[0, 2] == 0
+    assert program_events_of((signature_of(WeightedFair()),))[0, 2] == 0
 
 
 def test_programs_that_differ_in_parameters_alone_share_their_events() -> None:
-    assert program_signature_of(WeightedFair(1.0)) == program_signature_of(WeightedFair(2.0))
+    assert signature_of(WeightedFair(1.0)) == signature_of(WeightedFair(2.0))
 
 
 # Receiver agents as compiled callbacks: what a function of the class does in plain Python.
@@ -147,7 +151,7 @@ class Batched(ReceiverAgent):
 
 def test_compiled_events_do_what_python_does() -> None:
     agent = Batched(batch=3.0)
-    signature = agent_signature_of(agent)
+    signature = signature_of(agent)
     assert signature == (Batched, ("unsolicited", "batch"))
     addresses = agent_events_of((signature,))
     assert addresses.shape == (1, 2)

@@ -128,14 +128,6 @@ def test_paths() -> None:
     assert scenario.path_index(target) == tuple(range(15))
     assert scenario.base_rtt(target) == pytest.approx(2 * 16 * 1e-4)  # the access link is one
     assert scenario.link(3, 4) is scenario.links[2]
-    assert scenario.like_links() is scenario.links[0]
-
-
-def test_links_that_differ_are_named() -> None:
-    links = (*chain(3, **LINK), Link(3, 4, 500.0, 0.01, 50))
-    scenario = Scenario("test", links, (Flow("one", (1, 2, 3, 4), Reno()),))
-    with pytest.raises(ValueError, match=r"rate: links must be equal, 3->4 has 500"):
-        scenario.like_links()
 
 
 def test_everything_is_immutable() -> None:

@@ -30,7 +30,6 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver
 from dfcmodel.network.buffers import buffer_in_packets
-from dfcmodel.network.handshakes import handshake_times
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     crowds,
@@ -102,7 +101,7 @@ def test_both_levels_start_to_deliver_at_the_same_time(host: str, rule: object) 
     none = replace(scenario, flows=(replace(scenario.flows[0], handshake=False),))
     run = simulate(none, Packets(seed=1), sample=1e-3)
     later = begin[0] - run.time[np.argmax(run.delivered[0] > 0.5)]
-    assert later == pytest.approx(handshake_times(scenario)[0], abs=1.1e-3)
+    assert later == pytest.approx(scenario.handshake_times()[0], abs=1.1e-3)
 
 
 def test_the_twin_starts_later_by_the_same_time(refused) -> None:

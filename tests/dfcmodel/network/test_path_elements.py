@@ -34,9 +34,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.engine.delays_over_time import delay_changes
-from dfcmodel.engine.rates_over_time import rate_changes
-from dfcmodel.engine.ways_with_traces import largest_holds, traced_ways
+from dfcmodel.engine.link_tables import largest_holds, traced_ways
+from dfcmodel.engine.link_traces import delay_changes, rate_changes
 from dfcmodel.twin.plans import check_scenario
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import compile_scenario

@@ -23,7 +23,7 @@ from dfcmodel.packets.engine import PacketRun
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.fabric.kernel.windows import FULL
-from dfcmodel.packets.running import begin_plan, run_plan
+from dfcmodel.packets.simulation import begin_plan, run_plan
 from responsefn import DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference

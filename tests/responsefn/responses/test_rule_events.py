@@ -31,8 +31,13 @@ from responsefn import (
 )
 from responsefn.errors import RuleError
 from responsefn.responses.event_checks import acts_on_single_acks
-from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import MAX_PARAMETERS, MAX_STATE, events_of, signature_of
+from responsefn.responses.rule_events import (
+    MAX_PARAMETERS,
+    MAX_STATE,
+    events_of,
+    numbers_of,
+    signature_of,
+)
 from responsefn.rules.base import Event
 from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
 

@@ -15,10 +15,11 @@ from validation.records import entries
 from validation.report import tally
 from validation.report.data_records import record_of
 from validation.report.families import common_caption, grouped, panels
+from validation.report.papers import PAPERS
 from validation.report.rows import as_csv, as_json, load, row_of, sources_of, verdict_of, verdicts
 from validation.report.series import arranged
 from validation.report.surprises import contradicted_by_all, most_surprising
-from validation.report.templating import PAPERS, TEMPLATES, filled, written_out
+from validation.report.templating import TEMPLATES, filled, written_out
 from validation.verdicts import Sides, Threshold
 
 # How a bundled case was made, as the page of the data says.

@@ -61,9 +61,7 @@ def calls(run: Run) -> Calls:
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Make the row of one run."""
-    lines = [line.split() for line in printed[0].splitlines()]
-    received = [int(words[1]) / 1446 for words in lines if words[0] == "flow"]
-    (queue,) = (words[1:] for words in lines if words[0] == "queue")
+    received, queue = sharing.outputs(printed[0])
     names = ("bbr", "cubic") if run.get("first") == "bbr" else ("cubic", "reno")
     row = {
         **run,
@@ -71,8 +69,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             f"goodput_{name}": round(packets / (run["end"] - run["begin"]), 6)
             for name, packets in zip(names, received, strict=True)
         },
-        "queue": float(queue[0]),
-        "drops": int(queue[1]),
+        **queue,
     }
     return {"runs": [row]}
 

@@ -48,18 +48,23 @@ def calls(run: Run) -> Calls:
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Make the row of one run."""
-    lines = [line.split() for line in printed[0].splitlines()]
-    received = [int(words[1]) / 1446 for words in lines if words[0] == "flow"]
-    (queue,) = (words[1:] for words in lines if words[0] == "queue")
+    received, queue = outputs(printed[0])
     keys = ("first", "second", "rate", "rtt", "buffer", "seed")
     row = {
         **{name: run[name] for name in keys},
         "goodput_first": round(received[0] / (END - BEGIN), 6),
         "goodput_second": round(received[1] / (END - BEGIN), 6),
-        "queue": float(queue[0]),
-        "drops": int(queue[1]),
+        **queue,
     }
     return {"runs": [row]}
+
+
+def outputs(text: str) -> tuple[list[float], dict[str, float]]:
+    """Return what sharing.cc prints: packets of each flow, and the queue's mean and drops."""
+    lines = [line.split() for line in text.splitlines()]
+    received = [int(words[1]) / 1446 for words in lines if words[0] == "flow"]
+    (queue,) = (words[1:] for words in lines if words[0] == "queue")
+    return received, {"queue": float(queue[0]), "drops": int(queue[1])}
 
 
 CASES = (

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from validation.generate.cases import Run
-from validation.generate.yang2001 import priority, unstated_parameters
-from validation.generate.yang2001.unstated_parameters import TCP_FLOWS
-from validation.inference.designs import settings
+from validation.generate.yang2001 import unstated_parameters
 
 __all__ = ["CASES", "ENVIRONMENTS"]
 
 ENVIRONMENTS = ("cc/cc", "ts/ts")
 """Those whose sources are both regulated: 96 of the 240 cells of Table 4."""
-
-
 SETTINGS = 16
 """The first of the Sobol sequence, which fill the ranges as well: what they check is no input of the inference."""
-
-
-def runs() -> list[Run]:
-    """Return a run for each setting and row of Table 4; the seed is the setting's number."""
-    return [
-        {
-            "setting": n, "environment": environment, "discipline": discipline,
-            "size": priority.MEGABYTE, "tcp_flows": TCP_FLOWS, "seed": n, "chosen": dict(setting),
-        }
-        for n, setting in enumerate(settings("yang2001")[:SETTINGS], 1)
-        for environment in ENVIRONMENTS
-        for discipline in priority.DISCIPLINES
-    ]  # fmt: skip
 
 
 (OTHERS,) = unstated_parameters.CASES
@@ -40,6 +22,6 @@ CASES = (
         title=f"Table 4's rows without best effort at {SETTINGS} settings of what the paper leaves open, 90 + 10 flows of 1 MB per source",
         claims=("Y03", "Y04", "Y07", "Y12"),
         tables={"times": OTHERS.tables["times"]},
-        runs=runs(),
+        runs=unstated_parameters.runs(ENVIRONMENTS, SETTINGS),
     ),
 )

@@ -339,6 +339,13 @@ FRIENDLY_15 = case(
         ),
     ),
 )
+PARAMETERS_60: dict[str, tuple[float | str, str]] = {
+    "trunk rate": (60e6, "bit/s"),
+    "thresh_, maxthresh_": ("120, 360", "packets"),
+    "limit_": (720, "packets (drops what finds 719 waiting)"),
+    "measured": ("20 to 60", "s"),
+}
+"""Parameters of the dumbbell on 60 Mb/s."""
 FRIENDLY_60 = case(
     Heading(
         "friendliness-60",
@@ -347,12 +354,7 @@ FRIENDLY_60 = case(
     ),
     FRIENDLY_FACTORS,
     friendliness(SOME_NUMBERS, WIDE | {"duration": 60.0}),
-    {
-        "trunk rate": (60e6, "bit/s"),
-        "thresh_, maxthresh_": ("120, 360", "packets"),
-        "limit_": (720, "packets (drops what finds 719 waiting)"),
-        "measured": ("20 to 60", "s"),
-    },
+    PARAMETERS_60,
 )
 LATER = tuple(range(6, 16))
 """Further seeds of the growing numbers of flows."""

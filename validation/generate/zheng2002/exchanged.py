@@ -9,6 +9,7 @@ from validation.generate.zheng2002.dumbbell_cases import (
     FRIENDLY_FACTORS,
     MILD,
     PAIRS,
+    PARAMETERS_60,
     SOME_NUMBERS,
     TEN,
     TFRC,
@@ -55,12 +56,7 @@ CASES = [
         ),
         FRIENDLY_FACTORS,
         friendliness(SOME_NUMBERS, {**WIDE, "duration": 60.0}, GROWING),
-        {
-            "trunk rate": (60e6, "bit/s"),
-            "thresh_, maxthresh_": ("120, 360", "packets"),
-            "limit_": (720, "packets (drops what finds 719 waiting)"),
-            "measured": ("20 to 60", "s"),
-        },
+        PARAMETERS_60,
         notes=(NOTE,),
     ),
 ]

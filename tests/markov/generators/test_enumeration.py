@@ -13,7 +13,7 @@ import pytest
 from hopflow import Status
 from markov import GeneratorOperator, explore, generator, stationary, stationary_by_level
 from markov.errors import RuleError
-from markov.generators.repetition import some_of
+from markov.generators.enumeration import some_of
 from tests.markov.generators.conftest import one_component
 
 SAID = r"^rules: State\(n=\d+\): rules give another answer when asked again: first \[.*\], then "
@@ -96,7 +96,7 @@ def test_rules_that_change_their_answer_are_refused_at_every_size(made, size):
     model = one_component(range(size), made(), {"size": size})
     with pytest.raises(RuleError, match=SAID) as caught:
         generator(model)
-    assert "test_repetition.py, line " in str(caught.value)
+    assert "test_enumeration.py, line " in str(caught.value)
     assert caught.value.line is not None
 
 

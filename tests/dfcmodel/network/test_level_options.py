@@ -19,7 +19,7 @@ from dfcmodel import (
     Priority,
     QueueManager,
 )
-from dfcmodel.network.known_disciplines import LEVELS, check_known
+from dfcmodel.network.level_options import LEVELS, check_known
 
 LINK = Link("a", "b", 1000.0, 0.01, 50)
 BOTH = DFC(), FIFO(), Fair(), Pause(high=20, low=10), PFC((0,), 20, 10), Priority(), RED(), CoDel()

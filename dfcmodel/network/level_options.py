@@ -1,20 +1,24 @@
-"""Which disciplines each level runs, and the refusal of others."""
+"""Which disciplines and options of flows each level runs, and the refusal of others."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.flows import Flow
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import SwitchProgram
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
 
-__all__ = ["check_known"]
+__all__ = ["check_known", "refuse_given"]
 
 FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
 PACKETS = (*FLUID, DualPI2, BFC)
@@ -42,3 +46,18 @@ def check_known(link: Link, level: str) -> None:
     others = [other for other in LEVELS if runs(kind, other)]
     hint = f"use method={others[0]}" if others else "no level runs it"
     raise ValueError(f"discipline of link {link.name}: {msg}; {hint}")
+
+
+def refuse_given(flow: Flow, reasons: Mapping[str, str]) -> None:
+    """Raise ValueError for the first of some options of a flow that is not as it is by default, and why, by option."""
+    usual = _usual_options()
+    for option, reason in reasons.items():
+        value = getattr(flow, option)
+        if value != usual[option]:
+            shown = f"{value:g}" if isinstance(value, (int, float)) else repr(value)
+            raise ValueError(f"{option} of flow {flow.name!r} = {shown}: {reason}")
+
+
+@cache
+def _usual_options() -> dict[str, Any]:
+    return {field.name: field.default for field in dataclasses.fields(Flow)}

@@ -1,0 +1,211 @@
+"""Functions that users write for the engines, as data: compiled apart, called by address.
+
+These are queue managers (at both levels) and, at packet level, switch programs, receiver agents and laws between the ends
+of a link. An event applies a function to a record, ``w``: the state from w[0] on (the receiver's of a law from w[8] on), the
+parameters from w[16] on, and what the function sees from w[32] on. What it returns beside a state is written behind that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.network.disciplines import Arrivals
+from dfcmodel.network.link_laws import MAX_END_STATE, LinkEvent
+from dfcmodel.network.programs import QueuedPacket, SwitchProgram
+from dfcmodel.network.receivers import ReceivedPacket
+from hopflow.kernels import build_callbacks
+from responsefn.responses.rule_events import (
+    MAX_PARAMETERS,
+    MAX_STATE,
+    checked_signature,
+    places,
+)
+
+if TYPE_CHECKING:
+    from dfcmodel.network.disciplines import QueueManager
+    from dfcmodel.network.link_laws import LinkLaw
+    from dfcmodel.network.receivers import ReceiverAgent
+
+__all__ = [
+    "LAW_EVENTS",
+    "PROGRAM_EVENTS",
+    "Signature",
+    "agent_events_of",
+    "law_events_of",
+    "law_signature_of",
+    "manager_events_of",
+    "manager_signature_of",
+    "program_events_of",
+    "signature_of",
+]
+
+SEEN_AT = MAX_STATE + MAX_PARAMETERS
+"""Place in a record of what a function sees."""
+AGENT_EVENTS = ("on_packet", "on_timer")
+PROGRAM_EVENTS = ("on_enqueue", "on_dequeue", "queue_of")
+LAW_EVENTS = ("may_send", "on_send", "on_message", "on_arrival", "on_departure")
+"""Functions of receiver agents, of switch programs and of laws, in the order of the tables of their addresses."""
+LAW_EVENTS_AT_RECEIVER = ("on_arrival", "on_departure")
+
+Signature = tuple[type[Any], tuple[str, ...]]
+"""A class and the names of its parameters: what its events are made of."""
+
+
+class Places(NamedTuple):
+    """Where a callback finds its state in a record, and puts what it returns.
+
+    Attributes
+    ----------
+    state, first
+        Name of the class of the state, which is in the record from w[first] on.
+    answer
+        Place of what the function returns; None: it returns the next state.
+    """
+
+    state: str = "State"
+    first: int = 0
+    answer: int | None = None
+
+
+OF_STATE = Places()
+CHOSEN_QUEUE = Places(answer=SEEN_AT + 24)  # behind the 24 numbers for which a program has room
+MAY_SEND = Places("Sender", answer=SEEN_AT + 8)  # behind the 8 numbers for which a law has room
+AT_SENDER, AT_RECEIVER = Places("Sender"), Places("Receiver", first=MAX_END_STATE)
+
+
+def signature_of(rule: SwitchProgram | ReceiverAgent) -> Signature:
+    """Return the signature of a switch program or an agent; ValueError for more numbers than a record holds."""
+    signature: Signature = checked_signature(rule, tuple(rule.numbers()))
+    return signature
+
+
+def manager_signature_of(manager: QueueManager) -> Signature:
+    """Return the signature of a queue manager; errors as for `signature_of`."""
+    signature: Signature = checked_signature(manager, tuple(manager.numbers(1500.0)))
+    return signature
+
+
+def law_signature_of(law: LinkLaw) -> Signature:
+    """Return the signature of a law, whose class has checked its states; errors as for `signature_of`."""
+    names = tuple(law.numbers())
+    if len(names) > MAX_PARAMETERS:
+        name = type(law).__name__
+        raise ValueError(f"parameters of {name} = {len(names)}: must be at most {MAX_PARAMETERS}")
+    return type(law), names
+
+
+def manager_events_of(signatures: tuple[Signature, ...], *, compiled: bool = True) -> Any:
+    """Return the events of queue managers, shape (managers,): addresses, or Python functions."""
+    table = np.empty(max(1, len(signatures)), dtype=np.uint64 if compiled else object)
+    table.fill(0)
+    for n, signature in enumerate(signatures):
+        callback = _callback(signature, "on_step", Arrivals._fields, compiled=compiled)
+        table[n] = callback.address if compiled else _on_link(callback)
+    return table
+
+
+def agent_events_of(signatures: tuple[Signature, ...]) -> Any:
+    """Return the addresses of agents' events as packets come and timers expire, shape (agents, 2)."""
+    table = _no_addresses(signatures, AGENT_EVENTS)
+    for row, signature in zip(table, signatures, strict=False):
+        for k, event in enumerate(AGENT_EVENTS):
+            row[k] = _callback(signature, event, ReceivedPacket._fields).address
+    return table
+
+
+def program_events_of(signatures: tuple[Signature, ...]) -> Any:
+    """Return the addresses of programs' events: packets come, leave, choose a queue; shape (programs, 3).
+
+    They are 0 of functions that a program inherits from `SwitchProgram`, which change nothing.
+    """
+    table = _no_addresses(signatures, PROGRAM_EVENTS)
+    for row, signature in zip(table, signatures, strict=False):
+        for k, event in enumerate(PROGRAM_EVENTS):
+            choice = event == "queue_of"
+            if choice and not signature[0].queues:
+                continue
+            if not choice and getattr(signature[0], event) is getattr(SwitchProgram, event):
+                continue
+            where = CHOSEN_QUEUE if choice else OF_STATE
+            row[k] = _callback(signature, event, QueuedPacket._fields, where=where).address
+    return table
+
+
+def law_events_of(signatures: tuple[Signature, ...]) -> Any:
+    """Return the addresses of the events of laws, shape (laws, 5)."""
+    table = _no_addresses(signatures, LAW_EVENTS)
+    for row, signature in zip(table, signatures, strict=False):
+        for k, event in enumerate(LAW_EVENTS):
+            at_sender = MAY_SEND if event == "may_send" else AT_SENDER
+            where = AT_RECEIVER if event in LAW_EVENTS_AT_RECEIVER else at_sender
+            callback = _callback(signature, event, LinkEvent._fields, where=where, floats=True)
+            row[k] = callback.address
+    return table
+
+
+def _no_addresses(signatures: tuple[Signature, ...], events: tuple[str, ...]) -> Any:
+    return np.zeros((max(1, len(signatures)), len(events)), dtype=np.uint64)
+
+
+def _callback(
+    signature: Signature,
+    event: str,
+    seen: tuple[str, ...],
+    *,
+    compiled: bool = True,
+    where: Places = OF_STATE,
+    floats: bool = False,
+) -> Any:
+    """Return a function of a class as a callback on a record, ``w``.
+
+    Parameters
+    ----------
+    signature
+        Its class, and the names of its parameters, which are in the record from w[16] on.
+    event
+        Name of the function.
+    seen
+        Names of what it sees, from w[32] on.
+    compiled
+        False returns a function in plain Python.
+    where
+        Where its state is, and what it returns.
+    floats
+        As of `build_callbacks`.
+    """
+    kind, names = signature
+    fields = getattr(kind, where.state)._fields
+    lines = [
+        f"def {event}(w):",
+        f"    old = State({places(where.first, len(fields))})",
+        f"    seen = Seen({places(SEEN_AT, len(seen))})",
+        f"    new = rule(old, Params({places(MAX_STATE, len(names))}), seen)",
+    ]
+    if where.answer is None:
+        lines += [f"    w[{where.first + n}] = new.{name}" for n, name in enumerate(fields)]
+    else:
+        lines += [f"    w[{where.answer}] = new"]
+    callbacks = build_callbacks(
+        {"rule": getattr(kind, event)},
+        {"State": fields, "Params": names, "Seen": seen},
+        {event: "\n".join(lines)},
+        "void(CPointer(float64))",
+        compiled=compiled,
+        floats=floats,
+    )
+    return callbacks[event]
+
+
+def _on_link(event: Callable[..., None]) -> Callable[..., None]:
+    """Return a manager's event in plain Python that takes a link's record."""
+
+    def apply(link: Any) -> None:
+        numbers = [link.drop, link.mark, *link.state, *link.parameters, *link.seen]
+        event(numbers)
+        link.drop, link.mark = numbers[:2]
+        link.state[:] = numbers[2:MAX_STATE]
+
+    return apply

@@ -1,0 +1,311 @@
+"""Flows over the links of a network: their paths, how they enter it, what feeds each link."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.backpressure import BFC
+from dfcmodel.network.buffers import buffer_in_packets
+from dfcmodel.network.class_pauses import ByClass
+from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.followers import Followers, followers_of
+from dfcmodel.network.frame_sizes import HEADER
+from dfcmodel.network.links import Link, Links, Node
+from dfcmodel.network.routes import Routes, distinct, places_of
+from hopflow.results import Described
+from hopflow.units import WithUnit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+__all__ = ["RoutedFlows"]
+
+
+class RoutedFlows(Described):
+    """What follows from the links and flows of a scenario alone.
+
+    Attributes
+    ----------
+    links, flows, packet_size
+        As of `dfcmodel.Scenario`.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def links(self) -> Sequence[Link]:
+            """Links of the network."""
+
+        @property
+        def flows(self) -> Sequence[Flow]:
+            """Flows across it."""
+
+        @property
+        def packet_size(self) -> WithUnit:
+            """Bytes of a packet."""
+
+    @cached_property
+    def table(self) -> Flows:
+        """The flows as columns."""
+        return Flows.of(self.flows)
+
+    @cached_property
+    def link_table(self) -> Links:
+        """The links as columns."""
+        return Links.of(self.links)
+
+    def by_link(self, value: Callable[[Link], Any]) -> NDArray[Any]:
+        """Return what follows from each link without its ends, computed once for each kind, (L,)."""
+        return self.link_table.each(value)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """The links on the path of each flow, by their places in ``links``."""
+        table, N = self.table, len(self.table.nodes)
+        links = self.link_table
+        source, target = links.source, links.target
+        if table.nodes is not links.nodes:
+            place = dict(zip(table.nodes, range(N), strict=True))
+            known_as = np.array([place.get(node, N) for node in links.nodes], dtype=np.int64)
+            source, target = known_as[source], known_as[target]
+        places, ends_here = table.paths.places, table.paths.begin + table.paths.counts - 1
+        inner = np.ones(len(places), dtype=np.bool_)
+        inner[ends_here] = False
+        at = np.flatnonzero(inner)
+        found = places_of(source * (N + 1) + target, places[at] * (N + 1) + places[at + 1])
+        if (found < 0).any():
+            at = at[found < 0][0]
+            self._refuse_path(
+                int(np.searchsorted(table.paths.begin, at, side="right")) - 1, int(at)
+            )
+        return Routes(found, table.paths.counts - 1)
+
+    def _refuse_path(self, f: int, at: int) -> None:
+        """Raise ValueError for a flow without a link from a node of its path to the next one."""
+        ends = (self.table.nodes[n] for n in self.table.paths.places[at : at + 2])
+        names = ", ".join(link.name for link in self.links[:12])
+        msg = f"there is no link {'->'.join(map(str, ends))}, must go over {names}"
+        raise ValueError(f"path of flow {self.table.name(f)!r}: {msg}")
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes, in the order in which the links name them."""
+        return self.link_table.nodes
+
+    @cached_property
+    def senders(self) -> tuple[Node, ...]:
+        """The nodes that have a link to send over, in the order of the links."""
+        table = self.link_table
+        known, first = distinct(table.source, len(table.nodes))
+        return tuple(table.nodes[n] for n in known[np.argsort(first)].tolist())
+
+    def link(self, source: Node, target: Node) -> Link:
+        """Return the link from one node to another; KeyError where there is none."""
+        return self.links[self.link_table.places[source, target]]
+
+    def path(self, flow: Flow) -> tuple[Link, ...]:
+        """Return the links that a flow crosses, in order."""
+        return tuple(self.links[n] for n in self.path_index(flow))
+
+    def path_index(self, flow: Flow) -> tuple[int, ...]:
+        """Return the indices in `links` of the links that a flow crosses, in order."""
+        found = self._paths.get(flow.path)
+        if found is None:
+            found = self._paths[flow.path] = tuple(self.link_table.places[hop] for hop in flow.hops)
+        return found
+
+    @cached_property
+    def _paths(self) -> dict[tuple[Node, ...], tuple[int, ...]]:
+        """The indices of links by path, as far as they have been asked for."""
+        return {}
+
+    def on_path(self, values: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of some values of the links over the path of each flow, shape (F,)."""
+        given = np.asarray(values, dtype=np.float64)[self.routes.places]
+        sums = np.bincount(self.routes.flow, given, minlength=len(self.flows))
+        return sums.astype(np.float64)
+
+    def base_rtt(self, flow: Flow) -> float:
+        """Return the round-trip propagation delay of a flow in s, its access link included."""
+        links = self.path(flow)
+        access = 0.0 if self.enters_at_once(flow) else links[0].delay
+        return 2.0 * (access + sum(link.delay for link in links))
+
+    def base_rtts(self) -> NDArray[np.float64]:
+        """Return `base_rtt` of all flows, s, shape (F,)."""
+        delays = self.by_link(lambda link: link.delay)
+        access = np.where(self.at_once, 0.0, delays[self.routes.first])
+        return 2.0 * (access + self.on_path(delays))
+
+    def handshake_times(self) -> NDArray[np.float64]:
+        """Return the time from the start of each flow to its first data where nothing waits, s, shape (F,).
+
+        The round trip of a SYN and a SYN-ACK: propagation and transmission times, those of the way back as of the way
+        there. 0 for flows without a handshake. The levels without packets start flows that much later.
+
+        Examples
+        --------
+        >>> from dfcmodel import Flow, Scenario, chain
+        >>> from responsefn import NewReno
+        >>> links = chain(2, rate=1000.0, delay=0.01, buffer=20)
+        >>> one = Scenario("one", links, [Flow("one", (1, 2), NewReno(), handshake=True)], duration=1.0)
+        >>> one.handshake_times().round(5).tolist()  # 1500 bytes take 1 ms
+        [0.02005]
+        """
+        return np.array([self._handshake(flow) if flow.handshake else 0.0 for flow in self.flows])
+
+    def _handshake(self, flow: Flow) -> float:
+        """Return the round trip of a SYN and a SYN-ACK of a flow, s."""
+        links = list(self.path(flow))
+        if not self.enters_at_once(flow):
+            links.append(links[0])  # the access link is like the first one
+        transmission = HEADER / self.packet_size * sum(1.0 / link.rate for link in links)
+        return self.base_rtt(flow) + 2.0 * transmission
+
+    def host_of(self, flow: Flow) -> str:
+        """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, FIFO, Flow, PFC, Scenario, chain
+        >>> for rule in (FIFO(), PFC()):
+        ...     links = chain(3, rate=1e4, delay=1e-3, buffer=500, discipline=rule)
+        ...     scenario = Scenario("default", links, [Flow("a", (1, 2, 3), CBR(4e3))])
+        ...     print(scenario.host_of(scenario.flows[0]))
+        direct
+        nic
+        """
+        if flow.host is not None:
+            return flow.host
+        first = self.links[self.path_index(flow)[0]]
+        return "nic" if isinstance(first.discipline, (Pause, ByClass, BFC)) else "direct"
+
+    def host_is(self, kind: str) -> NDArray[np.bool_]:
+        """Return for which flows `host_of` is of some kind, shape (F,); read-only."""
+        found: NDArray[np.bool_] | None = self._hosts.get(kind)
+        if found is None:
+            found = self._hosts[kind] = self._find_hosts(kind)
+            found.flags.writeable = False
+        return found
+
+    @cached_property
+    def _hosts(self) -> dict[str, NDArray[np.bool_]]:
+        """What `host_is` has found."""
+        return {}
+
+    def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
+        """Return for which flows `host_of` is of some kind, shape (F,)."""
+        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
+        asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
+        if set(self.table.columns["host"].values) == {None}:
+            return np.asarray(asked[self.routes.first])
+        own = self.table.each("host", lambda host: host == kind)
+        given = self.table.each("host", lambda host: host is not None)
+        return np.asarray(np.where(given, own, asked[self.routes.first]))
+
+    @cached_property
+    def is_interface(self) -> NDArray[np.bool_]:
+        """Whether each link is the interface of a host: it begins at a node from which flows only start, all by ``"nic"``, (L,)."""
+        first, is_nic, count = self.routes.first, self.host_is("nic"), len(self.links)
+        if not is_nic.any():
+            return np.zeros(count, dtype=np.bool_)
+        source, begins = self.link_table.source, np.bincount(first, minlength=count)
+        is_other = np.zeros(len(self.link_table.nodes), dtype=np.bool_)
+        is_other[source[np.bincount(self.routes.places, minlength=count) > begins]] = True
+        is_other[source[first[~is_nic]]] = True
+        return np.asarray((begins > 0) & ~is_other[source])
+
+    @cached_property
+    def interfaces(self) -> frozenset[int]:
+        """The links that are interfaces of hosts."""
+        return frozenset(np.flatnonzero(self.is_interface).tolist())
+
+    @cached_property
+    def at_once(self) -> NDArray[np.bool_]:
+        """Whether `enters_at_once` is true of each flow, shape (F,)."""
+        by_nic = self.host_is("nic") & self.is_interface[self.routes.first]
+        return np.asarray(self.host_is("direct") | by_nic)
+
+    def enters_at_once(self, flow: Flow) -> bool:
+        """Return whether a flow's packets enter the queue of its first link without an access link before it."""
+        host = self.host_of(flow)
+        return host == "direct" or (host == "nic" and self.path_index(flow)[0] in self.interfaces)
+
+    def access_of(self, feeders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the names of links that feed others, as of `feeders`, with one for each access link.
+
+        Flows with ``host="nic"`` whose first link is no interface share one, which has the name of the first of them.
+        """
+        hosts = feeders < 0
+        found = feeders.copy()
+        found[hosts] = -1 - self._access[-1 - feeders[hosts]]
+        return found
+
+    @cached_property
+    def _access(self) -> NDArray[np.int64]:
+        """The first of the flows that share an access link with each flow, itself among them, (F,)."""
+        found = np.arange(len(self.flows))
+        rows = np.flatnonzero(self.host_is("nic") & ~self.at_once)
+        if rows.size:
+            _, first, place = np.unique(
+                self.routes.first[rows], return_index=True, return_inverse=True
+            )
+            found[rows] = rows[first][place.reshape(-1)]
+        return found
+
+    def feeders(self, n: int) -> dict[int, tuple[int, ...]]:
+        """Return the links over which flows come to link n, and their flows; -1 - flow for its host."""
+        return self._feeders.get(n, {})
+
+    def feeding(self, u: int) -> Link:
+        """Return the link of a feeder; of a host, whose access link is like it, the first of its flow's path."""
+        return self.links[u if u >= 0 else int(self.routes.first[-1 - u])]
+
+    @cached_property
+    def _feeders(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        found: dict[int, dict[int, list[int]]] = {}
+        for f, route in enumerate(self.routes):
+            for before, n in itertools.pairwise((-1 - f, *route)):
+                found.setdefault(n, {}).setdefault(before, []).append(f)
+        return {n: {u: tuple(flows) for u, flows in own.items()} for n, own in found.items()}
+
+    def room_of(self, n: int) -> float:
+        """Return for how many packets a link has room: its buffer, or as many as come at an interface of a host."""
+        return math.inf if n in self.interfaces else self.buffer_of(n)
+
+    def buffer_of(self, n: int) -> float:
+        """Return the buffer of a link in packets of ``packet_size`` bytes, also where it counts bytes.
+
+        Examples
+        --------
+        >>> from dfcmodel import ByteBuffer, CBR, Flow, Scenario, chain
+        >>> links = chain(2, rate=1e4, delay=1e-3, buffer=ByteBuffer("60 kB"))
+        >>> Scenario("bytes", links, [Flow("a", (1, 2), CBR(1e3))]).buffer_of(0)
+        40.0
+        """
+        return buffer_in_packets(self.links[n].buffer, self.packet_size)
+
+    @cached_property
+    def _buffers(self) -> NDArray[np.float64]:
+        """Buffers of the links in packets, (L,)."""
+        return self.by_link(lambda link: buffer_in_packets(link.buffer, self.packet_size))
+
+    @cached_property
+    def followers(self) -> Followers:
+        """Which flows wait for which."""
+        return followers_of(self.table)
+
+    @cached_property
+    def derived(self) -> dict[Hashable, Any]:
+        """What runs have derived from the scenario alone and keep for its further runs, by their keys."""
+        return {}

@@ -1,0 +1,35 @@
+"""Tables of comma-separated values, in files with a header."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+__all__ = ["bundled_rows", "write_rows"]
+
+
+def bundled_rows(package: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a table beside a package's modules, by column; lines that begin with # are comments.
+
+    Examples
+    --------
+    >>> [row["level"] for row in bundled_rows("dfcmodel.levels", "accuracies.csv")]
+    ['fluid', 'packet level']
+    """
+    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return list(csv.DictReader(lines))
+
+
+def write_rows(
+    path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = ""
+) -> None:
+    """Write a table with a header, below a line of comment if there is one."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        if comment:
+            file.write(f"# {comment}\n")
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
