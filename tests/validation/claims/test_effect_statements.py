@@ -128,11 +128,11 @@ def test_deviation_from_a_number() -> None:
     assert deviation(Estimate(1.2, 0.1, 4), 1.0).value == pytest.approx(0.2)
 
 
-# The picture picture_of effects: lines over numbers, rows over names, panels, the margin.
+# The picture of effects: lines over numbers, rows over names, panels, the margin.
 
 
 def picture_of(found: dict[str, Curve], log: str = "", expected: tuple[float, float] | None = None):
-    """Return the visible axes picture_of the picture, and the entries picture_of its legend."""
+    """Return the visible axes of the picture, and the entries of its legend."""
     fig = curves(Effects({}, found, ("x", "y"), log, expected=expected))
     said = [text.get_text() for legend in fig.legends for text in legend.get_texts()]
     return [ax for ax in fig.axes if ax.get_visible()], said

@@ -141,7 +141,7 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
 def share_of_link(value: float, half: float) -> Estimate:
-    """Return a share_of_link of the link with the half-width of its interval."""
+    """Return a share of the link with the half-width of its interval."""
     return Estimate(value, half / quantile(float("inf")), within=PART)
 
 
