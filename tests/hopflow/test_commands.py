@@ -38,6 +38,7 @@ from hopflow.command_line import (
 from hopflow.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import build, loading
 from hopflow.kernels.cache import kernel_cache
+from tests.surface import invoke
 
 # The ``hopflow`` command: its messages, its help, and what it loads.
 
@@ -85,7 +86,7 @@ def plain_words(text: str) -> str:
 def test_help_prints_all_that_was_written(names: tuple[str, ...]) -> None:
     """Markup in square brackets, ``hopflow[explore]``, was removed, and the advice was another one."""
     command = ALL[names]
-    done = CliRunner().invoke(app, [*names, "--help"], env={"COLUMNS": "400"})
+    done = invoke([*names, "--help"], env={"COLUMNS": "400"})
     printed = plain_words(done.output)
     assert done.exit_code == 0
     for text in (
@@ -372,10 +373,10 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
     loading.folder.cache_clear()
     try:
         assert build(double)(1.5) == 3.0
-        shown = CliRunner().invoke(app, ["cache"])
+        shown = invoke(["cache"])
         assert shown.exit_code == 0
         assert shown.output.startswith("1 kernels, 0.0 MB kept in ")
-        cleared = CliRunner().invoke(app, ["cache", "--clear"])
+        cleared = invoke(["cache", "--clear"])
         assert cleared.output.startswith("1 kernels, 0.0 MB removed in ")
         assert list((tmp_path / "cache").rglob("kernel_*")) == []
     finally:
@@ -403,7 +404,7 @@ def test_what_is_used_first_compiles_once(name):
 
 
 def test_the_cache_is_either_filled_or_emptied():
-    refused = CliRunner().invoke(app, ["cache", "--clear", "--warm"])
+    refused = invoke(["cache", "--clear", "--warm"])
     assert refused.exit_code == 2
     assert "--clear and --warm: must be one of them" in refused.output
 

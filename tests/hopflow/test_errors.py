@@ -15,9 +15,9 @@ import responsefn
 from dfcmodel import takano2006
 from hopflow.deprecations import renamed
 from hopflow.errors import failed_rule, place_of, shown_place
-from hopflow.public_modules import PUBLIC
 from responsefn import CUBIC, Reno
 from responsefn.errors import RuleError
+from tests.surface import PUBLIC
 
 # Errors in rules: the place in the source, the remedy, and the class of what Python raised.
 

@@ -26,11 +26,11 @@ import responsefn
 from hopflow import NotSolvedError, Status
 from hopflow.html_tables import grid_html, image_html, table_html
 from hopflow.parameters import Parametrized
-from hopflow.public_modules import PUBLIC
 from hopflow.results import Result, figure, png, table_text
 from hopflow.side_by_side import kind_for, stacked
 from hopflow.status import deliver
 from hopflow.waterfalls import draw_waterfall
+from tests.surface import PUBLIC
 
 # Base classes of results: tables, figures, several side by side.
 

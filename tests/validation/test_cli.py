@@ -13,11 +13,10 @@ import pandas as pd
 import pytest
 import typer
 from rich.console import Console
-from typer.testing import CliRunner
 
-from hopflow.commands import app
 from hopflow.shell import main
 from markov import PauseTandem, stationary
+from tests.surface import invoke
 from validation import Verdict, cases, ledger, recomputing, running
 from validation.claims import find
 from validation.commands import dask_clusters, explained_claims
@@ -67,7 +66,7 @@ def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
 
 
 def test_help_has_the_parts_that_there_are() -> None:
-    done = CliRunner().invoke(app, ["validate", "--help"], env={"COLUMNS": "400"})
+    done = invoke(["validate", "--help"], env={"COLUMNS": "400"})
     assert f"from 0 to {recomputing.PARTS - 1}," in done.output
 
 
@@ -89,7 +88,7 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     known = replace(recorded()["Z01"], verdicts=Sides(CONTRADICTED, NOT_APPLICABLE))
     monkeypatch.setattr(folders, "recorded", lambda: {"Z01": known})
-    done = CliRunner().invoke(app, ["validate", "--claim", "Z01"])
+    done = invoke(["validate", "--claim", "Z01"])
     assert done.exit_code == 1
     assert "not as recorded: Z01 (model and packets)" in done.output
 
@@ -107,19 +106,19 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
 )
 def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(arguments)
     assert done.exit_code == 0, done.output
 
 
 def test_explain_takes_the_claims_that_it_can_explain() -> None:
     assert set(explained_claims.explained) == set(ABOUT)
     assert "nothing" not in explained_claims.explained
-    done = CliRunner().invoke(app, ["explain", "nothing"])
+    done = invoke(["explain", "nothing"])
     assert done.exit_code != 0
 
 
 def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
-    done = CliRunner().invoke(app, ["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
+    done = invoke(["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
     assert done.exit_code == 0, done.output
     (about,) = json.loads(done.stdout)
     assert about["points"] == str(tmp_path / "M03-1.csv")
@@ -136,7 +135,7 @@ def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
     gain = [stationary(chain).throughput for chain in chains]
     assert model["y"].iloc[3] == pytest.approx(100 * (gain[0] / gain[1] - 1), abs=1e-6)
     assert (tmp_path / "M03-numbers.csv").exists()
-    done = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "400"})
+    done = invoke(["figure", "--help"], env={"COLUMNS": "400"})
     assert "one row per point" in done.stdout
 
 
@@ -220,28 +219,28 @@ def test_details_have_the_direction_and_the_count() -> None:
 
 
 def test_the_list_has_every_case_and_a_paper_its_own() -> None:
-    every = json.loads(CliRunner().invoke(app, ["data", "list", "--json"]).stdout)
+    every = json.loads(invoke(["data", "list", "--json"]).stdout)
     assert [each["case"] for each in every] == list(cases())
-    some = json.loads(CliRunner().invoke(app, ["data", "list", "yang2001", "--json"]).stdout)
+    some = json.loads(invoke(["data", "list", "yang2001", "--json"]).stdout)
     assert some == [each for each in every if each["paper"] == "yang2001"] != []
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     """Before any simulator is looked for."""
-    done = CliRunner().invoke(app, ["data", "regenerate", "zheng2002/periodic-los", "--json"])
+    done = invoke(["data", "regenerate", "zheng2002/periodic-los", "--json"])
     with pytest.raises(
         ValueError, match=r"case = 'zheng2002/periodic-los': must be .*periodic-loss'"
     ):
         raise done.exception
     assert not done.stdout
-    done = CliRunner().invoke(app, ["data", "list", "yang2002"])
+    done = invoke(["data", "list", "yang2002"])
     with pytest.raises(ValueError, match=r"did you mean 'yang2001'\?"):
         raise done.exception
 
 
 def test_a_case_is_shown_by_the_name_that_the_list_prints() -> None:
     def shown(name):
-        return CliRunner().invoke(app, ["data", "show", name, "--json"])
+        return invoke(["data", "show", name, "--json"])
 
     whole, alone = shown("linux/cubic-and-reno"), shown("cubic-and-reno")
     assert alone.exit_code == 0
@@ -252,12 +251,12 @@ def test_a_case_is_shown_by_the_name_that_the_list_prints() -> None:
 
 def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["data", "show", "roce"], env={"COLUMNS": "400"})
+    done = invoke(["data", "show", "roce"], env={"COLUMNS": "400"})
     assert done.exit_code == 0
     assert "flows.csv.xz" in done.stdout
     assert "no picture of this table: no column is a result in one unit" in done.stdout
     assert "figure:" not in done.stdout
-    done = CliRunner().invoke(app, ["data", "show", "htsim/roce", "--plot", "roce.png"])
+    done = invoke(["data", "show", "htsim/roce", "--plot", "roce.png"])
     with pytest.raises(
         ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"
     ):
@@ -267,7 +266,7 @@ def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
 
 def test_that_titles_are_left_out_is_said() -> None:
     for columns, said in (("80", True), ("140", False)):
-        done = CliRunner().invoke(app, ["data", "list", "yang2001"], env={"COLUMNS": columns})
+        done = invoke(["data", "list", "yang2001"], env={"COLUMNS": columns})
         assert ("Titles are shown from 100 columns on" in done.stdout) == said
 
 
@@ -288,7 +287,7 @@ def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: 
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "checked", interrupted)
-    ended = CliRunner().invoke(app, ["validate", "--claim", "Y11", "--claim", "Y12"])
+    ended = invoke(["validate", "--claim", "Y11", "--claim", "Y12"])
     assert ended.exit_code == 130
     assert f"interrupted: {done} of 2 claims" in ended.output
     assert ("of 1 claim of a paper" in ended.output) is (done > 0)  # the counts
@@ -299,10 +298,10 @@ def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: 
 
 
 def test_tables_and_json_say_the_same() -> None:
-    shown = CliRunner().invoke(app, ["infer", "zheng2002"])
+    shown = invoke(["infer", "zheng2002"])
     assert shown.exit_code == 0, shown.output
     assert "162 settings run" in shown.output
-    told = CliRunner().invoke(app, ["infer", "zheng2002", "--json"])
+    told = invoke(["infer", "zheng2002", "--json"])
     (found,) = json.loads(told.stdout)
     assert found["paper"] == "zheng2002"
     assert [each["name"] for each in found["parameters"]] == [
@@ -316,7 +315,7 @@ def test_tables_and_json_say_the_same() -> None:
 
 
 def test_other_papers_are_refused() -> None:
-    result = CliRunner().invoke(app, ["infer", "malhotra2005"])
+    result = invoke(["infer", "malhotra2005"])
     assert isinstance(result.exception, ValueError)
     with pytest.raises(ValueError, match="paper = 'malhotra2005'"):
         raise result.exception
@@ -326,7 +325,7 @@ def test_other_papers_are_refused() -> None:
 
 
 def judge(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["judge", *arguments], env={"COLUMNS": "160"})
+    done = invoke(["judge", *arguments], env={"COLUMNS": "160"})
     assert done.exit_code == 0, done.output
     return done.output
 
@@ -359,7 +358,7 @@ def test_it_leaves_out_seeds() -> None:
 
 @pytest.mark.parametrize("text", ["tolerance", "tolerance=", "tolerance=high"])
 def test_a_threshold_is_a_name_and_a_number(text: str) -> None:
-    done = CliRunner().invoke(app, ["judge", "Z02", "--threshold", text])
+    done = invoke(["judge", "Z02", "--threshold", text])
     assert isinstance(done.exception, ValueError)
     assert "NAME=VALUE" in str(done.exception)
 
@@ -382,7 +381,7 @@ def test_claims_are_checked_on_the_workers_of_a_cluster(distributed, tmp_path):
         rows = []
         for where in (on_workers, ["--fresh"]):
             command = ["validate", "--claim", "M06", "--json", "--report", str(tmp_path), *where]
-            result = CliRunner().invoke(app, command)
+            result = invoke(command)
             assert result.exit_code == 0, result.output
             rows.append(json.loads(result.stdout))
     assert rows[0] == rows[1]
@@ -402,7 +401,7 @@ def test_an_address_without_a_scheduler_is_refused(distributed, monkeypatch, tmp
     """Before anything is written."""
     monkeypatch.setattr(dask_clusters, "ANSWER_TIME", 0.2)
     command = ["validate", "--dask", "tcp://127.0.0.1:9", "--report", str(tmp_path / "report")]
-    result = CliRunner().invoke(app, command)
+    result = invoke(command)
     assert result.exit_code == 2
     said = " ".join(result.output.replace("│", " ").split())
     assert "no scheduler of Dask answers there" in said

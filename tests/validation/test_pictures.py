@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from hopflow.commands import app
 from hopflow.results import COLOURS, DECORATION, figure
+from tests.surface import invoke
 from validation import cases, drawing, ledger, provenance, running, table
 from validation.checks import subjects
 from validation.claims import claims_of_figure, figures
@@ -486,11 +486,10 @@ def test_an_unknown_figure_is_refused_with_those_that_are_known() -> None:
 def test_the_command_writes_the_pictures_of_a_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from typer.testing import CliRunner
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")
-    done = CliRunner().invoke(app, ["figure", "yang2001/Table 1"])
+    done = invoke(["figure", "yang2001/Table 1"])
     assert done.exit_code == 0, done.output
     assert "Y01" in done.output
     root = ET.fromstring((tmp_path / "report/figures/Y01-1.svg").read_text())
@@ -498,8 +497,7 @@ def test_the_command_writes_the_pictures_of_a_figure(
 
 
 def test_the_command_lists_all_figures_without_a_name() -> None:
-    from typer.testing import CliRunner
 
-    done = CliRunner().invoke(app, ["figure"])
+    done = invoke(["figure"])
     assert done.exit_code == 0
     assert "malhotra2005/4:" in done.output

@@ -14,9 +14,8 @@ from types import FrameType
 from typing import NamedTuple
 
 import pytest
-from typer.testing import CliRunner
 
-from hopflow.commands import app
+from tests.surface import invoke
 from validation import code_hashes, evidence, further_seeds, keeping, recomputing, running
 from validation.claims import find
 from validation.code_hashes import PACKAGES, ROOT, _file, hash_of_code, modules_used
@@ -474,7 +473,7 @@ def test_a_run_that_differs_ends_the_command_with_1(tmp_path, monkeypatch) -> No
     found = [recomputing.Recomputed(LOT, 10, ("drops",))]
     monkeypatch.setattr(recomputing, "recompute", lambda parts: iter(found * len(parts)))
     arguments = ["validate", "--claim", "Z01", "--report", str(tmp_path), "--recompute", "3"]
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(arguments)
     assert done.exit_code == 1
     assert "1 differ" in done.output
     assert '"drops"' in (tmp_path / "recomputed.json").read_text()

@@ -7,7 +7,6 @@ import json
 import networkx as nx
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from benchmarks.many_flows import fat_tree_scenario
 from dfcmodel import Fluid, Packets, headroom, headroom_table, scenario_schema, simulate
@@ -25,18 +24,18 @@ from dfcmodel.lossless import (
     with_hosts,
     worst_demand,
 )
-from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.topology_files import KEYS, OF_A_SCENARIO, load_topology, read_topology
+from tests.surface import invoke
 
 # ``hopflow headroom``, ``pool`` and ``deadlock`` on the command line.
 
 
 def test_command_prints_the_parts_and_json(tmp_path) -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192"]
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert "225,792 B (1,176 cells)" in shown.output
     plot = tmp_path / "new" / "parts.png"
-    made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
+    made = invoke([*arguments, "--json", "--plot", str(plot)])
     assert json.loads(made.output)["bytes"] == headroom("400Gbps", "300m", cell=192).bytes
     assert plot.stat().st_size > 1000
 
@@ -44,7 +43,7 @@ def test_command_prints_the_parts_and_json(tmp_path) -> None:
 def test_ranges_of_all_inputs_and_the_velocity_are_those_of_the_function() -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192", "--json"]
     ranges = ["--small-packets", "0..0.5", "--velocity", "1.9e8..2e8"]
-    made = CliRunner().invoke(commands, [*arguments, *ranges], catch_exceptions=False)
+    made = invoke([*arguments, *ranges], catch_exceptions=False)
     found = headroom("400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), velocity=(1.9e8, 2e8))
     assert json.loads(made.output)["bytes"] == list(found.bytes)
     assert found.bytes[0] == headroom("400Gbps", "300m", cell=192).bytes < found.bytes[1]
@@ -55,15 +54,15 @@ def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
     arguments = ["headroom", "--rate", rates[0], "--rate", rates[1], "--cell", "192"]
     arguments += ["--cable", cables[0], "--cable", cables[1]]
     table = headroom_table(rates, ["30m", ("100m", "300m")], cell=192)
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert shown.output == f"{table}\n"
-    made = CliRunner().invoke(commands, [*arguments, "--json"], catch_exceptions=False)
+    made = invoke([*arguments, "--json"], catch_exceptions=False)
     found = json.loads(made.output)["bytes"]
     assert found["400Gbps"]["30m"] == headroom("400Gbps", "30m", cell=192).bytes
     assert found["100Gbps"]["100m..300m"] == list(table.loc["100Gbps", "100m..300m"])
     arguments += ["--plot", str(tmp_path / "parts.png")]
     with pytest.raises(ValueError, match=r"plot = .*one rate and one cable"):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
 def test_a_wrong_number_is_refused(option: str, value: str, message: str) -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", option, value]
     with pytest.raises(ValueError, match=message):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 POOL = {
@@ -94,11 +93,11 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
         longest_blocking(pool),
         overflow(pool, PausedGroups(0.01)),
     )
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert "no, proved" in shown.output
     assert f"blocked up to {times.safe * 1e6:.4g} us" in shown.output
     plot = tmp_path / "pool.png"
-    made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
+    made = invoke([*arguments, "--json", "--plot", str(plot)])
     found = json.loads(made.output)
     assert found["demand"] == {"reached": worst.lower, "at_most": worst.upper, "overflows": False}
     assert found["blocked"] == times._asdict()
@@ -119,7 +118,7 @@ def test_a_wrong_pool_is_refused(option: str, value: str, message: str) -> None:
     options = POOL | {option: value}
     arguments = ["pool", *(part for pair in options.items() for part in pair)]
     with pytest.raises(ValueError, match=message):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 def test_deadlock_of_a_topology_file(tmp_path) -> None:
@@ -127,19 +126,17 @@ def test_deadlock_of_a_topology_file(tmp_path) -> None:
     ring, free = tmp_path / "ring.toml", tmp_path / "free.toml"
     ring.write_text('cables = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"]]')
     free.write_text('cables = [["a", "s"], ["b", "s"]]\nflows = [{path = ["a", "s", "b"]}]')
-    shown = CliRunner().invoke(commands, ["deadlock", str(ring)], catch_exceptions=False)
+    shown = invoke(["deadlock", str(ring)], catch_exceptions=False)
     assert "a->b, b->c, c->d, d->a" in shown.output
     plot = tmp_path / "ring.png"
-    made = CliRunner().invoke(
-        commands, ["deadlock", str(free), "--json", "--plot", str(plot)], catch_exceptions=False
-    )
+    made = invoke(["deadlock", str(free), "--json", "--plot", str(plot)], catch_exceptions=False)
     assert json.loads(made.output) == {"free": True, "cycles": []}
     assert plot.stat().st_size > 1000
 
 
 def test_a_chip_belongs_to_audits() -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "100m", "--chip", "tomahawk5"]
-    made = CliRunner().invoke(commands, arguments)
+    made = invoke(arguments)
     assert made.exit_code == 2
     assert "--chip belongs to `hopflow headroom audit FILE`" in " ".join(made.output.split())
 

@@ -24,7 +24,7 @@ from markov import (
     stationary,
     write_explicit,
 )
-from markov.files import FileError
+from markov.errors import FileError
 
 # Files in the unified Markov binary format: what is read, and what is refused with its reason.
 

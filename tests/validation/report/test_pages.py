@@ -12,9 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from hopflow.commands import app
+from tests.surface import invoke
 from validation import Claim, Finding, ledger, manifest, report
 from validation.checks import subjects
 from validation.finding_rows import Gap, Number, Picture
@@ -467,11 +466,10 @@ def test_an_unchanged_report_is_printed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    runner = CliRunner()
-    first = runner.invoke(app, ["validate", "--claim", "Z01"])
+    first = invoke(["validate", "--claim", "Z01"])
     stamps.write_stamp(tmp_path / "report", stamps.hash_of_sources())
     pages = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*.*")}
-    again = runner.invoke(app, ["validate", "--recompute", "none"])
+    again = invoke(["validate", "--recompute", "none"])
     assert again.exit_code == first.exit_code == 0
     assert "1 claim as before, nothing has changed" in again.output
     line = next(line for line in first.output.splitlines() if line.startswith("Z01"))

@@ -7,7 +7,6 @@ import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
 from benchmarks import census
 from dfcmodel import headroom
@@ -20,12 +19,12 @@ from dfcmodel.lossless import (
     chips,
     identify,
 )
-from dfcmodel.lossless._cli import commands
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.audits.rate_lines import density, line_of
 from dfcmodel.lossless.audits.switch_chips import census_lines, census_range, chip_lines
 from dfcmodel.lossless.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
+from tests.surface import invoke
 
 # Verdicts on rows, the law of a table, and what the audit finds in a table with planted faults.
 
@@ -196,9 +195,7 @@ def test_with_a_chip_rows_that_differ_from_it_are_named(lawful) -> None:
 
 def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     """The two tables of Tomahawk 5 hold 839,216 B at 400 Gb/s and 300 m."""
-    shown = (
-        CliRunner().invoke(commands, ["headroom", "--rate", "400Gbps", "--cable", "300m"]).output
-    )
+    shown = invoke(["headroom", "--rate", "400Gbps", "--cable", "300m"]).output
     assert "pipeline                         0 (not given)" in shown
     assert "tomahawk5: 839,216 B (cells of 254 B" in shown
     found = census_range(400e9, 300.0)
@@ -212,9 +209,7 @@ def test_the_census_beside_a_headroom_has_the_law_of_each_chip() -> None:
     assert (
         shown.index("Public tables for") < shown.index("Laws of chips") < shown.index("tomahawk5")
     )
-    alone = CliRunner().invoke(
-        commands, ["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"]
-    )
+    alone = invoke(["headroom", "--rate", "400Gbps", "--cable", "301m", "--json"])
     assert "tomahawk5" in json.loads(alone.output)["census"][1]
 
 
@@ -226,19 +221,17 @@ def test_the_command_prints_a_line_per_row_and_its_status_says_whether_rows_are_
 ) -> None:
     path = tmp_path / "pg_profile_lookup.ini"
     path.write_text("# speed cable size xon xoff\n400000 2000m 1 2 555008\n400000 5m 1 2 90000\n")
-    shown = CliRunner().invoke(commands, ["headroom", "audit", str(path)])
+    shown = invoke(["headroom", "audit", str(path)])
     assert shown.exit_code == 1
     assert "1 impossible, 1 covers full-size frames" in shown.output
     assert "0.56 of the 1,000,000 B on the cable" in shown.output
     plot = tmp_path / "table.png"
-    made = CliRunner().invoke(
-        commands, ["headroom", "audit", str(path), "--cell", "254", "--json", "--plot", str(plot)]
-    )
+    made = invoke(["headroom", "audit", str(path), "--cell", "254", "--json", "--plot", str(plot)])
     rows = json.loads(made.output)["rows"]
     assert [row["verdict"] for row in rows] == ["impossible", RowVerdict.SOME_SIZES.value]
     assert plot.stat().st_size > 1000
     path.write_text("# speed cable size xon xoff\n400000 5m 1 2 90000\n")
-    assert CliRunner().invoke(commands, ["headroom", "audit", str(path)]).exit_code == 0
+    assert invoke(["headroom", "audit", str(path)]).exit_code == 0
 
 
 def test_the_display_has_law_counts_and_rows(lawful) -> None:
