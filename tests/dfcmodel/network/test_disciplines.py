@@ -11,7 +11,6 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
-    PFC,
     RED,
     CoDel,
     DualPI2,
@@ -23,7 +22,6 @@ from dfcmodel import (
     Packets,
     Pause,
     Priority,
-    QueueManager,
     Scenario,
     StepMarking,
     chain,
@@ -33,8 +31,6 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.network.disciplines import Discipline
-from dfcmodel.network.known_disciplines import LEVELS, check_known
 from responsefn import CUBIC, NewReno, Reno, Vegas
 
 # What each discipline and source is for: figures that can be worked out by hand.
@@ -395,17 +391,19 @@ class Backwards(FIFO):
     """A user's own order of service, which the engine does not know."""
 
 
-@dataclass(frozen=True)
-class Unknown(Discipline):
-    """A user's own discipline."""
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+def test_a_discipline_that_no_level_knows_is_refused(method) -> None:
+    said = r"discipline of link in->out: .* not Backwards; no level runs it$"
+    with pytest.raises(ValueError, match=said) as refused:
+        simulate(incast(Backwards()), method)
+    assert "use method" not in str(refused.value)
 
 
-@pytest.mark.parametrize("kind", [Backwards(), Unknown()])
-@pytest.mark.parametrize("method", [None, Packets(seed=1)])
-def test_a_discipline_that_the_engines_do_not_know_is_refused(kind, method) -> None:
-    name = type(kind).__name__
-    with pytest.raises(ValueError, match=f"discipline of link in->out: .*{name}"):
-        simulate(incast(kind), method)
+def test_a_discipline_of_one_level_names_it() -> None:
+    scenario = incast(DualPI2())
+    assert simulate(scenario, Packets(seed=1), duration=1e-3).status is not None
+    with pytest.raises(ValueError, match=r"in->out: .* not DualPI2; use method=Packets\(\)"):
+        simulate(scenario, Fluid())
 
 
 def test_labels_of_disciplines_have_no_defaults() -> None:
@@ -416,38 +414,3 @@ def test_labels_of_disciplines_have_no_defaults() -> None:
     ]
     red = RED(low=5.0, high=15.0)
     assert eval(str(red), {"RED": RED}) == red
-
-
-# Which disciplines each level runs, and what a refusal says.
-
-
-LINK = Link("a", "b", 1000.0, 0.01, 50)
-BOTH = DFC(), FIFO(), Fair(), Pause(high=20, low=10), PFC((0,), 20, 10), Priority(), RED(), CoDel()
-
-
-class Trim(FIFO):
-    """A discipline of a user."""
-
-
-class Own(QueueManager):
-    """A queue manager of a user."""
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("discipline", [*BOTH, Own()], ids=lambda each: type(each).__name__)
-def test_both_levels_run_these(level: str, discipline) -> None:
-    check_known(replace(LINK, discipline=discipline), level)
-
-
-def test_a_discipline_of_one_level_names_it() -> None:
-    link = replace(LINK, discipline=DualPI2())
-    check_known(link, "Packets()")
-    with pytest.raises(ValueError, match=r"link a->b: .* not DualPI2; use method=Packets\(\)"):
-        check_known(link, "Fluid()")
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_discipline_of_no_level_is_not_sent_on(level: str) -> None:
-    with pytest.raises(ValueError, match=r"not Trim; no level runs it") as refused:
-        check_known(replace(LINK, discipline=Trim()), level)
-    assert "use method" not in str(refused.value)

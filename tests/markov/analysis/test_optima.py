@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 
 from markov import PauseTandem, best, explore, pause_thresholds, stationary, sweep
-from markov.analysis.thresholds import _percent
 
 # The best value of a parameter: against closed forms, and against every value tried.
 
@@ -204,10 +204,12 @@ def test_the_change_of_throughput_is_said_at_both_ends_of_the_range():
 
 
 def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
-    small = np.array([-0.0004, 0.0, 0.00001])
-    assert (_percent(small), _percent(small[1:])) == ("-0.04 to 0.00 %", "0.00 %")
-    found = pause_thresholds(**PORT, load=0.4, levels=(2,), thresholds=(18, 19))
+    found = pause_thresholds(**PORT, load=0.4, levels=(2, 3), thresholds=(18, 19))
     assert found.summary()["pausing changes"].endswith("against no pauses: hardly any")
+    table = found.table.copy(deep=True)
+    table.throughput.loc[{"threshold": 18}] *= [1.0 - 4e-4, 1.0 + 1e-5]
+    said = dataclasses.replace(found, table=table).summary()["pausing changes"]
+    assert said.startswith("throughput by -0.04 to 0.00 % at 18, by 0.00 % at 19, against")
 
 
 def test_one_level_stands_for_senders_that_do_not_react() -> None:

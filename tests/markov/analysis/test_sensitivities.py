@@ -70,14 +70,20 @@ def test_derivatives_are_those_of_solutions_at_other_parameters(parameter: str, 
         assert each.error <= 1e-8 * size
 
 
-def test_constants_of_a_file_are_parameters(tmp_path: Path) -> None:
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A file of a machine that fails and is repaired."""
     path = tmp_path / "machine.sm"
     path.write_text(
         "ctmc\nconst double fails = 0.25;\nmodule m\n up : bool init true;\n"
         "[] up -> fails : (up' = false);\n[] !up -> 1 : (up' = true);\nendmodule\n"
         'label "works" = up;\n'
     )
-    found = stationary(read_prism(path)).sensitivity("fails", of="works")
+    return path
+
+
+def test_constants_of_a_file_are_parameters(machine: Path) -> None:
+    found = stationary(read_prism(machine)).sensitivity("fails", of="works")
     assert abs(found.derivative + 1 / 1.25**2) <= found.error + 1e-15
 
 
@@ -388,14 +394,8 @@ def test_a_function_of_the_state_has_gradients_too() -> None:
     assert float(slope["repair"]) == pytest.approx(0.16, rel=1e-10)  # 0.25 / 1.25^2
 
 
-def test_constants_of_a_file_are_parameters_and_a_matrix_has_none(tmp_path: Path) -> None:
-    path = tmp_path / "machine.sm"
-    path.write_text(
-        "ctmc\nconst double fails = 0.25;\nmodule m\n up : bool init true;\n"
-        "[] up -> fails : (up' = false);\n[] !up -> 1 : (up' = true);\nendmodule\n"
-        'label "works" = up;\n'
-    )
-    slope = jax.grad(differentiable(read_prism(path), of="works"))({"fails": 0.25})
+def test_constants_of_a_file_are_parameters_and_a_matrix_has_none(machine: Path) -> None:
+    slope = jax.grad(differentiable(read_prism(machine), of="works"))({"fails": 0.25})
     assert float(slope["fails"]) == pytest.approx(-1 / 1.25**2, rel=1e-8)
     with pytest.raises(ValueError, match="has no parameters"):
         differentiable([[-1.0, 1.0], [1.0, -1.0]], of="works")

@@ -301,26 +301,10 @@ def test_what_is_no_distribution_has_no_bound(tandem):
     assert bound_of(model, 0.0 * pi) == np.inf
 
 
-class OnAndOff(ChainModel):
-    """On and off: the levels are exact, and one cycle leaves nothing."""
-
-    class State(NamedTuple):
-        on: int
-
-    def space(self):
-        return {"on": range(2)}
-
-    @staticmethod
-    def rules(s, q):
-        if s.on:
-            yield s._replace(on=0), 1.0
-        if not s.on:
-            yield s._replace(on=1), 2.0
-
-
 @jax_compiles
 def test_two_states():
-    assert 0.0 < bound_of(OnAndOff(), np.array([1 / 3, 2 / 3])) < 1e-14
+    """The levels are exact, and one cycle leaves nothing."""
+    assert 0.0 < bound_of(Switch(), np.array([1 / 3, 2 / 3])) < 1e-14
 
 
 class Forked(ChainModel):
