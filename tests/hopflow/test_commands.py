@@ -261,9 +261,6 @@ def test_nothing_is_said_of_an_installation_that_is_whole() -> None:
     assert importlib.metadata.version("hopflow") == hopflow.__version__
 
 
-# The command line.
-
-
 # Every command: examples in its help that parse, JSON, and files checked before any work.
 
 

@@ -291,9 +291,6 @@ def test_every_public_function_has_an_explicit_signature() -> None:
     assert found.keys() == OPEN.keys()
 
 
-# Optional packages and lazy imports.
-
-
 # Files of a user that hide hopflow's packages.
 
 

@@ -32,9 +32,6 @@ from hopflow.status import deliver
 from hopflow.waterfalls import draw_waterfall
 from tests.surface import PUBLIC
 
-# Base classes of results: tables, figures, several side by side.
-
-
 # Results: text, page and pictures.
 
 

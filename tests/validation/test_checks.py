@@ -193,9 +193,6 @@ def test_a_statement_that_no_data_decide_is_worded_by_the_ledger_and_never_decid
     assert beside.minor == "no run has it"
 
 
-# Verdicts and labels, and claims that are judged again.
-
-
 # The data model: what a conjunction, an opposite and two sides are.
 
 

@@ -212,9 +212,6 @@ def test_details_have_the_direction_and_the_count() -> None:
     )
 
 
-# ``hopflow data``, ``validate``, ``infer`` and ``judge``: tables, JSON, refusals.
-
-
 # ``hopflow data`` in JSON, and its names.
 
 

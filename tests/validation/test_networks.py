@@ -28,9 +28,6 @@ from validation.packet_networks import HOPS, sample_hash, scenario_of
 from validation.random_networks import DEVELOPMENT, FRESH, KINDS, draw_network, draw_networks
 from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, instance
 
-# Networks that the fluid and the packet level are judged by.
-
-
 # What is compared of the fluid's runs and of those in packets.
 
 

@@ -30,9 +30,6 @@ from validation.records import recorded_levels
 from validation.statistics import Estimate
 from validation.svg import MOST_POINTS, RESOLUTION, drawn, size, standalone
 
-# Pictures of the evidence library: axes, curves, panels, tables of points, SVG.
-
-
 # Pictures of the evidence library: what becomes an axis, a curve, a panel, and what is written.
 
 

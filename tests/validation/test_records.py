@@ -40,9 +40,6 @@ from validation.records import (
 )
 from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
-# What is recorded of claims and findings, and forgeries of it.
-
-
 # The recorded tables: claims, verdicts, thresholds.
 
 
@@ -234,9 +231,6 @@ def test_a_nan_is_no_verdict() -> None:
 
     with pytest.raises(ValueError, match="values must be finite"):
         Effects({"x": Statement((of_runs([1.0, float("nan")]),))}, {}, ("x", "y"))
-
-
-# The bundled data: records, tables, units, and the claims that each case is for.
 
 
 # The bundled data: records, tables, units.

@@ -36,9 +36,6 @@ from validation.records import recorded_verdicts
 from validation.svg import drawn
 from validation.verdicts import Sides
 
-# Findings are kept by what they are made from, and bundled runs are computed again.
-
-
 # Findings are kept by what they are made from.
 
 

@@ -58,9 +58,6 @@ from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas
 from responsefn.responses.rule_events import signature_of
 from tests.oracles.engines import ENGINES, compile_scenario
 
-# Plans of the fluid: layouts, tables of links, kinds of queues.
-
-
 # Plans: delays in whole steps, amounts that add up exactly, tables at t = 0.
 
 ONE_RATE = Scenario(
@@ -279,11 +276,6 @@ def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
     with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
         simulate(scenario, level="fluid")
 
-
-# Pauses and feedback in the fluid: schedules, what links and senders do, intervals.
-
-
-# Pauses in the fluid: what links and senders do, and the intervals that a run records.
 
 # From pauses turned on and off to intervals.
 

@@ -39,9 +39,6 @@ from responsefn.responses.rule_events import signature_of
 from tests.oracles.engines import compile_scenario, plain_simulate
 from tests.oracles.fluid import runs as reference
 
-# Ends of flows in the fluid: random waits, receivers and SACK.
-
-
 # Random waits of senders: the fluid's delays beside those of single packets, as ns-2 draws them.
 
 NUMBER = 20_000
@@ -441,9 +438,6 @@ def test_a_round_trip_through_an_interface_does_not_depend_on_the_buffer_of_its_
         found.append(run.round_trip)
     np.testing.assert_array_equal(*found)
     assert np.nanmax(found[0]) > 0.9  # beyond what 400 packets take
-
-
-# Losses on their way to receivers, and what is left at the end of a run.
 
 
 # Stretches of losses at a queue, as the receiver finds them.

@@ -42,11 +42,6 @@ from responsefn import CUBIC, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
 
-# Which level answers, what it costs, and what is refused.
-
-
-# Which level to use, and the measurements that decide it.
-
 # `choose_level` and ``level="auto"``: what decides, and what the result says.
 
 

@@ -43,9 +43,6 @@ from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
 
-# Explanations of the gap between levels, their contributions and instances.
-
-
 # Explanation: tables, orders, texts.
 
 
@@ -254,9 +251,6 @@ def test_what_one_level_cannot_run_is_refused(bottleneck) -> None:
         refuse_one_level(bottleneck, Packets(loss={"near->router": 0.1}))
 
 
-# What the gap between the levels consists of.
-
-
 # `explain`: its runs are those of `simulate`, its sums are exact, and it refuses before it runs.
 
 
@@ -447,8 +441,6 @@ def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> Non
     assert many.status is Status.LOST_LOSSLESS
     assert "in 2 of 2 runs" in str(many.summary()["status"])
 
-
-# Refinements of both levels, and the quantities that they change.
 
 # Refinements: what is refused, what applies to a scenario, and what they change.
 

@@ -33,9 +33,6 @@ from dfcmodel.lossless.free_routings import ranks
 from dfcmodel.lossless.results import Dependencies
 from dfcmodel.lossless.shortest_paths import ShortestPaths, numbers_of_ends
 
-# Which buffers wait for which: dependencies, shortest paths, cycles.
-
-
 # Dependencies of buffers beside those of paths that networkx lists one by one, and cycles beside all of them.
 
 
@@ -234,9 +231,6 @@ def test_ends_are_those_given_or_the_nodes_with_hosts_or_all() -> None:
 def test_unknown_ends_are_refused() -> None:
     with pytest.raises(ValueError, match=r"ends\[1\] = 'x': not a node"):
         dependencies_of_shortest_paths(nx.DiGraph([(0, 1)]), ends=[0, "x"])
-
-
-# Deadlocks, and routings without them.
 
 
 # Named cycles deadlock in simulation, at both levels; free routings of the same traffic do not.

@@ -141,9 +141,6 @@ def test_a_chip_belongs_to_audits() -> None:
     assert "--chip belongs to `hopflow headroom audit FILE`" in " ".join(made.output.split())
 
 
-# Fabrics, and topology files.
-
-
 # Topologies beside their published counts, and their deadlocks beside what is known of each.
 
 

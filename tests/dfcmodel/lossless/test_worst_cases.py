@@ -39,9 +39,6 @@ from dfcmodel.lossless.quantities import (
 from dfcmodel.lossless.random_bursts import frame_counts
 from dfcmodel.lossless.worst_cases import largest_burst, largest_drain
 
-# Worst cases of headroom, frames that reach them, quantities and links.
-
-
 # The worst case against brute force over sizes and orders, and against the packet level.
 
 

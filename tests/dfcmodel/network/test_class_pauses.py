@@ -49,9 +49,6 @@ from responsefn import DCTCP, NewReno
 from tests.oracles.engines import advance, compile_scenario, plan_scenario
 from tests.oracles.fluid import runs as reference
 
-# Pauses by class: PFC, what switches count, and managers of one class.
-
-
 # PFC: which class is paused, what is lost, and what is refused.
 
 LINK = {"rate": 1e4, "delay": 1e-3, "buffer": 400.0}
@@ -493,9 +490,6 @@ def test_links_that_are_counted_together_have_one_rule(tmp_path) -> None:
     path = tmp_path / "two.toml"
     save_scenario(two_outputs(), path)
     assert load_scenario(path) == two_outputs()
-
-
-# Responses to pauses, and the sizes of frames that they count.
 
 
 # The default headroom of PFC: that of `headroom` for the link, and what is assumed where the standard has no value.

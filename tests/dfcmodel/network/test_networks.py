@@ -33,9 +33,6 @@ from dfcmodel.network.phase_effects import phased_flows, random_time
 from dfcmodel.packets.kernel import codes
 from responsefn import CUBIC, NewReno, NS2Vegas, Reno
 
-# Scenarios: links, flows and checks; tables of a run.
-
-
 # Links and scenarios: paths, graphs, immutability, refused fields.
 
 ONE_LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 100}

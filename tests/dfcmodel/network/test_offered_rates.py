@@ -56,11 +56,6 @@ from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 from tests.oracles.engines import compile_scenario
 from tests.oracles.fluid import runs as reference
 
-# Rates that sources offer to links, and the steps of time that follow.
-
-
-# Offered rates, handshakes and buffers.
-
 # Rates at equal shares, by hand.
 
 LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)

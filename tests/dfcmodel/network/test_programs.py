@@ -39,9 +39,6 @@ from dfcmodel.network.programs import flow_hash
 from responsefn import DCQCN, HPCC, NewReno, RateRule
 from tests.oracles.engines import begin_run, plan_scenario, run_engine
 
-# Switch programs: their interface, ours as queue managers and in fabrics.
-
-
 # What a switch program must be, and where it cannot be used.
 
 

@@ -161,9 +161,6 @@ def test_what_an_agent_sees() -> None:
     assert list(ReceivedPacket._fields) == fields
 
 
-# Queue managers, switch programs and receiver agents as compiled events.
-
-
 # Queue managers as events of the engine: called by address they do what their function says.
 
 STEPS = [

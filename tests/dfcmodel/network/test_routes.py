@@ -27,9 +27,6 @@ from dfcmodel.network.routes import Routes, coded, distinct, places_of, present
 from dfcmodel.network.shortest_routes import CHOICES, hashed
 from responsefn import FixedRate, NewReno
 
-# Routes, shortest ones, and flows of collectives.
-
-
 # Routes as columns, and distinct keys, against sets.
 
 

@@ -35,9 +35,6 @@ from dfcmodel.results.lower_bounds import empty_network_times, transfers
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 
-# Ensembles, and their comparison.
-
-
 # Ensembles: arrays, display, and intervals that cover what they should.
 
 

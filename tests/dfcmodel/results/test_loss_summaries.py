@@ -127,8 +127,6 @@ def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
     assert simulate(more, level="fluid").summary()["largest queue"].endswith("at node s")
 
 
-# What stands still at the end, and transfers that are not complete.
-
 # Deadlocks by progress and by what holds the pauses, whatever a switch counts; runs that merely stopped or are slow.
 
 C = 5e6

@@ -180,9 +180,6 @@ def test_what_was_not_recorded_is_refused_by_name() -> None:
             run[name]
 
 
-# Measures, recorded arrays and plots of a run.
-
-
 # Measures of flows and links: against closed forms and the packets of the run.
 
 RATE, DELAY = 1000.0, 0.01
@@ -317,9 +314,6 @@ def test_another_array_replaces_the_columns() -> None:
     other = replace(run, lost=np.ones_like(run.lost))
     assert other.lost_by_flow.tolist() == [8.0, 8.0, 8.0]
     assert columns_of(other, "lost").by_node().tolist() == [12.0, 12.0]
-
-
-# Summaries of runs, and limits that they name.
 
 
 # Rows of a summary: what failed stands before the places of losses.

@@ -17,9 +17,6 @@ from dfcmodel.sharing.seed_budgets import WIDTH
 from dfcmodel.sharing.worst_paths import SHARE
 from responsefn import BBR, CUBIC, DCTCP, FAST, Copa, NewReno, Prague, Vegas, WindowRule
 
-# The evaluation of RFC 9743 and its measures.
-
-
 # RFC 9743: the standard rule equals itself, sections are answered or named as not covered.
 
 ONE = (PathSet("small", 500.0, 0.02, 10),)

@@ -33,9 +33,6 @@ from dfcmodel.theory.law import Report, Sharing, law_of, rates
 from dfcmodel.theory.ring_arrays import TILE, advance_rings
 from dfcmodel.theory.stability import chain_matrix
 
-# The law of DFC, and clocks of feedback.
-
-
 # The diffusion-type law: its rates, its invariant, its limits.
 
 
@@ -364,9 +361,6 @@ def test_synchronous_disciplines_have_no_phases() -> None:
     assert Fraction(clocks_of(scenario, law_of(scenario)).period).limit_denominator(
         10**6
     ) == Fraction(1, 10**4)
-
-
-# Equations of the continuous limits, their exact solutions, and arrays on rings.
 
 
 # The continuous limits: coefficients of a scenario, refused parameters.

@@ -19,9 +19,6 @@ from dfcmodel.twin.links import of_all_links, of_links, over_links
 from dfcmodel.twin.loop import _dropped, _due, _window
 from dfcmodel.twin.plans import plan_of, shape_of
 
-# Plans of the differentiable model, orders of links, pauses.
-
-
 # Constants of the JAX model: delays in steps, clocks, and who pauses whom.
 
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
@@ -214,9 +211,6 @@ def test_what_was_asked_is_heard_in_parts_of_steps() -> None:
     p = twin.parameters._replace(paused_rate=0.0)
     heard = [float(pause.reductions(plan, p, state, k)[0][0]) / (B * d) for k in (2, 3, 4)]
     np.testing.assert_allclose(heard, [0.35, 0.25 + 0.3, 0.0], atol=1e-12)
-
-
-# The differentiable model: its loop, links and law.
 
 
 # Pieces of the JAX model's time loop: windows of AIMD, and drops at a full buffer.

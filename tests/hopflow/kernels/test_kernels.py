@@ -30,9 +30,6 @@ from hopflow.kernels.source import literal, parse, refuse
 from hopflow.kernels.splice import Fields
 from hopflow.kernels.syntax_trees import syntax_tree
 
-# Rules in plain Python, spliced and compiled: same numbers, errors at the user's line, no stale code.
-
-
 # ruff: noqa: F821 -- names of a template are put there by the splice
 
 

@@ -28,9 +28,6 @@ from hopflow.kernels import (
 from hopflow.kernels.cache import clear_cache, kernel_cache
 from hopflow.kernels.stopwatch import Stopwatch
 
-# Loading of kernels, their cache, and a start of Numba.
-
-
 # Compiled kernels on disk: where they are kept, and processes that share them.
 
 
@@ -354,9 +351,6 @@ def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
     assert done.stdout.split() == ["False", "True", "True"]
 
 
-# Functions of rules as C callbacks, and decorators of kernels.
-
-
 # Functions of rules as C callbacks: same numbers compiled and plain, an edited constant met anew.
 
 SIGNATURE = "void(CPointer(float64), float64)"
@@ -397,8 +391,6 @@ def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
     call(numbers.ctypes.data, 1.5)
     assert numbers[0] == 4.5
 
-
-# Decorators of kernels: compiled, and plain.
 
 # As plain Python, functions of a kernel package are what they were, and events are called.
 

@@ -24,9 +24,6 @@ from markov.computing.interruption import interruptible
 from markov.computing.progress import Counter, report, watched
 from markov.errors import TooLargeError
 
-# What is predicted of time and memory, and when kernels are compiled.
-
-
 # Predicted seconds: what they may not depend on, and what is compared with what.
 
 

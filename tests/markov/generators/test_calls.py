@@ -139,9 +139,6 @@ def test_rules_that_do_not_do_the_same_twice():
         explore(rules, start={"n": 0})
 
 
-# Numbers that stand for states and rates in rules.
-
-
 # Stand-ins for whole numbers pass for numbers and keep their range.
 
 

@@ -47,9 +47,6 @@ from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one
 # From rules to a matrix: which way is taken, and what is checked.
 
 
-# From rules to a matrix: which way is taken, and what is checked.
-
-
 def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
     """Here because nothing checks their operations: a sample of states shows it, and a warning says so."""
 
@@ -254,9 +251,6 @@ def test_a_start_that_is_no_state_is_refused_at_once():
 
     with pytest.raises(RuleError, match=r"^Lost: start = State\(n=9\): .* outside the space"):
         Ways(Lost(), True, 100)
-
-
-# Transitions of some states, and of sets of them, by the rules as they stand.
 
 
 # Transitions of some states by the rules as they stand.

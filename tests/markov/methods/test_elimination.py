@@ -152,9 +152,6 @@ def test_an_order_shortens_transitions():
     assert short_order(dense.indptr, dense.indices, 2).tolist() == [2, 1, 0, 3]
 
 
-# The loops of elimination in plain Python and in NumPy, against rational arithmetic.
-
-
 # The loops of elimination as plain Python, against rational arithmetic.
 
 RATES = generator_of(10.0 ** np.random.default_rng(6).uniform(-6, 6, (6, 6)))

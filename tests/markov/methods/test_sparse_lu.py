@@ -28,9 +28,6 @@ from markov.methods.symbolic_kernels import column_counts, elimination_tree, pos
 from tests.markov.conftest import Coin, chains, exact
 from tests.markov.methods.conftest import CHAINS, tree
 
-# Sparse LU: orders, fill-in, elimination trees, and factors that are returned.
-
-
 # Fill-in of sparse LU is known before it happens.
 
 

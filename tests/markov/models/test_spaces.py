@@ -180,9 +180,6 @@ def test_models_that_declare_too_little_say_what_to_write():
     assert ChainModel.State is not None  # for tools that look at the class
 
 
-# Components of states, and states as arrays.
-
-
 # Values of components, and their codes.
 
 

@@ -20,9 +20,6 @@ from markov.proofs.poisson import MultigridPoisson
 from tests.markov.conftest import generator_of
 from tests.markov.methods.conftest import jump_matrix
 
-# Levels of multigrid, when cycles end, and both linear equations of a chain.
-
-
 # Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level.
 
 

@@ -43,9 +43,6 @@ from responsefn.responses.equations import domain_of, equation_of, formula_of, t
 from responsefn.responses.kernel.rows import MOVES
 from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
 
-# Cycles of rules, where they start, and their loops.
-
-
 # Cycles of rules and where they start.
 
 RTT = 0.1
@@ -253,11 +250,6 @@ def test_loss_events_until_a_rate_is_reached():
     short = approach(low, rate, Limits(1e6, 100, same=0.01), one, budget)
     assert np.isinf(short[0, 0])
 
-
-# Dynamics, equations, labels and references of responses.
-
-
-# Dynamics, labels and references of responses.
 
 # What responses need of a rule: every rule of the catalogue has it, and so may any other class.
 

@@ -51,9 +51,6 @@ from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import PIECE, loss_rate
 from responsefn.responses.response_warnings import collected, quiet, warns
 
-# Checks of input, errors and warnings.
-
-
 # Loss event rates, round-trip times, rates and capacities that cannot be meant are refused everywhere.
 
 
@@ -199,8 +196,6 @@ def test_pieces_have_the_rates_of_the_whole():
         np.testing.assert_array_equal(rule.rate(p, 0.1), np.concatenate(rates))
         np.testing.assert_allclose(rule.rate(p, [[0.1]])[0], rule.rate(p, 0.1), rtol=1e-15)
 
-
-# Errors and warnings of responses.
 
 # What errors carry beside their message.
 

@@ -34,9 +34,6 @@ from responsefn.rules.adaptive_reno import congestion
 from responsefn.rules.delay_based import queued
 from tests.responsefn.events import Event
 
-# Classic window rules, and those that follow marks or delay.
-
-
 # What the classic rules do to the window, ACK by ACK.
 
 RULES = [AIMD(), AIMD(0.2, 0.125), AIMD(3 / 7, 0.25), AIMD(32.0, 0.9), Reno(), NewReno(), Tahoe()]

@@ -103,9 +103,6 @@ def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
         assert getattr(ask(), name) == getattr(compiled, name), name
 
 
-# Results of simulations of one flow, their losses and checks.
-
-
 # Rates and intervals of a simulated flow, by hand and by what 95 % means.
 
 

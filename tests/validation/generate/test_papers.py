@@ -25,9 +25,6 @@ from validation.generate.zheng2002 import unstated_parameters as zheng_settings
 from validation.generate.zheng2002.dumbbell_cases import MILD, TCP, TFRC
 from validation.inference.designs import settings
 
-# The experiments of takano2006: options of both simulators, and rows of their outputs.
-
-
 # The chain with DFC: options, and ns-3's rows, in which every packet is accounted for.
 
 RUN_DFC_CHAIN = {"case": "scenario-4v-with-dfc", "buffer": 400, "seed": 2}
@@ -113,9 +110,6 @@ def test_a_run_is_read_into_both_tables(tmp_path: Path) -> None:
     assert all(set(row) == set(case.tables[name].columns) for name in found for row in found[name])
 
 
-# The experiments of malhotra2005: options of ns-3, and rows of its outputs.
-
-
 # The pause tandem: options, and rows from the counts of ns-3's batches.
 
 OFF = next(case for case in pause_chain.CASES if case.name.endswith("pause-off"))
@@ -170,9 +164,6 @@ def test_many_seeds_repeat_the_points_of_one_rtt() -> None:
     many = pause_tcp.CASES[-1]
     assert {point["rtt"] for run in many.runs for point in run["points"]} == {20.0}
     assert len(many.runs) == 1100
-
-
-# The experiments of kaneko2007: options of both simulators, and rows of their outputs.
 
 
 # Flows over bottlenecks: the same options in both simulators, and rows from samples.
@@ -320,9 +311,6 @@ def test_lines_become_rows() -> None:
     assert rows["settings"][0]["later"] == settings("kaneko2007")[0]["later"]
 
 
-# The dumbbells of zheng2002: options of ns-2, and rows of its outputs.
-
-
 # One bottleneck: options, and the balance of its rows.
 
 
@@ -379,9 +367,6 @@ def test_only_the_gentle_rules_are_exchanged() -> None:
 def test_each_case_has_the_numbers_of_the_default_one() -> None:
     numbers = [sorted({run["factors"]["number"] for run in case.runs}) for case in exchanged.CASES]
     assert numbers == [[8], [1, 2, 4, 8, 16, 32, 64], [4, 16, 32, 64]]
-
-
-# Imposed losses, receivers of TFRC, and what zheng2002 leaves open.
 
 
 # Imposed loss: options, and rows from what ns-2 printed.
@@ -464,9 +449,6 @@ def test_ns2_repeats_a_bundled_link_of_a_setting(tmp_path: Path) -> None:
     (row,) = ZHENG.execute(run, tmp_path)["link"]
     bundled = table(ZHENG.name, "link").iloc[-1]
     assert row == {name: bundled[name] for name in row}
-
-
-# The experiments of yang2001: options of ns-2, and rows of its outputs.
 
 
 # The ratios of TCP to UDP that the cases of Table 4 leave out.

@@ -24,9 +24,6 @@ from validation.generate.ns3_rdma import program as rdma_program
 from validation.generate.outputs import lines, loss_events
 from validation.generate.programs import Ns2, Ns3
 
-# The simulators: command lines, sources, outputs, seals, and what happens where one is missing or fails.
-
-
 # The simulators: command lines, sources, and what happens where one is missing or fails.
 
 KNOWN = all_cases()

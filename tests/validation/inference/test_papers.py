@@ -47,9 +47,6 @@ from validation.inference.table_4 import printed, simulated
 from validation.inference.transfer_times import STATEMENTS, Times
 from validation.report.pages import paper_page
 
-# Settings that papers leave open: values, runs, interpolation between them.
-
-
 # The settings that were run are those of the bundled cases.
 
 
@@ -168,9 +165,6 @@ def test_both_modes_are_found_with_their_weights() -> None:
 
     points = tempered(logs, 3, 600, seed=2)
     assert (points[:, 0] > 0.5).mean() == pytest.approx(0.25, abs=0.1)
-
-
-# Weights of settings: likelihoods, what is recorded, and marginals.
 
 
 # Weights of settings: densities, errors of the model that are recovered, coverage.
@@ -303,9 +297,6 @@ def test_compatible_is_within_twice_the_noise() -> None:
     found = Inference("x", 1, 1, 1, 0, 0, 1.0, (0.1, 0.0), 0.19, 0.1, (), ())
     assert found.compatible
     assert not replace(found, best=0.21).compatible
-
-
-# What is inferred for each paper, and the statements that are judged with it.
 
 
 # kaneko2007: the cells of the slide, the runs, and what follows for the claims.

@@ -26,9 +26,6 @@ from dfcmodel.lossless.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
 from tests.surface import invoke
 
-# Verdicts on rows, the law of a table, and what the audit finds in a table with planted faults.
-
-
 # One row, against the proved headroom.
 
 

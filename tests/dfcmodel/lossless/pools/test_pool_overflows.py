@@ -32,9 +32,6 @@ from markov import PhaseType
 from responsefn import Reno
 from tests.oracles.engines import begin_run, plan_scenario
 
-# How probable it is that a pool overflows; coupled ports.
-
-
 # The time until a pool overflows: a closed form, and splitting against the chain.
 
 GIVEN = {"shared": "9 MB", "alpha": 1.0, "rate": "100Gbps"}
@@ -183,9 +180,6 @@ def test_what_ports_share_is_named(paths: Any, ends: Any, rule: Any, source: Any
     ports = [names.index(end) for end in ends]
     assert len(independent_parts(plan, ports)) == 1
     assert what_couples(plan, *ports) == by
-
-
-# Overflows of a shared pool in packet runs: plans and recombination.
 
 
 # The ports that count, and the times at which a pool is looked at.

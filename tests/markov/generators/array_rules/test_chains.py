@@ -35,9 +35,6 @@ from markov.models.spaces import Space
 from tests.markov.conftest import Queue
 from tests.markov.generators.conftest import one_component
 
-# Chains found on arrays, and their patterns.
-
-
 # Chains found on arrays are those of plain Python, of a whole space and of the part that a start leads to.
 
 MODELS = (

@@ -37,9 +37,6 @@ from markov.generators.array_rules.operations import (
 from markov.generators.array_rules.selections import element, maximum, merged, minimum, selected
 from markov.generators.array_rules.translation import translated
 
-# Expressions and operations of rules for many states at once.
-
-
 # Expressions of rules, evaluated for many states at once, give what plain Python gives in each.
 
 RATES = (1.0, 2.0, 4.0, 8.0)
@@ -366,9 +363,6 @@ def test_calls_that_do_more_than_compute_are_refused(on_arrays):
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
     assert not CALLED
-
-
-# Statements of rules for many states at once.
 
 
 # Statements of rules, run for many states at once.

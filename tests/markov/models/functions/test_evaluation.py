@@ -44,9 +44,6 @@ from markov.models.means import as_mean, number_of, stacked
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
 
-# Functions of a state: plain Python decides, and the faster ways agree.
-
-
 # Plain Python decides what a function of a state says; the matrix of forms is in test_functions_of_states.
 
 

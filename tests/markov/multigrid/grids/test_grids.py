@@ -42,9 +42,6 @@ from tests.markov.multigrid.grids.conftest import (
     on_grid,
 )
 
-# Grids of kinds of cells: tables, boxes, moves of regions, and rates that depend on counts.
-
-
 # Grids of kinds of cells: numbers of states, entries, and circles within a cell.
 
 
@@ -376,9 +373,6 @@ def test_rates_of_parts_are_those_of_the_cells_that_they_belong_to(plain):
                 a, b = divmod(int(joined.cell[p]), 3)
                 expected = rates.at((2 * row + a, 3 * cell + b))[0][parts.entry[p]]
                 assert table.rate[p] == expected
-
-
-# Coarse grids: flows between aggregates, corrections, levels, and the order of their cycles.
 
 
 # Coarse levels: flows between aggregates, and corrections by their factors.

@@ -23,9 +23,6 @@ from markov.multigrid.grids.proofs import ATTEMPTS, bound_on_grid
 from tests.markov.multigrid.grids.conftest import TANDEM, exact, grid_of, matrix_of, on_grid
 from tests.markov.multigrid.grids.test_grids import aggregates
 
-# Equations of hitting times, their loops and aggregates, against products with the matrix.
-
-
 # Equations of hitting times and those of their aggregates, against products with the matrix.
 
 
@@ -167,9 +164,6 @@ def test_costs_are_a_power_of_the_probability(plain):
     expected = (pi[some] / pi.max()) ** TAIL
     assert np.all((costs <= expected * (1.0 + 1e-12)) & (costs >= expected / 1.75))  # 256^0.1
     assert found.least == pytest.approx(MIN_WEIGHT * pi.max())
-
-
-# Proofs by hitting times: their drifts, and the two sides of the bound.
 
 
 # Hitting times that fall short somewhere are raised until they do not, and nowhere lowered.

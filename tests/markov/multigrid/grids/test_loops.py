@@ -358,9 +358,6 @@ def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeyp
     assert x == pytest.approx(expected, rel=1e-12)
 
 
-# Kinds of cells whose sweeps are written out.
-
-
 # Sweeps that are written out are those of the loops.
 
 

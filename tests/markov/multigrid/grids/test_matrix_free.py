@@ -52,9 +52,6 @@ from tests.markov.multigrid.grids.conftest import (
     random_tandem,
 )
 
-# `MatrixFree`: answers, states that count, bounds, and cycles without a matrix.
-
-
 # `MatrixFree` by `stationary`: the answers of other methods, at sizes up to what tests allow.
 
 

@@ -53,9 +53,6 @@ from validation.records import rows
 from validation.statistics import PART, Estimate, quantile
 from validation.verdicts import Sides
 
-# The claims of the slides: what decides them, and evidence that says otherwise.
-
-
 # One flow beside a Reno flow.
 
 
@@ -262,9 +259,6 @@ def test_runs_without_a_partner_are_left_out() -> None:
     one, other = pd.Series({1: 2.0, 2: 2.2, 3: 9.0}), pd.Series({1: 1.0, 2: 1.0})
     assert relative(one, other).value == pytest.approx(1.1)
     assert uneven(one, other).value == pytest.approx((1 / 3 + 1.2 / 3.2) / 2)
-
-
-# Runs of the slides: bundled ones, and those of our packet level.
 
 
 # Bundled runs of the slides' rules, and the same with the rules of responsefn.

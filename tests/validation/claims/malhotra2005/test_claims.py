@@ -34,9 +34,6 @@ from validation.claims.malhotra2005.signalling import FITTED, _instant, fitted, 
 from validation.statistics import Estimate
 from validation.verdicts import Judgement
 
-# The claims on pauses: what decides them, and evidence that says otherwise.
-
-
 # M01 notices one lost packet, and expressions that differ.
 
 R, C = Verdict.HOLDS, Verdict.CONTRADICTED
@@ -414,9 +411,6 @@ def test_a_chain_that_is_nearer_under_load_is_seen(doctor, judged) -> None:
 
     doctor((bundled.LINK_A, bundled.RANDOM_THINK), near)
     assert of_packets(judged("M13")) is Verdict.HOLDS
-
-
-# Runs of bridges that pause: as estimates, as chains, at our packet level, as protocols.
 
 
 # The packet runs as estimates.

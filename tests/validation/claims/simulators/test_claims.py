@@ -33,9 +33,6 @@ from validation.records import entries, recorded_verdicts, rows
 from validation.statistics import Estimate
 from validation.unseen_networks import NETWORKS, SET_ASIDE
 
-# S03 and S05 notice simulators that are far off.
-
-
 # S03 notices a simulator that is far off.
 
 

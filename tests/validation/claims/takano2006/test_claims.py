@@ -280,9 +280,6 @@ def test_smaller_buffers_lose_more() -> None:
     assert losses[-1] == 0.0
 
 
-# D12 to D20 notice evidence that says otherwise.
-
-
 # D12 to D15 could have come out otherwise.
 
 

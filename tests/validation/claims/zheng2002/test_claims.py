@@ -55,9 +55,6 @@ from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
 from validation.statistics import difference, of_runs
 from validation.statistics import ratio as quotient
 
-# The claims on friendly rules: what decides them, and evidence that says otherwise.
-
-
 # Two kinds of flow, in growing numbers and at growing distances.
 
 
@@ -187,9 +184,6 @@ def test_equal_response_depends_on_the_rates(
     assert judged("Z02")["independent"] == (R, verdict)
     scale(PERIODIC, "TCP(1/5,1/8)", 0.4, low=50)
     assert judged("Z02")["periodic"] == (R, C)
-
-
-# Claims by imposed loss: ratios of rates, their intervals, and evidence that says otherwise.
 
 
 # Ratios of rates, their intervals, and tolerances in steps.
@@ -334,9 +328,6 @@ def test_the_sweep_can_fail(scale: Callable[..., None], judged) -> None:
 def test_nothing_is_claimed_above_one_percent_loss(scale: Callable[..., None], judged) -> None:
     scale(PERIODIC, "TCP(3/7,1/4)", 0.5, high=50)
     assert all(sides.model is R for sides in judged("S01").values())
-
-
-# Shares of two kinds by derivation, and what timeouts explain of like flows.
 
 
 # Shares of two kinds by derivation.
