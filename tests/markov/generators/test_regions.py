@@ -426,8 +426,8 @@ CASES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _early(monkeypatch):
+@pytest.fixture
+def boxes_early(monkeypatch):
     """Look for a box as soon as may be, whatever it is predicted to cost."""
     monkeypatch.setattr("markov.generators.building.FEW_STATES", 200)
     monkeypatch.setattr("markov.generators.building.PYTHON_STATES", 200)
@@ -441,6 +441,7 @@ def both(case, **changes):
     return explore(rules, **given), explore(rules, compiled=False, **given)
 
 
+@pytest.mark.usefixtures("boxes_early")
 @pytest.mark.parametrize("name", CASES)
 def test_a_box_gives_the_chain_of_plain_python(name):
     found, plain = both(CASES[name])
@@ -454,6 +455,7 @@ def test_a_box_gives_the_chain_of_plain_python(name):
         )
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_arrays_find_it_where_regions_do_not(monkeypatch):
     monkeypatch.setattr(WaysInBox, "by_regions", lambda *_: None)
     found, plain = both(CASES["grid"])
@@ -478,6 +480,7 @@ def looked_up(s, q):
         yield s._replace(y=s.x), 1.0
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
     monkeypatch.setattr(boxes, "FIRST_BOX", 1000)
     monkeypatch.setattr("markov.generators.array_rules.chains.WHOLE_SPACE", 0)
@@ -496,6 +499,7 @@ def test_rules_that_cannot_be_followed_have_a_box_that_grows(monkeypatch):
     assert len(grown) >= 2
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_what_is_wrong_outside_of_the_box_is_said_by_plain_python():
     def rules(s, q):
         if s.x == 90:
@@ -506,6 +510,7 @@ def test_what_is_wrong_outside_of_the_box_is_said_by_plain_python():
         explore(rules, start={"x": 0, "y": 0}, params={"table": TABLE})
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_states_beyond_the_most_are_refused_with_the_reason():
     def rules(s, q):
         yield s._replace(n=s.n + 1), q.table[s.n % 100]
@@ -518,6 +523,7 @@ def test_states_beyond_the_most_are_refused_with_the_reason():
     assert "cannot be followed" in caught.value.__notes__[0]
 
 
+@pytest.mark.usefixtures("boxes_early")
 @pytest.mark.parametrize("value", [300.0, True, "300"], ids=repr)
 def test_what_is_no_int_is_left_to_plain_python(value):
     """A component that changes its type far from the start: the states have what the rules yield."""
@@ -536,6 +542,7 @@ def test_what_is_no_int_is_left_to_plain_python(value):
     assert list(map(type, found.chain.space.components[1].values)) == [int, type(value)]
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_a_float_that_equals_an_int_is_left_to_plain_python():
     def rules(s, q):
         if s.n < 400:
@@ -554,6 +561,7 @@ def test_a_float_that_equals_an_int_is_left_to_plain_python():
     assert found == plain
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_rules_that_leave_the_box_are_left_to_plain_python(monkeypatch):
     """The box is not believed: one that is too small is noticed."""
     box_of = boxes._box_of
@@ -565,6 +573,7 @@ def test_rules_that_leave_the_box_are_left_to_plain_python(monkeypatch):
     assert found == plain
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_errors_name_the_state():
     def rules(s, q):
         if s.x == 50 and s.y == 60:
@@ -575,6 +584,7 @@ def test_errors_name_the_state():
         explore(rules, start={"x": 0, "y": 3}, params={"arrivals": 3.0})
 
 
+@pytest.mark.usefixtures("boxes_early")
 def test_a_box_that_grows_is_not_compiled(monkeypatch):
     """Also not when the rules were searched for longer than compilation takes: compiled rules would leave the box."""
     monkeypatch.setattr(boxes, "FIRST_BOX", 1000)

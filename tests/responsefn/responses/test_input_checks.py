@@ -249,17 +249,19 @@ def test_quiet_and_collected_remarks():
 # What rules and laws share: forms derived once, slopes, long arrays.
 
 
-@pytest.fixture(autouse=True)
-def _fifty_digits():
+@pytest.fixture
+def fifty_digits():
     with mp.workdps(50):
         yield
 
 
+@pytest.mark.usefixtures("fifty_digits")
 def test_formula_is_derived_once_for_equal_rules():
     assert formula_of(AIMD(0.2, 0.125)) is formula_of(AIMD(0.2, 0.125))
     assert AIMD(0.2, 0.125).expression == AIMD().expression
 
 
+@pytest.mark.usefixtures("fifty_digits")
 def test_elasticity():
     p = np.array([1e-6, 1e-4])
     np.testing.assert_allclose(Reno().elasticity(p, 0.1), -0.5, rtol=1e-12)
@@ -285,6 +287,7 @@ def has_form(rule):
     return type(rule).formula is not Response.formula
 
 
+@pytest.mark.usefixtures("fifty_digits")
 @pytest.mark.parametrize(
     "rule",
     [BIC(low_window=1000.0), *(rule for rule in catalogue().entries if has_form(rule))],
