@@ -13,7 +13,7 @@ import dfcmodel
 import responsefn
 from dfcmodel.network.disciplines import Discipline
 from responsefn import RateRule, WindowRule, linux
-from validation.code_hashes import PACKAGES
+from tests.surface import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"

@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 from _pytest.mark import ParameterSet
 
-from hopflow.public_modules import PUBLIC
-from validation.code_hashes import PACKAGES
+from tests.surface import PACKAGES, PUBLIC
 
 NOT_IMPORTED = ("__main__", "conftest", "test_validation")
 FAILING: dict[str, str] = {}

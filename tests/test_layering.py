@@ -12,7 +12,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from validation.code_hashes import PACKAGES
+from tests.surface import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -38,8 +38,6 @@ JOURNEYS = {
     "test_default_constants.py": "default parameters of models, against the papers they are from",
     "files/test_functions_of_states.py": "expressions of files against functions of a state in Python",
     "infinite/test_files.py": "files without bounds, against rules in Python and far larger finite files",
-    "generators/array_rules/test_states_known.py": "chains of one model in turn, whose states the one before has found",
-    "methods/test_every_method.py": "all methods on the same chains, against each other",
     "test_functions_of_states.py": "functions of a state in every form, of eight kinds of states, in every place",
     "test_fresh_process.py": "what importing loads, and what runs without optional packages",
     "test_gallery_scripts.py": "the scripts of the documentation's gallery, each in a process",

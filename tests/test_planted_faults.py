@@ -119,7 +119,7 @@ def test_a_drawn_fault_is_the_same_for_the_same_seed() -> None:
 
 def test_the_tests_of_a_module_are_first() -> None:
     stages = stages_of(ROOT, group_of("rules"), "responsefn/rules/cubic.py")
-    assert stages[0] == ["tests/responsefn/rules/test_cubic.py"]
+    assert stages[0] == ["tests/responsefn/rules/test_high_speed_rules.py"]
     assert "tests/responsefn/test_one_rate.py" in stages[1]
     assert stages[2] == ["tests/responsefn/rules"]
     kernel = stages_of(ROOT, group_of("fluid kernel"), "dfcmodel/engine/kernel/loop.py")
@@ -166,7 +166,7 @@ class Fake(Tree):
 
 
 OWN, BESIDE = (
-    "tests/responsefn/rules/test_cubic.py",
+    "tests/responsefn/rules/test_high_speed_rules.py",
     "tests/responsefn/test_one_rate.py",
 )
 

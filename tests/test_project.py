@@ -25,7 +25,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from validation.code_hashes import PACKAGES
+from tests.surface import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("jax", "matplotlib", "sympy", "numba", "xarray")

@@ -8,9 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from hopflow.commands import app
+from tests.surface import invoke
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,5 +60,5 @@ def test_make_has_the_targets(command):
 
 
 def _help(words):
-    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    done = invoke([*words, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
     return done.output if done.exit_code == 0 else None

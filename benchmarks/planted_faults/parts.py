@@ -108,10 +108,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "judges",
             ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
             3.0,
-            (
-                "tests/validation/claims/test_effect_claims.py",
-                "tests/validation/claims/test_effect_statements.py",
-            ),
+            ("tests/validation/claims/test_effect_statements.py",),
             r"^_?judge|Judgement|Verdict",
         ),
     ),
@@ -123,8 +120,7 @@ PART_TESTS = {
     "markov": ("tests/markov",),
     "dfcmodel": ("tests/dfcmodel",),
     "validation": (
-        "tests/validation/statistics", "tests/validation/test_verdicts.py",
-        "tests/validation/test_checks.py", "tests/validation/claims/test_effect_claims.py",
+        "tests/validation/statistics", "tests/validation/test_checks.py",
         "tests/validation/claims/test_effect_statements.py",
     ),
 }  # fmt: skip

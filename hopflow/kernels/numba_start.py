@@ -19,15 +19,18 @@ def start_numba() -> None:
     is one, since SciPy is required; Numba's functions that call it check it again.
     """
     with _lock, loading():
-        if "numba.np.arraymath" in sys.modules:
-            return
-        from numba.np import linalg
-
-        check = getattr(linalg, "ensure_blas", None)
-        linalg.ensure_blas = lambda: None
-        try:
-            import numba.np.arraymath  # noqa: F401
-        finally:
-            if check is not None:
-                linalg.ensure_blas = check
+        if "numba.np.arraymath" not in sys.modules:
+            _import_without_linear_algebra()
         watch_numba()
+
+
+def _import_without_linear_algebra() -> None:
+    from numba.np import linalg
+
+    check = getattr(linalg, "ensure_blas", None)
+    linalg.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        if check is not None:
+            linalg.ensure_blas = check

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 __all__ = ["Stopwatch", "loading", "watch_numba"]
@@ -73,8 +74,9 @@ class Stopwatch:
         return _intervals.seconds() - self._loaded
 
 
+@cache
 def watch_numba() -> None:
-    """Count as loading what Numba does under its compiler lock: reading its cache, and compilation."""
+    """Count as loading, from the first call on, what Numba does under its compiler lock: reading its cache, and compilation."""
     from numba.core import event
 
     class Lock(event.Listener):

@@ -9,17 +9,16 @@ from dataclasses import replace
 import pytest
 import xarray as xr
 from PIL import Image
-from typer.testing import CliRunner
 
 from dfcmodel import CoDel, compare, load_scenario, takano2006
-from dfcmodel._cli import commands
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.network.toml_keys import DISCIPLINES
 from responsefn import NewReno
+from tests.surface import invoke
 
 
 def call(*arguments: object):
-    return CliRunner().invoke(commands, ["simulate", *map(str, arguments)], catch_exceptions=False)
+    return invoke(["simulate", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
@@ -65,7 +64,7 @@ def test_explain_writes_table_and_waterfall(tmp_path) -> None:
     options = [str(part) for pair in files.items() for part in pair]
     arguments = ["explain", "takano2006/1", "--measures", "first_loss,losses", "--runs", "2"]
     arguments += ["--duration", "0.12", *options]
-    result = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    result = invoke(arguments, catch_exceptions=False)
     assert result.exit_code == 0
     assert "unexplained" in files["--table"].read_text()
     with Image.open(files["--plot"]) as picture:
@@ -74,14 +73,12 @@ def test_explain_writes_table_and_waterfall(tmp_path) -> None:
 
 def test_explain_measures_from_a_time_on() -> None:
     arguments = ["explain", "takano2006/1", "--runs", "2", "--duration", "0.12"]
-    late = CliRunner().invoke(
-        commands, [*arguments, "--since", "60ms", "--json"], catch_exceptions=False
-    )
-    whole = CliRunner().invoke(commands, [*arguments, "--json"], catch_exceptions=False)
+    late = invoke([*arguments, "--since", "60ms", "--json"], catch_exceptions=False)
+    whole = invoke([*arguments, "--json"], catch_exceptions=False)
     assert late.exit_code == whole.exit_code == 0
     assert late.output != whole.output
     with pytest.raises(ValueError, match=r"since = 0\.2"):
-        CliRunner().invoke(commands, [*arguments, "--since", "200ms"], catch_exceptions=False)
+        invoke([*arguments, "--since", "200ms"], catch_exceptions=False)
 
 
 def test_animation(tmp_path) -> None:
@@ -129,7 +126,7 @@ def test_json_of_a_run_and_of_many() -> None:
 def test_compare() -> None:
     path = ["--bandwidth", "6Mbps", "--rtt", "40ms", "--buffer", "20pkt", "--duration", "5s"]
     options = ["compare", "newreno", "cubic", *path, "--runs", "1", "--json"]
-    found = json.loads(CliRunner().invoke(commands, options, catch_exceptions=False).stdout)
+    found = json.loads(invoke(options, catch_exceptions=False).stdout)
     assert sorted(found["rules"]) == ["CUBIC()", "NewReno()"]
     share = found["results"]["share"]
     assert share["CUBIC()"]["NewReno()"] + share["NewReno()"]["CUBIC()"] == pytest.approx(1.0)
@@ -138,7 +135,7 @@ def test_compare() -> None:
     assert found["results"]["alone_wide"]["CUBIC()"] is True
     options[2] = "tfrc"
     with pytest.raises(ValueError, match=r"TFRC\(\) must be rules of a window"):
-        CliRunner().invoke(commands, options, catch_exceptions=False)
+        invoke(options, catch_exceptions=False)
 
 
 def test_compare_has_the_options_of_the_function() -> None:
@@ -155,9 +152,7 @@ def test_compare_has_the_options_of_the_function() -> None:
         "--runs",
         "1",
     ]
-    told = CliRunner().invoke(
-        commands, ["compare", "newreno", *path, *more], catch_exceptions=False
-    )
+    told = invoke(["compare", "newreno", *path, *more], catch_exceptions=False)
     assert "6Mbps, 40ms, 20pkt in packets of 1500 bytes" in told.stdout
     given = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
     same = compare(
@@ -165,8 +160,7 @@ def test_compare_has_the_options_of_the_function() -> None:
     )
     assert repr(same) in told.stdout
     with pytest.raises(ValueError, match="did you mean 'CoDel'"):
-        CliRunner().invoke(
-            commands,
+        invoke(
             ["compare", "newreno", *path, "--discipline", "CoDell"],
             catch_exceptions=False,
         )

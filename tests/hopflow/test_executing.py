@@ -1,4 +1,4 @@
-"""Tasks on executors: all of them, each once, also where workers die."""
+"""Functions over points on executors and in processes, which an error ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ from pathlib import Path
 
 import pytest
 
+import hopflow
 from hopflow.executing import AHEAD, check_stop, completed, cores
+from hopflow.worker_processes import processes
+
+# Tasks on executors: all of them, each once, also where workers die.
+
 
 WORK = '''
 import os, signal
@@ -69,7 +74,7 @@ def squares(numbers):
     return (n * n for n in numbers)
 
 
-def processes(workers=1):
+def two_processes(workers=1):
     return ProcessPoolExecutor(workers, get_context("spawn"))
 
 
@@ -163,7 +168,7 @@ def test_few_parts_are_under_way_and_short_tasks_go_together():
 def test_what_a_killed_worker_had_is_run_again(work, tmp_path):
     from functools import partial
 
-    with processes() as pool:
+    with two_processes() as pool:
         found = dict(completed(partial(work.dying_once, str(tmp_path)), range(8), pool))
     assert (tmp_path / "died").is_dir()
     assert found == SQUARES
@@ -177,7 +182,7 @@ def test_a_task_that_kills_every_worker_is_named(work):
         for n, found in completed(work.dying, range(8), pool):
             done[n] = found
 
-    with processes(2) as pool, pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"):
+    with two_processes(2) as pool, pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"):
         run(pool)
     assert done == {n: n * n for n in range(8) if n != 3}  # nothing else is lost
 
@@ -324,3 +329,60 @@ def test_on_ranks_of_mpi(work, tmp_path):
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == str(list(SQUARES.items()))
+
+
+# Processes side by side: an error ends them.
+
+
+ROOT = str(Path(hopflow.__file__).parents[1])
+
+
+def test_processes_end_at_once_on_ctrl_c() -> None:
+    """Neither what they do nor what waits goes on: each sleep is a minute."""
+    waiting, workers, threads = [], [], []
+
+    def interrupted() -> None:
+        with processes(1, get_context("spawn")) as pool:
+            waiting.extend(pool.submit(time.sleep, 60.0) for _ in range(4))
+            workers.extend(pool._processes.values())
+            threads.append(pool._executor_manager_thread)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    (worker,), (thread,) = workers, threads
+    thread.join()  # it alone waits for the process: of two threads that do, one sees no exit code
+    assert worker.exitcode == -signal.SIGTERM
+    assert all(each.cancelled() or each.exception() for each in waiting)
+
+
+ENDED = """
+import multiprocessing
+import time
+from hopflow.progress import progress_bar
+from hopflow.worker_processes import processes
+
+def counted():
+    return sum(progress_bar(range(3)))
+
+if __name__ == "__main__":
+    with processes(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(counted).result() == 3
+        pool.submit(time.sleep, 60.0)
+        raise KeyboardInterrupt
+"""
+
+
+def test_processes_that_end_leave_no_semaphore_behind(tmp_path) -> None:
+    """A lock of tqdm for several processes is one, and Python warns of it."""
+    script = tmp_path / "ended.py"
+    script.write_text(ENDED, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+    assert "KeyboardInterrupt" in done.stderr
+    assert "leaked" not in done.stderr

@@ -1,4 +1,4 @@
-"""Immutable objects of parameters: attributes, equality, copies, errors."""
+"""Parameters: immutable objects of them, what is refused, units."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ import copy
 import inspect
 import math
 import pickle
+from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from hopflow.checks import one_number
+from hopflow import gbps, mbps, ms, to_mbps, us
+from hopflow.checks import (
+    choice,
+    dimensions,
+    file_path,
+    instance,
+    listed,
+    number,
+    one_number,
+    random_generator,
+    seconds,
+    shown,
+    whole,
+)
 from hopflow.parameters import Parametrized, canonical_text, swept
+from hopflow.units import in_units, quantities, quantity, readable
+from responsefn import CUBIC
+
+# Immutable objects of parameters: attributes, equality, copies, errors.
 
 
 class Point(Parametrized):
@@ -159,3 +178,390 @@ def test_values_of_a_sweep_are_those_that_an_object_holds() -> None:
         assert found.unit == unit
         assert found.values == [getattr(Timed(**{name: value}), name) for value in values]
     assert swept(object(), "wait", ["20ms"]) == (["20ms"], None)
+
+
+# Checks of numbers and choices: what is accepted, and messages that name what is not.
+
+
+NOT_NUMBERS = ["0.5", b"0.5", "", True, [True], None, 1j, [None], [1.0, "2"], [[1.0], [1.0, 2.0]]]
+NOT_NUMBERS += [{}, np.datetime64("2020-01-01"), 10**310]
+
+
+class TestNumber:
+    @pytest.mark.parametrize("value", NOT_NUMBERS, ids=str)
+    def test_not_a_number(self, value):
+        for check in (number, one_number, seconds):
+            with pytest.raises(ValueError, match=r"^speed = .*: must be a finite number") as caught:
+                check("speed", value)
+            assert str(caught.value).startswith(f"speed = {shown(value)}: ")
+
+    @pytest.mark.parametrize(
+        ("value", "limits", "said"),
+        [
+            (math.nan, {}, "v = nan: must be a finite number"),
+            (-math.inf, {}, "v = -inf: must be a finite number"),
+            (0, {"above": 0}, "v = 0: must be a finite number > 0"),
+            (-1e-9, {"at_least": 0.0}, "v = -1e-09: must be a finite number >= 0"),
+            (1.0, {"above": 0.0, "below": 1.0}, "v = 1: must be a finite number > 0 and < 1"),
+            (1.0000001, {"at_most": 1.0}, "v = 1.0000001: must be a finite number <= 1"),
+            (2, {"at_most": 1.2345678}, "v = 2: must be a finite number <= 1.2345678"),
+            ([0.5, 1.5, 2.5], {"at_most": 1.0}, "v = 1.5: must be a finite number <= 1"),
+            ([[0.5], [math.nan]], {}, "v = nan: must be a finite number"),
+        ],
+    )
+    def test_outside(self, value, limits, said):
+        with pytest.raises(ValueError, match="must be") as caught:
+            number("v", value, **limits)
+        assert str(caught.value) == said
+        with pytest.raises(ValueError, match="must be") as caught:
+            number("v", value, **limits, hint="in metres")
+        assert str(caught.value) == f"{said}; in metres"
+
+    @pytest.mark.parametrize("value", [1, 0.5, np.int8(1), np.float32(0.5), Fraction(1, 2)])
+    def test_a_number(self, value):
+        array = number("v", value, above=0.0, at_least=0.5, below=2.0, at_most=1.0)
+        assert array.dtype == np.float64
+        assert array.shape == ()
+        assert array == value
+        assert type(one_number("v", value)) is float
+        assert one_number("v", value) == value
+
+    def test_arrays(self):
+        given = np.arange(6).reshape(2, 3)
+        array = number("v", given, at_least=0)
+        np.testing.assert_array_equal(array, given)
+        assert number("v", []).shape == (0,)
+        for several in ([1.0], np.ones((1, 1)), (1.0, 2.0)):
+            with pytest.raises(ValueError, match=r"^v = .*: one number is expected"):
+                one_number("v", several)
+
+    def test_seconds(self):
+        assert seconds("rtt", 0.048) == 0.048
+        for value in (0.0, -1.0, 48_000.0, math.nan):
+            with pytest.raises(ValueError, match=r"^rtt = .* > 0 and <= 1000; in seconds: ms"):
+                seconds("rtt", value)
+
+
+class TestWholeAndChoice:
+    @pytest.mark.parametrize("value", [1, 20, 7.0, np.int64(3), np.float64(4.0), np.uint8(5)])
+    def test_whole(self, value):
+        assert whole("n", value, 1, 20) == value
+        assert type(whole("n", value, 1, 20)) is int
+
+    @pytest.mark.parametrize(
+        "value", [0, 21, 2.5, -3, math.nan, math.inf, "5", True, None, [5], np.array([5]), 5j]
+    )
+    def test_not_whole(self, value):
+        with pytest.raises(ValueError, match=r"must be") as caught:
+            whole("n", value, 1, 20, why="the buffer")
+        said = f"n = {value!r}: must be a whole number in 1..20 (the buffer)"
+        assert str(caught.value) == said
+
+    def test_choice(self):
+        assert choice("mode", "up", ("up", "down")) == "up"
+        for value in ("", None, 1, np.array(["up", "up"]), ["up"]):
+            with pytest.raises(ValueError, match="must be one of") as caught:
+                choice("mode", value, ("up", "down"))
+            assert str(caught.value) == f"mode = {value!r}: must be one of 'up', 'down'"
+        with pytest.raises(ValueError, match=r"did you mean 'up'"):
+            choice("mode", "UP", ("up", "down"))
+
+
+def test_of_many_names_the_nearest_are_given():
+    names = [f"paper{n}/case" for n in range(100)]
+    with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
+        choice("case", "paper77/cse", names)
+
+
+def test_a_choice_suggests_what_was_probably_meant() -> None:
+    with pytest.raises(ValueError, match=r"must be one of 'bic', 'reno'; did you mean 'reno'\?$"):
+        choice("rule", "rno", ["bic", "reno"])
+
+
+class TestObjects:
+    def test_an_instance_is_returned(self):
+        assert instance("flow", "a", (str, int)) == "a"
+
+    def test_another_class_is_named(self):
+        with pytest.raises(TypeError, match=r"^flow = 3.5: must be a str or a int$"):
+            instance("flow", 3.5, (str, int))
+
+    def test_each_entry_of_a_list_is_checked(self):
+        assert listed("flows", iter(["a", "b"]), str) == ("a", "b")
+        for given, said in (
+            (["a", 1], r"flows\[1\] = 1"),
+            ("ab", "flows = 'ab'"),
+            (3, "flows = 3"),
+        ):
+            with pytest.raises(TypeError, match=f"^{said}: must be "):
+                listed("flows", given, str)
+
+    def test_a_class_in_place_of_a_list_of_its_objects_is_named(self):
+        with pytest.raises(
+            TypeError, match=r"^rules is the class str: must be .*; write \[str\(\)\]$"
+        ):
+            listed("rules", str, str)
+
+
+class TestRandomGenerator:
+    @pytest.mark.parametrize("seed", [7, np.int64(7), np.random.SeedSequence(7)], ids=type)
+    def test_the_same_seed_gives_the_same_numbers(self, seed):
+        expected = np.random.default_rng(7).random(3)
+        assert random_generator("seed", seed).random(3).tolist() == expected.tolist()
+
+    def test_a_generator_is_used_as_it_is(self):
+        rng = np.random.default_rng(1)
+        assert random_generator("seed", rng) is rng
+
+    @pytest.mark.parametrize("seed", [-1, 0.5, math.nan, True, "7", [1, 2], {}], ids=repr)
+    def test_no_seed(self, seed):
+        with pytest.raises(
+            (TypeError, ValueError), match=r"^seed = .*: must be a whole number >= 0"
+        ):
+            random_generator("seed", seed)
+
+
+class TestFilePath:
+    def test_texts_and_paths(self, tmp_path):
+        assert file_path("path", str(tmp_path)) == file_path("path", tmp_path) == tmp_path
+
+    @pytest.mark.parametrize("given", [3, None, b"x", "", []], ids=repr)
+    def test_no_path(self, given):
+        with pytest.raises((TypeError, ValueError), match=r"^path = .*: must be "):
+            file_path("path", given)
+
+
+@pytest.mark.parametrize("value", [10**5000, "x" * 500, np.zeros(1000), 0.5], ids=type)
+def test_a_value_in_a_message_is_one_short_line(value):
+    text = shown(value)
+    assert len(text) <= 80
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "value", [np.array(4), np.int64(4), np.float64(4.0), Fraction(4)], ids=type
+)
+def test_whole_numbers_of_other_types(value):
+    found = whole("runs", value, 1, 10)
+    assert (found, type(found)) == (4, int)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [(3, ()), ("ab", ()), ([1, 2], (2,)), (np.ones((2, 3)), (2, 3)), ([1.0, [2.0, 3.0]], None)],
+)
+def test_dimensions_are_none_for_rows_of_different_lengths(value, shape) -> None:
+    assert dimensions(value) == shape
+
+
+def test_an_array_is_no_name() -> None:
+    for value in (np.array([]), np.array(["a"]), np.array(["a", "b"])):
+        with pytest.raises(ValueError, match="kind = "):
+            choice("kind", value, ("a", "b"))
+
+
+def test_a_method_called_on_its_class_says_that_an_instance_is_needed():
+    with pytest.raises(
+        TypeError, match=r"rate takes p, rtt, .*; call rate on an instance, not on the class"
+    ):
+        CUBIC.rate(1e-3, 0.04)
+    with pytest.raises(TypeError, match=r"rate takes p, rtt, bandwidth, unit_check$"):
+        CUBIC().rate(1e-3)
+
+
+# Texts with units, and units in which numbers are short.
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "value"),
+    [
+        ("370 Mb/s", "rate", mbps(370)),
+        ("370Mbps", "rate", mbps(370)),
+        (" 1e3mbps ", "rate", mbps(1000)),
+        ("1.5 Gbit/s", "rate", gbps(1.5)),
+        ("12 kb/s", "rate", 1.0),
+        ("12000 b/s", "rate", 1.0),
+        ("-12 Kbps", "rate", -1.0),
+        ("7.5 packets/s", "rate", 7.5),
+        ("40ms", "time", 0.04),
+        ("3 s", "time", 3.0),
+        (".5 min", "time", 30.0),
+        ("20 us", "time", 2e-5),
+        ("20 µs", "time", 2e-5),
+        ("9 kB", "amount", 6.0),
+        ("1.5MB", "amount", 1000.0),
+        ("1 packet", "amount", 1.0),
+        ("50 packets", "amount", 50.0),
+        ("200pkt", "amount", 200.0),
+        ("1 pkts", "amount", 1.0),
+        ("30pkt/s", "rate", 30.0),
+        ("30 pps", "rate", 30.0),
+        ("80%", "share", 0.8),
+        ("0.1 %", "share", 0.001),
+    ],
+)
+def test_quantity(text, dimension, value) -> None:
+    assert quantity("x", text, dimension) == pytest.approx(value, rel=1e-15)
+
+
+def test_bits_and_bytes_are_counted_in_packets() -> None:
+    assert quantity("rate", "8 Mb/s", "rate", 1000) == 1000.0
+    assert quantity("buffer", "8 kB", "amount", 1000) == 8.0
+    assert quantity("rtt", "8 ms", "time", 1000) == 0.008
+
+
+def test_rates_are_rounded_as_by_the_functions() -> None:
+    for value in (0.1, 1 / 3, 370.0, 12.3e3):
+        assert quantity("rate", f"{value!r} Mb/s", "rate", 576) == mbps(value, 576)
+
+
+@pytest.mark.parametrize("text", ["100", "1e3", "-2.5"])
+def test_a_bare_number_only_where_it_is_allowed(text) -> None:
+    for dimension, unit in (("rate", "packets/s"), ("time", "s"), ("amount", "packets")):
+        assert quantity("x", text, dimension, bare=True) == float(text)
+        with pytest.raises(ValueError, match=f"^x = '{text}': must be a number and a unit of"):
+            quantity("x", text, dimension)
+        with pytest.raises(ValueError, match=f"or a number alone, in {unit}$"):
+            quantity("x", "fast", dimension, bare=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "part"),
+    [
+        ("1 MB/s", "rate", "packets/s, b/s, kb/s, Mb/s"),  # bytes: eight times as fast
+        ("1 kb", "amount", "packets, B, kB"),  # bits: an eighth
+        ("1 kB", "rate", "b/s"),
+        ("1 Mb", "rate", "b/s"),
+        ("40 Mb/s", "time", "s, ms, us"),
+        ("40 ms", "rate", "b/s"),
+        ("40 MS", "time", "s, ms, us"),
+        ("1.2.3 ms", "time", "s, ms, us"),
+        ("nan s", "time", "s, ms, us"),
+        ("inf Mb/s", "rate", "b/s"),
+        ("ms", "time", "s, ms, us"),
+        ("", "time", "s, ms, us"),
+        ("1e ms", "time", "s, ms, us"),
+    ],
+)
+def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
+    with pytest.raises(ValueError, match="must be a number and a unit of") as error:
+        quantity("delay", text, dimension)
+    assert str(error.value).startswith(f"delay = {text!r}: must be")
+    assert part in str(error.value)
+
+
+def test_percentages_are_shares_and_nothing_else() -> None:
+    assert quantity("loss", "0.02", "share", bare=True) == 0.02
+    assert in_units("loss", {"1->2": "1%", "2->3": 0.1}, "share") == {"1->2": 0.01, "2->3": 0.1}
+    with pytest.raises(
+        ValueError, match=r"^high = '80%': .* only: write 0\.8 times the buffer, in packets$"
+    ):
+        quantity("high", "80%", "amount")
+    with pytest.raises(
+        ValueError, match=r"^rate = '80%': .* only: write 0\.8 times the rate of the link$"
+    ):
+        quantity("rate", "80%", "rate")
+    with pytest.raises(ValueError, match=r"^delay = '5%': .* shares and probabilities only$"):
+        quantity("delay", "5%", "time")
+    for wrong in ("0.8", "80pkt"):
+        with pytest.raises(
+            ValueError, match=f"^p = '{wrong}': must be a percentage, such as '80%'"
+        ):
+            quantity("p", wrong, "share")
+
+
+def test_packets_have_a_size() -> None:
+    with pytest.raises(ValueError, match="packet_size = 0: must be"):
+        quantity("rate", "1 Mb/s", "rate", 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "largest", "shown"),
+    [
+        ("bit/s", 3.7e8, (1e6, "Mb/s")),
+        ("bit/s", 1.23e10, (1e9, "Gb/s")),
+        ("bit/s", 1e9, (1e9, "Gb/s")),  # a whole unit is shown as one
+        ("s", 1e-3, (1e-3, "ms")),
+        ("bit/s", 0.0, (1.0, "b/s")),
+        ("s", 0.04, (1e-3, "ms")),
+        ("s", 2.0, (1.0, "s")),
+        ("s", 0.0, (1.0, "s")),
+        ("s", 1e-12, (1e-9, "ns")),
+        ("bytes", 1e7, (1e6, "MB")),
+        ("packets", 1e7, (1.0, "packets")),
+        ("1", 0.5, (1.0, "")),
+        ("", 0.5, (1.0, "")),
+    ],
+)
+def test_readable(unit, largest, shown) -> None:
+    assert readable(unit, largest) == shown
+
+
+class TestUnits:
+    def test_values(self):
+        assert mbps(370) == 370e6 / 12000
+        assert mbps(12, packet_size=1000) == 1500.0
+        assert gbps(1) == mbps(1000)
+        assert to_mbps(mbps(15.5)) == pytest.approx(15.5, rel=1e-15)
+        assert to_mbps(100, packet_size=1526) == pytest.approx(1.2208, rel=1e-15)
+        assert ms(48) == pytest.approx(0.048, rel=1e-15)
+        assert us(20) == pytest.approx(2e-5, rel=1e-15)
+        np.testing.assert_allclose(mbps(np.array([12.0, 24.0])), [1000.0, 2000.0], rtol=1e-15)
+        np.testing.assert_allclose(ms(np.array([1.0, 2.0])), [0.001, 0.002], rtol=1e-15)
+
+    @pytest.mark.parametrize(
+        ("convert", "unit", "then"),
+        [
+            (mbps, "Mb/s", "packets/s"), (gbps, "Gb/s", "packets/s"), (to_mbps, "packets/s", "Mb/s"),
+            (ms, "ms", "s"), (us, "us", "s"),
+        ],
+    )  # fmt: skip
+    def test_an_array_with_units_has_those_after_the_conversion(self, convert, unit, then):
+        about = {"units": unit, "long_name": "speed"}
+        given = xr.DataArray([12.0, 24.0], {"link": ["a", "b"]}, name="speed", attrs=about)
+        found = convert(given)
+        assert found.attrs == {"units": then, "long_name": "speed"}
+        assert given.attrs["units"] == unit
+        assert found.link.to_numpy().tolist() == ["a", "b"]
+        np.testing.assert_array_equal(found, convert(given.to_numpy()))
+        assert "units" not in convert(given.drop_attrs()).attrs
+
+    def test_an_axis_in_other_units_is_labelled_with_them(self):
+        axis = xr.DataArray([1000.0, 2000.0], dims="bandwidth", attrs={"units": "packets/s"})
+        found = xr.DataArray([1.0, 2.0], {"bandwidth": axis}, name="goodput")
+        found = found.assign_coords(bandwidth=to_mbps(found.bandwidth))
+        assert found.bandwidth.to_numpy().tolist() == [12.0, 24.0]
+        assert found.plot()[0].axes.get_xlabel() == "bandwidth [Mb/s]"
+
+    @pytest.mark.parametrize("convert", [mbps, gbps, to_mbps, ms, us])
+    @pytest.mark.parametrize("value", [-2.0, math.nan, math.inf, "3", None])
+    def test_bad(self, convert, value):
+        name = "time" if convert in (ms, us) else "rate"
+        shown = "-2" if value == -2.0 else repr(value)
+        with pytest.raises(ValueError, match=rf"^{name} = {shown}: must be a finite number >= 0"):
+            convert(value)
+
+    @pytest.mark.parametrize("convert", [mbps, gbps, to_mbps])
+    def test_bad_packet_size(self, convert):
+        with pytest.raises(ValueError, match="packet_size = 0: must be a finite number > 0"):
+            convert(1.0, packet_size=0)
+
+
+def test_texts_in_hopflows_units_and_numbers_as_they_are() -> None:
+    assert in_units("rtt", "40ms", "time") == 0.04
+    assert in_units("rtt", 3, "time") == 3
+    assert in_units("rtt", None, "time") is None
+    with pytest.raises(ValueError, match=r"^rtt = '40'"):
+        in_units("rtt", "40", "time")
+
+
+def test_a_call_that_does_not_fit_lists_the_parameters() -> None:
+    @quantities(rtt="time")
+    def trips(rtt, count=1):
+        return "a" + count / rtt
+
+    for args, options in (((), {"rate": 3}), ((), {}), ((1.0, 2, 3), {})):
+        with pytest.raises(TypeError, match=r"; trips takes rtt, count$"):
+            trips(*args, **options)
+    with pytest.raises(TypeError, match="can only concatenate str"):  # not of the call itself
+        trips("2s")

@@ -8,13 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from hopflow.commands import app
-from markov import PauseTandem, stationary, write_explicit
-from markov._cli import commands, constants_of
+from markov import PauseTandem, read_prism, stationary, write_explicit
 from markov.errors import FileError
 from tests.markov.conftest import rows
+from tests.surface import invoke
 
 MACHINE = """ctmc
 const double fails;
@@ -52,7 +50,7 @@ def machine(tmp_path: Path) -> Path:
 
 def call(*arguments: object) -> str:
     given = ["solve", *map(str, arguments)]
-    return CliRunner().invoke(commands, given, catch_exceptions=False).output
+    return invoke(given, catch_exceptions=False).output
 
 
 def test_a_property_of_a_prism_model_is_printed_with_its_bound(machine: Path) -> None:
@@ -137,14 +135,34 @@ def test_a_python_file_takes_its_parameters_and_no_properties(tmp_path: Path) ->
         call(path)
 
 
-def test_constants_are_read_as_what_they_are() -> None:
-    found = constants_of("N=5,rate=1e-3,fast=true, k=-2")
-    assert found == {"N": 5, "rate": 1e-3, "fast": True, "k": -2}
-    assert [type(v) for v in found.values()] == [int, float, bool, int]
+COUNTER = """
+ctmc
+const int N; const int k; const double rate; const bool fast;
+module counter
+  n : [k..N] init 0;
+  [] n < N & fast -> rate : (n' = n + 1);
+  [] n > k -> 1 : (n' = n - 1);
+endmodule
+rewards "n" true : n; endrewards
+"""
+
+
+def test_constants_are_read_as_what_they_are(tmp_path: Path) -> None:
+    """Whole and negative numbers, numbers with an exponent, truth values: each of the type that the file declares."""
+    path = tmp_path / "counter.prism"
+    path.write_text(COUNTER)
+    given = {"N": 5, "k": -2, "rate": 1e-3, "fast": True}
+    expected = stationary(read_prism(path, constants=given))["n"]
+    said = json.loads(call(path, "--const", "N=5,rate=1e-3,fast=true, k=-2", "--json"))
+    assert said["measures"]["n"] == pytest.approx(expected, rel=1e-12)
+    slow = json.loads(call(path, "--const", "N=5,rate=1e-3,fast=false,k=+0", "--json"))
+    assert slow["measures"]["n"] == 0.0
+    with pytest.raises(ValueError, match="fast"):
+        call(path, "--const", "N=5,rate=1e-3,fast=1.5,k=0")
 
 
 def command(*arguments):
-    return CliRunner().invoke(app, arguments)
+    return invoke(arguments)
 
 
 def test_solve_pause_on_the_command_line():
@@ -226,7 +244,7 @@ endmodule
 
 def ended(*arguments: object) -> tuple[int, str]:
     """Return exit status and output."""
-    found = CliRunner().invoke(commands, ["solve", *map(str, arguments)], catch_exceptions=False)
+    found = invoke(["solve", *map(str, arguments)], catch_exceptions=False)
     return found.exit_code, found.output
 
 
@@ -280,10 +298,7 @@ def test_the_snippet_of_the_readme_is_a_chain_to_solve(tmp_path) -> None:
     snippet = next(block for block in blocks if "def repairs" in block).partition("```")[0]
     file = tmp_path / "my_chain.py"
     file.write_text(snippet, encoding="utf-8")
-    runner = CliRunner()
-    short, whole = (
-        runner.invoke(commands, ["solve", str(file), *more]) for more in ([], ["--verbose"])
-    )
+    short, whole = (invoke(["solve", str(file), *more]) for more in ([], ["--verbose"]))
     assert short.exit_code == whole.exit_code == 0
     assert "error bound" in short.output
     assert "method" not in short.output
@@ -291,7 +306,7 @@ def test_the_snippet_of_the_readme_is_a_chain_to_solve(tmp_path) -> None:
 
 
 def check_it(*arguments: object) -> tuple[int, str]:
-    done = CliRunner().invoke(commands, ["check", *map(str, arguments)], catch_exceptions=False)
+    done = invoke(["check", *map(str, arguments)], catch_exceptions=False)
     return done.exit_code, done.output
 
 
@@ -318,8 +333,8 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     assert "31 listed states" in check_it(path)[1]
     given = ["solve", str(machine), "--certificate", str(path), "--const", "fails=1", "--property"]
     with pytest.raises(FileError, match="must be the long-run mean"):
-        CliRunner().invoke(commands, [*given, "P=? [ F<=1 up ]"], catch_exceptions=False)
-    done = CliRunner().invoke(commands, [*given, "S=? [ up ]"], catch_exceptions=False)
+        invoke([*given, "P=? [ F<=1 up ]"], catch_exceptions=False)
+    done = invoke([*given, "S=? [ up ]"], catch_exceptions=False)
     assert "value        0.5" in done.output
     status, said = check_it(path, machine, "--const", "fails=1", "--json")
     means = json.loads(said)["means"]
@@ -331,9 +346,7 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     machine.write_text(
         machine.read_text().replace("const double fails", "global z : [0..1]; const double fails")
     )
-    done = CliRunner().invoke(
-        commands, ["solve", str(machine), "--const", "fails=1", "--certificate", str(path)]
-    )
+    done = invoke(["solve", str(machine), "--const", "fails=1", "--certificate", str(path)])
     assert "rates as float64" in done.output
     assert "as in the certificate" in check_it(path)[1]
 
@@ -343,10 +356,10 @@ def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
     path.write_text(
         "ctmc module m n : int; [] true -> 1 : (n' = n + 1); [] n > 0 -> 2 : (n' = n - 1); endmodule"
     )
-    said = CliRunner().invoke(commands, ["solve", str(path)], catch_exceptions=False).output
+    said = invoke(["solve", str(path)], catch_exceptions=False).output
     assert "infinitely many" in said
     asked = ["solve", str(path), "--property", "S=? [ n > 0 ]", "--json"]
-    (found,) = json.loads(CliRunner().invoke(commands, asked, catch_exceptions=False).output)
+    (found,) = json.loads(invoke(asked, catch_exceptions=False).output)
     assert abs(found["value"] - 0.5) <= found["error_bound"] < 1e-8
     network = tmp_path / "network.xml"
     network.write_text(
@@ -358,5 +371,5 @@ def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
 <kineticLaw><math><ci>X</ci></math></kineticLaw></reaction></listOfReactions></model></sbml>"""
     )
     asked = ["solve", str(network), "--json"]
-    found = json.loads(CliRunner().invoke(commands, asked, catch_exceptions=False).output)
+    found = json.loads(invoke(asked, catch_exceptions=False).output)
     assert found["measures"]["X"] == pytest.approx(2.0, abs=1e-6)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from typer.testing import CliRunner
 
 import markov
-from markov._cli import commands
 from markov.registries import CHAINS, METHODS, chain_named, method_named
+from tests.surface import invoke
 
 NOT_BY_NAME = {
     "ChainModel": "the base",
@@ -20,7 +19,7 @@ NOT_BY_NAME = {
 
 
 def solved(*arguments):
-    return CliRunner().invoke(commands, ["solve", *arguments], catch_exceptions=False).output
+    return invoke(["solve", *arguments], catch_exceptions=False).output
 
 
 def test_every_exported_chain_is_registered():

@@ -6,15 +6,14 @@ import json
 
 import pytest
 from PIL import Image
-from typer.testing import CliRunner
 
 from hopflow import mbps
 from responsefn import Reno, invert
-from responsefn._cli import commands
+from tests.surface import invoke
 
 
 def call(*arguments: object):
-    return CliRunner().invoke(commands, [str(each) for each in arguments], catch_exceptions=False)
+    return invoke(["response", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_units_and_bare_numbers_are_the_same() -> None:

@@ -24,13 +24,13 @@ from responsefn import (
     traced_branches,
     twin,
 )
-from responsefn.responses.closed_forms.symbolic import R
-from responsefn.responses.closed_forms.symbolic import p as loss
 from responsefn.results import RuleTwin
 
+R, loss = sp.symbols("R p", positive=True)
 CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
 
 
+R, loss = sp.symbols("R p", positive=True)
 CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
 
 

@@ -25,7 +25,6 @@ from responsefn import (
     simulate_rule,
     twin,
 )
-from responsefn.responses.equations import formula_of
 
 RTT = 0.08
 
@@ -100,7 +99,7 @@ def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
         tolerance = LOOSE.get(repr(rule), 0.01)
         assert cycle == pytest.approx(rate, rel=tolerance)
         assert run.rate == pytest.approx(rate, rel=tolerance)
-        if formula_of(rule) is not None and rule.closed_form_holds(p, RTT):
+        if rule.uses_closed_form() and rule.closed_form_holds(p, RTT):
             assert fused(rule, RTT)(np.array([p]))[0] == pytest.approx(rate, rel=1e-12)
             jax = pytest.importorskip("jax")
             del jax
@@ -109,7 +108,7 @@ def test_rate_cycle_and_simulation_agree_inside_the_domain(rule):
 
 RTTS = (0.001, 0.01, 0.1, 0.6, 1.0)
 """From a data center to a path over two satellites."""
-WITH_FORM = [entry for entry in ENTRIES if formula_of(entry) is not None]
+WITH_FORM = [entry for entry in ENTRIES if entry.uses_closed_form()]
 MORE = (CUBIC(friendly=0), CUBIC(form="published"), BIC(fast_convergence=0), AIMD(0.2, 0.125))
 
 

@@ -1,7 +1,8 @@
-"""The ``hopflow`` command: claims, reports and data."""
+"""The command's subcommands of validation: tables, JSON, refusals, what fits into a terminal."""
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -10,19 +11,33 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+import typer
+from rich.console import Console
 
-from hopflow.commands import app
 from hopflow.shell import main
 from markov import PauseTandem, stationary
-from validation import Verdict, ledger, recomputing
+from tests.surface import invoke
+from validation import Verdict, cases, ledger, recomputing, running
 from validation.claims import find
-from validation.commands import explained_claims
+from validation.commands import dask_clusters, explained_claims
+from validation.commands.checking import checked_under_a_bar
+from validation.commands.claim_lines import (
+    folded,
+    print_details,
+    print_legend,
+    print_paper,
+    print_row,
+    print_tables,
+)
 from validation.picture_points import COLUMNS
 from validation.recording import recorded
+from validation.records import entries, recorded_simulators
 from validation.report import folders
 from validation.verdicts import Sides
 from validation.waterfalls import ABOUT
+
+# The ``hopflow`` command: claims, reports and data.
+
 
 CONTRADICTED, NOT_APPLICABLE = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 
@@ -51,7 +66,7 @@ def test_command_checks_one_claim_and_writes_the_report(tmp_path: Path) -> None:
 
 
 def test_help_has_the_parts_that_there_are() -> None:
-    done = CliRunner().invoke(app, ["validate", "--help"], env={"COLUMNS": "400"})
+    done = invoke(["validate", "--help"], env={"COLUMNS": "400"})
     assert f"from 0 to {recomputing.PARTS - 1}," in done.output
 
 
@@ -73,7 +88,7 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     known = replace(recorded()["Z01"], verdicts=Sides(CONTRADICTED, NOT_APPLICABLE))
     monkeypatch.setattr(folders, "recorded", lambda: {"Z01": known})
-    done = CliRunner().invoke(app, ["validate", "--claim", "Z01"])
+    done = invoke(["validate", "--claim", "Z01"])
     assert done.exit_code == 1
     assert "not as recorded: Z01 (model and packets)" in done.output
 
@@ -91,19 +106,19 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
 )
 def test_lists(tmp_path: Path, monkeypatch, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, arguments)
+    done = invoke(arguments)
     assert done.exit_code == 0, done.output
 
 
 def test_explain_takes_the_claims_that_it_can_explain() -> None:
     assert set(explained_claims.explained) == set(ABOUT)
     assert "nothing" not in explained_claims.explained
-    done = CliRunner().invoke(app, ["explain", "nothing"])
+    done = invoke(["explain", "nothing"])
     assert done.exit_code != 0
 
 
 def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
-    done = CliRunner().invoke(app, ["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
+    done = invoke(["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
     assert done.exit_code == 0, done.output
     (about,) = json.loads(done.stdout)
     assert about["points"] == str(tmp_path / "M03-1.csv")
@@ -120,5 +135,299 @@ def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
     gain = [stationary(chain).throughput for chain in chains]
     assert model["y"].iloc[3] == pytest.approx(100 * (gain[0] / gain[1] - 1), abs=1e-6)
     assert (tmp_path / "M03-numbers.csv").exists()
-    done = CliRunner().invoke(app, ["figure", "--help"], env={"COLUMNS": "400"})
+    done = invoke(["figure", "--help"], env={"COLUMNS": "400"})
     assert "one row per point" in done.stdout
+
+
+# What is printed of claims, and that it fits.
+
+
+R, C, A = (str(v) for v in (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE))
+
+
+def row(id: str, model: str, **changed: object) -> dict:
+    return {
+        "id": id, "paper": entries()[id].paper, "paraphrase": "A [b].", "headline": "Found 1 of 2.",
+        "model": model, "simulation": C, "packet_level": A, "simulators": {"ns-2": C},
+        "in_words": {"model": model, "simulation": C},
+        "statements_hold": {"model": [2, 2], "simulation": [1, 2]},
+    } | changed  # fmt: skip
+
+
+def printed(function, *arguments: object) -> list[str]:
+    file = io.StringIO()
+    function(*arguments, Console(file=file, width=80))
+    return file.getvalue().splitlines()
+
+
+def test_the_tables_of_all_claims_fit_into_100_columns() -> None:
+    """With every verdict, so that no column is left out."""
+    kinds = [str(verdict) for verdict in Verdict]
+    rows = [row(id, kinds[n % len(kinds)]) for n, id in enumerate(entries())]
+    file = io.StringIO()
+    print_tables(rows, Console(file=file, width=100))
+    lines = file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 100
+    assert not [line for line in lines if "\u2026" in line]
+    assert any(line.split()[:2] == ["malhotra2005", "17"] for line in lines)
+
+
+def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> None:
+    """Every word of a source fits into its column."""
+    long = row("D05", Verdict.INCONCLUSIVE, packet_level=R, paraphrase="DFC [settles] " + "x " * 99)
+    (line,) = printed(print_row, long)
+    assert len(line) <= 100
+    assert line.split()[:6] == ["D05", "inconclusive", C, "-", R, "1/2"]
+    assert "DFC [settles]" in line
+    head = printed(print_legend)[-1]
+    for name, word in (("model", "inconclusive"), ("ns-2", C), ("ns-3", "-"), ("own packets", R)):
+        assert line[head.index(name) :].startswith(f"{word} ")
+
+
+def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
+    """Of the 120 lines of the terminal, 10 are left for the counts, 6 for surprises and the end; fabrics have a line a paper."""
+    linux = {id for id, found in recorded_simulators().items() if set(found) == {"Linux"}}
+    judged = [
+        row(id, Verdict.HOLDS, packet_level=C, paper=entry.paper)
+        | ({"simulators": {"Linux": C}} if id in linux else {})
+        for id, entry in entries().items()
+    ]
+    alone, papers = folded(judged)
+    assert len(alone) + len(papers) + len(printed(print_legend)) <= 104
+    lines = [line for paper, some in papers.items() for line in printed(print_paper, paper, some)]
+    assert len(lines) == len(papers) == 8
+    assert lines[0].startswith("S09 to S16 Linux: model 8 holds; Linux 8 contradicted; own packets")
+    assert lines[1] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
+    assert max(map(len, lines)) <= 100
+    of_fabrics = [each for some in list(papers.values())[1:] for each in some]
+    assert folded(of_fabrics) == (of_fabrics, {})  # alone they have a line each
+
+
+def test_details_have_the_direction_and_the_count() -> None:
+    words = {"model": "holds; contradicted if another host", "simulation": C}
+    text = " ".join(" ".join(printed(print_details, row("D05", R, in_words=words))).split())
+    assert text == (
+        "D05 A [b]. model holds; contradicted if another host; packets contradicted; ns-2 contradicted. "
+        "Statements that hold: 2 of 2 in model, 1 of 2 in simulation. Found 1 of 2."
+    )
+
+
+# ``hopflow data`` in JSON, and its names.
+
+
+def test_the_list_has_every_case_and_a_paper_its_own() -> None:
+    every = json.loads(invoke(["data", "list", "--json"]).stdout)
+    assert [each["case"] for each in every] == list(cases())
+    some = json.loads(invoke(["data", "list", "yang2001", "--json"]).stdout)
+    assert some == [each for each in every if each["paper"] == "yang2001"] != []
+
+
+def test_a_wrong_name_is_answered_with_the_nearest() -> None:
+    """Before any simulator is looked for."""
+    done = invoke(["data", "regenerate", "zheng2002/periodic-los", "--json"])
+    with pytest.raises(
+        ValueError, match=r"case = 'zheng2002/periodic-los': must be .*periodic-loss'"
+    ):
+        raise done.exception
+    assert not done.stdout
+    done = invoke(["data", "list", "yang2002"])
+    with pytest.raises(ValueError, match=r"did you mean 'yang2001'\?"):
+        raise done.exception
+
+
+def test_a_case_is_shown_by_the_name_that_the_list_prints() -> None:
+    def shown(name):
+        return invoke(["data", "show", name, "--json"])
+
+    whole, alone = shown("linux/cubic-and-reno"), shown("cubic-and-reno")
+    assert alone.exit_code == 0
+    assert alone.stdout == whole.stdout
+    with pytest.raises(ValueError, match=r"'linux/periodic-loss', 'zheng2002/periodic-loss'"):
+        raise shown("periodic-loss").exception
+
+
+def test_a_case_without_a_picture_is_described(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = invoke(["data", "show", "roce"], env={"COLUMNS": "400"})
+    assert done.exit_code == 0
+    assert "flows.csv.xz" in done.stdout
+    assert "no picture of this table: no column is a result in one unit" in done.stdout
+    assert "figure:" not in done.stdout
+    done = invoke(["data", "show", "htsim/roce", "--plot", "roce.png"])
+    with pytest.raises(
+        ValueError, match=r"^plot = 'roce.png': no picture .*name a column \(--value\)"
+    ):
+        raise done.exception
+    assert not list(tmp_path.iterdir())
+
+
+def test_that_titles_are_left_out_is_said() -> None:
+    for columns, said in (("80", True), ("140", False)):
+        done = invoke(["data", "list", "yang2001"], env={"COLUMNS": columns})
+        assert ("Titles are shown from 100 columns on" in done.stdout) == said
+
+
+# ``hopflow validate`` interrupted: what was found so far, and nothing where there is nothing.
+
+
+def test_the_bar_leaves_nothing_in_a_file() -> None:
+    file = io.StringIO()
+    assert not list(checked_under_a_bar([], Console(file=file), fresh=False))
+    assert not file.getvalue()
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_ctrl_c_leaves_what_was_found_so_far(tmp_path: Path, monkeypatch, done: int) -> None:
+    def interrupted(claims, *, fresh, executor, recompute):
+        yield from ((claim, claim.check()) for claim in claims[:done])
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "checked", interrupted)
+    ended = invoke(["validate", "--claim", "Y11", "--claim", "Y12"])
+    assert ended.exit_code == 130
+    assert f"interrupted: {done} of 2 claims" in ended.output
+    assert ("of 1 claim of a paper" in ended.output) is (done > 0)  # the counts
+    assert f"{done} of 2 claims checked so far" in (tmp_path / "report/index.html").read_text()
+
+
+# ``hopflow infer``: tables, JSON, refusals.
+
+
+def test_tables_and_json_say_the_same() -> None:
+    shown = invoke(["infer", "zheng2002"])
+    assert shown.exit_code == 0, shown.output
+    assert "162 settings run" in shown.output
+    told = invoke(["infer", "zheng2002", "--json"])
+    (found,) = json.loads(told.stdout)
+    assert found["paper"] == "zheng2002"
+    assert [each["name"] for each in found["parameters"]] == [
+        "decrease",
+        "size",
+        "low",
+        "rto",
+        "window",
+    ]
+    assert all(each["claim"] in shown.output for each in found["claims"])
+
+
+def test_other_papers_are_refused() -> None:
+    result = invoke(["infer", "malhotra2005"])
+    assert isinstance(result.exception, ValueError)
+    with pytest.raises(ValueError, match="paper = 'malhotra2005'"):
+        raise result.exception
+
+
+# ``hopflow judge``.
+
+
+def judge(*arguments: str) -> str:
+    done = invoke(["judge", *arguments], env={"COLUMNS": "160"})
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_it_shows_what_turns_and_where() -> None:
+    said = judge("Z02", "--threshold", "tolerance=0.035")
+    assert "holds -> contradicted" in said
+    assert "tolerance = 0.035 (as judged here: 0.5)" in said
+    assert "tolerance = 0.0442: model " in said
+
+
+def test_it_shows_the_readings_and_takes_one() -> None:
+    about = json.loads(judge("Z09", "--reading", "decrease setting", "--json"))
+    assert about["before"]["model"] == "depends"
+    assert about["after"]["model"] != "depends"
+    assert about["reading"] in about["readings"]
+    assert {each["statement"] for each in about["statements"]}
+
+
+def test_it_says_where_nothing_turns() -> None:
+    """Z16 is contradicted by statements that no one threshold changes."""
+    said = judge("Z16")
+    assert "level from 9.8e-06 to 0.45: the verdicts stay" in said
+    assert "least from 9.8e-07 to 1: the verdicts stay" in said
+
+
+def test_it_leaves_out_seeds() -> None:
+    assert "without seed 3: model holds" in judge("Z02", "--seeds")
+
+
+@pytest.mark.parametrize("text", ["tolerance", "tolerance=", "tolerance=high"])
+def test_a_threshold_is_a_name_and_a_number(text: str) -> None:
+    done = invoke(["judge", "Z02", "--threshold", text])
+    assert isinstance(done.exception, ValueError)
+    assert "NAME=VALUE" in str(done.exception)
+
+
+# ``hopflow validate --dask``: on the workers of a cluster, and addresses where there is none.
+
+
+@pytest.fixture
+def distributed():
+    return pytest.importorskip("distributed", reason="needs hopflow[scale]")
+
+
+@pytest.mark.slow
+def test_claims_are_checked_on_the_workers_of_a_cluster(distributed, tmp_path):
+    """The same finding as in this process, of a claim that is checked again."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as cluster:
+        on_workers = ["--dask", cluster.scheduler_address, "--fresh"]
+        rows = []
+        for where in (on_workers, ["--fresh"]):
+            command = ["validate", "--claim", "M06", "--json", "--report", str(tmp_path), *where]
+            result = invoke(command)
+            assert result.exit_code == 0, result.output
+            rows.append(json.loads(result.stdout))
+    assert rows[0] == rows[1]
+    assert [row["id"] for row in rows[0]] == ["M06"]
+
+
+@pytest.mark.slow
+def test_a_scheduler_without_workers_is_refused(distributed):
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        pytest.raises(typer.BadParameter, match="has no workers; start some: dask worker tcp:"),
+    ):
+        dask_clusters.connected(cluster.scheduler_address)
+
+
+def test_an_address_without_a_scheduler_is_refused(distributed, monkeypatch, tmp_path):
+    """Before anything is written."""
+    monkeypatch.setattr(dask_clusters, "ANSWER_TIME", 0.2)
+    command = ["validate", "--dask", "tcp://127.0.0.1:9", "--report", str(tmp_path / "report")]
+    result = invoke(command)
+    assert result.exit_code == 2
+    said = " ".join(result.output.replace("│", " ").split())
+    assert "no scheduler of Dask answers there" in said
+    assert not (tmp_path / "report").exists()
+
+
+# ``hopflow explore`` says where its pages are.
+
+
+def test_explore_prints_the_addresses_as_json(tmp_path: Path) -> None:
+    pytest.importorskip("bokeh", reason="needs hopflow[explore]")
+    command = [sys.executable, "-m", "validation", "explore", "dfc", "--no-browser", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        text = ""
+        while not text.endswith("\n}\n"):
+            line = server.stdout.readline()
+            assert line, text
+            text += line
+        server.terminate()
+    said = json.loads(text)
+    assert said["view"] == "dfc"
+    assert set(said["addresses"]) == {
+        "threshold",
+        "dfc",
+        "tcp",
+        "headroom",
+        "audit",
+        "credits",
+        "pool",
+    }
+    assert said["addresses"]["dfc"].startswith("http://127.0.0.1:")

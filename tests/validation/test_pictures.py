@@ -1,10 +1,12 @@
-"""Pictures of the evidence library: axes, curves, panels, tables of points, SVG."""
+"""Pictures of claims: plans, points, panels, SVG, and which figure of a paper each one is."""
 
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -14,13 +16,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from hopflow.results import DECORATION, figure
-from validation import cases, provenance, table
+from hopflow.results import COLOURS, DECORATION, figure
+from tests.surface import invoke
+from validation import cases, drawing, ledger, provenance, running, table
+from validation.checks import subjects
+from validation.claims import claims_of_figure, figures
 from validation.drawing import Axes, errorbars, label, maps, panels, points, reference
 from validation.finding_rows import Picture
 from validation.picture_plans import COUNTING, GIVEN, NAMING, NoPictureError, plan
 from validation.picture_points import COLUMNS, plotted_points
 from validation.pictures import draw
+from validation.records import recorded_levels
 from validation.statistics import Estimate
 from validation.svg import MOST_POINTS, RESOLUTION, drawn, size, standalone
 
@@ -387,3 +393,108 @@ def test_layout_is_that_of_savefig() -> None:
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "hopflow"}):
         draw().savefig(buffer, format="svg", dpi=RESOLUTION, metadata={"Date": None})
     assert buffer.getvalue().endswith(drawn(Picture(draw, "", "")).svg)
+
+
+# Shared axes: intervals, maps, legends.
+
+
+def test_points_have_their_intervals() -> None:
+    _, ax = drawing.figure()
+    values = [Estimate(1.0, 0.1, 9), Estimate(2.0, 0.2)]
+    drawing.points(ax, [1.0, 2.0], values, 1)
+    (container,) = ax.containers
+    ends = [segment[:, 1] for segment in container.lines[2][0].get_segments()]
+    for (low, high), value in zip(ends, values, strict=True):
+        assert np.isclose(
+            [low, high], [value.value - value.half_width, value.value + value.half_width]
+        ).all()
+    assert container.lines[0].get_color() == COLOURS[1]
+
+
+def test_maps_write_and_frame_their_cells() -> None:
+    grids = {"one": np.array([[1.0, 2.0]]), "two": np.array([[3.0, 4.0]])}
+    framed = np.array([[[True, False]], [[False, False]]])
+    fig = drawing.maps(grids, drawing.Axes((0.1, 5.0), (15,), ("x", "y")), framed=framed)
+    assert [[text.get_text() for text in ax.texts] for ax in fig.axes] == [
+        ["1.0", "2.0"],
+        ["3.0", "4.0"],
+    ]
+    assert [len(ax.lines) for ax in fig.axes] == [1, 0]
+    assert [label.get_text() for label in fig.axes[0].get_xticklabels()] == ["0.1", "5"]
+
+
+def test_labels_and_scales() -> None:
+    fig, axes = drawing.panels(("left", "right"))
+    drawing.label(axes[0], "x (s)", "y (1)", log="xy", xlim=(1, 10))
+    assert (axes[0].get_xscale(), axes[0].get_yscale()) == ("log", "log")
+    assert axes[1].get_title() == "right"
+    drawing.reference(axes[0], 2.0, "TCP alone")
+    assert axes[0].texts[0].get_text() == "TCP alone"
+    axes[0].plot([1, 10], [1, 2], label="line")
+    drawing.legend_beside(axes[0], "title")
+    assert axes[0].get_legend().get_title().get_text() == "title"
+    drawing.legend_above(axes[0])
+    assert not axes[0].get_legend().get_frame_on()
+    assert len(fig.axes) == 2
+
+
+# `hopflow figure`: every figure and table of the papers that a claim is about, and every picture.
+
+
+KNOWN = figures()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_every_figure_of_the_list_has_claims_with_pictures(name: str) -> None:
+    """Each picture that a check draws has its caption in the text."""
+    claims = claims_of_figure(name)
+    assert [claim.id for claim in claims] == [claim.id for claim in KNOWN[name]]
+    for claim in claims:
+        check = subjects()[claim.id].check
+        text = check.text.read_text(encoding="utf-8")
+        if recorded_levels()[claim.id] == "undecidable" and not check.pictures:
+            continue  # of what hopflow has no means to judge there is nothing to draw
+        assert check.pictures, claim.id
+        shared = re.search(r"\b[ef]\.picture\(", text)  # macros of texts
+        for picture in check.pictures:
+            assert f"### {picture}" in text or (shared and picture == "curves")
+
+
+def test_a_figure_has_one_name_in_the_list() -> None:
+    assert "malhotra2005/4" in KNOWN
+    assert not [name for name in KNOWN if "/Fig" in name]
+
+
+def test_the_list_reaches_every_claim() -> None:
+    assert {claim.id for claims in KNOWN.values() for claim in claims} == set(ledger())
+
+
+def test_a_range_of_figures_is_known_by_each_number() -> None:
+    """zheng2002's Figs. 22-25, and malhotra2005's figures by model and by simulation."""
+    assert [claim.id for claim in claims_of_figure("zheng2002/24")] == ["Z15"]
+    assert {"M03", "M10"} <= {claim.id for claim in claims_of_figure("malhotra2005/4")}
+
+
+def test_an_unknown_figure_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ValueError, match=r"figure = 'yang2001/99'.*known are .*Table 4"):
+        claims_of_figure("yang2001/99")
+
+
+def test_the_command_writes_the_pictures_of_a_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")
+    done = invoke(["figure", "yang2001/Table 1"])
+    assert done.exit_code == 0, done.output
+    assert "Y01" in done.output
+    root = ET.fromstring((tmp_path / "report/figures/Y01-1.svg").read_text())
+    assert root.tag.endswith("svg")
+
+
+def test_the_command_lists_all_figures_without_a_name() -> None:
+
+    done = invoke(["figure"])
+    assert done.exit_code == 0
+    assert "malhotra2005/4:" in done.output

@@ -1,23 +1,30 @@
-"""What is recorded of claims and findings, and forgeries of it."""
+"""The ledger, what is recorded of findings, and that bundled data and explanations are of claims."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from validation import Verdict
+from dfcmodel import explain
+from validation import Verdict, evidence, ledger, pickles
+from validation.checks import subjects
 from validation.claims import find
 from validation.claims.effect_claims import Effects, Statement
+from validation.claims.explained import SCENARIOS, arguments
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
+from validation.recomputing import RANDOM
 from validation.recording import Recorded, differences, record, recorded
 from validation.records import (
     FABRICS,
     OWN,
     PUBLISHED,
     entries,
+    excused_cases,
     expectations,
     group_of,
     headline_of,
@@ -29,8 +36,10 @@ from validation.records import (
     rows,
     statements_of_papers,
     undecidable_statements,
+    without_explanation,
     without_packet_level,
 )
+from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
 # The recorded tables: claims, verdicts, thresholds.
 
@@ -223,6 +232,181 @@ def test_a_nan_is_no_verdict() -> None:
 
     with pytest.raises(ValueError, match="values must be finite"):
         Effects({"x": Statement((of_runs([1.0, float("nan")]),))}, {}, ("x", "y"))
+
+
+# The bundled data: records, tables, units.
+
+EXAMPLE = "zheng2002/periodic-loss"
+
+
+@pytest.mark.parametrize("case", evidence.cases())
+def test_provenance_is_complete(case: str) -> None:
+    record = evidence.provenance(case)
+    assert record["case"] == case
+    for key in ("title", "tool", "version", "command", "date", "regenerate"):
+        assert record[key], key
+    assert record["parameters"]
+    assert record["runs"] >= 1
+    assert record["commands"]["number"] >= record["runs"]
+    assert record["simulated_seconds"] > 0
+    assert record["cpu_seconds"] > 0
+    written = case == RANDOM  # its Tcl programs are those of to_ns2
+    kinds = (
+        {".py"}
+        if written or record["tool"] in ("hopflow", "htsim", "uet-htsim")
+        else {".tcl", ".cc", ".h"}
+    )
+    if record["tool"] == "Linux":
+        kinds = {".c", ".config", ".sh"}
+    assert {Path(program).suffix for program in record["programs"]} <= kinds
+    assert record["programs"]
+    for file, about in record["files"].items():
+        frame = evidence.table(case, file.split(".")[0])
+        assert len(frame) == about["rows"]
+        assert list(frame.columns) == list(about["columns"])
+        if record["tool"] != "Linux" or not file.startswith("drops.csv"):  # of a burst: at one time
+            assert not frame.duplicated(about["index"]).any()
+        assert all(column["meaning"] for column in about["columns"].values())
+
+
+def test_load_gives_variables_with_units() -> None:
+    data = evidence.load(EXAMPLE)
+    record = evidence.provenance(EXAMPLE)
+    assert set(data.dims) == set(next(iter(record["files"].values()))["index"])
+    assert data["rate"].attrs["units"] == "packets/s"
+    assert data.attrs["tool"] == "ns-2"
+
+
+def test_unknown_names_are_told_the_known() -> None:
+    with pytest.raises(ValueError, match=r"'periodic-los'.* such as .*'zheng2002/periodic-loss'"):
+        evidence.table("periodic-los")
+    with pytest.raises(ValueError, match=r"table = 'other'.*'rates'"):
+        evidence.table(EXAMPLE, "other")
+
+
+def test_a_case_is_found_without_its_paper_where_one_paper_has_it() -> None:
+    assert evidence.table("roce").equals(evidence.table("htsim/roce"))
+    assert evidence.provenance("roce") == evidence.provenance("htsim/roce")
+    assert evidence.load("roce", "flows").equals(evidence.load("htsim/roce", "flows"))
+    both = "'linux/periodic-loss', 'zheng2002/periodic-loss'"
+    with pytest.raises(ValueError, match=rf"^case = 'periodic-loss': must be one of {both}"):
+        evidence.table("periodic-loss")
+
+
+# Every bundled case says which claims it is for: these use it, or say why not.
+
+
+def tags() -> set[tuple[str, str]]:
+    return {
+        (case, claim) for case in evidence.cases() for claim in evidence.provenance(case)["claims"]
+    }
+
+
+def used() -> set[tuple[str, str]]:
+    ledger()
+    return {(case, id) for id, subject in subjects().items() for case in subject.cases}
+
+
+def test_every_case_is_used_by_its_claims_or_excused_by_name() -> None:
+    assert tags() - used() - set(excused_cases()) == set()
+
+
+def test_no_excuse_is_stale_and_each_has_a_reason() -> None:
+    assert set(excused_cases()) <= tags() - used()
+    assert all(len(reason.split()) > 3 for reason in excused_cases().values())
+
+
+def test_every_claim_has_a_check() -> None:
+    assert set(entries()) == set(ledger())
+
+
+# Files of results are read whole or not at all.
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    place = tmp_path / "new" / "one.pickle"
+    pickles.write(place, {"a": 1})
+    assert pickles.read(place) == {"a": 1}
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_what_is_missing_or_incomplete_is_none(tmp_path: Path) -> None:
+    place = tmp_path / "one.pickle"
+    assert pickles.read(place) is None
+    pickles.write(place, list(range(1000)))
+    place.write_bytes(place.read_bytes()[:100])
+    assert pickles.read(place) is None
+
+
+# Claims whose model and packets differ have a step from the fluid to packets, or say why not.
+
+
+PAPERS = ("takano2006", "kaneko2007", "malhotra2005")
+DECIDED = {
+    Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.DEPENDS, Verdict.INCONCLUSIVE,
+}  # fmt: skip
+
+
+def test_claims_that_differ_are_explained_or_excused() -> None:
+    levels = recorded_levels()
+    differ = {
+        id
+        for id, sides in recorded_verdicts().items()
+        if entries()[id].paper in PAPERS
+        and len({sides.model, sides.packets, levels[id]} & DECIDED) > 1
+    }
+    assert differ <= set(ABOUT) | set(without_explanation())
+    assert set(without_explanation()) <= differ
+    assert not set(ABOUT) & set(without_explanation())
+    assert all(len(reason.split()) > 8 for reason in without_explanation().values())
+
+
+def test_contributions_add_up_to_the_gap() -> None:
+    for (_, _), gap in evidence.table(CASE).groupby(["claim", "quantity"]):
+        means = gap.set_index("row")["mean"]
+        total = means.drop("packets").sum()
+        assert total == pytest.approx(means["packets"], rel=1e-8, abs=1e-8)
+
+
+def test_a_gap_has_a_row_for_each_quantity_and_a_figure() -> None:
+    gap = gap_of("D18")
+    assert gap is not None
+    assert gap.columns[0] == "fluid"
+    assert gap.columns[-1] == "packets"
+    assert all(len(cells) == len(gap.columns) for cells in gap.rows.values())
+    assert "is unexplained" in gap.sentences[0]  # whole packets in the law itself
+    assert "packets lost at all nodes (packets)" in gap.rows
+    cells = dict(zip(gap.columns, gap.rows["packets lost at all nodes (packets)"], strict=True))
+    own = evidence.table(CASE).set_index(["claim", "quantity", "row"])["mean"]["D18"][
+        "packets lost"
+    ]
+    for row in ("fluid", "packets"):
+        assert float(cells[row].partition(" ± ")[0]) == pytest.approx(own[row], abs=0.6)
+    assert len(waterfall_of("D18").draw().axes) == 2
+    assert gap_of("M01") is None
+
+
+# The scenarios of claims at both levels, and the bundled results, which are computed again.
+
+
+def test_every_scenario_is_bundled() -> None:
+    assert set(SCENARIOS) == set(ABOUT) == set(evidence.table(CASE)["claim"])
+
+
+def test_claims_without_one_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"claim = 'M01': must be one of 'D04', "):
+        arguments("M01")
+
+
+@pytest.mark.slow
+def test_the_bundled_rows_are_computed_again() -> None:
+    """Of the shortest one; any machine gives the same to the digits that are bundled."""
+    rows = evidence.table(CASE).query("claim == 'D18'")
+    again = explain(**arguments("D18"), runs=int(rows["runs"].iloc[0]), seed=0).table()
+    names = ["mean", "low", "high"]
+    pd.testing.assert_frame_equal(
+        rows[names].reset_index(drop=True), again[names], rtol=1e-8, atol=1e-12
+    )
 
 
 def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):

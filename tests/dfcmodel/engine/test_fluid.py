@@ -1,19 +1,54 @@
-"""Refinements of the fluid, each against what it is for: SACK, timeouts, delayed ACKs, packet jitter."""
+"""The fluid: runs, steps that are doubled, marks that are expected, and its loop."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
+from dataclasses import replace
+from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
+from scipy.stats import binom
 
-from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, dumbbell, ensemble, simulate
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    Fair,
+    Flow,
+    Fluid,
+    Link,
+    OnOff,
+    Packets,
+    Pause,
+    RampMarking,
+    Scenario,
+    StepMarking,
+    chain,
+    dumbbell,
+    ensemble,
+    simulate,
+    takano2006,
+)
+from dfcmodel.engine import driver
+from dfcmodel.engine.expected_marks import with_expected_marks
 from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.recoveries import NewRenoRecovery
-from hopflow import mbps, ms
-from responsefn import CUBIC, NewReno, Reno
-from tests.oracles.engines import plain_simulate
+from hopflow import Status, mbps, ms
+from markov.errors import ConvergenceError
+from responsefn import CUBIC, DCQCN, TIMELY, Elapsed, Feedback, NewReno, Reno, Tahoe, WindowRule
+from tests.oracles.engines import compile_scenario, plain_simulate
+
+# Refinements of the fluid, each against what it is for: SACK, timeouts, delayed ACKs, packet jitter.
+
 
 RATE, DELAY = 1e3, 1e-2
 
@@ -268,3 +303,328 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
         gaps = [np.abs(np.diff(run.window[:, 50:], axis=0)).mean() for run in runs]
         apart[whole] = float(np.mean(gaps))
     assert apart[True] > 1.2 * apart[False]
+
+
+# The driver: blocks of a long run, compiled and plain kernels, runs that stop.
+
+
+def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
+    scenario = takano2006("1", dfc=False)
+    whole = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
+    monkeypatch.setattr(driver, "BLOCK", 1)
+    parts = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
+    for key in ("in_transit", "delivered", "window", "queued"):
+        np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
+
+
+def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> None:
+    """By a clock that only preparation moves far, and each look at it by a second."""
+    clock = itertools.count()
+    prepare = driver._prepared
+
+    def slowly(*arguments):
+        for _ in range(1000):
+            next(clock)
+        return prepare(*arguments)
+
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(driver, "_prepared", slowly)
+    run = simulate(takano2006("1"), duration=0.01, level="fluid")
+    assert run.seconds == 1.0
+    assert "simulated in 1.00 s" in run.summary()["step"]
+
+
+def test_the_loop_is_timed_by_the_clock_that_is_given() -> None:
+    plan = compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0))
+    clock = itertools.count(start=7.0, step=0.25)
+    assert driver.advance(plan, 40, 40, clock=lambda: next(clock)).seconds == 0.25
+
+
+LINKS = {
+    "FIFO": FIFO(),
+    "DFC": DFC(),
+    "DFC per input": DFC(per="input"),
+    "fair": Fair(),
+    "pause": Pause(high=20.0, low=10.0),
+    "PFC": PFC(xoff=20.0, xon=10.0),
+    "RED": RED(low=5.0, high=15.0),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_arrays_of_a_run_share_no_memory(name: str) -> None:
+    """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
+    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
+    flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
+    plan = compile_scenario(
+        Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0)
+    )
+    groups = driver._prepared(plan, compiled=False)[1]
+    named = {
+        f"{type(group).__name__}.{field}": getattr(group, field)
+        for group in groups
+        if not isinstance(group, np.ndarray)
+        for field in group._fields
+    }
+    assert len(named) > 30
+    pairs = itertools.combinations(named, 2)
+    assert [pair for pair in pairs if np.may_share_memory(named[pair[0]], named[pair[1]])] == []
+
+
+class Growing(WindowRule):
+    """A rule whose window becomes no number."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd * (s.cwnd - s.cwnd) / (s.cwnd - s.cwnd))
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s
+
+
+@pytest.mark.slow
+def test_no_number_stops_the_run_with_time_and_place() -> None:
+    flow = Flow("broken", (1, 2, 3), Growing())
+    scenario = Scenario("test", chain(3, rate=1e4, delay=1e-3, buffer=100), (flow,), 0.1)
+    with pytest.raises(ArithmeticError, match=r"t = 0\.00\d+ s: the window of flow 'broken'"):
+        simulate(scenario, level="fluid")
+
+
+# The step that an accuracy asks for: convergence, what is refused, and how often the estimate holds.
+
+
+def test_first_order_errors_are_estimated_from_above() -> None:
+    """The change is the error then, which falls by half with each doubling."""
+    for accuracy in (0.3, 0.1, 0.01):
+        found = double_steps(lambda m: m, lambda m: np.array([3.0 / m]), accuracy, 1, 4096)
+        assert found.error <= accuracy
+        assert 3.0 / found.steps_per_delay <= found.error
+        assert 2 * 3.0 / found.steps_per_delay > accuracy / 4  # no finer than needed by much
+
+
+def test_a_change_that_is_small_once_does_not_convince() -> None:
+    values = iter([1.0, 2.0, 2.0, 2.0, 5.0])
+    found = double_steps(lambda m: m, lambda _: np.array([next(values)]), 0.1, 4, 1024)
+    assert found.steps_per_delay == 32
+
+
+def bottleneck(source=None) -> Scenario:
+    links = [Link("a", "b", 5e3, 2e-3, 60.0), Link("b", "c", 2e3, 3.3e-3, 40.0)]
+    flows = [
+        Flow("one", "abc", source or NewReno(), 100.0),
+        Flow("two", "bc", CBR(500.0), start=0.013),
+    ]
+    return Scenario("bottleneck", links, flows, duration=0.5)
+
+
+def test_the_error_is_in_the_run_and_its_summary() -> None:
+    run = simulate(bottleneck(), Fluid(accuracy=0.05))
+    assert run.status is Status.COMPLETED
+    assert 0.0 < run.step_error <= 0.05
+    assert run.step <= 2e-3 / 16
+    assert "of the path's rate, estimated" in run.summary()["error from the step"]
+    plain = simulate(bottleneck(), Fluid(steps_per_delay=round(2e-3 / run.step)))
+    np.testing.assert_array_equal(run.delivered, plain.delivered)
+    assert plain.step_error is None
+
+
+def test_all_steps_have_the_same_random_numbers() -> None:
+    """With a generator the estimate is of the step alone, and one is drawn from in one run."""
+    scenario = bottleneck(OnOff(1500.0, 0.02, 0.02, random=True))
+    runs = [
+        simulate(scenario, Fluid(accuracy=0.02), seed=seed)
+        for seed in (3, np.random.default_rng(3))
+    ]
+    np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
+
+
+def test_too_much_work_is_refused_with_the_finest_run() -> None:
+    with pytest.raises(
+        ConvergenceError, match=r"accuracy = 1e-06 of .* 16 steps per delay leave"
+    ) as caught:
+        simulate(bottleneck(), Fluid(accuracy=1e-6, most_steps_per_delay=16))
+    run = caught.value.result
+    assert run.status is Status.INACCURATE
+    assert run.step_error > 1e-6
+    with pytest.raises(ValueError, match="most_steps_per_delay = 15: must be at least 16"):
+        Fluid(accuracy=0.1, most_steps_per_delay=15)
+    with pytest.raises(ValueError, match="accuracy = 1"):
+        Fluid(accuracy=1.0)
+
+
+def set_aside(seed: int) -> Scenario:
+    """Return a random network of a kind that the estimate was not chosen on: trees, other rules and loads."""
+    random = np.random.default_rng([seed, 7])
+    graph = nx.random_labeled_tree(8, seed=seed).to_directed()
+    kinds = [FIFO(), FIFO(), Fair(), Pause(high=12.3, low=6.1)]
+    links = [
+        Link(
+            a, b, float(random.uniform(800, 6e3)), float(random.uniform(1e-3, 8e-3)),
+            float(random.integers(15, 80)), kinds[random.integers(4)],
+        )
+        for a, b in graph.edges
+    ]  # fmt: skip
+    sources = [NewReno(), CUBIC(), Reno(), Tahoe(), CBR(700.0), OnOff(1500.0, 0.03, 0.05)]
+    flows = []
+    for n, source in enumerate(random.permutation(np.array(sources, dtype=object))[:4]):
+        ends = random.choice(8, 2, replace=False).tolist()
+        host = str(random.choice(["direct", "unshaped"]))
+        way = tuple(nx.shortest_path(graph, *ends))
+        flows.append(Flow(f"{n}", way, source, 200.0, float(random.uniform(0, 0.3)), host=host))
+    used = {hop for flow in flows for hop in itertools.pairwise(flow.path)}
+    return Scenario(f"{seed}", [k for k in links if (k.source, k.target) in used], flows, 2.0)
+
+
+@pytest.mark.slow
+def test_estimates_hold_in_nine_of_ten_networks_set_aside() -> None:
+    """The error is the change with a quarter of the step: against the estimate, and what was asked for.
+
+    109 of 120 (90.8 %), and 29 of the 35 that are accepted (83 %; 42 of 47 where a full fair queue dropped from
+    what came alone). Neither share of these 60 speaks against nine of ten at 1 %.
+    """
+    covered, met = [], []
+    for seed in range(60):
+        scenario, reached = set_aside(seed), True
+        try:
+            run = simulate(scenario, Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5)
+        except ConvergenceError as error:
+            run, reached = error.result, False
+        m = round(Fluid(1).step_of(scenario) / run.step)
+        fine = simulate(scenario, Fluid(steps_per_delay=4 * m), sample=0.5)
+        paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
+        rates = [each.delivered[:, -1] / each.time[-1] / paths for each in (run, fine)]
+        apart = np.abs(rates[0] - rates[1]).max()
+        covered.append(apart <= run.step_error)
+        met += [apart <= 0.02] if reached else []
+    assert len(met) >= 15
+    for held in (covered, met):
+        assert binom.cdf(sum(held), len(held), 0.9) > 0.01
+
+
+# Expected marks in the fluid: the published fluid model of DCQCN, and what states no expected response.
+
+
+C, LOW, HIGH, MOST = 5e6, 5.0, 200.0, 0.01
+"""40 Gb/s with packets of 1000 bytes; thresholds in packets; P_max."""
+RULE = DCQCN(counter=1e4, additive=5000.0, hyper=50000.0)
+MARKING = RampMarking(LOW, HIGH, MOST)
+EXPECTED = Fluid(marks="expected")
+
+
+def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.2) -> Scenario:
+    """Return N senders with links of their own to one link."""
+    links = [Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
+    links.append(Link("a", "b", C, 1e-6, 1e6, marking))
+    flows = [
+        Flow(f"{k}", (f"s{k}", "a", "b"), rule, host="unshaped", start=k * 1e-5) for k in range(N)
+    ]
+    return Scenario("dcqcn", links, flows, duration=duration, packet_size=1000)
+
+
+def solved_queue(N: int) -> float:
+    """Return the queue at the fixed point of the published equations, solved for p with R_C = C / N.
+
+    Zhu et al. 2015, Sect. 5: eq. (7) at rest gives alpha, eq. (6) R_T, eq. (5) p.
+    """
+    q, R = RULE.params, C / N
+
+    def change_of_target(p: float) -> float:
+        notified = (1.0 - (1.0 - p) ** (q.notification * R)) / q.notification
+        alpha = 1.0 - (1.0 - p) ** (q.alpha_timer * R)
+        by_counter = R * p / ((1.0 - p) ** -q.counter - 1.0)
+        by_timer = R * p / ((1.0 - p) ** -(q.timer * R) - 1.0)
+        above = R * alpha * notified / (by_counter + by_timer)  # R_T - R_C
+        grown = by_counter * (1.0 - p) ** (q.stages * q.counter)
+        grown += by_timer * (1.0 - p) ** (q.stages * q.timer * R)
+        return float(above * notified - q.additive * grown)
+
+    p = brentq(change_of_target, 1e-6, 0.999 * MOST, xtol=1e-15)
+    return float(LOW + p / MOST * (HIGH - LOW))
+
+
+@pytest.mark.parametrize("N", [2, 10])
+def test_dcqcn_holds_the_queue_of_the_published_fluid_model(N: int) -> None:
+    run = simulate(incast(N), EXPECTED, sample=1e-4)
+    late = run.time > 0.1
+    queue = run.queued[-1, late]
+    # 2 % is what issue and paper leave room for; the time step of 0.25 us moves it by less than 0.1 %
+    np.testing.assert_allclose(queue.mean(), solved_queue(N), rtol=0.02)
+    assert queue.std() < 0.01 * queue.mean()  # at rest
+    rates = np.diff(run.delivered[:, late][:, [0, -1]])[:, 0]
+    np.testing.assert_allclose(rates / rates.sum(), 1.0 / N, rtol=1e-3)
+    assert run.lost.sum() == 0.0
+
+
+def test_the_fixed_point_is_that_of_the_response_function() -> None:
+    for N, p in ((2, 7.77e-4), (10, 6.03e-3)):
+        np.testing.assert_allclose(RULE.rate(p), C / N, rtol=2e-3)
+        assert solved_queue(N) == pytest.approx(LOW + p / MOST * (HIGH - LOW), rel=1e-3)
+
+
+def test_drawn_marks_have_the_noise_of_packets() -> None:
+    run = simulate(incast(10), sample=1e-4, level="fluid")
+    assert run.queued[-1, run.time > 0.1].std() > 40.0
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-4, 0.3])
+def test_a_sender_stays_at_the_fixed_point_and_moves_to_it(p: float) -> None:
+    rule: Any = RULE.expected()
+    state = rule.start(1e6)._replace(rate=3e5, target=4e5, alpha=0.2)
+    state = rule.on_feedback(state, rule.params, Feedback(0.0, 1e-5, acks=0.5, marks=0.5 * p))
+    assert state.p == pytest.approx(p)
+    for n in range(400_000):
+        state = rule.on_time(state, rule.params, Elapsed(1e-6 * n, 1e-6, 0.0))
+    # without marks it reaches the rate of its line
+    wanted = 1e6 if p == 0.0 else min(1e6, RULE.rate(p))
+    assert state.rate == pytest.approx(wanted, rel=5e-3)
+    assert rule.on_feedback(state, rule.params, Feedback(0.0, 1e-5, 0.0, 0.0)) == state
+
+
+def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
+    links = [
+        Link("s", "a", 2e4, 1e-3, 1e6),
+        Link("a", "b", 1e4, 1e-3, 1e6, RampMarking(2.0, 20.0, 0.5)),
+    ]
+    rule = DCQCN(notification=5e-3, alpha_timer=5e-3, timer=5e-3, counter=100.0, additive=200.0)
+    flows = [
+        Flow("rated", ("s", "a", "b"), rule, host="unshaped"),
+        Flow("constant", ("s", "a", "b"), CBR(2e3), host="unshaped"),
+    ]
+    scenario = Scenario("two", links, flows, duration=0.05)
+    one, other = (run(scenario, EXPECTED, sample=5e-3) for run in (simulate, plain_simulate))
+    np.testing.assert_allclose(one.queued, other.queued, rtol=1e-12)
+    np.testing.assert_allclose(one.window, other.window, rtol=1e-12)
+    assert one.scenario is scenario
+    assert one.queued[1].max() > 2.0
+
+
+def test_the_manager_of_pfc_and_steps_have_means() -> None:
+    rule = PFC((0,), xoff=300.0, xon=200.0, headroom=100.0, manager=MARKING)
+    found: Any = with_expected_marks(incast(2, marking=rule)).links[-1].discipline
+    assert found.manager.fractional
+    assert replace(found, manager=MARKING) == rule
+    step = incast(2, marking=StepMarking(20.0, at="departure"))
+    assert with_expected_marks(step).links == step.links
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rule": NewReno()}, "source of flow '0' = NewReno()"),
+        ({"rule": TIMELY()}, "source of flow '0' = TIMELY()"),
+        ({"rule": DCQCN(remembers=0)}, "remembers of DCQCN(remembers=0) = 0"),
+        ({"marking": RED(5.0, 15.0, ecn=True)}, "discipline of link a->b = RED("),
+        ({"marking": RampMarking(at="arrival")}, "discipline of link a->b = RampMarking("),
+        ({"marking": StepMarking(5.0, at="arrival")}, "discipline of link a->b = StepMarking("),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_states_no_mean_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        simulate(incast(2, **changed), EXPECTED)
+
+
+def test_an_unknown_kind_of_marks_is_refused() -> None:
+    with pytest.raises(ValueError, match="marks = 'mean': must be one of 'drawn', 'expected'"):
+        Fluid(marks="mean")

@@ -1,9 +1,11 @@
-"""Plans of the fluid: layouts, tables of links, kinds of queues."""
+"""Plans of the fluid: tables of a scenario, and when feedback is sent."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -18,19 +20,43 @@ from dfcmodel import (
     Flow,
     Fluid,
     Link,
+    Packets,
     Pause,
     Priority,
+    RampMarking,
     Scenario,
+    StepMarking,
+    Twin,
     chain,
+    load_scenario,
+    save_scenario,
     simulate,
     takano2006,
 )
-from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
+from dfcmodel.engine import plans
+from dfcmodel.engine.feedback_schedules import feedback, pauses
+from dfcmodel.engine.kernel.records import (
+    FAIR_SHARES,
+    ON_LOSS,
+    ON_MARK,
+    PER_FLOW_RATE,
+    PER_INPUT,
+    SHARED_FIFO,
+    SWITCH,
+)
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
-from dfcmodel.engine.plans import Plan, compile_scenario, finest_quantum, whole_steps
 from dfcmodel.engine.queue_types import queueing
-from responsefn import Reno
+from dfcmodel.engine.remains import times_of_pauses
+from dfcmodel.engine.sender_tables import source_events_of
+from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.disciplines import Discipline
+from dfcmodel.results import Trajectory
+from dfcmodel.results.pauses import intervals_of
+from hopflow import maximum, mbps, us, where
+from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas, WindowRule
+from responsefn.responses.rule_events import signature_of
+from tests.oracles.engines import ENGINES, compile_scenario
 
 # Plans: delays in whole steps, amounts that add up exactly, tables at t = 0.
 
@@ -39,25 +65,25 @@ ONE_RATE = Scenario(
 )
 
 
-def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> Plan:
-    return compile_scenario(
+def plan_of(scenario: Scenario, steps_per_delay: int = 4) -> plans.Plan:
+    return plans.compile_scenario(
         scenario, Fluid(steps_per_delay=steps_per_delay), np.random.default_rng(0)
     )
 
 
 def test_a_delay_is_rounded_to_steps_with_a_warning_up_to_one_percent() -> None:
-    assert whole_steps("delay", 0.3, 0.1) == 3
+    assert plans.whole_steps("delay", 0.3, 0.1) == 3
     with pytest.warns(UserWarning, match=r"delay = 0.1005 s is rounded to 10 steps .* 0\.5 % off"):
-        assert whole_steps("delay", 0.1005, 0.01) == 10
+        assert plans.whole_steps("delay", 0.1005, 0.01) == 10
     with pytest.raises(ValueError, match=r"delay = 0.102 s: must be a multiple of the step 0.01 s"):
-        whole_steps("delay", 0.102, 0.01)
+        plans.whole_steps("delay", 0.102, 0.01)
 
 
 @pytest.mark.parametrize("name", ["1", "4", "6"])
 def test_every_sum_of_amounts_is_exact(name: str) -> None:
     """A number of packets is below 2^53 quanta, also all that two hosts emit in the whole run."""
     scenario = takano2006(name)
-    quantum = finest_quantum(scenario, scenario.duration)
+    quantum = plans.finest_quantum(scenario, scenario.duration)
     assert math.frexp(quantum)[0] == 0.5
     emitted = 2.0 * scenario.links[0].rate * scenario.duration
     assert emitted / quantum < 2.0**53
@@ -96,13 +122,15 @@ def test_a_link_is_longer_by_half_a_transmission_time_unless_switched_off() -> N
     for rate, fluid, there in ((160.0, Fluid(), 5.25), (160.0, without, 4.0), (1e3, Fluid(), 4.0)):
         links = chain(2, rate=rate, delay=1e-2, buffer=9)
         scenario = Scenario("half", links, [Flow("one", (1, 2), CBR(10.0))], duration=0.1)
-        plan = compile_scenario(scenario, fluid, np.random.default_rng(0))
+        plan = plans.compile_scenario(scenario, fluid, np.random.default_rng(0))
         layout = plan.layout
         ways = layout.lag + 1.0 - layout.weight
         # what the way back leaves of a whole step is added to the way there
         assert ways.sum() + layout.ack_lag[0] == pytest.approx(2 * there)
     assert (
-        compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0)).layout.weight.min()
+        plans.compile_scenario(
+            takano2006("1"), Fluid(), np.random.default_rng(0)
+        ).layout.weight.min()
         == 1.0
     )
 
@@ -156,7 +184,7 @@ def test_flows_are_grouped_by_priority_the_lowest_number_first() -> None:
 
 def plan_of_of_link_tables(
     rule, *, shared: bool = True, priorities: tuple[int, ...] = (0, 1)
-) -> Plan:
+) -> plans.Plan:
     """Return the plan of two flows over two links, which meet at the second."""
     links = (
         Link("a", "b", 2000.0, 4e-3, 90.0, rule, shared),
@@ -167,7 +195,7 @@ def plan_of_of_link_tables(
         for n, priority in enumerate(priorities)
     ]
     scenario = Scenario("two", links, flows)
-    return compile_scenario(scenario, Fluid(), np.random.default_rng(0))
+    return plans.compile_scenario(scenario, Fluid(), np.random.default_rng(0))
 
 
 def test_powers_of_two() -> None:
@@ -247,3 +275,422 @@ def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
     scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
     with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
         simulate(scenario, level="fluid")
+
+
+# From pauses turned on and off to intervals.
+
+
+def test_an_interval_begins_and_ends_a_message_later() -> None:
+    """On after 2 and 10 steps, off after 5.25: a message takes 1 ms and 0.1 ms of signalling."""
+    pause = Pause(high=20.0, low=10.0, signalling=1e-4)
+    links = chain(3, rate=1e4, delay=1e-3, buffer=50.0, discipline=pause)
+    flow = Flow("a", (1, 2, 3), CBR(1e3), host="unshaped")
+    plan = compile_scenario(Scenario("s", links, [flow]), Fluid(), np.random.default_rng(0))
+    numbers = plan.feedback.pauses["paused"].tolist()
+    host, link = numbers.index(-1), numbers.index(0)
+    switches = np.array([(2, link, 1), (3, host, 1), (5.25, link, 0), (10, link, 1)], dtype=SWITCH)
+    found = intervals_of(times_of_pauses(plan, switches), 3.4e-3)
+    h, way = plan.step, 1.1e-3
+    expected = [(0, 1, ALL, 2 * h + way, 5.25 * h + way, 0), (-1, 0, ALL, 3 * h + way, np.inf, 0)]
+    np.testing.assert_allclose(found.tolist(), expected, rtol=1e-12)
+    # the third has begun, and the first one lasts, depending on when the run ends
+    assert len(intervals_of(times_of_pauses(plan, switches), 3.7e-3)) == 3
+    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["end"].tolist() == [np.inf, np.inf]
+    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["resumed"].tolist() == [1, 0]
+    assert len(intervals_of(times_of_pauses(plan, switches[:0]), 1.0)) == 0
+
+
+# When a pause acts: at the instant at which a message that left at a threshold has come, not at a step.
+
+SLOW = 40.0  # packets/s over the link whose queue fills
+PLAIN = Fluid(store_and_forward=False)
+
+
+@pytest.mark.parametrize("high", [100.0, 101.3, 250.77])
+@pytest.mark.parametrize("metres", [5.0, 300.0, 1e4])
+@pytest.mark.parametrize("gigabits", [10.0, 100.0, 400.0, 800.0])
+def test_overshoot_is_the_rate_times_the_closed_loop(
+    gigabits: float, metres: float, high: float
+) -> None:
+    """Two cables and the response, 905 quanta of 512 bits (IEEE 802.3, 31B) or 1.3 ns, at four steps per delay.
+
+    1e-4: meanwhile 40 packets/s leave, at 10 Gb/s 5e-5 of the rate.
+    """
+    rate, cable = gigabits * 1e9 / 12_000, metres / 2e8
+    for response in (905 * 512 / (gigabits * 1e9), 1.3e-9):
+        links = (
+            Link("a", "b", rate, cable, 1e6, FIFO()),
+            Link("b", "c", SLOW, cable, 1e6, Pause(high=high, low=50.0, signalling=response)),
+        )
+        flow = Flow("one", ("a", "b", "c"), CBR(rate), host="direct")
+        loop = 2 * cable + response
+        run = simulate(Scenario("s", links, [flow], 2 * loop + 2 * high / rate), PLAIN)
+        assert run.peak_queue[1] - high == pytest.approx(rate * loop, rel=1e-4)
+
+
+@pytest.mark.parametrize("signalling", [0.0, 0.37e-3])
+@pytest.mark.parametrize("steps", [1, 4, 7])
+def test_times_of_pauses_are_those_of_the_saw_tooth(steps: int, signalling: float) -> None:
+    """Up at 4000 packets/s, down at 6000 while nothing comes: closed form, whatever the step."""
+    high, low, up, down, delay = 41.3, 22.7, 4e3, 6e3, 1e-3
+    rule = Pause(high=high, low=low, signalling=signalling)
+    links = chain(4, rate=1e4, delay=delay, buffer=1e3, discipline=rule)
+    flows = [
+        Flow("first", (1, 2, 3, 4), CBR(1e4), host="direct"),
+        Flow("joins", (2, 3, 4), CBR(up), host="direct"),
+    ]
+    run = simulate(
+        Scenario("saw-tooth", links, flows, 0.1),
+        Fluid(steps_per_delay=steps, store_and_forward=False),
+    )
+    table = run.pauses().to_pandas()
+    table = table[~table.lasting]
+    assert len(table) > 3
+    lag = 2 * delay + signalling  # from a threshold until what it did has come
+    falls, rises = (high - low + lag * up) / down, (high - low + lag * down) / up
+    begin = delay + high / up + delay + signalling
+    expected = []
+    for _ in range(len(table)):
+        expected.append((begin, begin + lag + falls))  # the queue grows for a lag after `high`
+        begin = expected[-1][1] + lag + rises
+    for (first, last), (wanted, ended) in zip(
+        table[["begin", "end"]].to_numpy(), expected, strict=True
+    ):
+        assert (first, last) == pytest.approx((wanted, ended), abs=1e-8)
+
+
+def test_quanta_last_as_long_as_they_are() -> None:
+    """A queue that never empties is paused without a gap; one that does, for whole numbers of quanta."""
+    quanta = 1.2345e-3  # s: 482 quanta of 512 bits are not whole steps
+    number = round(quanta * 1e4 * 12_000 / 512)
+    lasts = number * 512 / (1e4 * 12_000)
+    links = chain(4, rate=1e4, delay=1e-3, buffer=1e3, discipline=Pause(41.3, 22.7, quanta=number))
+    flows = [
+        Flow("first", (1, 2, 3, 4), CBR(1e4), host="direct"),
+        Flow("joins", (2, 3, 4), CBR(4e3), host="direct"),
+    ]
+    run = simulate(Scenario("quanta", links, flows, 0.1), PLAIN)
+    table = run.pauses().to_pandas()
+    times = table[~table.lasting].duration.to_numpy() / lasts
+    assert len(times) > 3
+    np.testing.assert_allclose(times, np.round(times), atol=1e-9)
+    assert times.min() > 0.5
+    assert abs(lasts / run.step - round(lasts / run.step)) > 0.01
+
+
+def test_pauses_shorter_than_a_step_are_renewed_without_a_gap() -> None:
+    """One quantum, a 60th of a step, ends in the quantum in which the queue has come down to low."""
+    flows = [
+        Flow("first", (1, 2, 3, 4), CBR(1e4), host="direct"),
+        Flow("joins", (2, 3, 4), CBR(4e3), host="direct"),
+    ]
+    both = [
+        simulate(
+            Scenario("s", chain(4, rate=1e4, delay=1e-3, buffer=1e3, discipline=rule), flows, 0.1),
+            PLAIN,
+        )
+        for rule in (Pause(41.3, 22.7), Pause(41.3, 22.7, quanta=1))
+    ]
+    told, renewed = (run.pauses().to_pandas()[:3] for run in both)
+    assert len(told) == len(renewed) == 3
+    late = (renewed.end - told.end).to_numpy()
+    assert late[0] == pytest.approx(0.0, abs=512 / (1e4 * 12_000))
+    assert late[0] >= 0.0
+    assert all(a <= b for a, b in itertools.pairwise(late))  # and each is later by its own
+
+
+# Schedules of feedback: one message per period and link, phases of the nodes, delays of pauses.
+
+
+def with_law(**law) -> Scenario:
+    scenario = takano2006("4S")
+    return replace(
+        scenario, links=tuple(replace(link, discipline=DFC(**law)) for link in scenario.links)
+    )
+
+
+def schedule(scenario: Scenario, seed: int = 0):
+    layout = layout_of(scenario, [4] * len(scenario.links))
+    h = scenario.links[0].delay / 4
+    return layout, feedback(scenario, layout, h, np.random.default_rng(seed))
+
+
+def slots(found) -> np.ndarray:
+    """Number of links whose rates are set in each slot of the period."""
+    return found["slots"]["hear_end"].astype(int) - found["slots"]["hear_one"].astype(int)
+
+
+def test_synchronous_clocks_tick_together() -> None:
+    layout, found = schedule(with_law(phases="synchronous"))
+    assert found["clocks"]["period"].tolist() == [4]
+    assert slots(found).tolist() == [len(layout.order) + len(layout.shaped), 0, 0, 0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_link_has_one_tick_per_period(seed: int) -> None:
+    layout, found = schedule(with_law(), seed)
+    assert slots(found).sum() == len(layout.order) + len(layout.shaped)
+    assert np.count_nonzero(slots(found)) > 1
+
+
+def test_phases_are_those_of_the_seed() -> None:
+    one, same, other = (schedule(with_law(), seed)[1]["hearing"] for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_a_pause_takes_the_delay_of_the_paused_link_and_the_signalling() -> None:
+    links = chain(
+        3, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0, signalling=2e-3)
+    )
+    flow = Flow("one", (1, 2, 3), CBR(1.0), host="unshaped")
+    scenario = Scenario("pause", links, [flow], duration=0.1)
+    layout = layout_of(scenario, [4, 4])
+    found = pauses(scenario, layout, 2.5e-4, 2.0**-20)
+    # the host by the first queue, the first link by the second queue: 1 ms + 2 ms
+    assert found[["pausing", "paused", "wait"]].tolist() == [(0, -1, 12), (1, 0, 12)]
+    assert found[["high", "low", "part"]].tolist() == [(50.0, 25.0, 0.0)] * 2
+
+
+def test_pauses_take_effect_within_a_step() -> None:
+    """1 ms and 2.1 ms of signalling in steps of 0.25 ms: 12 steps and four tenths."""
+    law = Pause(50.0, 25.0, signalling=2.1e-3)
+    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=law)
+    scenario = Scenario("pause", links, [Flow("one", (1, 2, 3), CBR(1.0), host="unshaped")], 0.1)
+    found = pauses(scenario, layout_of(scenario, [4, 4]), 2.5e-4, 2.0**-20)
+    assert found["wait"].tolist() == [12, 12]
+    assert found["part"] == pytest.approx([0.4, 0.4])
+
+
+def test_a_direct_host_is_not_paused() -> None:
+    links = chain(2, rate=1e4, delay=1e-3, buffer=100, discipline=Pause(50.0, 25.0))
+    scenario = Scenario("pause", links, [Flow("one", (1, 2), CBR(1.0))], duration=0.1)
+    assert len(pauses(scenario, layout_of(scenario, [4]), 2.5e-4, 2.0**-20)) == 0
+
+
+def test_quanta_need_not_be_whole_steps() -> None:
+    """Four quanta of 512 bit times at 120 Mb/s are 17 microseconds; a step is 25."""
+    links = chain(
+        3, rate=mbps(120), delay=us(100), buffer=400, discipline=Pause(30.0, 10.0, quanta=4)
+    )
+    scenario = Scenario("quanta", links, [Flow("one", (1, 2, 3), CBR(1500.0))], duration=0.01)
+    found = pauses(scenario, layout_of(scenario, [4, 4]), 25e-6, 2.0**-20)
+    assert found["quanta"] * 25e-6 == pytest.approx(4 * 512 / 120e6)
+
+
+# Marks and rates: senders that see what feedback carries, in networks.
+
+
+def star(sources, discipline: Discipline, rate: float, delay: float, **changes) -> Scenario:
+    """Return senders with fast access links that share one link."""
+    access = changes.pop("access", 1e-6)
+    links = [Link(f"s{n}", "left", 4 * rate, access, 1e6) for n in range(len(sources))]
+    links.append(Link("left", "right", rate, delay, 1e5, discipline))
+    flows = [
+        Flow(f"{n}", (f"s{n}", "left", "right"), source, max_window=2000, start=1e-4 * n)
+        for n, source in enumerate(sources)
+    ]
+    return Scenario("star", links, flows, **{"duration": 0.1, **changes})
+
+
+LONG = {"access": 1e-3, "duration": 2.0}
+
+
+@pytest.mark.parametrize("flows", [1, 2])
+def test_queue_of_dctcp_is_the_published_sawtooth(flows: int) -> None:
+    """Alizadeh et al. 2010, eqs. 8 to 10: K + N at most, amplitude sqrt(2 N (C RTT + K)) / 2.
+
+    The amplitude takes alpha small, sqrt(2 / W) = 0.14 to 0.2 of one here: both in its second order, a few
+    packets, and in whole round trips, of which a cycle has about ten.
+    """
+    K, C = 65.0, mbps(10_000)
+    scenario = star([DCTCP()] * flows, StepMarking(K), C, 2e-5)
+    run = simulate(scenario, method=Fluid(1), sample=1e-5)
+    queue = run.queued[-1][len(run.time) // 2 :]
+    pipe = C * scenario.base_rtt(scenario.flows[0]) + K
+    assert queue.max() == pytest.approx(K + flows, abs=0.5)
+    assert np.ptp(queue) == pytest.approx(0.5 * math.sqrt(2 * flows * pipe), rel=0.35)
+    assert run.lost.sum() == 0.0
+    assert queue.min() > 0.0  # so that the link is never idle
+
+
+def test_dctcp_keeps_marks_and_losses_apart() -> None:
+    """One loss event halves the window, however small alpha is (RFC 8257, 3.5)."""
+    table = source_events_of((signature_of(DCTCP()),), compiled=False)[0]
+    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.01, 200.0], parameters=[1 / 16])
+    table[ON_LOSS](record, 1.0, 0.01, 0.0, 0.0)
+    assert record.cwnd == 50.0
+    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.01, 200.0], parameters=[1 / 16])
+    table[ON_MARK](record, 1.0, 0.01, 10.0, 8.0)
+    assert record.cwnd == pytest.approx(100.0 * (1.0 - 0.5 * (0.01 + 8 / 16 / 100)))
+
+
+class _Record:
+    """What an event needs of a flow's record."""
+
+    def __init__(self, cwnd: float, ssthresh: float, state: list[float], parameters: list[float]):
+        self.cwnd, self.ssthresh = cwnd, ssthresh
+        self.rule_state = np.array(state + [0.0] * (14 - len(state)))
+        self.parameters = np.array(parameters + [0.0] * (16 - len(parameters)))
+
+
+class Counting(WindowRule):
+    """Halves at losses, counts ACKs and marks, and does nothing about these."""
+
+    class State(NamedTuple):
+        cwnd: float = 1.0
+        ssthresh: float = math.inf
+        acks: float = 0.0
+        marks: float = 0.0
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / s.cwnd))
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd), ssthresh=maximum(2.0, 0.5 * s.cwnd))
+
+    @staticmethod
+    def on_mark(s, q, e):
+        return s._replace(acks=s.acks + e.acks, marks=s.marks + e.marks)
+
+
+def test_rules_without_on_mark_answer_marks_as_losses_once_per_window() -> None:
+    assert source_events_of((signature_of(Reno()),), compiled=False)[0, ON_MARK] == 0
+    run = simulate(star([Reno()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
+    assert run.lost.sum() == 0.0
+    # from 30 to 60 packets, a pipe of 40 and 20 that wait, by one each round trip of 4 to 6 ms
+    assert 2.0 / (30 * 6e-3) - 1 < run.loss_events[0] < 2.0 / (30 * 4e-3) + 1
+    assert run.queued[-1][run.time > 0.5].max() < 25.0
+
+
+class Marked(Counting):
+    """Told of marks by its signal: a tenth for a marked window, half for a loss, by the default."""
+
+    signal = "mark"
+    on_mark = WindowRule.on_mark
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.9 * s.cwnd), ssthresh=maximum(2.0, 0.9 * s.cwnd))
+
+
+def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> None:
+    run = simulate(star([Marked()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
+    assert run.lost.sum() == 0.0
+    late = run.window[0][run.time > 0.5]
+    assert 0.9**2 < late.min() / late.max() < 0.9 * 1.02  # one reduction or two, of a tenth
+    table = source_events_of((signature_of(Marked()),), compiled=False)[0]
+    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.0, 0.0], parameters=[])
+    table[ON_LOSS](record, 1.0, 0.01, 0.0, 0.0)
+    assert record.cwnd == 50.0
+
+
+def test_a_rule_that_writes_on_mark_decides_itself() -> None:
+    """Marks that it only counts do not keep the queue short."""
+    run = simulate(star([Counting()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
+    assert run.loss_events[0] == 0
+    assert run.queued[-1].max() > 1500.0  # of a largest window of 2000
+
+
+@pytest.fixture(scope="module", params=[(40_000, 2), (100_000, 4)], ids=str)
+def roce(request) -> Trajectory:
+    """DCQCN senders with the parameters of the paper, at 40 and 100 Gb/s."""
+    speed, flows = request.param
+    scenario = star([DCQCN()] * flows, RampMarking(), mbps(speed), 1e-6, duration=0.4)
+    return simulate(scenario, method=Fluid(1), sample=1e-4)
+
+
+def test_dcqcn_in_a_network_is_at_the_published_fixed_point(roce) -> None:
+    """The marked part of the packets, in the mean over time, while the queue stays on the ramp.
+
+    It is 5 to 10 % below the fluid model's, which has no variance, at steps of 1 to 1/8 us.
+    """
+    rate = roce.scenario.links[-1].rate / len(roce.scenario.flows)
+    rule, queue = RampMarking(), roce.queued[-1][roce.time > 0.2]
+    assert queue.max() < rule.high
+    p = rule.max_p * np.clip(queue - rule.low, 0.0, None) / (rule.high - rule.low)
+    marked = np.geomspace(1e-5, 1e-1, 2001)
+    expected = np.interp(-rate, -DCQCN().rate(marked), marked)
+    assert p.mean() == pytest.approx(expected, rel=0.15)
+
+
+def test_dcqcn_senders_share_without_losses(roce) -> None:
+    assert roce.lost.sum() == 0.0
+    assert roce.imbalance.max() == 0.0
+    goodput = roce.delivered[:, -1] / roce.time[-1]
+    assert goodput.sum() == pytest.approx(roce.scenario.links[-1].rate, rel=0.1)
+    assert goodput.min() / goodput.max() > 0.8
+    np.testing.assert_allclose(roce.rate.mean(axis=1), goodput, rtol=0.1)
+    assert roce.window.max() == 0.0
+    assert "rate" in roce.to_xarray()
+
+
+def test_uncompiled_senders_agree_to_the_last_bit() -> None:
+    sources = [DCQCN(timer=1e-3, additive=500.0), DCTCP(), Counting(), NewReno()]
+    scenario = star(sources, RampMarking(3.0, 30.0, 0.1), 1e4, 1e-3, access=1e-3, duration=0.1)
+    fast, slow = (run(scenario, method=Fluid(2)) for run in ENGINES)
+    assert fast.queued[-1].max() > 3.0
+    for key in ("in_transit", "delivered", "window", "rate", "queued", "loss_events"):
+        np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)
+
+
+class Steady(RateRule):
+    """A rate that the sender sets itself: a tenth of the line, more with each ACK."""
+
+    class Params(NamedTuple):
+        part: float = 0.1
+        more: float = 0.0
+
+    def start(self, line_rate):
+        return super().start(self.params.part * line_rate)
+
+    @staticmethod
+    def on_feedback(s, q, e):
+        return s._replace(rate=s.rate + q.more * e.acks)
+
+
+def test_rate_is_what_is_sent_and_what_is_lost_is_not_sent_again() -> None:
+    links = [Link(1, 2, 1e4, 1e-3, 50.0), Link(2, 3, 1e3, 1e-3, 50.0, FIFO())]
+    flow = Flow("a", (1, 2, 3), Steady(part=0.2), size=400.0)
+    run = simulate(Scenario("lossy", links, [flow], duration=1.0), level="fluid")
+    emitted = 400.0
+    assert run.delivered[0, -1] + run.lost.sum() == pytest.approx(emitted, abs=1e-6)
+    assert run.lost.sum() == pytest.approx(400.0 - 0.2 * 1e3 - 50.0, rel=0.05)
+    assert np.isnan(run.finished[0])
+
+
+def test_rates_never_exceed_the_line_and_transfers_end() -> None:
+    links = [Link(1, 2, 1e4, 1e-3, 50.0)]
+    flow = Flow("a", (1, 2), Steady(part=0.5, more=1e3), size=1000.0)
+    run = simulate(Scenario("fast", links, [flow], duration=0.5), level="fluid")
+    assert run.rate.max() == 1e4
+    assert run.lost.sum() == 0.0
+    assert 0.1 < float(run.completion_times().completion_time[0]) < 0.12
+
+
+def test_the_twin_and_ns2_refuse_rate_rules_and_files_keep_them(tmp_path) -> None:
+    scenario = Scenario("one", [Link(1, 2, 1e4, 1e-3, 50.0)], [Flow("a", (1, 2), DCQCN())])
+    with pytest.raises(ValueError, match=r"flow 'a' with DCQCN\(\)"):
+        simulate(scenario, Packets(convention="ns2"))
+    links = chain(3, rate=1e4, delay=1e-3, buffer=50.0, discipline=DFC())
+    with pytest.raises(TypeError, match="DCQCN"):
+        Twin(Scenario("law", links, [Flow("a", (1, 2, 3), DCQCN())]))
+    path = save_scenario(scenario, tmp_path / "rate.toml")
+    assert load_scenario(path) == scenario
+    changed = Flow("a", (1, 2), DCQCN(additive=10.0))
+    path = save_scenario(Scenario("two", scenario.links, [changed]), tmp_path / "other.toml")
+    assert load_scenario(path).flows[0] == changed
+    assert load_scenario(path).flows[0].source != DCQCN()
+    assert AIMD() != DCQCN()
+
+
+@pytest.mark.parametrize("rule", [CUBIC(), Vegas()])
+def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> None:
+    """The compiled engine and the same code as plain Python, to rounding."""
+    links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
+    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
+    one, other = (run(scenario, Fluid()) for run in ENGINES)
+    np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
+    assert np.ptp(one.window) > 5.0

@@ -1,23 +1,41 @@
-"""``hopflow headroom``, ``pool`` and ``deadlock`` on the command line."""
+"""Commands on lossless networks, and topologies in files."""
 
 from __future__ import annotations
 
 import json
 
+import networkx as nx
+import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from dfcmodel import headroom, headroom_table
-from dfcmodel.lossless import PausedGroups, headroom_pool, longest_blocking, overflow, worst_demand
-from dfcmodel.lossless._cli import commands
+from benchmarks.many_flows import fat_tree_scenario
+from dfcmodel import Fluid, Packets, headroom, headroom_table, scenario_schema, simulate
+from dfcmodel.lossless import (
+    PausedGroups,
+    Route,
+    deadlock,
+    dragonfly,
+    fat_tree,
+    headroom_pool,
+    leaf_spine,
+    longest_blocking,
+    overflow,
+    torus,
+    with_hosts,
+    worst_demand,
+)
+from dfcmodel.lossless.topology_files import KEYS, OF_A_SCENARIO, load_topology, read_topology
+from tests.surface import invoke
+
+# ``hopflow headroom``, ``pool`` and ``deadlock`` on the command line.
 
 
 def test_command_prints_the_parts_and_json(tmp_path) -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192"]
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert "225,792 B (1,176 cells)" in shown.output
     plot = tmp_path / "new" / "parts.png"
-    made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
+    made = invoke([*arguments, "--json", "--plot", str(plot)])
     assert json.loads(made.output)["bytes"] == headroom("400Gbps", "300m", cell=192).bytes
     assert plot.stat().st_size > 1000
 
@@ -25,7 +43,7 @@ def test_command_prints_the_parts_and_json(tmp_path) -> None:
 def test_ranges_of_all_inputs_and_the_velocity_are_those_of_the_function() -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192", "--json"]
     ranges = ["--small-packets", "0..0.5", "--velocity", "1.9e8..2e8"]
-    made = CliRunner().invoke(commands, [*arguments, *ranges], catch_exceptions=False)
+    made = invoke([*arguments, *ranges], catch_exceptions=False)
     found = headroom("400Gbps", "300m", cell=192, small_packets=(0.0, 0.5), velocity=(1.9e8, 2e8))
     assert json.loads(made.output)["bytes"] == list(found.bytes)
     assert found.bytes[0] == headroom("400Gbps", "300m", cell=192).bytes < found.bytes[1]
@@ -36,15 +54,15 @@ def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
     arguments = ["headroom", "--rate", rates[0], "--rate", rates[1], "--cell", "192"]
     arguments += ["--cable", cables[0], "--cable", cables[1]]
     table = headroom_table(rates, ["30m", ("100m", "300m")], cell=192)
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert shown.output == f"{table}\n"
-    made = CliRunner().invoke(commands, [*arguments, "--json"], catch_exceptions=False)
+    made = invoke([*arguments, "--json"], catch_exceptions=False)
     found = json.loads(made.output)["bytes"]
     assert found["400Gbps"]["30m"] == headroom("400Gbps", "30m", cell=192).bytes
     assert found["100Gbps"]["100m..300m"] == list(table.loc["100Gbps", "100m..300m"])
     arguments += ["--plot", str(tmp_path / "parts.png")]
     with pytest.raises(ValueError, match=r"plot = .*one rate and one cable"):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +76,7 @@ def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
 def test_a_wrong_number_is_refused(option: str, value: str, message: str) -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", option, value]
     with pytest.raises(ValueError, match=message):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 POOL = {
@@ -75,11 +93,11 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
         longest_blocking(pool),
         overflow(pool, PausedGroups(0.01)),
     )
-    shown = CliRunner().invoke(commands, arguments, catch_exceptions=False)
+    shown = invoke(arguments, catch_exceptions=False)
     assert "no, proved" in shown.output
     assert f"blocked up to {times.safe * 1e6:.4g} us" in shown.output
     plot = tmp_path / "pool.png"
-    made = CliRunner().invoke(commands, [*arguments, "--json", "--plot", str(plot)])
+    made = invoke([*arguments, "--json", "--plot", str(plot)])
     found = json.loads(made.output)
     assert found["demand"] == {"reached": worst.lower, "at_most": worst.upper, "overflows": False}
     assert found["blocked"] == times._asdict()
@@ -100,7 +118,7 @@ def test_a_wrong_pool_is_refused(option: str, value: str, message: str) -> None:
     options = POOL | {option: value}
     arguments = ["pool", *(part for pair in options.items() for part in pair)]
     with pytest.raises(ValueError, match=message):
-        CliRunner().invoke(commands, arguments, catch_exceptions=False)
+        invoke(arguments, catch_exceptions=False)
 
 
 def test_deadlock_of_a_topology_file(tmp_path) -> None:
@@ -108,18 +126,157 @@ def test_deadlock_of_a_topology_file(tmp_path) -> None:
     ring, free = tmp_path / "ring.toml", tmp_path / "free.toml"
     ring.write_text('cables = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"]]')
     free.write_text('cables = [["a", "s"], ["b", "s"]]\nflows = [{path = ["a", "s", "b"]}]')
-    shown = CliRunner().invoke(commands, ["deadlock", str(ring)], catch_exceptions=False)
+    shown = invoke(["deadlock", str(ring)], catch_exceptions=False)
     assert "a->b, b->c, c->d, d->a" in shown.output
     plot = tmp_path / "ring.png"
-    made = CliRunner().invoke(
-        commands, ["deadlock", str(free), "--json", "--plot", str(plot)], catch_exceptions=False
-    )
+    made = invoke(["deadlock", str(free), "--json", "--plot", str(plot)], catch_exceptions=False)
     assert json.loads(made.output) == {"free": True, "cycles": []}
     assert plot.stat().st_size > 1000
 
 
 def test_a_chip_belongs_to_audits() -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "100m", "--chip", "tomahawk5"]
-    made = CliRunner().invoke(commands, arguments)
+    made = invoke(arguments)
     assert made.exit_code == 2
     assert "--chip belongs to `hopflow headroom audit FILE`" in " ".join(made.output.split())
+
+
+# Topologies beside their published counts, and their deadlocks beside what is known of each.
+
+
+@pytest.mark.parametrize("k", [2, 4, 6, 8])
+def test_a_fat_tree_has_the_switches_of_its_definition(k: int) -> None:
+    """5 k^2 / 4 switches with k ports and k^3 / 4 hosts (Al-Fares et al. 2008)."""
+    graph = fat_tree(k)
+    hosts = dict(graph.nodes(data="hosts"))
+    assert len(graph) == 5 * k**2 // 4
+    assert sum(hosts.values()) == k**3 // 4
+    assert all(graph.out_degree(node) + hosts[node] == k for node in graph)
+
+
+@pytest.mark.parametrize(("a", "h"), [(2, 1), (4, 2), (6, 3)])
+def test_groups_of_a_dragonfly_are_connected_once(a: int, h: int) -> None:
+    """a h + 1 groups; h global links at every router (Kim et al. 2008)."""
+    graph = dragonfly(a, h)
+    assert len(graph) == a * (a * h + 1)
+    links = [(low[0], high[0]) for low, high in graph.edges if low[0] != high[0]]
+    assert len(links) == len(set(links)) == (a * h + 1) * a * h
+    assert all(degree == a - 1 + h for _, degree in graph.out_degree)
+
+
+def test_a_torus_is_regular() -> None:
+    graph = torus([3, 4, 5])
+    assert len(graph) == 60
+    assert all(degree == 6 for _, degree in graph.out_degree)
+    assert nx.diameter(graph) == 1 + 2 + 2
+
+
+def test_trees_are_free_and_rings_are_not() -> None:
+    """Shortest paths of fat trees and leaf-spine fabrics only go up and down."""
+    assert deadlock(fat_tree(6)).is_free
+    assert deadlock(leaf_spine(5, 3)).is_free
+    assert not deadlock(torus([4, 4])).is_free
+    assert not deadlock(dragonfly(4, 2)).is_free
+
+
+def test_a_leaf_spine_fabric_with_a_failed_link_can_bounce() -> None:
+    """Shortest paths from the cut-off leaf to itself do not exist, so they stay free; detours that bounce
+    from spine to leaf to spine make cycles (Shpiner et al. 2016).
+    """
+    graph = leaf_spine(3, 2)
+    graph.remove_edges_from([(("leaf", 0), ("spine", 0)), (("spine", 0), ("leaf", 0))])
+    assert deadlock(graph).is_free
+    leaf, spine = ([(kind, i) for i in range(3)] for kind in ("leaf", "spine"))
+    bounces = [
+        [leaf[1], spine[0], leaf[2], spine[1], leaf[0]],
+        [leaf[2], spine[1], leaf[1], spine[0], leaf[2]],
+        [leaf[1], spine[1], leaf[2], spine[0], leaf[1]],
+        [leaf[2], spine[0], leaf[1], spine[1], leaf[0]],
+    ]
+    found = deadlock(graph, bounces)
+    assert not found.is_free
+
+
+def test_hosts_are_nodes_with_one_cable_each() -> None:
+    graph = with_hosts(fat_tree(8))
+    hosts = [("host", n) for n in range(128)]
+    assert set(graph) - set(fat_tree(8)) == set(hosts)
+    assert all(graph.out_degree(host) == graph.in_degree(host) == 1 for host in hosts)
+    assert all(graph.out_degree(node) == 8 for node in fat_tree(8))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: fat_tree(5), "ports = 5: must be even"),
+        (lambda: torus([4, 2]), r"sides\[1\]"),
+        (lambda: leaf_spine(0, 1), "leaves"),
+        (lambda: dragonfly(4, 0), "global_links"),
+    ],
+)
+def test_wrong_sizes_are_refused(make, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+@pytest.mark.slow
+def test_a_thousand_flows_over_a_fat_tree_of_128_hosts_run_in_the_fluid_and_in_packets() -> None:
+    """Balance in both; no link above its rate; both see the same queues."""
+    scenario = fat_tree_scenario()
+    runs = [simulate(scenario, method, sample=5e-4) for method in (Fluid(), Packets(seed=1))]
+    rates = dict.fromkeys(scenario.senders, 0.0)
+    for link in scenario.links:
+        rates[link.source] += link.rate
+    for run in runs:
+        assert run.imbalance.max() <= 1e-12
+        assert run.status.ok
+        assert (run.delivered[:, -1] > 0.0).mean() > 0.95
+        used = run.carried.sum(axis=0) / scenario.duration / np.array(list(rates.values()))
+        assert used.max() <= 1.0 + 1e-9
+    # the same queues are long; when they overflow, and so how much is lost at each (0.5), is chance
+    assert np.corrcoef([run.mean_queue.sum(axis=0) for run in runs])[0, 1] > 0.85
+    assert np.corrcoef([run.carried.sum(axis=0) for run in runs])[0, 1] > 0.98
+    # the fluid's ACKs do not queue behind the packets of the other direction: it delivers more
+    sent = [run.delivered[:, -1].sum() for run in runs]
+    assert sent[1] < sent[0] < 1.5 * sent[1]
+
+
+# Topologies from TOML files.
+
+
+def test_cables_are_links_both_ways_and_flows_are_routes() -> None:
+    graph, routes = read_topology("""
+        cables = [["a", "b"]]
+        links = [{source = "b", target = "c"}]
+        hosts = ["a", "c"]
+        flows = [{path = ["a", "b", "c"], priority = 3}]
+    """)
+    assert sorted(graph.edges) == [("a", "b"), ("b", "a"), ("b", "c")]
+    assert dict(graph.nodes(data="hosts")) == {"a": 1, "b": None, "c": 1}
+    assert routes == [Route(["a", "b", "c"], 3)]
+
+
+def test_a_scenario_is_a_topology() -> None:
+    assert set(scenario_schema()["properties"]) <= {*KEYS, *OF_A_SCENARIO}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "links, cables: must be given"),
+        ('cables = [["a", "b"]]\nroutes = [["a", "b"]]', "key = 'routes': must be one of 'cables'"),
+        ('cable = [["a", "b"]]', "did you mean 'cables'"),
+        ('cables = [["a"]]', r"cables\[0\] = \['a'\]: must be two nodes"),
+        ("cables = 3", "cables = 3: must be a list"),
+        ('links = [{source = "a"}]', r"links\[0\].*a source and a target"),
+        ('cables = [["a", "b"]]\nhosts = ["c"]', r"hosts\[0\] = 'c': no link"),
+        ('cables = [["a", "b"]]\nflows = [{}]', r"flows\[0\] = \{\}: must have a path"),
+        ('cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priority = 1.5}]', "whole number"),
+    ],
+)
+def test_wrong_files_are_refused_by_key(tmp_path, text: str, said: str) -> None:
+    path = tmp_path / "net.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=said) as error:
+        load_topology(path)
+    assert str(path) in str(error.value)

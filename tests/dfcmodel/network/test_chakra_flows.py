@@ -1,7 +1,9 @@
-"""Execution traces of Chakra as flows."""
+"""Chakra traces as flows: protobuf, nodes, collectives."""
 
 from __future__ import annotations
 
+import gzip
+import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,20 +25,29 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
+from dfcmodel.network.chakra_traces import Attributes, Kind, nodes_of_trace
+from dfcmodel.network.protobuf_wire import Field, fields, messages, signed, varints, zigzag
 from responsefn import FixedRate
 from tests.dfcmodel.network.chakra_writer import (
     ALL_GATHER,
     ALL_REDUCE,
     ALL_TO_ALL,
+    ALL_TYPES,
     BROADCAST,
     COLL,
     COMP,
     RECV,
     REDUCE_SCATTER,
     SEND,
+    attribute,
+    field,
     node,
     trace,
+    varint,
 )
+
+# Execution traces of Chakra as flows.
+
 
 RANKS, PACKET = 8, 1500
 STAR = Fabric(leaf_spine(1, 1, hosts=RANKS), buffer="1 MB", discipline=PFC(counts="switch"))
@@ -315,3 +326,162 @@ def test_texts_have_no_groups() -> None:
         read_workload("DATA\n", STAR.hosts, groups={}, **GIVEN)
     with pytest.raises(TypeError, match=r"text\[0\] = 'a': must be a bytes"):
         read_workload(["a"], STAR.hosts, **GIVEN)  # type: ignore[list-item]
+
+
+# Nodes of execution traces of Chakra.
+
+
+def test_a_trace_of_the_library_is_read() -> None:
+    """Integers of every encoding, their signs, fixed widths, strings and truth values are as they were given to the library."""
+    found = nodes_of_trace(ALL_TYPES)
+    assert list(found) == [300, 301, 302]
+    assert [each.kind for each in found.values()] == [
+        Kind.COMP_NODE,
+        Kind.COMM_COLL_NODE,
+        Kind.METADATA_NODE,
+    ]
+    assert found[300].name == "all types"
+    assert found[300].duration == 12345678
+    assert found[300].attributes == {
+        "double": 1.25, "float": -0.5, "int32": -7, "int64": -(2**63), "uint32": 2**32 - 1, "uint64": 2**64 - 1,
+        "sint32": -(2**31), "sint64": 2**63 - 1, "fixed32": 17, "fixed64": 2**40, "sfixed32": -18, "sfixed64": -(2**40),
+        "bool": 1, "bool_list": (True, False, True), "string": "grün",
+    }  # fmt: skip
+    assert found[301].needs == (300, 302)
+    assert found[301].attributes == {"comm_type": 0, "comm_size": 1 << 20}
+
+
+def test_compressed_traces() -> None:
+    assert nodes_of_trace(gzip.compress(ALL_TYPES)) == nodes_of_trace(ALL_TYPES)
+    with pytest.raises(ValueError, match="no trace of Chakra: Compressed file ended"):
+        nodes_of_trace(gzip.compress(ALL_TYPES)[:-9])
+
+
+@pytest.mark.parametrize("version", ["0.0.4", "1.0.0"])
+def test_versions(version: str) -> None:
+    """The version is a field, or the end of the attribute that names the schema, as Chakra's converters write it."""
+    one = node(3, COMP, duration=5)
+    schema = field(2, attribute("schema", f"1.0.2-chakra.{version}"))
+    for found in (
+        trace(one, version=version),
+        varint(len(schema)) + schema + varint(len(one)) + one,
+    ):
+        assert nodes_of_trace(found)[3].duration == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "version '' of Chakra's schema: must be one of 0.0.4, 1.0.0"),
+        (trace(version="0.0.3"), "version '0.0.3' of Chakra's schema"),
+        (trace(node(1, 2)), "node 1, MEM_LOAD_NODE 'n1': must be one of INVALID_NODE, METADATA_NODE, COMP_NODE, COMM_SEND"),
+        (trace(node(1, 9)), "node 1, BATCH_NODE 'n1': must be one of"),
+        (trace(node(1, 77)), "node 1, type 77 'n1': must be one of"),
+        (trace(node(1, COMP), node(1, 1)), "node 1, METADATA_NODE 'n1': its number is that of node 1, COMP_NODE"),
+        (trace(node(1, COMP, [2])), "node 1, COMP_NODE 'n1': waits for node 2, which is not in the trace"),
+        (trace(field(2, b"\xff")), "no trace of Chakra: 'utf-8' codec"),
+        (b"DATA\n1\n", "byte 1: ends after 6 of 68 bytes"),
+    ],
+)  # fmt: skip
+def test_traces_that_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        nodes_of_trace(data)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("many", "n: 'many': must be a whole number"), (-1, "n: -1: must be a whole number")],
+)
+def test_attributes_that_are_no_numbers(value: int | str, message: str) -> None:
+    attributes = nodes_of_trace(trace(node(0, COMP, n=value)))[0].attributes
+    with pytest.raises(ValueError, match=message):
+        attributes.whole("n")
+    with pytest.raises(ValueError, match="m: must be given"):
+        attributes.whole("m")
+    assert attributes.whole("m", 7) == 7
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), 0.5, (True,)])
+def test_numbers_that_are_not_whole_are_refused(value: float | tuple[bool, ...]) -> None:
+    with pytest.raises(ValueError, match=r"n: .*: must be a whole number of at least 0"):
+        Attributes(n=value).whole("n")
+    assert Attributes(n=3.0).whole("n") == 3
+
+
+# Protocol Buffers: fields and messages, against what Google's library writes.
+
+
+RANDOM = np.random.default_rng(1)
+NUMBERS = [
+    0,
+    1,
+    127,
+    128,
+    300,
+    2**32,
+    2**63 - 1,
+    2**64 - 1,
+    *map(int, RANDOM.integers(0, 2**62, 50)),
+]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_integers_come_back(number: int) -> None:
+    (found,) = fields(field(5, number))
+    assert found == Field(5, 0, number)
+    assert list(varints(found)) == [number]
+    assert list(varints(Field(5, 2, varint(number) + varint(7)))) == [number, 7]
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)])
+def test_signs(number: int) -> None:
+    """A signed integer is its two's complement; zigzag has 0, -1, 1, -2, ... as 0, 1, 2, 3, ..."""
+    assert signed(next(varints(Field(1, 2, varint(number))))) == number
+    assert zigzag(2 * number if number >= 0 else -2 * number - 1) == number
+
+
+def test_messages_of_the_library() -> None:
+    found = [[each.number for each in fields(message)] for message in messages(ALL_TYPES)]
+    assert found == [[1, 2], [1, 2, 3, 6, 7, 8, *17 * [10]], [1, 2, 3, 4, 5, 10, 10], [1, 3]]
+    _, node, _, _ = messages(ALL_TYPES)
+    attributes = [list(fields(each.content())) for each in fields(node) if each.number == 10]
+    names = [own[0].text() for own in attributes]
+    double = attributes[names.index("double")][-1]
+    assert double.number_of("<d") == struct.unpack("<d", double.content())[0] == 1.25
+    assert attributes[names.index("string")][-1].text() == "grün"
+
+
+@pytest.mark.parametrize("length", range(1, len(ALL_TYPES)))
+def test_an_end_within_a_message_is_an_error(length: int) -> None:
+    """Data that are cut off are refused unless they end with a message."""
+    ends = np.cumsum([len(varint(len(each)) + each) for each in messages(ALL_TYPES)])
+    if length in ends:
+        assert len(list(messages(ALL_TYPES[:length]))) == 1 + int(np.searchsorted(ends, length))
+        return
+    with pytest.raises(ValueError, match="byte"):
+        list(messages(ALL_TYPES[:length]))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x80" * 11, "byte 10: a number that has no end, or more than 64 bits"),
+        (b"\xff" * 9 + b"\x02", "more than 64 bits"),
+        (b"\x0b", "byte 1: wire type 3, must be 0, 1, 2 or 5"),
+        (b"\x0a\x05ab", "byte 2: ends after 2 of 5 bytes"),
+        (b"\x09abc", "byte 1: ends after 3 of 8 bytes"),
+    ],
+)
+def test_fields_that_are_none(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        list(fields(data))
+
+
+def test_values_of_another_type_are_named() -> None:
+    number, text = Field(3, 0, 8), Field(4, 2, b"ab")
+    with pytest.raises(ValueError, match="field 3: a varint, must have a length"):
+        number.text()
+    with pytest.raises(ValueError, match="field 4: wire type 2, must be a varint"):
+        text.integer()
+    with pytest.raises(ValueError, match="field 4: 2 bytes, must be 8"):
+        text.number_of("<d")

@@ -1,4 +1,4 @@
-"""What each discipline and source is for: figures that can be worked out by hand."""
+"""Queueing disciplines, and those that a level knows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dfcmodel import (
     FIFO,
     RED,
     CoDel,
+    DualPI2,
     Fair,
     Flow,
     Fluid,
@@ -30,8 +31,9 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.network.disciplines import Discipline
 from responsefn import CUBIC, NewReno, Reno, Vegas
+
+# What each discipline and source is for: figures that can be worked out by hand.
 
 
 @pytest.mark.parametrize(
@@ -389,17 +391,19 @@ class Backwards(FIFO):
     """A user's own order of service, which the engine does not know."""
 
 
-@dataclass(frozen=True)
-class Unknown(Discipline):
-    """A user's own discipline."""
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+def test_a_discipline_that_no_level_knows_is_refused(method) -> None:
+    said = r"discipline of link in->out: .* not Backwards; no level runs it$"
+    with pytest.raises(ValueError, match=said) as refused:
+        simulate(incast(Backwards()), method)
+    assert "use method" not in str(refused.value)
 
 
-@pytest.mark.parametrize("kind", [Backwards(), Unknown()])
-@pytest.mark.parametrize("method", [None, Packets(seed=1)])
-def test_a_discipline_that_the_engines_do_not_know_is_refused(kind, method) -> None:
-    name = type(kind).__name__
-    with pytest.raises(ValueError, match=f"discipline of link in->out: .*{name}"):
-        simulate(incast(kind), method)
+def test_a_discipline_of_one_level_names_it() -> None:
+    scenario = incast(DualPI2())
+    assert simulate(scenario, Packets(seed=1), duration=1e-3).status is not None
+    with pytest.raises(ValueError, match=r"in->out: .* not DualPI2; use method=Packets\(\)"):
+        simulate(scenario, Fluid())
 
 
 def test_labels_of_disciplines_have_no_defaults() -> None:

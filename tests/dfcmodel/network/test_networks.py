@@ -1,4 +1,4 @@
-"""Scenarios: links, flows and checks; tables of a run."""
+"""Networks and scenarios, and the phases of their events."""
 
 from __future__ import annotations
 
@@ -11,19 +11,27 @@ import pytest
 from dfcmodel import (
     CBR,
     DFC,
+    FIFO,
     RED,
+    Fair,
     Flow,
     Link,
+    Packets,
     Pause,
     Scenario,
     chain,
+    dumbbell,
     from_networkx,
+    parking_lot,
+    ring,
     simulate,
     takano2006,
+    tree,
 )
 from dfcmodel.network import run_tables
+from dfcmodel.network.phase_effects import phased_flows, random_time
 from dfcmodel.packets.kernel import codes
-from responsefn import Reno
+from responsefn import CUBIC, NewReno, NS2Vegas, Reno
 
 # Links and scenarios: paths, graphs, immutability, refused fields.
 
@@ -192,3 +200,131 @@ def test_a_printed_scenario_is_a_table() -> None:
     lines = str(takano2006("1")).splitlines()
     assert lines[0] == "Scenario"
     assert len(lines) == 1 + len(takano2006("1").summary())
+
+
+# Topologies and the scenarios of takano2006 by name.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        ({"name": "7"}, ["name", "'7'", "'4S'"]),
+        ({"name": "1", "tcp": "cubic"}, ["tcp", "'cubic'", "'newreno'"]),
+        ({"name": "4V'", "tcp": "reno"}, ["tcp", "'reno'", "4V'", "vegas"]),
+        ({"name": "4R", "tcp": "tahoe"}, ["tcp", "'tahoe'", "4R", "reno"]),
+        ({"name": "4N", "tcp": "reno"}, ["tcp", "'reno'", "newreno"]),
+        ({"name": "1", "host": "far"}, ["host", "'far'", "'shaped'"]),
+        ({"name": "1", "host": "shaped", "dfc": False}, ["host", "'shaped'", "FIFO"]),
+    ],
+)
+def test_scenario_names(refused, arguments, parts) -> None:
+    refused(parts, lambda: takano2006(**arguments))
+
+
+def test_tcp_that_the_name_says_anyway_is_fine() -> None:
+    assert takano2006("4R", tcp="reno") == takano2006("4R")
+
+
+ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("links", "graph"),
+    [
+        (chain(4, **LINK), nx.path_graph([1, 2, 3, 4], create_using=nx.DiGraph)),
+        (ring(5, **LINK), nx.cycle_graph([1, 2, 3, 4, 5], create_using=nx.DiGraph)),
+        (tree(3, **LINK), nx.DiGraph([(i, i // 2) for i in range(2, 16)])),
+        (
+            dumbbell(2, **LINK, **ACCESS),
+            nx.DiGraph(
+                [
+                    ("s1", "left"),
+                    ("s2", "left"),
+                    ("left", "right"),
+                    ("right", "d1"),
+                    ("right", "d2"),
+                ]
+            ),
+        ),
+        (
+            parking_lot(2, **LINK, **ACCESS),
+            nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")]),
+        ),
+    ],
+)
+def test_shapes(links, graph) -> None:
+    assert {(link.source, link.target) for link in links} == set(graph.edges)
+
+
+@pytest.mark.parametrize(("name", "buffer"), [("4V", 1800), ("4V'", 400)])
+def test_vegas_scenarios(name: str, buffer: int) -> None:
+    scenario = takano2006(name, dfc=False)
+    assert {link.buffer for link in scenario.links} == {buffer}
+    assert {link.discipline for link in scenario.links} == {FIFO()}
+    assert all(flow.source == NS2Vegas() for flow in scenario.flows)
+
+
+# Phase effects: which flows may have them, and that random times remove them.
+
+
+ALL = np.ones(2, dtype=np.bool_)
+ALIKE = (NewReno(), NewReno())
+
+
+def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> Scenario:
+    """Return two flows that share a link of 1000 packets/s behind links of their own."""
+    links = (
+        Link("a", "c", 1e4, near, 1e4), Link("b", "c", 1e4, far, 1e4),
+        replace(Link("c", "d", 1e3, 0.01, 20.0), **shared),
+    )  # fmt: skip
+    flows = tuple(
+        Flow(name, (name, "c", "d"), rule, max_window=200.0)
+        for name, rule in zip("ab", rules, strict=True)
+    )
+    return Scenario("pair", links, flows, duration=20.0)
+
+
+@pytest.mark.parametrize(
+    "scenario", [pair(), pair(far=2e-3, rules=(NewReno(), CUBIC()))], ids=["trips", "rules"]
+)
+def test_flows_that_differ_at_one_queue_are_found(scenario: Scenario) -> None:
+    flows, links = phased_flows(scenario, ALL)
+    assert flows.tolist() == [0, 1]
+    assert [scenario.links[n].name for n in links.tolist()] == ["c->d", "c->d"]
+    assert random_time(scenario, ALL) == 1e-3
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pair(far=2e-3),  # alike
+        pair(discipline=Fair()),  # a queue of their own
+        pair(discipline=RED(5.0, 15.0, 0.1)),  # drops at random
+        pair(rules=(NewReno(), CBR(300.0))),  # one window
+        pair(rate=1e6),  # a bottleneck each
+    ],
+)
+def test_no_others_are(scenario: Scenario) -> None:
+    assert not len(phased_flows(scenario, ALL)[0])
+    assert random_time(scenario, ALL) == 0.0
+    assert not len(phased_flows(pair(), np.array([True, False]))[0])  # one that loses
+
+
+def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
+    """Random times of one packet move the share by more than their runs differ."""
+    scenario = pair(far=2.5e-3)  # 0.18 where random times have 0.42 +- 0.02
+    plain = simulate(scenario, Packets(seed=1))
+    (limit,) = plain.limits
+    assert limit.startswith("phase effects: flows a, b")
+    assert "limit, phase effects" in plain.summary()
+    runs = [simulate(scenario, Packets(seed=n), packet_jitter=1e-3) for n in range(1, 7)]
+    assert all(run.limits == () for run in runs)
+    lost = simulate(scenario, Packets(seed=1, loss={"c->d": 1e-3}))
+    assert lost.limits == ()  # random losses break the phases
+
+    def share(run) -> float:
+        first, second = run.delivered[:, -1] - run.delivered[:, 5000]
+        return float(first / (first + second))
+
+    spread = np.array([share(run) for run in runs])
+    assert abs(share(plain) - spread.mean()) > 3.0 * spread.std(ddof=1)

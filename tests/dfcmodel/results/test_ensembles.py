@@ -1,14 +1,38 @@
-"""Ensembles, and their comparison."""
+"""Ensembles, and lower bounds on the times of transfers."""
 
 from __future__ import annotations
+
+import math
 
 import matplotlib.colors as colours
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, Flow, Scenario, chain, compare, ensemble, takano2006
+from dfcmodel import (
+    CBR,
+    FIFO,
+    PFC,
+    Cable,
+    Fabric,
+    Flow,
+    Packets,
+    RampMarking,
+    Scenario,
+    all_to_all,
+    chain,
+    compare,
+    completion_bounds,
+    ensemble,
+    flows_from,
+    incast,
+    simulate,
+    takano2006,
+)
+from dfcmodel.lossless import fat_tree, leaf_spine, torus
 from dfcmodel.results import Ensemble
 from dfcmodel.results.ensembles import mean_interval
+from dfcmodel.results.lower_bounds import empty_network_times, transfers
+from responsefn import DCQCN, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 
 # Ensembles: arrays, display, and intervals that cover what they should.
@@ -134,3 +158,153 @@ def test_an_animation_is_refused_with_what_to_write(found) -> None:
 def test_other_kinds_are_not_beside_ensembles(found) -> None:
     with pytest.raises(TypeError, match="given: ensembles and runs"):
         compare(found.compared["s"], found.compared["s"].runs[0])
+
+
+# Bounds that no run passes, where they are reached, and by hand.
+
+
+ROUNDING = 1e-12
+"""Times are sums of some hundred numbers."""
+GRAPHS = (leaf_spine(2, 2, hosts=3), leaf_spine(3, 1, hosts=2), fat_tree(4), torus([3, 3]))
+
+
+def _random_scenario(seed: int) -> tuple[Scenario, Packets]:
+    """Return a random network with random transfers, of which some wait for others."""
+    random = np.random.default_rng(seed)
+    speed, trunk = (random.choice(["10Gbps", "100Gbps", "400Gbps"]) for _ in range(2))
+    lengths = [f"{length:g}m" for length in random.uniform(1, 500, 2)]
+    source, recovery = ((FixedRate(), "go-back-n"), (FixedRate(), "none"), (DCQCN(), "go-back-n"), (NewReno(), None))[random.integers(4)]  # fmt: skip
+    rules = [FIFO(), PFC(counts="switch", manager=RampMarking(5, 50, 0.1)), PFC(xoff=10, xon=5, counts="switch")]  # fmt: skip
+    lossless = source == FixedRate() and recovery == "none"
+    rule = rules[random.integers(1 if lossless else 0, 3)]
+    size = "3 MB" if isinstance(rule, PFC) else random.choice(["20 kB", "200 kB"])
+    graph = GRAPHS[random.integers(len(GRAPHS))]
+    fabric = Fabric(
+        graph, Cable(speed, lengths[0]), Cable(trunk, lengths[1]), size, discipline=rule
+    )
+    count, hosts = int(random.integers(2, 25)), len(fabric.hosts)
+    ends = random.integers(hosts, size=count)
+    others = (ends + random.integers(1, hosts, size=count)) % hosts
+    after = np.where(random.uniform(size=count) < 0.4, random.integers(-1, np.arange(count)), -1)
+    flows = flows_from(
+        [fabric.hosts[n] for n in ends],
+        [fabric.hosts[n] for n in others],
+        random.integers(1, 60, count).astype(float),
+        random.choice([0.0, 1e-6, 3e-6], count),
+        source=source,
+        links=fabric.links,
+        routes=str(random.choice(["ecmp", "even"])),
+        after=after,
+        host="nic",
+    )
+    scenario = fabric.scenario(f"random {seed}", flows, 0.2, min_rto=1e-3)
+    return scenario, Packets(seed=seed, recovery=recovery)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_run_passes_its_lower_bound(seed: int) -> None:
+    scenario, method = _random_scenario(seed)
+    run, bound = simulate(scenario, method, sample=0.2), completion_bounds(scenario)
+    done = np.isfinite(run.finished)
+    assert done.any()
+    assert (run.finished >= bound.finished * (1 - ROUNDING))[done].all()
+    if done.all():
+        assert run.finished.max() >= bound.job * (1 - ROUNDING)
+    slowdown = run.completion_times().slowdown
+    assert float(slowdown.min()) >= 1 - 1e-9  # of the difference of two times
+
+
+def test_random_runs_are_of_all_kinds() -> None:
+    """Some end, some wait for others, some lose packets: the test above is of each of them."""
+    found = [_random_scenario(seed) for seed in range(60)]
+    assert sum(scenario.followers.missing.any() for scenario, _ in found) > 20
+    kinds = {(type(scenario.flows[0].source).__name__, type(scenario.links[0].discipline).__name__) for scenario, _ in found}  # fmt: skip
+    assert len(kinds) >= 5
+
+
+def test_an_incast_at_line_rate_reaches_its_bound() -> None:
+    """Senders at line rate keep the last link busy from the first packet on: rounding errors apart."""
+    fabric = Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+    flows = incast(
+        fabric.hosts[1:4], fabric.hosts[0], sizes=40, source=FixedRate(), links=fabric.links
+    )
+    scenario = fabric.scenario("incast", flows, 1e-3)
+    bound = completion_bounds(scenario)
+    assert bound.link == "('leaf', 0)->('host', 0)"
+    assert bound.job == pytest.approx(121 * 1500 * 8 / 100e9 + 2 * 25e-9, rel=1e-12)
+    run = simulate(scenario, Packets(seed=1, recovery="none"), sample=1e-3)
+    assert run.finished.max() == pytest.approx(bound.job, rel=1e-9)
+
+
+def test_bounds_by_hand() -> None:
+    """Two flows over a link of 1,000 packets/s; the second starts later, so that the link idles before it."""
+    links = chain(3, rate=1e3, delay=0.1, buffer=100)
+    given = {"source": CBR(1e3), "host": "direct"}
+    flows = [
+        Flow("a", (1, 2, 3), size=10, **given),
+        Flow("b", (2, 3), size=20, start=1.0, **given),
+        Flow("c", (1, 2), size=5, after=("b",), start=0.5, **given),
+        Flow("endless", (1, 2), **given),
+        Flow("stopped", (1, 2), size=9, stop=3.0, **given),
+    ]
+    scenario = Scenario("by hand", links, flows, duration=1.0)
+    assert transfers(scenario).tolist() == [True, True, True, False, False]
+    bound = completion_bounds(scenario)
+    expected = [0.2 + 11e-3, 1.1 + 20e-3, 1.1 + 20e-3 + 0.5 + 0.1 + 5e-3]
+    np.testing.assert_allclose(bound.finished[:3], expected, rtol=1e-12)
+    assert np.isnan(bound.finished[3:]).all()
+    assert (bound.job, bound.link) == (pytest.approx(expected[2], rel=1e-12), "")
+
+
+def test_a_link_of_many_flows_bounds_their_job() -> None:
+    """The last link of an incast needs all packets, after the way of the nearest sender to it, before the nearest receiver's."""
+    links = chain(3, rate=1e3, delay=0.1, buffer=1000)
+    given = {"source": CBR(1e3), "host": "direct", "size": 100}
+    flows = [Flow("far", (1, 2, 3), **given), Flow("near", (2, 3), start=0.05, **given)]
+    bound = completion_bounds(Scenario("two", links, flows, duration=1.0))
+    assert bound.link == "2->3"
+    # all from 0.05 s on: 200 packets; the flow from afar alone: 0.101 + 0.1 s
+    assert bound.job == pytest.approx(0.05 + 0.2 + 0.1, rel=1e-12)
+
+
+def test_without_transfers_there_is_no_bound() -> None:
+    links = chain(2, rate=1e3, delay=0.1, buffer=10)
+    bound = completion_bounds(Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))]))
+    assert math.isnan(bound.job)
+
+
+def test_an_empty_network_takes_its_time_to_the_rounding_error() -> None:
+    fabric = Fabric(
+        fat_tree(4),
+        Cable("100Gbps", "7m"),
+        Cable("400Gbps", "90m"),
+        discipline=PFC(counts="switch"),
+    )
+    flows = flows_from(
+        [fabric.hosts[0]], [fabric.hosts[-1]], 9, source=FixedRate(), links=fabric.links
+    )
+    scenario = fabric.scenario("one", flows, 1e-3)
+    run = simulate(scenario, Packets(seed=1), sample=1e-3)
+    assert run.finished[0] == pytest.approx(empty_network_times(scenario)[0], rel=1e-9)
+    slow = 9 * 1500 * 8 / 100e9
+    other = 1500 * 8 / 100e9 + 4 * 1500 * 8 / 400e9
+    delay = 2 * 35e-9 + 4 * 450e-9
+    assert empty_network_times(scenario)[0] == pytest.approx(slow + other + delay, rel=1e-12)
+    fluid = empty_network_times(scenario, forwards_whole_packets=False)
+    assert fluid[0] == pytest.approx(slow + delay, rel=1e-12)
+
+
+def test_an_access_link_counts() -> None:
+    links = chain(3, rate=1e3, delay=0.1, buffer=10)
+    flow = Flow("a", (1, 2, 3), FixedRate(), size=4, host="unshaped")
+    run = simulate(Scenario("access", links, [flow], duration=2.0), Packets(seed=1))
+    assert run.completion_times().slowdown[0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_many_flows_are_bounded_at_once() -> None:
+    fabric = Fabric(leaf_spine(8, 8, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
+    flows = all_to_all(fabric.hosts, sizes=3, source=FixedRate(), links=fabric.links, routes="even")
+    bound = completion_bounds(fabric.scenario("all to all", flows, 1e-3))
+    assert len(bound.finished) == 64 * 63
+    # 63 x 3 packets at each host, of which the first comes over a switch, and the least way out
+    assert bound.job == pytest.approx((63 * 3 + 1) * 1500 * 8 / 100e9 + 2 * 25e-9, rel=1e-12)

@@ -24,7 +24,6 @@ from dfcmodel import (
     chain,
     simulate,
 )
-from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from hopflow import Status, mbps
 from responsefn import CUBIC, NewReno
 from tests.oracles.engines import ENGINES, plain_simulate
@@ -52,8 +51,8 @@ def test_losses_at_a_senders_own_link_are_marked(method) -> None:
     run = simulate(scenario, method)
     own, network = (run.lost.sum(axis=(0, 2))[n] for n in (0, 1))
     assert own > network > 0.0
-    assert places_of_losses(run) == f"a: {own:.0f} (at the senders' own link), b: {network:.0f}"
-    assert run.summary()["lost at"] == places_of_losses(run)
+    said = f"a: {own:.0f} (at the senders' own link), b: {network:.0f}"
+    assert run.summary()["lost at"] == said
     hosted = replace(scenario, flows=(replace(scenario.flows[0], host="unshaped"),))
     assert "own link" not in simulate(hosted, method).summary()["lost at"]
 
@@ -74,7 +73,6 @@ def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> 
 def test_where_nothing_is_lost_no_place_is_named(method) -> None:
     scenario = Scenario("one", (Link(1, 2, 1e3, 1e-3, 5),), [Flow("f", (1, 2), CBR(100.0))], 1.0)
     run = simulate(scenario, method)
-    assert places_of_losses(run) == ""
     assert "lost at" not in run.summary()
 
 
@@ -82,10 +80,12 @@ def test_where_nothing_is_lost_no_place_is_named(method) -> None:
 def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
     run = simulate(into_one(RampMarking(at="arrival")), method)
     assert run.peak_queue.max() < 4999.0
-    assert "(dropped by the manager, as these flows do not react to marks)" in places_of_losses(run)
+    assert (
+        "(dropped by the manager, as these flows do not react to marks)" in run.summary()["lost at"]
+    )
     red = Scenario("red", (Link(1, 2, 1e3, 1e-3, 500, RED()),), [Flow("f", (1, 2), NewReno())], 5.0)
     flows = (replace(red.flows[0], max_window=40.0),)
-    said = places_of_losses(simulate(replace(red, flows=flows), method))
+    said = simulate(replace(red, flows=flows), method).summary()["lost at"]
     assert "dropped by the manager before the buffer was full" in said
 
 
@@ -109,8 +109,8 @@ def test_drops_by_manager_and_for_want_of_room_are_told_apart(method) -> None:
     assert set(by_cause) == {"buffer", "manager"}
     assert sum(by_cause.values()) == pytest.approx(run.lost[:, -1].sum(), rel=1e-12)
     assert float(table.packets.sum()) == pytest.approx(run.lost.sum(), rel=1e-12)
-    assert f"{by_cause['manager']:.0f} dropped by the manager" in places_of_losses(run)
-    assert f"{by_cause['buffer']:.0f} without room" in places_of_losses(run)
+    assert f"{by_cause['manager']:.0f} dropped by the manager" in run.summary()["lost at"]
+    assert f"{by_cause['buffer']:.0f} without room" in run.summary()["lost at"]
 
 
 def test_too_little_room_for_a_pause_is_named() -> None:
@@ -121,13 +121,13 @@ def test_too_little_room_for_a_pause_is_named() -> None:
     flows = [Flow("1", ("a", "sw", "c"), CUBIC()), Flow("2", ("b", "sw", "c"), NewReno())]
     run = simulate(Scenario("pauses", links, flows, duration=2.0), level="fluid")
     said = "Pause(high=80) leaves room for 20 packets, up to 67 can arrive until links obey"
-    assert said in places_of_losses(run)
+    assert said in run.summary()["lost at"]
 
 
 def test_many_places_are_summed() -> None:
     run = simulate(into_one(RED(), senders=9, host="direct", source=NewReno()), Packets(seed=1))
     many = replace(run, lost=np.ones_like(run.lost))
-    said = places_of_losses(many)
+    said = many.summary()["lost at"]
     assert said.count(",") == 6
     assert "4 other nodes" in said
 
@@ -135,12 +135,10 @@ def test_many_places_are_summed() -> None:
 def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
     scenario = into_one(RampMarking(at="arrival"))
     run = simulate(scenario, level="fluid")
-    assert largest_queue(run).endswith("of link s->d")
+    assert run.summary()["largest queue"].endswith("of link s->d")
     more = replace(scenario, links=(*scenario.links, Link("s", "e", 1e3, 1e-3, 5)))
-    assert largest_queue(simulate(more, level="fluid")).endswith("at node s")
+    assert simulate(more, level="fluid").summary()["largest queue"].endswith("at node s")
 
-
-# What stands still at the end, and transfers that are not complete.
 
 # Deadlocks by progress and by what holds the pauses, whatever a switch counts; runs that merely stopped or are slow.
 

@@ -1,16 +1,46 @@
-"""Display of a trajectory."""
+"""Trajectories: measures, summaries, animations."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import xarray as xr
+from matplotlib.animation import FFMpegWriter
+from numpy.testing import assert_allclose
+from PIL import Image
 
-from dfcmodel import CBR, Flow, Fluid, Packets, Scenario, chain, dumbbell, simulate, takano2006
+from dfcmodel import (
+    CBR,
+    DFC,
+    PFC,
+    Fair,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    chain,
+    choose_level,
+    dumbbell,
+    ensemble,
+    simulate,
+    takano2006,
+)
+from dfcmodel.results import Trajectory
+from dfcmodel.results.animations import _buffers
+from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.records import NAMES, Records
+from dfcmodel.results.summaries import assumed_responses
+from hopflow import gbps
 from hopflow.results import figure
-from responsefn import NewReno
+from responsefn import CUBIC, NewReno, Reno, Tahoe
+from tests.dfcmodel.scenario_texts import read_scenario
+
+# Display of a trajectory.
 
 
 def test_panels_show_goodput_efficiency_windows_and_occupancy(run) -> None:
@@ -171,3 +201,406 @@ def test_what_was_not_recorded_is_refused_by_name() -> None:
     for name in ("queue", "queued_bytes"):
         with pytest.raises(KeyError, match=f"'{name}': this run has recorded queued, lost, window"):
             run[name]
+
+
+# Measures of flows and links: against closed forms and the packets of the run.
+
+RATE, DELAY = 1000.0, 0.01
+
+
+def test_constant_rates_over_a_bottleneck() -> None:
+    """Two sources at 0.5 and 0.75 of the link: the queue grows evenly until it is full, then loses."""
+    links = chain(3, rate=RATE, delay=DELAY, buffer=100)
+    flows = [Flow("a", (1, 2, 3), CBR(0.5 * RATE)), Flow("b", (2, 3), CBR(0.75 * RATE))]
+    run = simulate(Scenario("two", links, flows, duration=2.0), level="fluid")
+    found = run.measures
+    assert_allclose(
+        found.utilisation, [0.5, 1.0], rtol=2 * DELAY / 2.0
+    )  # but for the first packets
+    arrived = 0.75 * 2.0 + 0.5 * (2.0 - DELAY)  # of link rates
+    lost = RATE * (arrived - (2.0 - DELAY)) - 100
+    assert_allclose(found.packets_lost.sum(), lost, rtol=0.02)  # a step more or less at the start
+    assert_allclose(found.drain_time.sel(node=2, quantile=[0.95, 0.99]), 0.1, rtol=1e-9)
+    assert np.isnan(found.round_trip_queueing).all()  # nobody acknowledges
+    assert_allclose(found.goodput.sum(), RATE, rtol=4 * DELAY / 2.0)
+    # Little: full but for the 0.4 s in which 100 packets gather at 0.25 of the rate
+    full = 1.0 - 0.5 * (100 / (0.25 * RATE)) / 2.0
+    assert_allclose(found.mean_occupancy.sel(node=2), 100 * full, rtol=0.02)
+    assert_allclose(found.queueing_delay.sel(node=2), 0.1 * full, rtol=0.05)
+    assert found.goodput.attrs["units"] == "packets/s"
+
+
+def test_round_trips_are_those_of_the_queue() -> None:
+    """One window over one link: what exceeds the bandwidth-delay product waits."""
+    window = 60.0
+    links = chain(2, rate=RATE, delay=DELAY, buffer=1000)
+    flow = Flow("one", (1, 2), Reno(), max_window=window)
+    run = simulate(Scenario("one", links, [flow], duration=3.0), level="fluid")
+    waits = window / RATE - run.scenario.base_rtt(flow)
+    found = run.measures
+    step = run.step  # a packet's time of emission is known to a step
+    assert_allclose(found.round_trip_queueing.sel(flow="one", quantile=0.95), waits, atol=step)
+    assert_allclose(found.drain_time.sel(node=1, quantile=0.95), waits, atol=step)
+
+
+@pytest.mark.parametrize("dfc", [True, False])
+def test_measures_account_for_the_run(dfc: bool) -> None:
+    run = simulate(takano2006("1", dfc=dfc), duration=0.5, level="fluid")
+    found = run.measures
+    assert_allclose(found.packets_lost.sum(), run.lost.sum())
+    assert_allclose(found.mean_queue.sum("flow"), found.mean_occupancy)
+    assert (found.utilisation <= 1.0 + 1e-9).all()
+    assert (found.loss_ratio.values[run.lost.sum(axis=(1, 2)) == 0] == 0.0).all()
+    assert np.isfinite(found.round_trip_queueing).all()
+    assert (found.round_trip_queueing.diff("quantile") >= 0.0).all()
+
+
+# Recorded arrays as netCDF.
+
+
+def renamed(run: Trajectory, *nodes: object) -> Trajectory:
+    """The same trajectory with other names for its nodes; the last ones stay."""
+    scenario = run.scenario
+    names = {**{n: n for n in scenario.nodes}, **dict(zip(scenario.nodes, nodes, strict=False))}
+    links = [replace(x, source=names[x.source], target=names[x.target]) for x in scenario.links]
+    flows = [replace(x, path=[names[node] for node in x.path]) for x in scenario.flows]
+    return replace(run, scenario=replace(scenario, links=links, flows=flows))
+
+
+@pytest.mark.parametrize("nodes", [(), ("a", "b"), ((0, 0), (0, 1)), [str(n) for n in range(30)]])
+def test_netcdf_gives_back_what_was_recorded(run, nodes, tmp_path) -> None:
+    """Nodes may be numbers, texts, pairs, or mixed."""
+    named = renamed(run, *nodes)
+    assert list(named.to_xarray()["node"].values) == list(named.scenario.senders)
+    with xr.open_dataset(named.to_netcdf(tmp_path / "new" / "run.nc")) as data:
+        for name, values in named.to_xarray().data_vars.items():
+            np.testing.assert_array_equal(data[name].values, values.values)
+            assert data[name].attrs == values.attrs
+        assert list(data["flow"].values) == ["target", "background"]
+        assert [str(n) for n in data["node"].values] == [str(n) for n in named.scenario.senders]
+        assert read_scenario(data.attrs["toml"]) == named.scenario
+
+
+# Panels and the space-time diagram.
+
+
+def test_space_time_diagram_marks_losses(run) -> None:
+    ax = run.plot_space_time()
+    assert run.lost.sum() > 0
+    dots = ax.lines[0]
+    at, when = np.nonzero(run.lost.sum(axis=0))
+    np.testing.assert_array_equal(dots.get_ydata(), at)
+    np.testing.assert_array_equal(dots.get_xdata(), run.time[when])
+    assert set(at) == {0}
+
+
+# What flows did at nodes: columns, and arrays on demand.
+
+
+def lossy(method: Fluid | Packets):
+    """Return a run that loses packets of two flows, at different nodes."""
+    links = chain(3, rate=1e3, delay=1e-3, buffer=10)
+    flows = [
+        Flow("a", (1, 2, 3), CBR(1.5e3)),
+        Flow("b", (2, 3), CBR(0.5e3)),
+        Flow("c", (1, 2), CBR(1.0)),
+    ]
+    return simulate(Scenario("lossy", links, flows, duration=0.2), method, sample=0.05)
+
+
+@pytest.mark.parametrize("method", [Packets(seed=1), Fluid()])
+def test_sums_are_those_of_the_array(method: Fluid | Packets) -> None:
+    run = lossy(method)
+    columns = columns_of(run, "lost")
+    assert columns.shape == (3, 2, 4)
+    by_flow = run.lost_by_flow
+    assert by_flow[:2].min() > 1.0 > by_flow[2]
+    np.testing.assert_array_equal(columns.array(), run.lost)
+    np.testing.assert_allclose(by_flow, run.lost.sum(axis=(1, 2)), rtol=1e-15)
+    np.testing.assert_allclose(columns.by_node(), run.lost.sum(axis=(0, 2)), rtol=1e-15)
+
+
+def test_arrays_are_made_when_they_are_read() -> None:
+    run = lossy(Packets(seed=1))
+    assert not isinstance(vars(run)["carried"], np.ndarray)
+    copied = pickle.loads(pickle.dumps(copy.copy(run)))
+    assert run.carried is run.carried
+    assert isinstance(vars(run)["carried"], np.ndarray)
+    np.testing.assert_array_equal(copied.carried, run.carried)
+    assert (
+        columns_of(run, "carried").values.tolist() == columns_of(copied, "carried").values.tolist()
+    )
+
+
+def test_another_array_replaces_the_columns() -> None:
+    run = lossy(Packets(seed=1))
+    other = replace(run, lost=np.ones_like(run.lost))
+    assert other.lost_by_flow.tolist() == [8.0, 8.0, 8.0]
+    assert columns_of(other, "lost").by_node().tolist() == [12.0, 12.0]
+
+
+# Rows of a summary: what failed stands before the places of losses.
+
+
+def test_rows_about_lossless_classes_and_transfers() -> None:
+    links = chain(4, rate=1e4, delay=1e-3, buffer=300, discipline=PFC(xoff=50, xon=25, headroom=5))
+    flows = [
+        Flow(name, path, CBR(8e3), size=1e4, host="unshaped")
+        for name, path in (("a", (1, 2, 3, 4)), ("b", (2, 3, 4)), ("c", (3, 4)))
+    ]
+    run = simulate(Scenario("too little", links, flows, duration=0.1), Packets(seed=1))
+    rows = run.summary()
+    names = list(rows)
+    assert names.index("unfinished") < names.index("pauses") < names.index("lost at")
+    first, *others = run.lossless_losses
+    assert len(others) == 2
+    assert str(rows["lost in a lossless class"]) == f"{first}; and at 2 other places"
+    assert str(rows["status"]).startswith("lost in a lossless class")
+
+
+def test_many_flows_are_summed_up() -> None:
+    links = chain(2, rate=1e4, delay=1e-3, buffer=300)
+    flows = [Flow(f"{n}", (1, 2), CBR(100.0)) for n in range(13)]
+    rows = simulate(Scenario("many", links, flows, duration=0.1), level="fluid").summary()
+    assert "3 other flows" in rows
+    assert "9" in rows
+    assert "10" not in rows
+    assert "unfinished" not in rows
+
+
+def test_the_summary_says_which_response_times_are_assumed() -> None:
+    def one(rate: float, rule: PFC) -> Scenario:
+        links = (
+            Link("h", "s", rate, 1e-6, 500.0, rule),
+            *chain(3, rate=rate, delay=1e-6, buffer=500, discipline=rule),
+        )
+        return Scenario("odd", links, [Flow("a", (1, 2, 3), CBR(1e5))], duration=1e-4)
+
+    assert assumed_responses(one(gbps(24), PFC())) == {24e9: 25e9}
+    rows = simulate(one(gbps(24), PFC()), level="fluid").summary()
+    assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
+    for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
+        assert assumed_responses(scenario) == {}
+        assert "headroom of PFC" not in simulate(scenario, level="fluid").summary()
+
+
+# Known limits of the fluid: where they are stated, and that the fluid differs from packets there.
+
+
+def one_way(buffer: float = 20.0, rule=None, **more) -> Scenario:
+    flow = Flow("a", (1, 2), rule or NewReno(), **{"max_window": 500.0} | more)
+    return Scenario("one way", (Link(1, 2, 1000.0, 0.01, buffer),), (flow,), duration=5.0)
+
+
+def both_ways(source=None, rate: float = 1000.0, **link) -> Scenario:
+    links = Link(1, 2, 1000.0, 0.01, 20, **link), Link(2, 1, rate, 0.01, 20, **link)
+    flows = Flow("a", (1, 2), NewReno()), Flow("b", (2, 1), source or NewReno())
+    return Scenario("both ways", links, flows, duration=5.0)
+
+
+def topics(scenario: Scenario, method: Fluid | Packets | None = None, **given) -> list[str]:
+    run = simulate(scenario, method or Fluid(), **given)
+    return [limit.partition(":")[0] for limit in run.limits]
+
+
+def goodput(scenario: Scenario, method: Fluid | Packets) -> float:
+    return float(simulate(scenario, method, seed=1).delivered[0, -1] / scenario.duration)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "topic", "factor"),
+    [
+        (both_ways(), "two-way traffic", 1.3),
+        (both_ways(CBR(98.0), 100.0), "two-way traffic", 1.2),
+        (one_way(1.0), "small buffer", 3.0),
+        (one_way(10.0, Reno()), "classic Reno", 0.95),
+    ],
+)
+def test_a_limit_is_stated_where_the_fluid_differs_from_packets(
+    scenario: Scenario, topic: str, factor: float
+) -> None:
+    """The goodput of the first flow over that of packets is beyond ``factor``."""
+    run = simulate(scenario, seed=1, level="fluid")
+    assert [limit.partition(":")[0] for limit in run.limits] == [topic]
+    assert f"limit, {topic}" in run.summary()
+    ratio = goodput(scenario, Fluid()) / goodput(scenario, Packets(seed=1))
+    assert ratio > factor if factor > 1.0 else ratio < factor
+    assert simulate(scenario, Packets(seed=1)).limits == ()
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        one_way(),
+        both_ways(CBR(500.0)),  # ACKs find room between its packets
+        both_ways(NewReno(), discipline=Fair()),  # a queue of their own
+        one_way(4.0, max_window=8.0),  # nothing is lost
+        takano2006("1", tcp="newreno"),
+    ],
+)
+def test_no_limit_is_stated_elsewhere(scenario: Scenario) -> None:
+    assert topics(scenario, duration=2.0) == []
+
+
+def test_messages_name_flows_and_links() -> None:
+    (limit,) = simulate(both_ways(), level="fluid").limits
+    assert "flows a, b share loaded links 2->1, 1->2" in limit
+    (limit,) = simulate(one_way(3.0), level="fluid").limits
+    assert "link 1->2 with room for few packets (3 at the smallest" in limit
+    assert "26 %" in limit
+    many = tuple(Flow(f"{n}", (1, 2), Reno(), start=0.01 * n) for n in range(5))
+    crowd = Scenario("crowd", one_way().links, many, duration=5.0)
+    assert "flows 0, 1, 2 and 2 more" in simulate(crowd, level="fluid").limits[0]
+
+
+def test_the_recovery_that_was_used_counts_and_is_recorded() -> None:
+    run = simulate(one_way(), Fluid(recovery="reno"))
+    assert run.recoveries == ("reno",)
+    assert "NewReno with recovery 'reno'" in run.summary()["a"]
+    assert topics(one_way(), Fluid(recovery="reno")) == ["classic Reno"]
+    assert topics(one_way(rule=Reno()), Fluid(recovery="newreno")) == []
+    rules = CUBIC(), Tahoe(), CBR(100.0)
+    flows = tuple(Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules))
+    mixed = Scenario("mixed", one_way().links, flows, duration=0.1)
+    for method in (Fluid(), Packets(seed=1)):
+        assert simulate(mixed, method).recoveries == ("sack", "tahoe", "")
+
+
+def test_where_a_limit_applies_the_fluid_is_doubted() -> None:
+    """The same conditions, before anything runs; otherwise the measured error would allow the fluid."""
+    given = {
+        "affordable": 0.0,
+        "tolerance": 10.0,
+        "fluid": Fluid(steps_per_delay=1),
+        "duration": 1e4,
+    }
+    assert isinstance(choose_level(one_way(100.0), **given).method, Fluid)
+    for scenario, topic in (
+        (both_ways(), "two-way traffic"),
+        (one_way(4.0), "small buffer"),
+        (one_way(100.0, Reno()), "classic Reno"),
+    ):
+        found = choose_level(scenario, **given)
+        assert isinstance(found.method, Fluid)
+        assert topic in found.doubt
+    assert isinstance(choose_level(one_way(4.0, max_window=8.0), **given).method, Fluid)
+
+
+def test_an_ensemble_names_the_limits_of_its_runs() -> None:
+    many = ensemble(both_ways(), runs=2, duration=1.0, level="fluid")
+    assert "ACKs" in str(many.summary()["limit, two-way traffic"])
+    alone = ensemble(one_way(), runs=2, duration=1.0, level="fluid").summary()
+    assert not any(row.startswith("limit") for row in alone)
+
+
+# Buffers under DFC that other flows fill.
+
+
+def over_hops(buffer: float = 50.0, host: str | None = None, duration: float = 8.0) -> Scenario:
+    """Return a NewReno flow over three links under DFC, and one over each link."""
+    links = chain(4, rate="100Mbps", delay="5ms", buffer=buffer, discipline=DFC())
+    paths = {"through": (1, 2, 3, 4)} | {f"hop {n}": (n, n + 1) for n in (1, 2, 3)}
+    flows = [Flow(name, path, NewReno(), host=host) for name, path in paths.items()]
+    return Scenario("over hops", links, flows, duration=duration)
+
+
+def test_the_fluid_says_that_a_flow_passes_buffers_that_others_fill() -> None:
+    fluid = simulate(over_hops(), level="fluid")
+    packets = simulate(over_hops(), level="packets")
+    assert fluid.goodput.values[0] > 2.0 * packets.goodput.values[0]
+    (limit,) = fluid.limits
+    assert limit.startswith("full buffer: flow through under DFC, crossing links 1->2, 2->3, 3->4")
+    assert "host='shaped'" in limit
+    assert not packets.limits  # it is no limit of theirs
+
+
+@pytest.mark.parametrize(
+    ("scenario", "agree"),
+    [(over_hops(host="shaped"), 0.01), (over_hops(5000.0, duration=60.0), 0.02)],
+    ids=["shaped hosts", "a large buffer"],
+)
+def test_where_nothing_fills_the_buffers_the_levels_agree_without_a_limit(scenario, agree) -> None:
+    fluid, packets = (simulate(scenario, level=level) for level in ("fluid", "packets"))
+    assert fluid.limits == ()
+    off = abs(fluid.goodput - packets.goodput) / scenario.links[0].rate
+    assert off.max() < agree
+
+
+def test_a_constant_flow_passes_full_buffers_too() -> None:
+    links = chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=DFC())
+    paths = {"a": ((1, 2, 3), 400.0), "b": ((1, 2), 900.0), "c": ((2, 3), 900.0)}
+    flows = [Flow(name, path, CBR(rate)) for name, (path, rate) in paths.items()]
+    run = simulate(Scenario("constant", links, flows, duration=2.0), level="fluid")
+    (limit,) = run.limits
+    assert limit.startswith("full buffer: flow a under DFC, crossing link 2->3")
+
+
+def test_flows_with_one_path_share_a_full_buffer_without_a_limit() -> None:
+    links = chain(3, rate="100Mbps", delay="5ms", buffer=50, discipline=DFC())
+    flows = [Flow(name, (1, 2, 3), NewReno(), max_window=300) for name in "ab"]
+    run = simulate(Scenario("one path", links, flows, duration=10.0), level="fluid")
+    assert run.lost_by_flow.min() > 0.0
+    assert run.limits == ()
+
+
+# Animations: frames, files, several runs one above another.
+
+
+def test_animation_as_gif_has_its_frames_and_duration(run, tmp_path) -> None:
+    film = run.animate(since=0.05, until=0.1, frames=4, fps=10)
+    times = run.time[film.samples]
+    assert len(times) == 4
+    assert times[0] == pytest.approx(0.055)
+    assert times[-1] == pytest.approx(0.1)
+    assert "4 frames from 0.055 s to 0.1 s" in repr(film)
+    with Image.open(film.save(tmp_path / "films" / "queues.gif")) as picture:
+        assert picture.n_frames == 4
+        assert picture.info["duration"] == 100
+        first = np.asarray(picture.convert("RGB")).copy()
+        picture.seek(3)
+        assert (np.asarray(picture.convert("RGB")) != first).any()
+
+
+def test_animation_as_html_stands_alone(run, tmp_path) -> None:
+    film = run.animate(frames=2)
+    page = film.save(tmp_path / "queues.html").read_text(encoding="utf-8")
+    assert '<img alt="queues" id="_anim_img' in page  # for a screen reader
+    assert 'class="anim-slider" aria-label="frame"' in page
+    assert page.count("data:image/png;base64") == 2
+    assert "queues over time: takano2006/1: FIFO, Tahoe" in page
+    assert "<input" in page
+    assert "http" not in page  # no font of icons
+    assert all(f">{sign}</button>" in "".join(page.split()) for sign in ("\u2212", "\u2016", "+"))
+
+
+def test_animation_needs_a_writer(run, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
+    with pytest.raises(ValueError, match=r"queues.mp4.*ffmpeg.*\.gif"):
+        run.animate().save(tmp_path / "queues.mp4")
+    with pytest.raises(ValueError, match=r"queues.avi.*'.avi'.*must be one of '.gif'"):
+        run.animate().save(tmp_path / "queues.avi")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ({"since": 0.2}, "since = 0.2"),
+        ({"since": -1.0}, "since = -1"),
+        ({"since": 0.1, "until": 0.05}, "until = 0.05"),
+        ({"until": 9.0}, "until = 9"),
+        ({"since": 0.1, "until": 0.104}, "two samples"),
+        ({"frames": 1}, "frames = 1"),
+        ({"fps": 0}, "fps = 0"),
+    ],
+)
+def test_animation_refuses(run, arguments, part) -> None:
+    with pytest.raises(ValueError, match=part):
+        run.animate(**arguments)
+
+
+def test_buffers_of_all_links_of_a_node_count() -> None:
+    scenario = takano2006("1", dfc=False)
+    fork = (*scenario.links, Link(1, 3, 1e4, 1e-4, 200))
+    run = simulate(scenario, duration=0.01, level="fluid")
+    buffers = _buffers(replace(run, scenario=replace(scenario, links=fork)))
+    assert list(buffers[:3]) == [2000, 1800, 1800]

@@ -1,17 +1,18 @@
-"""Flows that share a bottleneck: balances, known shares, ns-2's pairs."""
+"""Rules at one bottleneck: shares, coexistence, sweeps."""
 
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from dfcmodel import Jitter, Packets, coexist, compare, simulate
+from dfcmodel import Jitter, Packets, coexist, coexist_sweep, compare, simulate
 from dfcmodel.sharing import coexistence
-from dfcmodel.sharing.bottlenecks import Bottleneck
+from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
     ARENO,
@@ -20,6 +21,7 @@ from responsefn import (
     DCTCP,
     TFRC,
     Gilbert,
+    Independent,
     NewReno,
     Reno,
     WindowRule,
@@ -27,6 +29,9 @@ from responsefn import (
 )
 from tests.dfcmodel.sharing.ns2_pairs import KEPT, LINUX, PAIRS
 from validation import evidence
+
+# Flows that share a bottleneck: balances, known shares, ns-2's pairs.
+
 
 PATH = {"rtt": 0.04, "bandwidth": 2000.0, "buffer": 80}
 
@@ -412,3 +417,182 @@ def test_all_pairs_of_ns2():
     shares = [x[:, 0] / x.sum(axis=1) for x in (ours, theirs)]
     assert np.median(np.abs(shares[0] - shares[1])) < 0.03
     assert np.median(np.abs(ours.sum(axis=1) / theirs.sum(axis=1) - 1)) < 1e-3
+
+
+# Flows at one bottleneck on the packet engine: known laws, and ns-2's pairs.
+
+
+ONE_PATH = Bottleneck(2000.0, 0.04, 80, duration=40.0, warm_up=8.0)
+
+
+def test_one_flow_fills_the_link() -> None:
+    run = ONE_PATH.run([NewReno()], seed=1)
+    assert run.utilisation == pytest.approx(1.0, abs=5e-3)
+    assert 0.0 < run.delay < 80 / 2000.0
+    assert run.share.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("rule", "p"), [(NewReno(), 1e-3), (NewReno(), 3e-3), (DCTCP(), 3e-3)])
+def test_random_loss_gives_the_rate_of_the_window_model(rule: WindowRule, p: float) -> None:
+    """5 %: the noise of three seeds, and the round trip of recovery, which the model leaves out.
+
+    At p = 0.01, windows of 11 packets, that alone is 13 %. Where nothing is marked DCTCP answers losses as NewReno does.
+    """
+    path = ONE_PATH.changed(bandwidth=1e5, buffer=10_000, loss=p, duration=100.0, warm_up=10.0)
+    rates = [float(path.run([rule], seed=seed).rate[0]) for seed in (1, 2, 3)]
+    model = simulate_rule(NewReno(), p, 0.04, Independent(), events=20_000).rate
+    assert np.mean(rates) == pytest.approx(model, rel=0.05)
+
+
+def test_a_short_flow_says_when_it_finished() -> None:
+    run = ONE_PATH.run([NewReno(), NewReno()], seed=1, starts=[0.0, 20.0], sizes=[np.inf, 50.0])
+    assert np.isnan(run.finished[0])
+    assert 0.04 * 5 < run.finished[1] < 5.0
+
+
+def test_rules_that_are_none_or_answer_marks_are_refused() -> None:
+    with pytest.raises(TypeError, match="window rule"):
+        checked_rules((Reno,))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="marks"):
+        checked_rules((DCTCP(),))
+    with pytest.raises(ValueError, match="differ"):
+        checked_rules((Reno(), Reno()))
+
+
+def test_half_width_is_students() -> None:
+    """For 1, 2, 3: s = 1, t(2, 97.5 %) = 4.303."""
+    mean, half = mean_of([1.0, 2.0, 3.0])
+    assert (mean, half) == (2.0, pytest.approx(4.3027 / np.sqrt(3), rel=1e-4))
+    assert np.isnan(mean_of([1.0])[1])
+
+
+def test_intervals_within_limits_hold_the_truth_as_often() -> None:
+    """Of 2000 means of three shares near 1, as of those that are not cut: in a part of them what is beyond 1 is cut."""
+    rng, truth = np.random.default_rng(1), 0.9
+    held = cut = 0
+    for _ in range(2000):
+        mean, half = mean_of(rng.beta(45.0, 5.0, 3))
+        low, high = within_limits(mean, half, 0.0, 1.0)
+        assert 0.0 <= low <= mean <= high <= 1.0
+        held += low < truth < high
+        assert (low < truth < high) == (abs(mean - truth) < half)
+        cut += high == 1.0
+    assert 1860 <= held <= 1940  # binomial: 1900 +- 4 standard deviations
+    assert cut > 200
+    assert np.isnan(within_limits(0.7, np.nan, 0.0, 1.0)).all()
+
+
+@pytest.mark.slow
+def test_shares_of_ns2s_pairs() -> None:
+    """0.04 in the median over the 10 pairs of different rules: the difference of simulators."""
+    flows = evidence.table(PAIRS, "flows")
+    links = evidence.table(PAIRS, "links").set_index(["first", "second", "seed"])
+    errors = []
+    for (first, second), pair in flows.groupby(["first", "second"]):
+        if first == second or not {first, second} <= set(LINUX):
+            continue
+        ours, theirs = [], []
+        for seed, two in pair.sort_values("flow").groupby("seed"):
+            link = links.loc[(first, second, seed)]
+            rate, base = link["rate"] / 12_000.0, float(two["base_rtt"].iloc[0])
+            path = Bottleneck(
+                rate, base, int(link["buffer"]), float(link["loss"]),
+                duration=float(link["begin"] + link["duration"]), warm_up=float(link["begin"]),
+            )  # fmt: skip
+            rules = [LINUX[first], LINUX[second]]
+            run = path.run(rules, seed=int(seed), starts=two["start"].tolist())
+            ours.append(run.share[0])
+            theirs.append(two["goodput"].iloc[0] / two["goodput"].sum())
+        errors.append(abs(np.mean(ours) - np.mean(theirs)))
+    assert len(errors) >= 10
+    assert np.median(errors) < 0.04
+
+
+def test_a_buffer_is_a_plain_whole_number() -> None:
+    """Identical flows share a row, and its key has the buffer in it."""
+    assert type(Bottleneck(500.0, 0.03, np.asarray(20)).buffer) is int  # type: ignore[arg-type]
+
+
+# coexist_sweep: each run is that of its path alone, whoever computes it.
+
+
+RULES = [NewReno(), CUBIC()]
+PATHS_TO_SWEEP = {
+    "bandwidth": 500.0,
+    "rtt": [0.02, 0.05],
+    "buffer": [10, 20],
+    "duration": 5.0,
+    "runs": 2,
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return coexist_sweep(RULES, **PATHS_TO_SWEEP)
+
+
+def test_a_run_is_that_of_its_path(found):
+    assert dict(found.rate.sizes) == {"rtt": 2, "buffer": 2, "run": 2, "flow": 2}
+    path = Bottleneck(500.0, 0.05, 10, duration=5.0, warm_up=1.0)
+    for run in (0, 1):
+        alone = path.run(RULES, seed=run)
+        point = found.sel(rtt=0.05, buffer=10, run=run)
+        np.testing.assert_array_equal(point.rate, alone.rate)
+        np.testing.assert_array_equal(point.loss_ratio, alone.loss)
+        np.testing.assert_array_equal(point.timeouts, alone.timeouts)
+        assert float(point.delay) == alone.delay
+        assert float(point.jain) == alone.jain
+    assert found.rate.attrs["units"] == "packets/s"
+    assert found.rtt.attrs["units"] == "s"
+    assert found.attrs["bandwidth"] == "500.0"
+    np.testing.assert_allclose(found.share.sum("flow"), 1.0, rtol=1e-12)
+
+
+def test_the_executor_changes_nothing(found):
+    with ThreadPoolExecutor(2) as pool:
+        assert found.identical(coexist_sweep(RULES, executor=pool, **PATHS_TO_SWEEP))
+
+
+def test_units_and_flows_of_one_rule():
+    texts = {"bandwidth": ["6Mbps"], "rtt": "20ms", "buffer": "10pkt", "duration": "5s"}
+    found = coexist_sweep([Reno(), Reno()], runs=1, **texts)
+    assert found.bandwidth.values.tolist() == [500.0]
+    assert found.flow.values.tolist() == ["1 Reno()", "2 Reno()"]
+    alone = Bottleneck(500.0, 0.02, 10, duration=5.0, warm_up=1.0).run([Reno()] * 2, seed=0)
+    np.testing.assert_array_equal(found.rate.values.ravel(), alone.rate)
+
+
+def test_a_store_keeps_the_runs(found, tmp_path):
+    pytest.importorskip("zarr", reason="needs hopflow[scale]")
+    kept = coexist_sweep(RULES, store=tmp_path / "paths.zarr", **PATHS_TO_SWEEP)
+    for name in found.data_vars:
+        np.testing.assert_array_equal(kept[name], found[name])
+    with pytest.raises(ValueError, match=r"seed: 0 there, 7 here$"):
+        coexist_sweep(RULES, store=tmp_path / "paths.zarr", seed=7, **PATHS_TO_SWEEP)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"bandwidth": [500.0, -1.0]}, "^bandwidth = -1"),
+        ({"rtt": []}, r"^rtt = \[\]: at least one value"),
+        ({"buffer": [0]}, "^buffer = 0"),
+        ({"loss": 1.5}, r"^loss = 1\.5"),
+        ({"runs": 0}, "^runs = 0"),
+        ({"duration": -1.0}, "^duration = -1"),
+        ({"duration": 1e-3}, r"^duration = 0\.001: with warm_up"),
+    ],
+)
+def test_wrong_values_are_refused_before_any_run(changed, said, monkeypatch):
+    monkeypatch.delattr(Bottleneck, "run")
+    with pytest.raises(ValueError, match=said):
+        coexist_sweep(RULES, **(PATHS_TO_SWEEP | changed))
+
+
+def test_what_is_no_rule_is_refused():
+    with pytest.raises(TypeError, match=r"^rules\[0\] = 'reno': must be a window rule"):
+        coexist_sweep(["reno"], **PATHS_TO_SWEEP)
+    with pytest.raises(TypeError, match=r"^rules = 3: must be a list"):
+        coexist_sweep(3, **PATHS_TO_SWEEP)
+    with pytest.raises(ValueError, match="number of rules = 0"):
+        coexist_sweep([], **PATHS_TO_SWEEP)

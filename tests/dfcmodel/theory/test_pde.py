@@ -12,12 +12,11 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq
-from typer.testing import CliRunner
 
 from dfcmodel.theory import DiffusionEquation, Empty, FeedbackEquation, Lines, bare_law, evolve
 from dfcmodel.theory.analytic import cosine_series, steady_state
 from dfcmodel.theory.equations import drift_coefficients
-from hopflow.commands import app
+from tests.surface import invoke
 
 
 def bump(x):
@@ -241,7 +240,7 @@ def test_import_loads_nothing_heavy() -> None:
 def test_command_line(tmp_path) -> None:
     picture = tmp_path / "walk.png"
     args = ["pde", "takano2006/4S", "--periods", "20", "--node", "7", "--plot", str(picture)]
-    out = CliRunner().invoke(app, args)
+    out = invoke(args)
     assert out.exit_code == 0, out.output
     assert picture.stat().st_size > 5000
     assert "stable up to D = 0.532" in out.output

@@ -1,8 +1,10 @@
 """Rules in plain Python, spliced and compiled: same numbers, errors at the user's line, no stale code."""
-# ruff: noqa: F821 -- names of a template are put there by the splice
 
 from __future__ import annotations
 
+import ast
+import enum
+import gc
 import importlib.util
 import inspect
 import itertools
@@ -12,14 +14,23 @@ import math as m
 import re
 import sys
 import threading
+from collections import namedtuple
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from hopflow.kernels.syntax_trees import syntax_tree
 
 from hopflow import maximum, minimum, where
 from hopflow.kernels import KernelError, build, loading, shape_of
+from hopflow.kernels.loading import interpret
+from hopflow.kernels.module import Module
+from hopflow.kernels.records import definitions, layout_of, plain
+from hopflow.kernels.source import literal, parse, refuse
+from hopflow.kernels.splice import Fields
+
+# ruff: noqa: F821 -- names of a template are put there by the splice
 
 
 class State(NamedTuple):
@@ -527,3 +538,267 @@ def test_shape_of():
     arrays = [np.zeros(3), np.zeros(3, int), np.zeros((3, 3)), np.asfortranarray(np.ones((3, 3)))]
     assert len({shape_of(value) for value in [*arrays, np.zeros(6)[::2]]}) == 5
     assert shape_of(np.zeros(3)) == shape_of(np.ones(7))
+
+
+# Rules put into loops of a template, and fields into local variables: the same numbers.
+
+
+def total(s, q):
+    """Template: the sum of rate times target over the yielded pairs."""
+    found = 0.0
+    for target, rate in rules(s, q):
+        found += rate * target
+        done()
+    return found
+
+
+def queue(s, q):
+    if s < q.n:
+        yield s + 1, q.rate
+    if s == 0:
+        return
+    yield s - 1, 1.0
+
+
+@pytest.mark.parametrize("s", [0, 2, 5])
+def test_a_rule_in_a_template_yields_what_it_yields_in_python(s):
+    kernel = build(
+        total, rules={"rules": queue}, snippets={"done": "found += 10.0"}, compiled=False
+    )
+    q = Symbols(5, 0.5)
+    assert kernel(s, q) == sum(rate * target + 10.0 for target, rate in queue(s, q))
+
+
+def test_only_fields_of_parameters_that_stay_are_taken_out():
+    (tree,) = ast.parse("def f(q, s):\n s = s.next\n return q.rate + s.rate + q.shape[0]").body
+    assert ast.unparse(Fields.first(tree)).splitlines() == [
+        "def f(q, s):",
+        "    q__rate = q.rate",
+        "    s = s.next",
+        "    return q__rate + s.rate + q.shape[0]",
+    ]
+
+
+ONE = np.uint64(1)
+
+
+def places(span, table):
+    """Traversal: places of a span whose number is not 7, which statements pass."""
+    row = 0.0  # another row than the template's
+    for n in range(span[0], span[1]):
+        row += 1.0
+        if table.numbers[n] == 7:
+            passed()  # type: ignore[name-defined]
+            continue
+        yield n, n + ONE
+
+
+def gather(span, table):
+    """Template: numbers of places, times those behind them, and what was passed."""
+    row = 0.0
+    sevens = 0
+    for n, behind in places(span, table):
+        if table.numbers[n] > 0:
+            row += table.numbers[n] * table.numbers[behind]
+    return row, sevens
+
+
+def stopped(span, table):
+    """Template: a body that goes on by itself."""
+    for n, _ in places(span, table):
+        if n > ONE:
+            continue
+    return 0.0
+
+
+class Table(NamedTuple):
+    numbers: Any
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_traversal_becomes_part_of_the_loops_of_a_template(compiled):
+    table, span = Table(np.array([3.0, 7.0, -2.0, 5.0, 2.0])), (np.uint64(0), np.uint64(4))
+    given = {"snippets": {"passed": "sevens += 1\nrow += 0.0"}, "records": (None, layout_of(table))}
+    kernel = build(gather, compiled=compiled, salt=f"{compiled}", **given)
+    assert kernel(span, plain(table)) == (3.0 * 7.0 + 5.0 * 2.0, 1)
+
+
+def test_the_body_of_a_traversal_may_not_go_on_by_itself():
+    """In Python it would go on behind the yield."""
+    with pytest.raises(KernelError, match="may not end it, or go on"):
+        build(stopped, snippets={"passed": "pass"}, compiled=False)
+
+
+# Records among the arguments of kernels: passed as plain tuples, and records again inside.
+
+
+class Point(NamedTuple):
+    x: Any
+    y: float
+
+
+class Segment(NamedTuple):
+    begin: Point
+    end: Point
+    rest: tuple[Any, ...] = ()
+
+
+def length(segment, scale):
+    """Template: how far the ends of a segment are from each other along both axes, in numbers of a scale."""
+    begin = segment.begin
+    total = abs(segment.end.x[0] - begin.x[0]) + abs(segment.end.y - begin.y)
+    return total * scale + len(segment.rest)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_kernel_has_the_records_that_it_was_called_with(compiled):
+    segment = Segment(Point(np.array([1.0]), 2.0), Point(np.array([4.0]), 0.0))
+    given = plain((segment, 10.0))
+    assert type(given[0]) is type(given[0][0]) is tuple
+    layouts = layout_of(segment), None
+    kernel = build(length, records=layouts, salt=shape_of(given), compiled=compiled)
+    assert kernel(*given) == 50.0
+
+
+def test_two_records_of_one_name_have_the_same_fields():
+    class Other(NamedTuple):
+        z: float
+
+    Other.__name__ = "Point"
+    with pytest.raises(ValueError, match="Point: two types of this name differ"):
+        definitions([layout_of(Point(0.0, 1.0)), layout_of(Other(1.0))])
+
+
+# Text of a kernel module: it stands alone, and computes what the functions compute.
+
+
+RATE = 0.25
+
+
+def by_rate(x):
+    return RATE * x
+
+
+def piecewise(x):
+    return where(x > 4.0, by_rate(x), maximum(x, 2.0)) + by_rate(1.0)
+
+
+def counted(s):
+    return s._replace(count=3)
+
+
+def moved(s):
+    s = counted(s)
+    return s._replace(place=s.place + 0.5)
+
+
+def test_a_helper_is_written_once():
+    module = Module({}, set())
+    module.add("Arate", piecewise, "State")
+    module.add("Brate", piecewise, "State")
+    assert sum(tree.name.endswith("by_rate") for tree in module.trees) == 1
+
+
+def test_fields_that_functions_set_are_known_and_become_floats():
+    """Compiled, a state has one type whichever branch made it."""
+    module = Module({"State": ("count", "place", "other")}, set(), floats=True)
+    module.add("Amoved", moved, "State")
+    assert module.replaced == {"count", "place"}
+    state = namedtuple("State", ("count", "place", "other"))(1.0, 2.0, 4.0)  # noqa: PYI024
+    new = interpret(module, "Amoved")(state)
+    assert tuple(new) == (3.0, 2.5, 4.0)
+    assert type(new.count) is float
+
+
+# Source of functions and literals of numbers, as the kernels need them.
+
+
+class Level(enum.IntEnum):
+    HIGH = 7
+
+
+def documented(x: float, n: int = 2) -> float:
+    """Docstring, annotations and defaults."""
+    total = 0.0
+    for k in range(n):
+        total += x * k
+    return total
+
+
+def test_a_parsed_function_computes_the_same_and_keeps_its_lines():
+    tree = parse(documented)
+    assert tree.lineno == inspect.getsourcelines(documented)[1]
+    assert all(argument.annotation is None for argument in tree.args.args)
+    assert ast.get_docstring(tree) is None
+    scope: dict = {}
+    exec(ast.unparse(tree), scope)  # noqa: S102
+    assert scope["documented"](1.5, 4) == documented(1.5, 4) == 9.0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "True"), (np.int64(3), "3"), (Level.HIGH, "7"), (np.float64(0.1), "0.1"),
+        ((1, (2.5, False)), "(1, (2.5, False))"), (math.nan, "math.nan"),
+        ("text", None), ([1], None), ((1, "text"), None), (None, None),
+    ],
+)  # fmt: skip
+def test_numbers_and_their_tuples_have_a_literal(value, text):
+    tree = literal(value)
+    assert (tree and ast.unparse(ast.Expression(tree))) == text
+
+
+def test_infinity_survives_as_a_literal():
+    assert eval(ast.unparse(ast.Expression(literal(-math.inf)))) == -math.inf
+
+
+def test_an_error_names_the_place_and_the_text_of_a_node():
+    tree = parse(documented)
+    line = inspect.getsourcelines(documented)[1] + 5
+    error = refuse(tree.body[-1], "not this")
+    assert isinstance(error, KernelError)
+    assert str(error) == f"{__file__}:{line}: return total: not this"
+
+
+# Texts parsed by several threads while garbage is collected.
+
+
+TEXT = "def f(a, b):\n" + "".join(
+    f"    x{i} = (a + {i}) * (b - {i}) if a > {i} else [a, (b, {{'k': b}})]\n" for i in range(60)
+)
+
+
+class Collected:
+    """An object in a circle with itself, whose end runs Python code."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+    def __del__(self) -> None:
+        sum(range(50))
+
+
+def test_threads_parse_at_the_same_time() -> None:
+    errors: list[SystemError] = []
+
+    def parse() -> None:
+        for _ in range(60):
+            _ = [Collected() for _ in range(5)]
+            try:
+                syntax_tree(TEXT)
+            except SystemError as error:
+                errors.append(error)
+
+    threshold, interval = gc.get_threshold(), sys.getswitchinterval()
+    threads = [threading.Thread(target=parse) for _ in range(4)]
+    try:
+        gc.set_threshold(50)
+        sys.setswitchinterval(1e-6)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*threshold)
+        sys.setswitchinterval(interval)
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Loading of kernels, their cache, and a start of Numba."""
+"""Loading of kernels and callbacks, their cache, a start of Numba, and the time that all this takes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hopflow import kernels
-from hopflow.kernels import build, callbacks, loading, machine_code
+from hopflow.kernels import (
+    build,
+    build_callbacks,
+    callbacks,
+    jit,
+    loading,
+    machine_code,
+    plain_jit,
+    stopwatch,
+)
 from hopflow.kernels.cache import clear_cache, kernel_cache
+from hopflow.kernels.stopwatch import Stopwatch
 
 # Compiled kernels on disk: where they are kept, and processes that share them.
 
@@ -337,3 +349,192 @@ def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
         [sys.executable, "-c", SCRIPT_NUMBA_START], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False", "True", "True"]
+
+
+# Functions of rules as C callbacks: same numbers compiled and plain, an edited constant met anew.
+
+SIGNATURE = "void(CPointer(float64), float64)"
+
+
+def doubled(x):
+    """Return twice a number."""
+    return 2.0 * x
+
+
+def built(function, *, compiled: bool):
+    text = "def apply(w, x):\n    w[0] = rule(x)"
+    return build_callbacks({"rule": function}, {}, {"apply": text}, SIGNATURE, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_callback_applies_the_function(compiled: bool) -> None:
+    numbers = np.zeros(1)
+    callback = built(doubled, compiled=compiled)["apply"]
+    if not compiled:
+        callback(numbers, 3.0)
+    else:
+        pointer = ctypes.POINTER(ctypes.c_double)
+        call = ctypes.CFUNCTYPE(None, pointer, ctypes.c_double)(callback.address)
+        call(numbers.ctypes.data_as(pointer), 3.0)
+    assert numbers[0] == 6.0
+
+
+def several(x):
+    """Return three times a number, in a way that the passes for kernel packages do not know."""
+    return sum([x for _ in range(3)])
+
+
+def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
+    numbers = np.zeros(1)
+    callback = built(several, compiled=True)["apply"]
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callback.address)
+    call(numbers.ctypes.data, 1.5)
+    assert numbers[0] == 4.5
+
+
+# As plain Python, functions of a kernel package are what they were, and events are called.
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "compiled",
+        "inlined",
+        "summing",
+        "entry",
+        "counting_entry",
+        "calling_entry",
+        "unaliased_entry",
+    ],
+)
+def test_a_function_stays_as_it_is(name: str) -> None:
+    def double(x: float) -> float:
+        return 2.0 * x
+
+    assert getattr(plain_jit, name)(double) is double
+
+
+def test_events_get_what_they_are_called_with() -> None:
+    called: list[tuple[object, ...]] = []
+
+    def event(*given: object) -> None:
+        called.append(given)
+
+    plain_jit.call_event(event, "flow", 1.0, 0.1, 2.0, 3.0)
+    plain_jit.call_manager(event, "link")
+    assert called == [("flow", 1.0, 0.1, 2.0, 3.0), ("link",)]
+
+
+# The decorators of a compiled package and those of its plain copy have the same names.
+
+
+def test_both_offer_the_same_names() -> None:
+    assert jit.__all__ == plain_jit.__all__
+
+
+def test_sums_may_be_reordered_only_where_they_are_exact() -> None:
+    """Rounding to the quantum needs strict arithmetic; sums of multiples of it do not."""
+    assert jit.summing(lambda x: x).targetoptions["fastmath"] == {"reassoc"}
+    assert "fastmath" not in jit.inlined(lambda x: x).targetoptions
+
+
+# Times that a user is told are those of the computation, not of loading or compiling its kernels.
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets, and no loading before it."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(stopwatch, "_intervals", stopwatch._Intervals())
+    return now
+
+
+def test_loading_is_left_out_once_however_it_is_nested(clock) -> None:
+    watch = Stopwatch()
+    clock[0] = 1.0
+    with stopwatch.loading():
+        clock[0] = 2.0
+        with stopwatch.loading():
+            clock[0] = 4.0
+        assert (watch.seconds(), watch.loading()) == (1.0, 3.0)
+        clock[0] = 5.0
+    clock[0] = 7.0
+    assert (watch.seconds(), watch.loading()) == (3.0, 4.0)
+    later = Stopwatch()
+    clock[0] = 8.0
+    assert (later.seconds(), later.loading()) == (1.0, 0.0)
+
+
+def test_threads_that_load_at_the_same_time_count_once(clock) -> None:
+    watch, other = Stopwatch(), stopwatch.loading()
+    thread = threading.Thread(target=other.__enter__)
+    with stopwatch.loading():
+        clock[0] = 1.0
+        thread.start()
+        thread.join()
+        clock[0] = 2.0
+    clock[0] = 3.0
+    other.__exit__(None, None, None)
+    clock[0] = 4.0
+    assert (watch.seconds(), watch.loading()) == (1.0, 3.0)
+
+
+def test_an_error_ends_the_loading(clock) -> None:
+    watch = Stopwatch()
+
+    @stopwatch.loading()
+    def fails() -> None:
+        clock[0] = 1.0
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    clock[0] = 2.0
+    assert watch.seconds() == 1.0
+
+
+def test_compilation_by_numba_counts_as_loading() -> None:
+    """A function compiles at its first call, within what is timed."""
+    from hopflow.kernels.numba_start import start_numba
+
+    start_numba()
+    import numba
+
+    double = numba.njit(lambda x: 2.0 * x)
+    watch = Stopwatch()
+    double(1.0)
+    first = watch.loading()
+    double(2.0)
+    assert 0.0 < first == watch.loading()
+
+
+COLD = """
+import time
+from dfcmodel import Packets, ensemble, simulate, takano2006
+from markov import Multilevel, PauseTandem, stationary
+network, chain = takano2006("1"), PauseTandem(buffers=(30, 60), high_threshold=45)
+for call in (
+    lambda: simulate(network, Packets(), duration=0.05),
+    lambda: stationary(chain, Multilevel()),
+    lambda: ensemble(network, 2, level="fluid", duration=0.02),
+):
+    began = time.perf_counter()
+    told = call().seconds
+    print(told, time.perf_counter() - began)
+"""
+
+
+@pytest.mark.slow  # compiles the packet level and the multilevel method: about 40 s of CPU time
+def test_first_calls_with_an_empty_cache_do_not_report_the_compilation(tmp_path) -> None:
+    """Each compiles for 2 s of CPU time or more and computes for 0.1 s or less; a third leaves room for a busy machine."""
+    environment = os.environ | {
+        "HOPFLOW_CACHE_DIR": str(tmp_path),
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", COLD], capture_output=True, text=True, check=True, env=environment
+    )
+    for line in done.stdout.splitlines():
+        told, wall = map(float, line.split())
+        assert told < wall / 3.0, done.stdout

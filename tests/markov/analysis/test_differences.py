@@ -1,15 +1,32 @@
-"""Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas."""
+"""Derivatives by perturbed parameters: steps, kinks, and perturbed chains."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from markov import (
+    ChainModel,
+    MarkovChain,
+    Mean,
+    PauseChain,
+    PauseTandem,
+    explore,
+    read_prism,
+    stationary,
+)
 from markov.analysis.differences import STEPS, Irregular, Jump, Kinked, derivative
+from markov.analysis.model_parameters import entry_of, is_real, parameters_of
+from markov.analysis.perturbations import Perturbation
+
+# Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas.
+
 
 AT = 2.0
 DISTANCES = (1e-12, 1e-9, 1e-6, 1e-3, 3e-3, 6e-3, 1e-2)
@@ -116,3 +133,177 @@ def test_a_power_with_a_weak_singularity_keeps_its_error() -> None:
             except (Kinked, Irregular):
                 continue
             assert abs(value) <= error
+
+
+# Derivatives of rates: exact where the rules allow it, the same as those of differences.
+
+
+def perturbation(model: Any, parameter: str, *, exact: bool = True) -> Perturbation:
+    """Return the perturbation of a model; not exact: no derivatives by symbols."""
+    chain = model.chain if hasattr(model, "chain") else MarkovChain(model)
+    found = Perturbation(chain, np.arange(chain.size), parameter, {})
+    if not exact:
+        found._by_symbols = lambda side: None  # type: ignore[method-assign]
+    return found
+
+
+def agree(model: Any, parameter: str) -> None:
+    """Assert that both ways give Q', and that the first of them was gone."""
+    exact = perturbation(model, parameter)
+    assert exact._by_symbols(None) is not None
+    near, error = exact.generator()
+    far, estimate = perturbation(model, parameter, exact=False).generator()
+    scale = abs(far).max()
+    assert scale > 0.0
+    # differences of the sixth order: their own estimate, and the rounding of rates over the step
+    assert abs(near - far).max() <= 10.0 * (abs(estimate).max() + abs(error).max()) + 1e-11 * scale
+
+
+@pytest.mark.parametrize(
+    "parameter", ["link_rate", "paused_rate", "bottleneck_rate", "rtt", "arrival_rates[1]"]
+)
+def test_derivatives_of_the_pause_tandem(parameter: str) -> None:
+    agree(PauseTandem(buffers=(30, 60), high_threshold=25), parameter)  # by regions
+    agree(PauseTandem(buffers=(4, 5), high_threshold=3), parameter)
+
+
+def test_derivatives_of_vectors_of_components() -> None:
+    agree(PauseChain(hops=2, buffers=(3, 3, 3), high_threshold=2), "rtt")
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        lambda n, q: q.a * n,
+        lambda n, q: (q.a + q.b) * (3.0 - n) / (1.0 + q.a),
+        lambda n, q: q.a**2 / (n + 1) - 0.25 * q.b,
+        lambda n, q: 2.0 / q.a + np.float64(1.0) * q.a - 1 + n,
+        lambda n, q: max(q.a, q.b * n, 0.5),
+        lambda n, q: abs(-q.a) if q.a > n - 0.5 else +q.b,
+    ],
+    ids=["product", "quotient", "power", "numpy", "largest", "sign"],
+)
+def test_arithmetic_keeps_derivatives(rate: Any) -> None:
+    def rules(n: int, q: Any) -> Any:
+        if n < 2:
+            yield n + 1, rate(n, q) + 1.0
+        if n > 0:
+            yield n - 1, q.b
+
+    for name in "ab":
+        agree(explore(rules, start=0, params={"a": 1.75, "b": 1.25}), name)
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        lambda q: math.sqrt(q.a),  # not arithmetic
+        lambda q: 2.0 * int(q.a + 0.5) + 0.25 * float(q.a),  # a jump elsewhere
+        lambda q: min(q.a, q.c),  # a kink: both are 1
+    ],
+    ids=["root", "whole", "kink"],
+)
+def test_what_carries_no_derivative_is_left_to_differences(rate: Any) -> None:
+    def rules(n: int, q: Any) -> Any:
+        yield 1 - n, rate(q) if n else q.b
+
+    model = explore(rules, start=0, params={"a": 1.0, "b": 3.0, "c": 1.0})
+    found = perturbation(model, "a")
+    assert found._by_symbols(None) is None
+    exact = perturbation(model, "b")  # another symbol that has a derivative, by itself
+    assert exact._by_symbols(None) is not None
+    rates, error = found.generator("left")
+    assert rates.shape == error.shape == (2, 2)
+
+
+class Reading(ChainModel):
+    """A model whose rules read its parameters from itself, not from q."""
+
+    class State(NamedTuple):
+        n: int
+
+    class Params(NamedTuple):
+        up: float = 2.0
+        down: float = 3.0
+
+    def space(self) -> Any:
+        return {"n": range(3)}
+
+    def rules(self, s: Any) -> Any:  # type: ignore[override]
+        if s.n < 2:
+            yield s._replace(n=s.n + 1), self.up
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), self.down
+
+    def rewards(self, s: Any) -> Any:
+        return {"level": Mean(self.up * s.n, over=1.0 + s.n)}
+
+
+def test_rules_that_read_the_model_are_left_to_differences() -> None:
+    found = perturbation(Reading(), "up")
+    assert found._by_symbols(None) is None
+    np.testing.assert_allclose(found.generator()[0].diagonal(), [-1.0, -1.0, 0.0], atol=1e-12)
+
+
+def test_a_ratio_that_holds_the_parameter_is_differentiated_too() -> None:
+    found = stationary(Reading()).sensitivity("up", of="level")
+    step = 1e-5
+    values = [stationary(Reading(up=2.0 + s))["level"] for s in (step, -step)]
+    assert found.derivative == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-8)  # type: ignore[union-attr]
+
+
+def test_one_pass_of_the_rules_serves_all_parameters() -> None:
+    answer = stationary(PauseTandem(buffers=(6, 8), high_threshold=5))
+    answer.sensitivity("rtt", of="throughput")
+    answer.sensitivity("link_rate", of="pause_fraction")
+    assert len(answer._deviations["rates"]) == 1
+
+
+# Parameters of models and constants of files by name, and entries of them.
+
+
+class Params(NamedTuple):
+    servers: int = 2
+    rate: float = 1
+    rates: tuple[float, ...] = (1, 2)
+
+
+MODEL = SimpleNamespace(params=Params())
+
+
+def test_parameters_are_those_of_the_model(tmp_path: Path) -> None:
+    assert parameters_of(MODEL) == {"servers": 2, "rate": 1, "rates": (1, 2)}
+    assert parameters_of(PauseTandem(rtt=2.0))["rtt"] == 2.0
+    assert parameters_of(SimpleNamespace(params=None)) == {}
+    path = tmp_path / "two.sm"
+    path.write_text(
+        "ctmc const double a = 2; module m x : bool; [] !x -> a : (x'=true); [] x -> 1 : (x'=false); endmodule"
+    )
+    assert parameters_of(stationary(read_prism(path)).chain.model) == {"a": 2.0}
+
+
+def test_an_entry_has_a_number() -> None:
+    known = parameters_of(MODEL)
+    assert entry_of(known, "rate") == ("rate", None, 1)
+    assert entry_of(known, "rates[1]") == ("rates", 1, (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("speed", "parameter = 'speed': must be one of servers, rate, rates"),
+        ("rates", r"must be one of rates\[0\], rates\[1\]"),
+        ("rates[2]", r"must be one of rates\[0\], rates\[1\]"),
+    ],
+)
+def test_an_unknown_entry_is_named(name: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        entry_of(parameters_of(MODEL), name)
+
+
+@pytest.mark.parametrize(
+    ("name", "real"), [("servers", False), ("rate", True), ("rates", True), ("none", False)]
+)
+def test_a_declared_float_is_a_real_number(name: str, real: bool) -> None:
+    assert is_real(MODEL, name) == real
+    assert not is_real(SimpleNamespace(), name)

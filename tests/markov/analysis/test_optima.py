@@ -1,13 +1,16 @@
-"""The best value of a parameter: against closed forms, and against every value tried."""
+"""Optima of parameters, and thresholds."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 
-from markov import PauseTandem, best, explore, sweep
+from markov import PauseTandem, best, explore, pause_thresholds, stationary, sweep
+
+# The best value of a parameter: against closed forms, and against every value tried.
 
 
 def repair(up, q):
@@ -142,3 +145,163 @@ def test_an_unknown_parameter_and_a_bare_generator_are_refused():
         best(PauseTandem(), "threshold", among=[1], maximize="throughput")
     with pytest.raises(ValueError, match="a generator has no parameters"):
         best([[-1.0, 1.0], [1.0, -1.0]], "x", among=[1], maximize="y")
+
+
+# Recommended pause thresholds: what the chains at each threshold say.
+
+
+PORT = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "buffers": (10, 20)}
+
+
+def test_each_row_of_the_table_is_the_chain_of_its_threshold():
+    found = pause_thresholds(**PORT, load=2.0, levels=(3,), thresholds=(12,))
+    model = PauseTandem(
+        high_threshold=12, paused_rate=0.0, arrival_rates=(30.0, 15.0, 10.0), rtt=1.0
+    )
+    answer, row = stationary(model), found.table.sel(levels=3, threshold=12)
+    assert float(row.throughput) == pytest.approx(answer.throughput, rel=1e-13)
+    offered = answer["effective_rate"][0] + answer["loss_rate"][0]
+    assert float(row.loss_probability) == pytest.approx(answer["loss_rate"].sum() / offered)
+    assert float(row.delay) == pytest.approx(answer["mean_queue"].sum() / answer.throughput)
+    assert list(found.table.threshold) == [12, 20]
+
+
+def test_the_range_keeps_throughput_and_leaves_room_for_late_messages():
+    found = pause_thresholds(**PORT, levels=(2, 4), within=0.003, response=0.02)
+    assert found.ceiling == 18  # two packets arrive in 0.02 s
+    table = found.table.sel(threshold=found.table.threshold <= found.ceiling)
+    good = (table.throughput >= 0.997 * table.throughput.max("threshold")).all("levels")
+    np.testing.assert_array_equal(table.recommended, good)
+    assert found.high == 18
+    assert found.low == int(table.threshold.where(good).min())
+    assert {model.params.high_threshold for model in found.models} == {found.high}
+
+
+def test_as_many_pauses_begin_as_end():
+    """Pauses per second by flow balance: each begun pause ends, by the release at T2."""
+    answer = stationary(PauseTandem(high_threshold=15, low_threshold=11))
+    s, q = answer.states, answer.chain.model.params
+    released = q.bottleneck_rate * answer.pi[(s.k == 2) & (s.j == 11)].sum()
+    assert answer["pause_rate"] == pytest.approx(released, rel=1e-12)
+
+
+def test_a_table_a_picture_and_units():
+    found = pause_thresholds(**PORT, levels=(2,), thresholds=(10, 15))
+    assert "recommended threshold" in found.summary()
+    assert len(found.plot().lines) == 1
+    assert found.table.delay.attrs["units"] == "s"
+
+
+def test_the_change_of_throughput_is_said_at_both_ends_of_the_range():
+    """Also where it is a loss, which the best threshold of the range hides."""
+    found = pause_thresholds(**PORT, levels=(2, 4), thresholds=(8, 14, 19), within=0.3)
+    assert (found.low, found.high) == (8, 19)
+    change = 100.0 * (found.table.throughput / found.table.throughput.sel(threshold=20) - 1.0)
+    at = {n: sorted(change.sel(threshold=n).to_numpy()) for n in (8, 19)}
+    assert at[8][1] < 0.0 < at[19][0]
+    said = ", ".join(f"by {low:+.2f} to {high:+.2f} % at {n}" for n, (low, high) in at.items())
+    assert found.summary()["pausing changes"] == f"throughput {said}, against no pauses"
+
+
+def test_that_pausing_changes_hardly_anything_is_said_of_the_whole_range():
+    found = pause_thresholds(**PORT, load=0.4, levels=(2, 3), thresholds=(18, 19))
+    assert found.summary()["pausing changes"].endswith("against no pauses: hardly any")
+    table = found.table.copy(deep=True)
+    table.throughput.loc[{"threshold": 18}] *= [1.0 - 4e-4, 1.0 + 1e-5]
+    said = dataclasses.replace(found, table=table).summary()["pausing changes"]
+    assert said.startswith("throughput by -0.04 to 0.00 % at 18, by 0.00 % at 19, against")
+
+
+def test_one_level_stands_for_senders_that_do_not_react() -> None:
+    given = {name: value for name, value in PORT.items() if name != "rtt"}
+    found = pause_thresholds(**given, levels=(1,), load="80%", thresholds=(12,))
+    assert found.table.equals(
+        pause_thresholds(**given, rtt=7.0, levels=(1,), load="80%", thresholds=(12,)).table
+    )
+    with pytest.raises(ValueError, match=r"rtt = None: must be given with levels = \(1, 2\)"):
+        pause_thresholds(**given, levels=(1, 2))
+    (model,) = found.models
+    assert model.arrival_rates == (0.8 * model.bottleneck_rate,)
+    alone = stationary(model.replace(high_threshold=12)).throughput
+    assert float(found.table.throughput.sel(threshold=12, levels=1)) == pytest.approx(
+        alone, rel=1e-9
+    )
+
+
+def test_percentages_are_parts_of_the_ports_buffer():
+    found = pause_thresholds(**PORT, levels=(2,), thresholds=("50%", "78%", "90 %", "12pkt"))
+    assert found.table.threshold.values.tolist() == [10, 12, 15, 18, 20]
+    assert "several percentage points" in found.summary()["error of the model"]
+    assert "lost (%) " in found.summary()["no pauses"]
+    with pytest.raises(ValueError, match=r"^thresholds = '80 perc'"):
+        pause_thresholds(**PORT, thresholds=("80 perc",))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
+        ({"rtt": 5000.0}, "rtt = 5000"),
+        ({"buffers": 20}, "buffers = 20"),
+        ({"buffers": [20, [60, 70]]}, r"buffers = \[20, \[60, 70\]\]: must be two numbers"),
+        ({"response": 0.5}, "50 packets arrive before a pause takes effect"),
+        ({"levels": (0,)}, "levels = 0"),
+        ({"load": 80}, r"load = 80: .* <= 10; over the bottleneck's rate; '80%' is 0.8"),
+        ({"levels": 2}, "levels = 2"),
+        ({"levels": np.array(2)}, "levels = array"),
+        ({"levels": [2, [3, 4]]}, r"levels = \[3, 4\]: must be a whole number"),
+        ({"levels": b"x"}, "levels = b'x'"),
+        ({"levels": []}, "at least one"),
+        ({"thresholds": (25,)}, "thresholds = 25"),
+        ({"thresholds": ("125%",)}, "thresholds = 25"),
+        ({"within": 0.0}, "within = 0"),
+        ({"most_loss": 1e-9, "thresholds": (15,)}, "least loss is 0.09"),
+    ],
+)
+def test_bad_input_of_thresholds_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        pause_thresholds(**{**PORT, **change})
+
+
+def test_a_threshold_without_headroom_is_refused_with_the_reason() -> None:
+    with pytest.raises(
+        ValueError,
+        match=r"thresholds = 20.*in 1\.\.\d+ \(\d+ of 20 packets arrive until a pause takes",
+    ):
+        pause_thresholds(
+            link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 20), response="2us", thresholds=(10, 20),
+        )  # fmt: skip
+
+
+def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
+    ends = {
+        "link_rate": 1e4,
+        "bottleneck_rate": 5e3,
+        "rtt": 2e-4,
+        "buffers": (5, 10),
+        "thresholds": (5, 8),
+        "levels": (2,),
+    }
+    without, given = (
+        str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"])
+        for response in (0.0, 2e-4)
+    )
+    assert without.startswith("9, only if a pause takes effect within one packet: response=")
+    assert given == "8 (2 packets arrive before a pause takes effect)"
+
+
+def test_a_low_threshold_that_loses_several_times_as_much_is_named() -> None:
+    port = {
+        "link_rate": "10Gbps",
+        "bottleneck_rate": "5Gbps",
+        "buffers": (50, 200),
+        "levels": (1,),
+        "load": "98%",
+        "thresholds": (14, 194),
+    }
+    found = pause_thresholds(**port)
+    loss = found.table.loss_probability.isel(levels=0)
+    times = float(loss.sel(threshold=14) / loss.sel(threshold=200))
+    assert found.low == 14
+    assert f"at 14 up to {times:.3g} times" in found.summary()["more is lost"]
+    assert "more is lost" not in pause_thresholds(**port, most_loss=1e-3).summary()

@@ -18,7 +18,6 @@ from markov import (
     SparseLU,
     stationary,
 )
-from markov.analysis.plots import draw_convergence, draw_marginals
 
 
 def test_marginals_of_small_and_large_components():
@@ -50,13 +49,14 @@ def test_convergence_is_drawn():
 
 def test_states_of_a_matrix_are_drawn_one_by_one_with_their_names():
     chain = MarkovChain([[-1.0, 1.0], [2.0, -2.0]], states=["up", "down"])
-    axes = draw_marginals(chain, np.array([2 / 3, 1 / 3]))
-    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [2 / 3, 1 / 3])
+    axes = stationary(chain).plot()
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [2 / 3, 1 / 3], rtol=1e-15)
     assert [text.get_text() for text in axes.get_xticklabels()] == ["up", "down"]
 
 
 def test_a_method_without_a_tolerance_is_drawn_without_its_line():
-    axes = draw_convergence([(1, 0.5), (3, 0.1)], GTH())
+    answer = dataclasses.replace(stationary(Courtois(), GTH()), history=((1, 0.5), (3, 0.1)))
+    axes = answer.plot_convergence()
     assert len(axes.lines) == 1
     assert axes.get_title() == "GTH(block=64)"
 

@@ -1,17 +1,23 @@
-"""Derivatives of measures: formulas and differences."""
+"""Sensitivities and gradients of measures: against differences, closed forms and elimination."""
 
 from __future__ import annotations
 
 import math
+import pickle
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
-from markov import MarkovChain, PauseTandem, explore, read_prism, stationary
+from markov import MarkovChain, PauseTandem, differentiable, explore, read_prism, stationary
+from markov.analysis.sensitivity_results import joined, no_derivative, shortest
 from markov.errors import NoDerivativeError
+from markov.results import Sensitivity
+
+# Derivatives of measures: formulas and differences.
 
 
 def loss_system(n: int, q: Any) -> Any:
@@ -64,14 +70,20 @@ def test_derivatives_are_those_of_solutions_at_other_parameters(parameter: str, 
         assert each.error <= 1e-8 * size
 
 
-def test_constants_of_a_file_are_parameters(tmp_path: Path) -> None:
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    """A file of a machine that fails and is repaired."""
     path = tmp_path / "machine.sm"
     path.write_text(
         "ctmc\nconst double fails = 0.25;\nmodule m\n up : bool init true;\n"
         "[] up -> fails : (up' = false);\n[] !up -> 1 : (up' = true);\nendmodule\n"
         'label "works" = up;\n'
     )
-    found = stationary(read_prism(path)).sensitivity("fails", of="works")
+    return path
+
+
+def test_constants_of_a_file_are_parameters(machine: Path) -> None:
+    found = stationary(read_prism(machine)).sensitivity("fails", of="works")
     assert abs(found.derivative + 1 / 1.25**2) <= found.error + 1e-15
 
 
@@ -259,3 +271,145 @@ def test_a_float_that_is_given_as_a_whole_number_has_a_derivative() -> None:
 def test_a_side_is_left_or_right() -> None:
     with pytest.raises(ValueError, match="side = 'below': must be one of"):
         many_servers(2.5).sensitivity("c", of="L", side="below")  # type: ignore[arg-type]
+
+
+# Sensitivities as results: both sides of a kink joined or stated, and the error that states them.
+
+
+def from_below(derivative: float, error: float = 1e-9) -> Sensitivity:
+    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="left")
+
+
+def from_above(derivative: float, error: float = 1e-9) -> Sensitivity:
+    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="right")
+
+
+def test_sides_that_agree_within_their_errors_are_one_derivative() -> None:
+    found = joined(from_below(-2.0, 0.3), from_above(-1.6, 0.2))
+    assert found is not None
+    assert found.side is None
+    assert found.derivative == pytest.approx(-1.8)
+    assert found.error == pytest.approx(0.3 + 0.2)  # reaches both ends of both intervals at least
+    assert found.elasticity == pytest.approx(-1.8 * 3.0 / 8.0)
+
+
+def test_sides_that_differ_by_more_are_not_joined() -> None:
+    assert joined(from_below(-2.0, 0.1), from_above(-1.6, 0.2)) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "single", "said"),
+    [
+        ([from_below(-15.909)], [from_above(-15.44)], True,
+         'no derivative at c = 3: -15.91 from below, -15.44 from above; write side="left" or side="right"'),
+        ("L jumps from 1 to 2 below it", [from_above(0.5)], True,
+         'no derivative at c = 3: L jumps from 1 to 2 below it, 0.5 from above; write side="right"'),
+        ([from_below(1.0), from_below(2.0)], "the states change above it", False,
+         'no derivative at c = 3: [1, 2] from below, the states change above it; write side="left"'),
+    ],
+    ids=["kink", "jump", "vector"],
+)  # fmt: skip
+def test_both_sides_are_stated(left: object, right: object, single: bool, said: str) -> None:
+    error = no_derivative("c", 3.0, left, right, single=single)
+    assert str(error) == said
+    for given, found in ((left, error.left), (right, error.right)):
+        expected = None if isinstance(given, str) else given
+        assert found == (expected[0] if single and isinstance(expected, list) else expected)
+
+
+@pytest.mark.parametrize("number", [3.0, 0.1, 1.0 / 3.0, 1e-300, 12345678.5])
+def test_the_shortest_text_of_a_number_gives_it_back(number: float) -> None:
+    assert float(shortest(number)) == number
+    assert len(shortest(number)) <= len(repr(number))
+
+
+def test_the_error_comes_back_from_another_process() -> None:
+    error = NoDerivativeError("no derivative", 1.0, 2.0)
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.left, again.right) == ("no derivative", 1.0, 2.0)
+
+
+# `jax.grad` through a stationary distribution.
+
+
+MODEL = PauseTandem(buffers=(4, 5), high_threshold=3)
+
+
+def test_a_gradient_is_that_of_differences() -> None:
+    throughput = differentiable(MODEL, of="throughput")
+    at = {"rtt": np.array(1.5), "arrival_rates": np.array(MODEL.params.arrival_rates)}
+    slopes = jax.jit(jax.grad(throughput))(at)
+    for name, value in at.items():
+        for unit in np.eye(value.size):
+            step = 1e-5 * unit.reshape(value.shape)
+            ends = [throughput(at | {name: value + sign * step}) for sign in (1.0, -1.0)]
+            difference = float(ends[0] - ends[1]) / 2e-5
+            # of second order, and rounding over the step
+            assert float((slopes[name] * step).sum() / 1e-5) == pytest.approx(difference, abs=1e-7)
+
+
+def test_it_maps_over_parameters_and_composes_with_functions() -> None:
+    throughput = differentiable(MODEL, of="throughput")
+
+    def cost(rtt: Any) -> Any:
+        return jax.numpy.log(throughput({"rtt": 2.0 * rtt}))
+
+    values, slopes = jax.vmap(jax.value_and_grad(cost))(jax.numpy.array([0.5, 1.0]))
+    expected = [stationary(MODEL.replace(rtt=rtt)) for rtt in (1.0, 2.0)]
+    np.testing.assert_allclose(np.exp(values), [e["throughput"] for e in expected], rtol=1e-12)
+    found: Any = [e.sensitivity("rtt", of="throughput") for e in expected]
+    by_hand = [2.0 * each.derivative / each.value for each in found]
+    np.testing.assert_allclose(slopes, by_hand, rtol=1e-8)
+
+
+def test_a_measure_of_each_queue_has_a_jacobian() -> None:
+    waiting = differentiable(MODEL, of="mean_queue")
+    slopes = jax.jacrev(waiting)({"bottleneck_rate": 15.0})["bottleneck_rate"]
+    expected: Any = stationary(MODEL).sensitivity("bottleneck_rate", of="mean_queue")
+    np.testing.assert_allclose(slopes, [each.derivative for each in expected], rtol=1e-8)
+
+
+def test_bad_input_of_gradients_is_named() -> None:
+    throughput = differentiable(MODEL, of="throughput")
+    with pytest.raises(ValueError, match="parameter = 'speed': must be one of buffers"):
+        throughput({"speed": 1.0})
+    with pytest.raises(ValueError, match=r"arrival_rates: an array of shape \(2,\) is expected"):
+        throughput({"arrival_rates": np.ones(3)})
+    with pytest.raises(ValueError, match="rtt = 0"):
+        throughput({"rtt": 0.0})
+    with pytest.raises(ValueError, match="speed"):
+        differentiable(MODEL, of="speed")
+    with pytest.raises(ValueError, match="tolerance = 2"):
+        differentiable(MODEL, of="throughput", tolerance=2.0)
+
+
+def test_a_function_of_the_state_has_gradients_too() -> None:
+    def rules(up: bool, q: Any) -> Any:
+        yield not up, q.fails if up else q.repair
+
+    found = explore(
+        rules, start=True, params={"fails": 0.25, "repair": 1.0}, labels=lambda up: {"up": up}
+    )
+    slope = jax.grad(differentiable(found, of="up"))({"repair": 1.0})
+    assert float(slope["repair"]) == pytest.approx(0.16, rel=1e-10)  # 0.25 / 1.25^2
+
+
+def test_constants_of_a_file_are_parameters_and_a_matrix_has_none(machine: Path) -> None:
+    slope = jax.grad(differentiable(read_prism(machine), of="works"))({"fails": 0.25})
+    assert float(slope["fails"]) == pytest.approx(-1 / 1.25**2, rel=1e-8)
+    with pytest.raises(ValueError, match="has no parameters"):
+        differentiable([[-1.0, 1.0], [1.0, -1.0]], of="works")
+
+
+def test_at_a_kink_a_side_is_asked_for() -> None:
+    """A rate max(a, 2) between two states: the share a / (a + 1) has the derivative 1 / 9 from above."""
+
+    def rules(up: bool, q: Any) -> Any:
+        yield not up, 1.0 if up else max(q.a, 2.0)
+
+    model = explore(rules, start=True, params={"a": 2.0}, labels=lambda up: {"up": up})
+    with pytest.raises(NoDerivativeError, match=r"0 from below, 0\.1111 from above"):
+        jax.grad(differentiable(model, of="up"))({"a": 2.0})
+    for side, exact in (("left", 0.0), ("right", 1 / 9)):
+        slope = jax.grad(differentiable(model, of="up", side=side))({"a": 2.0})["a"]  # type: ignore[arg-type]
+        assert float(slope) == pytest.approx(exact, abs=1e-9)

@@ -1,17 +1,24 @@
-"""Numbers over sets of states: in each state what Python's own numbers give, or its error."""
+"""Columns of codes, sparse structure, and what is selected of them."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from markov.computing import graphs
 from markov.computing.columns import Column, UnsupportedError
 from markov.computing.selections import Selection
+
+# Numbers over sets of states: in each state what Python's own numbers give, or its error.
+
 
 A, B = np.meshgrid(np.arange(-3, 9), np.arange(0, 6), indexing="ij")
 A, B = A.ravel(), B.ravel()
@@ -180,3 +187,105 @@ def test_a_decision_keeps_most_states_and_leaves_the_others():
     assert int(n % 3) == 0
     assert selection.states.tolist() == [0, 3, 6]
     assert [places.tolist() for places in selection.left[1:]] == [[1, 4], [2, 5]]
+
+
+# Every state is in the run that is left, or among those that left it: once, whatever is decided.
+
+
+def test_most_states_decide_and_the_others_leave():
+    found = Selection(5)
+    assert found.decide(np.array([True, False, True, True, False])) is True
+    assert found.states.tolist() == [0, 2, 3]
+    assert [part.tolist() for part in found.left] == [[1, 4]]
+    assert found.decide(np.array([False, True, False])) is False
+    assert found.states.tolist() == [0, 3]
+    assert [part.tolist() for part in found.left] == [[1, 4], [2]]
+
+
+def test_states_that_agree_all_stay():
+    found = Selection(3)
+    assert found.decide(np.array([False] * 3)) is False
+    assert found.states.tolist() == [0, 1, 2]
+    assert not found.left
+
+
+def test_a_split_leaves_the_states_of_each_other_value_together():
+    found = Selection(6)
+    found.split(np.array([2, 1, 2, 3, 1, 3]))
+    assert found.states.tolist() == [1, 4]
+    assert sorted(part.tolist() for part in found.left) == [[0, 2], [3, 5]]
+
+
+@given(st.integers(1, 30), st.lists(st.integers(0, 2**30), max_size=6))
+def test_no_state_is_lost_or_twice(count, seeds):
+    found = Selection(count)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        if seed % 2:
+            found.split(rng.integers(0, 3, len(found.states)))
+        else:
+            found.decide(rng.random(len(found.states)) < 0.5)
+    assert len(found.states)
+    assert sorted(np.concatenate([found.states, *found.left]).tolist()) == list(range(count))
+
+
+# Searches in graphs by plain Python return what those of SciPy return.
+
+
+CHAIN = "from markov import PauseTandem, stationary; stationary(PauseTandem())"
+ASKED = (
+    "import sys; print([m for m in ('scipy.linalg', 'scipy.sparse.csgraph') if m in sys.modules])"
+)
+
+
+def random_graph(seed: int) -> sp.csr_matrix:
+    """Return a graph of some parts, with loops and entries that are zero."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    edges = int(rng.integers(0, 4 * n))
+    pairs = rng.integers(0, n, (2, edges))
+    return sp.csr_matrix((rng.integers(0, 3, edges).astype(float), pairs), shape=(n, n))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plain_python_finds_what_scipy_finds(seed, monkeypatch) -> None:
+    graph, found = random_graph(seed), []
+    start = seed % graph.shape[0]
+    for plain in (True, False):
+        monkeypatch.setattr(graphs, "_by_plain_python", lambda _, plain=plain: plain)
+        count, labels = graphs.strong_components(graph)
+        orders = [
+            graphs.breadth_first_order(graph, start),
+            graphs.breadth_first_order(graph, start, directed=False),
+            graphs.cuthill_mckee_order(graph),
+        ]
+        assert all(each.dtype == np.int64 for each in orders)
+        found.append([count, labels.tolist(), *(each.tolist() for each in orders)])
+    assert found[0] == found[1]
+
+
+def test_the_components_of_an_irreducible_chain_are_one(monkeypatch) -> None:
+    monkeypatch.setattr(graphs, "_by_plain_python", lambda _: True)
+    ring = sp.csr_matrix(np.roll(np.eye(5), 1, axis=1))
+    count, labels = graphs.strong_components(ring)
+    assert count == 1
+    assert labels.tolist() == [0] * 5
+
+
+def test_many_searches_load_what_scipy_has(monkeypatch) -> None:
+    """Small graphs, until they have had as many entries as a sweep over many chains."""
+    monkeypatch.delitem(sys.modules, "scipy.sparse.csgraph", raising=False)
+    monkeypatch.setitem(graphs._searched, "entries", 0)
+    ring = sp.csr_matrix(np.roll(np.eye(100), 1, axis=1))
+    plain = [graphs._by_plain_python(ring) for _ in range(graphs.MAX_PLAIN_ENTRIES // 100 + 5)]
+    assert plain == [True] * (graphs.MAX_PLAIN_ENTRIES // 100) + [False] * 5
+    large = sp.csr_matrix((graphs.PLAIN_ENTRIES + 1, graphs.PLAIN_ENTRIES + 1))
+    large.setdiag(1.0)
+    monkeypatch.setitem(graphs._searched, "entries", 0)
+    assert not graphs._by_plain_python(large)
+
+
+def test_a_first_small_chain_loads_neither_searches_nor_linear_algebra_of_scipy() -> None:
+    command = [sys.executable, "-c", f"{CHAIN}; {ASKED}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

@@ -1,9 +1,13 @@
-"""What is predicted of time and memory, and when kernels are compiled."""
+"""What is spent on compilation and memory, progress, and computations that are interrupted."""
 
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,9 +17,11 @@ import markov.computing.memory
 from hopflow.kernels import shape_of
 from hopflow.kernels.entries import Entry
 from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
-from markov.computing import compilation, costs
+from markov.computing import compilation, costs, progress
 from markov.computing.compilation import compiled, remembered, without_numba
 from markov.computing.double_double_kernels import variation
+from markov.computing.interruption import interruptible
+from markov.computing.progress import Counter, report, watched
 from markov.errors import TooLargeError
 
 # Predicted seconds: what they may not depend on, and what is compared with what.
@@ -138,3 +144,149 @@ def test_many_short_pieces_of_work_load_a_kernel_once_they_took_as_long(loading:
 def test_what_numba_has_loaded_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", compilation)
     assert not without_numba(0.0, variation)
+
+
+# Ctrl-C ends long calls into libraries and kernels: a process is really sent SIGINT.
+
+
+STARTS = 'print("starts", time.process_time(), flush=True)'
+SCRIPT = """
+import time
+
+from markov import {method}, PauseTandem, explore, stationary
+import markov.methods.{module} as module
+from markov import Polling
+
+def told(call, seconds):
+    {STARTS}
+    return interruptible(call, seconds)
+
+interruptible, module.interruptible = module.interruptible, told
+chain = explore({model}).chain
+stationary(chain, {method}({arguments}), proof=False)
+print("ended", flush=True)
+"""
+LONG = [
+    ("krylov", "Krylov", "drop_tolerance=1e-10, fill_factor=100.0", "Polling(stations=12)"),
+    ("elimination", "GTH", "block=10**6", "PauseTandem(buffers=(223, 223), high_threshold=150)"),
+]
+"""Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
+
+
+HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""Where the tests run in the background of a shell, processes ignore SIGINT from the start."""
+
+
+def interrupted(script, seconds):
+    """Return what a process that is sent SIGINT some seconds after it printed when it starts says of it.
+
+    Told by its CPU time, whatever else the machine does: what goes on for 8 s has spent them. A call that
+    sleeps for a minute would exceed the time limit.
+    """
+    command = [sys.executable, "-c", HANDLED + script]
+    before = cpu_of_children()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        name, spent = process.stdout.readline().split()
+        assert name == "starts"
+        time.sleep(seconds)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=40)
+    finally:
+        process.kill()
+    assert "ended" not in out
+    assert process.returncode == -signal.SIGINT
+    after = cpu_of_children() - before - float(spent)
+    assert after < seconds + 4.0  # what it did would have taken longer
+    return error
+
+
+def cpu_of_children():
+    """Return the CPU seconds of all child processes that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+@pytest.mark.parametrize(("module", "method", "arguments", "model"), LONG)
+def test_a_factorization_is_interrupted(module, method, arguments, model):
+    script = SCRIPT.format(
+        STARTS=STARTS, module=module, method=method, arguments=arguments, model=model
+    )
+    assert "KeyboardInterrupt" in interrupted(script, 1.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_a_call_that_never_looks_is_interrupted():
+    """A call that waits for longer than the test, without holding the interpreter's lock."""
+    script = f"import os, time, markov.computing.interruption as m; {STARTS}; "
+    script += "m.interruptible(lambda: time.sleep(60), 60.0)"
+    assert "KeyboardInterrupt" in interrupted(script, 0.3)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_an_order_is_interrupted():
+    """An order of minimum degree takes a quarter of a minute here."""
+    script = "import time; from markov import *; chain = explore(Kanban(tickets=3)).chain; "
+    script += f"{STARTS}; stationary(chain, SparseLU(), proof=False)"
+    assert "KeyboardInterrupt" in interrupted(script, 3.0)
+
+
+def failing():
+    raise MemoryError("in the call")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 10.0])
+def test_what_a_call_returns_and_raises(seconds):
+    assert interruptible(lambda: 7, seconds) == 7
+    with pytest.raises(MemoryError, match="in the call"):
+        interruptible(failing, seconds)
+
+
+# Reports of iterations: collected, and shown on a terminal.
+
+
+def test_reports_are_collected():
+    report(1, 1.0)  # nobody looks on
+    with watched(1e-6) as history:
+        for n in range(4):
+            report(n, 10.0**-n)
+        with watched(None) as inner:
+            report(7, 0.5)
+        report(4, 0.0)
+    report(9, 1.0)
+    assert history == [(0, 1.0), (1, 0.1), (2, 0.01), (3, 0.001), (4, 0.0)]
+    assert inner == [(7, 0.5)]
+
+
+def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
+    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
+    monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with watched(1e-4):
+        for n in range(5):
+            report(n, 10.0**-n)
+    shown = capsys.readouterr().err
+    assert "pi Q = 0: 100 % of the digits" in shown
+    assert "iteration 4, residual 1.0e-04" in shown
+
+
+def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
+    monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with Counter("levels", total=100) as counter:
+        counter.begin -= 50.0  # as if it had taken as long
+        counter.show(50)
+        assert 45.0 < counter.bar.format_dict["elapsed"] < 60.0
+    assert "50/100" in capsys.readouterr().err
+    with watched(1e-4):
+        report(0, 1.0)
+        progress._watching.get().begin -= 50.0
+        monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
+        progress._watching.get().bar = None  # not shown until now
+        progress._watching.get().next = 0.0
+        report(10, 1e-2)
+        assert "50 % of the digits [00:50<00:" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A file's states as those of a model: their names, the start, labels and rewards."""
+"""Models of files: states, listed chains, rewards, resets, errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import passage, read_jani, read_prism, stationary, transient
+from markov import MM1K, passage, read_jani, read_prism, stationary, transient
+from markov.errors import FileError
 from markov.files import FileModel
+from markov.files.listed import ListedChain
+from markov.files.rewards import rewards_of
+from markov.models.bare import named_state
+from markov.models.spaces import Space
 from tests.markov.files.conftest import QUEUE, jani_queue, model_of
+
+# A file's states as those of a model: their names, the start, labels and rewards.
+
 
 LIGHT = """
 ctmc
@@ -157,3 +165,113 @@ def test_models_of_different_kinds_are_not_equal(tmp_path: Path) -> None:
     assert model != model.chain.model
     assert model.chain.model != model
     assert read_prism(path, constants={"N": 2}, most=50) != model
+
+
+# A model read from a file is the chain that rules give.
+
+
+def test_a_queue_from_a_file_is_the_one_from_rules(queue: Any) -> None:
+    mine = stationary(MM1K(capacity=10, arrival_rate=7.0, service_rate=10.0))
+    theirs = stationary(queue)
+    np.testing.assert_allclose(theirs.pi, mine.pi, rtol=1e-13)
+    assert theirs["full"] == pytest.approx(mine.pi[10], rel=1e-13)
+
+
+def test_a_mean_passage_time_is_that_of_the_birth_death_formula(queue: Any) -> None:
+    assert set(queue.program.rewards) == {"length", "served"}
+    found = passage(queue, to="full")
+    exact = sum(sum((10.0 / 7.0) ** j for j in range(k + 1)) / 7.0 for k in range(10))
+    assert abs(found.mean - exact) <= found.mean_error + 1e-14 * exact
+    length = queue.property('R{"length"}=? [ F "full" ]')
+    assert found.reward("length").value == pytest.approx(length.value, rel=1e-13)
+
+
+def test_constants_of_no_name_are_refused_before_any_work(tmp_path: Path, queue: Any) -> None:
+    """They would change nothing, and nobody would notice."""
+    model = model_of(tmp_path, QUEUE, arrival=7.0, sevrice=3.0)
+    with pytest.raises(ValueError, match=r"constants = 'sevrice'.*did you mean 'service'"):
+        stationary(model)
+    with pytest.raises(ValueError, match="constants = 'T'"):
+        queue.property("S=? [ n>3 ]", constants={"T": 1.0})
+    path = tmp_path / "queue.props"
+    path.write_text('const double T;\n"soon": P=? [ F<=T n=3 ]\n')
+    with_time = model_of(tmp_path, QUEUE, arrival=7.0, T=2.0).with_properties(path)
+    assert 0.0 < with_time.property("soon").value < 1.0
+
+
+# Models of listed states: pickled and compared by value, measures in single states.
+
+
+def listed(**changes) -> ListedChain:
+    space = Space(named_state("State", ("n", "on")), {"n": range(2, 4), "on": [False, True]})
+    given = {
+        "name": "m.umb", "space": space, "codes": np.array([[2, 2, 3], [0, 1, 1]]),
+        "labels": {"high": np.array([False, False, True])},
+        "rewards": {"cost": np.array([1.0, 2.0, 4.0])},
+        "initial": np.array([True, False, False]),
+    }  # fmt: skip
+    return ListedChain(**(given | changes))
+
+
+def test_equality_is_by_value_and_survives_pickling() -> None:
+    model = listed()
+    assert pickle.loads(pickle.dumps(model)) == model == listed()
+    assert hash(listed()) == hash(model)
+    for changes in (
+        {"name": "other.umb"},
+        {"rewards": {"cost": np.array([1.0, 2.0, 5.0])}},
+        {"initial": np.array([False, True, False])},
+    ):
+        assert listed(**changes) != model
+
+
+def test_labels_and_rewards_are_those_of_the_states() -> None:
+    model = listed()
+    assert model.start() == (2, False)
+    assert model.rewards(model.State(3, True))["cost"] == 4.0
+    assert model.labels(model.State(2, True))["high"] == False
+    states = model.State(np.array([3, 2]), np.array([True, False]))
+    assert model.rewards(states)["cost"].tolist() == [4.0, 1.0]
+    with pytest.raises(KeyError):
+        model.rewards(model.State(3, False))
+
+
+def test_several_initial_states_are_no_start() -> None:
+    assert listed(initial=np.array([True, True, False])).start() is None
+
+
+# Rewards of states and of transitions.
+
+
+def test_states_earn_by_time_and_transitions_by_their_rates(tmp_path: Path) -> None:
+    model = model_of(tmp_path, QUEUE, arrival=7.0)
+    states, both = rewards_of("length", model.program, model.explored)
+    np.testing.assert_array_equal(states, np.arange(11.0))
+    np.testing.assert_array_equal(both, states)
+    states, both = rewards_of("served", model.program, model.explored)
+    np.testing.assert_array_equal(states, np.zeros(11))
+    np.testing.assert_array_equal(both, [0.0, *[10.0] * 10])
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("n>3", "is a truth value"), ("1/(n-3)", "that is no finite number")]
+)
+def test_what_is_no_number_is_refused(value: str, said: str, tmp_path: Path) -> None:
+    model = model_of(tmp_path, f'{QUEUE}\nrewards "wrong" true : {value}; endrewards', arrival=7.0)
+    with pytest.raises(FileError, match=said):
+        rewards_of("wrong", model.program, model.explored)
+
+
+# What is said of a file that cannot be read.
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [(3, "queue.sm, line 3: no rate"), (None, "queue.sm: no rate")]
+)
+def test_an_error_names_the_file_and_the_line_where_it_is_known(
+    line: int | None, said: str
+) -> None:
+    error = FileError(("queue.sm", line), "no rate")
+    assert str(error) == said
+    assert (error.file, error.line, error.reason) == ("queue.sm", line, "no rate")
+    assert isinstance(error, ValueError)

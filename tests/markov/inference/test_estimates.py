@@ -1,4 +1,4 @@
-"""Estimates against closed forms, published ones, exact likelihoods, and simulations."""
+"""Estimated rates: from observations, by likelihoods."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 
+from hopflow import ms
 from markov import (
     ObservedPath,
     Panel,
@@ -18,6 +20,13 @@ from markov import (
     stationary,
 )
 from markov.inference import estimates
+from markov.inference.likelihoods import ImpossibleError, log_likelihood, needed_states
+from markov.inference.observations import Statistics
+from markov.inference.rate_rows import ChangedError, RateRows
+from tests.markov.time.exact_exponentials import exact
+
+# Estimates against closed forms, published ones, exact likelihoods, and simulations.
+
 
 RELAPSES = [6, 6, 6, 7, 10, 13, 16, 22, 23]
 CENSORED = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
@@ -222,3 +231,167 @@ def test_bad_input_is_named():
         estimate([[-1.0, 1.0], [1.0, -1.0]], seen, ["a"])
     with pytest.raises(ValueError, match=r"jumps in 1e\+07 s"):
         estimate(model, Panel([0.0, 1e7], [0, 1]), ["arrival"])
+
+
+# Log-likelihoods and their gradients against matrix exponentials and many digits.
+
+
+def test_a_panel_has_the_likelihood_and_gradient_of_matrix_exponentials():
+    chain = many_servers(1.3, 0.8).chain
+    times = np.array([0.0, 0.4, 1.1, 1.5, 4.0])
+    observed = Statistics.of(chain, Panel(times, [0, 1, 3, 3, 0]))
+    up, down = np.zeros((2, 7, 7))
+    for n in range(7):
+        for matrix, target, by in ((up, n + 1, 1.0), (down, n - 1, float(min(n, 2)))):
+            if 0 <= target < 7:
+                matrix[n, target] = by
+                matrix[n, n] = -by
+    Q = 1.3 * up + 0.8 * down
+    np.testing.assert_allclose(chain.Q.toarray(), Q, rtol=1e-15)
+    found = log_likelihood(chain.Q, [sp.csr_matrix(up), sp.csr_matrix(down)], observed)
+    value, gradient = 0.0, np.zeros(2)
+    for gap, one, other in zip(np.diff(times), [0, 1, 3, 3], [1, 3, 3, 0], strict=True):
+        for k, slope in enumerate((up, down)):
+            P, change = scipy.linalg.expm_frechet(Q * gap, slope * gap)
+            gradient[k] += change[one, other] / P[one, other]
+        value += math.log(P[one, other])
+    assert abs(found.value - value) <= found.error + 1e-12
+    assert found.error < 1e-11
+    np.testing.assert_allclose(found.gradient, gradient, rtol=1e-10)
+
+
+def test_an_unlikely_transition_is_within_the_bound():
+    """From one end to the other within a time for which that has a probability of 1e-25."""
+    rates = np.diag(np.full(6, 0.3), 1) + np.diag(np.full(6, 2.0), -1)
+    Q = sp.csr_matrix(rates - np.diag(rates.sum(axis=1)))
+    chain = many_servers().chain
+    observed = Statistics.of(chain, Panel([0.0, 0.001], [0, 6]))
+    found = log_likelihood(Q, [], observed)
+    truth = exact(rates, 0.001)[0][6]
+    value = math.log(truth.numerator) - math.log(truth.denominator)
+    assert value < -50.0
+    assert abs(found.value - value) <= found.error < 1e-11
+
+
+def test_only_states_between_observations_are_needed():
+    """A chain that never turns back."""
+    Q = sp.csr_matrix(np.diag(np.ones(6), 1) - np.diag([1.0] * 6 + [0.0]))
+    chain = many_servers().chain
+    observed = Statistics.of(chain, Panel([0.0, 1.0], [2, 4]))
+    assert np.flatnonzero(needed_states(Q, observed)).tolist() == [2, 3, 4]
+    back = Statistics.of(chain, Panel([0.0, 1.0], [4, 2]))
+    with pytest.raises(ImpossibleError):
+        needed_states(Q, back)
+    assert log_likelihood(Q, [], back).value == -math.inf
+    direct = Statistics.of(chain, ObservedPath([0.0, 1.0], [2, 4], end=2.0))
+    with pytest.raises(ImpossibleError):
+        needed_states(Q, direct)
+    assert log_likelihood(Q, [], direct).value == -math.inf
+
+
+# What was observed: counted once, and checked.
+
+
+def coin():
+    return explore(lambda up, q: [(not up, q.a)], start=True, params={"a": 1.0})
+
+
+def test_stays_jumps_and_gaps_are_counted_by_states():
+    model = coin()
+    up, down = model.chain.number_of(True), model.chain.number_of(False)
+    data = [
+        ObservedPath([1.0, 3.0, 4.0], [True, False, True], end=6.0),
+        Panel([0.0, 2.0, 4.0], [True, True, False]),
+        Panel([1.0, 3.0], [True, True]),
+    ]
+    found = Statistics.of(model.chain, data)
+    assert found.stays[[up, down]].tolist() == [4.0, 1.0]
+    assert found.jumps == {(up, down): 1, (down, up): 1}
+    assert found.gaps == {(up, up): {2.0: 2}, (up, down): {2.0: 1}}
+    assert found.total == 5
+
+
+def test_paths_of_a_simulation_are_whole_paths():
+    model = coin()
+    runs = paths(model, duration=5.0, start=True, runs=3, seed=1)
+    found = Statistics.of(model.chain, runs)
+    assert found.stays.sum() == pytest.approx(15.0)
+    assert sum(found.jumps.values()) == len(runs.times) - 3
+
+
+def test_times_have_units():
+    seen = ObservedPath([0.0, ms(3)], [True, False], end="5 ms")
+    assert seen.times.tolist() == [0.0, 0.003]
+    assert seen.end == 0.005
+    assert repr(seen) == "ObservedPath: 1 jump in 0.005 s"
+    assert repr(Panel(["0 s", "2 s"], [1, 2])) == "Panel: 2 observations in 2 s"
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="ascending"):
+        ObservedPath([0.0, 0.0], [True, False], end=1.0)
+    with pytest.raises(ValueError, match="end = 1"):
+        ObservedPath([0.0, 2.0], [True, False], end=1.0)
+    with pytest.raises(ValueError, match=r"states\[1\] = True: must differ"):
+        ObservedPath([0.0, 1.0], [True, True], end=1.0)
+    with pytest.raises(ValueError, match="1 states at 2 times"):
+        Panel([0.0, 1.0], [True])
+    with pytest.raises(ValueError, match="at least two"):
+        Panel([0.0], [True])
+    model = coin()
+    with pytest.raises(TypeError, match=r"data\[1\] = 'x'"):
+        Statistics.of(model.chain, [Panel([0.0, 1.0], [True, True]), "x"])
+    wide = paths(np.array([[-1.0, 1, 0], [0, -1, 1], [1, 0, -1]]), 1.0, start=0, seed=1)
+    with pytest.raises(ValueError, match="paths of 3 states, not 2"):
+        Statistics.of(model.chain, wide)
+
+
+# Rates out of some states, and their derivatives, by plain Python.
+
+
+def model(rate):
+    def rules(n, q):
+        if n < 5:
+            yield n + 1, rate(q.a, n)
+        if n > 0:
+            yield n - 1, 2.0
+
+    return explore(rules, start=0, params={"a": 1.0}).chain
+
+
+def slopes(rate):
+    chain = model(rate)
+    rows = RateRows(chain, np.array([True, False, True, False, False, False]))
+    here = rows.rates(chain.model)
+    change = rows.slopes(lambda shift: chain.model.replace(a=1.0 + shift), 1.0, here)
+    return rows.matrix(change)
+
+
+@pytest.mark.parametrize(
+    ("rate", "slope"),
+    [
+        (lambda a, n: 3.0 * a + n, lambda n: 3.0),
+        (lambda a, n: math.exp(a) + n, lambda n: math.e),
+        (lambda a, n: 5.0 + (a - 1.0) ** 3, lambda n: 0.0),
+        (lambda a, n: 1.0 + n, lambda n: 0.0),
+    ],
+    ids=["line", "exponential", "cubic", "constant"],
+)
+def test_derivatives_are_those_of_the_rates(rate, slope):
+    dense = slopes(rate).toarray()
+    for n in (0, 2):
+        assert dense[n, n + 1] == pytest.approx(slope(n), rel=1e-9, abs=1e-9)
+        assert dense[n].sum() == pytest.approx(0.0, abs=1e-12)
+    assert not dense[[1, 3, 4, 5]].any()
+
+
+def test_a_kink_has_none():
+    with pytest.raises(ValueError, match="kink at 1"):
+        slopes(lambda a, n: max(a, 1.0))
+
+
+def test_other_transitions_are_noticed():
+    chain = model(lambda a, n: a)
+    rows = RateRows(chain, np.arange(6) < 3)
+    with pytest.raises(ChangedError):
+        rows.rates(chain.model.replace(a=0.0))

@@ -1,15 +1,21 @@
-"""Elimination on band storage: layouts, factors by blocks, and a part that is left."""
+"""Elimination: its order, its kernels, GTH, and entries that are accurate one by one."""
 
 from __future__ import annotations
+
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from markov import CoxTandem, MarkovChain, stationary
+from hopflow import Status
+from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
 from markov.computing import memory
 from markov.errors import TooLargeError
-from markov.methods import elimination
+from markov.methods import elimination, gth_kernels, gth_numpy
 from markov.methods.elimination import (
     Pattern,
     ascent,
@@ -19,7 +25,12 @@ from markov.methods.elimination import (
     short_order,
 )
 from markov.methods.gth import STEEP
+from markov.methods.gth_kernels import eliminate, flows, inflows, mean_costs, product
+from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
+
+# Elimination on band storage: layouts, factors by blocks, and a part that is left.
+
 
 NAMES = ["birth-death", "pause", "random, sparse", "random, dense", "one state"]
 
@@ -139,3 +150,330 @@ def test_an_order_shortens_transitions():
     assert np.abs(rank[edges.row] - rank[edges.col]).max() == 1
     dense = sp.csr_matrix(np.ones((4, 4)))
     assert short_order(dense.indptr, dense.indices, 2).tolist() == [2, 1, 0, 3]
+
+
+# The loops of elimination as plain Python, against rational arithmetic.
+
+RATES = generator_of(10.0 ** np.random.default_rng(6).uniform(-6, 6, (6, 6)))
+FULL = np.zeros(6, dtype=np.int64)
+
+
+def factors():
+    rates = RATES.copy()
+    np.fill_diagonal(rates, 0.0)
+    rates = rates.reshape(-1)
+    eliminate(rates, 6, FULL, 1, 6, np.empty(12))
+    return rates
+
+
+def solved(A, b):
+    """Return x with A x = b in rational arithmetic."""
+    rows = [[*map(Fraction, row), Fraction(right)] for row, right in zip(A, b, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(r for r in range(k, len(rows)) if rows[r][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for r in range(len(rows)):
+            if r != k:
+                share = rows[r][k]
+                rows[r] = [x - share * y for x, y in zip(rows[r], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def off_reference():
+    """Return the generator without the first state, its diagonal what makes rows sum to zero."""
+    Q = [[Fraction(float(q)) for q in row] for row in RATES]
+    for k, row in enumerate(Q):
+        row[k] = -sum(q for j, q in enumerate(row) if j != k)
+    return [row[1:] for row in Q[1:]]
+
+
+def test_flows_are_right_in_every_entry():
+    pi = np.zeros(6)
+    flows(factors(), 6, FULL, pi)
+    truth = exact(RATES)
+    for value, right in zip(pi, truth, strict=True):
+        ratio = Fraction(float(value)) * truth[0] / right
+        assert abs(ratio - 1) < 200 * Fraction(2) ** -53  # O'Cinneide: some n^2 units
+
+
+def test_blocks_of_states_leave_the_same_factors_whether_pairs_or_one_by_one():
+    rates = RATES.copy()
+    np.fill_diagonal(rates, 0.0)
+    rates = rates.reshape(-1)
+    for high in range(6, 1, -1):  # one at a time: the square below is to be completed
+        k = high - 1
+        eliminate(rates, 6, FULL, k, high, np.empty(12))
+        square = rates.reshape(6, 6)
+        square[:k, :k] += np.outer(square[:k, k], square[k, :k])
+    off = ~np.eye(6, dtype=bool)
+    one = rates.reshape(6, 6)
+    two = factors().reshape(6, 6)
+    np.testing.assert_allclose(one[off], two[off], rtol=1e-14)
+    np.testing.assert_allclose(np.diag(one)[1:], np.diag(two)[1:], rtol=1e-14)
+
+
+def test_mean_costs_and_inflows_solve_their_equations():
+    right = np.array([3.0, 1.0, 0.5, 2.0, 0.25, 8.0])
+    g, low = right.copy(), np.zeros(6)
+    mean_costs(factors(), 6, FULL, g, low)
+    expected = solved(off_reference(), [-Fraction(x) for x in right[1:].tolist()])
+    np.testing.assert_allclose((g + low)[1:], [float(x) for x in expected], rtol=1e-13)
+    assert g[0] == low[0] == 0.0
+    d = right.copy()
+    inflows(factors(), 6, FULL, d)
+    transposed = [list(column) for column in zip(*off_reference(), strict=True)]
+    expected = solved(transposed, [-Fraction(x) for x in right[1:].tolist()])
+    np.testing.assert_allclose(d[1:], [float(x) for x in expected], rtol=1e-13)
+    assert d[0] == 0.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 7])
+def test_a_product_is_the_sum_of_products(n):
+    x, y = np.arange(1.0, n + 1), np.arange(2.0, n + 2)
+    assert product(x, y) == sum(k * (k + 1) for k in range(1, n + 1))
+
+
+# Elimination in NumPy does what the loops of the kernels do.
+
+
+def laid_out(module, name):
+    """Return first, row_stride and the rates of a chain as a module lays them out."""
+    Q = MarkovChain(CHAINS[name]()).irreducible(0)
+    form = band(Q)
+    first = np.arange(len(form.order))
+    module.lowest_beside(Q.indptr, Q.indices, form.rank, first)
+    rates = np.zeros(form.n_values)
+    module.lay_out(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
+    first = np.minimum.accumulate(first[::-1])[::-1].copy()
+    return first, form.row_stride, rates
+
+
+@pytest.mark.parametrize("name", ["birth-death", "pause", "ring"])
+def test_layout_factors_and_solutions_are_those_of_the_kernels(name):
+    first, row_stride, rates = laid_out(gth_kernels, name)
+    n = len(first)
+    for mine, theirs in zip(laid_out(gth_numpy, name), (first, row_stride, rates), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    plain = rates.copy()
+    gth_kernels.eliminate(rates, row_stride, first, 1, n, np.empty(2 * n))
+    gth_numpy.eliminate(plain, row_stride, first, 1, n)
+    np.testing.assert_allclose(plain, rates, rtol=1e-13, atol=1e-300)
+    solver = gth_numpy.Substitution(rates, row_stride, first)
+    rng = np.random.default_rng(3)
+    pi, other = np.zeros((2, n))
+    gth_kernels.flows(rates, row_stride, first, pi)
+    solver.flows(other)
+    np.testing.assert_allclose(other / other.sum(), pi / pi.sum(), rtol=1e-13)
+    r = rng.random(n)
+    into = r.copy()
+    gth_kernels.inflows(rates, row_stride, first, r)
+    solver.inflows(into)
+    np.testing.assert_allclose(into, r, rtol=1e-12)
+    g = rng.random(n)
+    costs, low, low_too = g.copy(), np.zeros(n), np.zeros(n)
+    gth_kernels.mean_costs(rates, row_stride, first, g, low)
+    solver.mean_costs(costs, low_too)
+    np.testing.assert_allclose(costs + low_too, g + low, rtol=1e-12)
+
+
+def test_flows_beyond_float64_are_scaled_on_the_way():
+    """A chain of 80 states whose probabilities grow by 1e5 each: 1e395 in all."""
+    n = 80
+    Q = np.diag(np.full(n - 1, 1e5), 1) + np.diag(np.ones(n - 1), -1)
+    Q -= np.diag(Q.sum(axis=1))
+    chain = MarkovChain(Q).Q
+    first = np.maximum(np.arange(n) - 1, 0)
+    rates = np.zeros(n * n)
+    gth_numpy.lay_out(chain.indptr, chain.indices, chain.data, np.arange(n), n, rates)
+    gth_numpy.eliminate(rates, n, first, 1, n)
+    pi = np.zeros(n)
+    gth_numpy.Substitution(rates, n, first).flows(pi)
+    assert np.isfinite(pi).all()
+    np.testing.assert_allclose(
+        pi[1:][pi[:-1] > 1e-280] / pi[:-1][pi[:-1] > 1e-280], 1e5, rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["pause", "random, dense"])
+def test_blocks_of_states_leave_the_factors_of_the_kernels(name):
+    """Halves of blocks, recursively, beside pairs of states; the square below is completed."""
+    Q = MarkovChain(CHAINS[name]()).irreducible(0)
+    first, n = band(Q).first, Q.shape[0]
+    factors = []
+    for module in (gth_kernels, gth_numpy):
+        rates = np.zeros(n * n)
+        module.lay_out(Q.indptr, Q.indices, Q.data, band(Q).rank, n, rates)
+        square = rates.reshape(n, n)
+        for high in range(n, 1, -40):
+            low = max(1, high - 40)
+            module.eliminate(rates, n, first, low, high, np.empty(2 * n))
+            rest, panel = slice(first[low], low), slice(low, high)
+            square[rest, rest] += square[rest, panel] @ square[panel, rest]
+        np.fill_diagonal(square[:1, :1], 0.0)  # of the state that is left: not used
+        factors.append(square)
+    below = np.arange(n)[None, :] >= first[:, None]
+    used = np.tril(below) | np.tril(below).T
+    np.testing.assert_allclose(factors[1][used], factors[0][used], rtol=1e-12, atol=1e-300)
+
+
+# GTH and sparse LU against closed forms and exact rational solutions.
+
+
+BOTH = pytest.mark.parametrize("method", [GTH(), GTH(block=3), SparseLU()], ids=repr)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csr_matrix, sp.coo_matrix, sp.csc_array, sp.lil_array]
+)
+def test_mm1k(method, form):
+    K, rho = 30, 0.7
+    Q = birth_death([7.0] * K, [10.0] * K)
+    answer = stationary(MarkovChain(form(Q)), method)
+    truth = (1 - rho) * rho ** np.arange(K + 1) / (1 - rho ** (K + 1))
+    np.testing.assert_allclose(answer.pi, truth, rtol=1e-12)
+    assert answer.method == method
+    rounded = 2 * K * 2.0**-53  # powers of a rounded rho
+    assert 0.5 * np.abs(answer.pi - truth).sum() <= answer.error_bound + rounded
+    assert answer.error_bound < 1e-15
+
+
+@BOTH
+def test_birth_death(method):
+    up, down = np.array([3.0, 0.2, 50.0, 7.0]), np.array([1.0, 4.0, 4.0, 90.0])
+    weights = np.concatenate([[1.0], np.cumprod(up / down)])
+    answer = stationary(birth_death(up, down), method)
+    np.testing.assert_allclose(answer.pi, weights / weights.sum(), rtol=1e-13)
+
+
+@BOTH
+def test_two_states_and_one(method):
+    a, b = 3.0, 5.0
+    answer = stationary([[-a, a], [b, -b]], method)
+    np.testing.assert_allclose(answer.pi, [b / (a + b), a / (a + b)], rtol=1e-15)
+    alone = stationary([[0.0]], method)
+    assert alone.pi.tolist() == [1.0]
+    assert alone.error_bound < 1e-15
+
+
+@BOTH
+def test_independent_sources_lump_to_a_binomial(method):
+    """Six on/off sources: 64 states, of which the number that is on is binomial."""
+    on, off, n = 0.3, 1.1, 6
+    single = np.array([[-on, on], [off, -off]])
+    Q = np.zeros((1, 1))
+    for _ in range(n):
+        Q = np.kron(Q, np.eye(2)) + np.kron(np.eye(len(Q)), single)
+    count = np.array([x.bit_count() for x in range(2**n)])
+    lumped = np.bincount(count, stationary(Q, method).pi)
+    p = on / (on + off)
+    truth = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    np.testing.assert_allclose(lumped, truth, rtol=1e-13)
+
+
+@settings(max_examples=30)
+@given(chains(), st.randoms(use_true_random=False), st.sampled_from([2.0**-30, 3.7, 1e12]))
+def test_relabelling_and_time_scaling(Q, random, factor):
+    order = list(range(len(Q)))
+    random.shuffle(order)
+    pi = stationary(Q).pi
+    np.testing.assert_allclose(stationary(Q[np.ix_(order, order)]).pi, pi[order], rtol=1e-12)
+    np.testing.assert_allclose(stationary(Q * factor).pi, pi, rtol=1e-12)
+
+
+@settings(max_examples=60)
+@given(chains(decades=12.0, largest=8), st.sampled_from([1, 2, 64]))
+def test_gth_is_accurate_in_every_entry(Q, block):
+    truth = exact(Q)
+    pi = GTH(block=block).solve(MarkovChain(Q).Q).pi
+    for value, true in zip(pi, truth, strict=True):
+        assert abs(Fraction(float(value)) / true - 1) < 40 * len(Q) * Fraction(2) ** -53
+
+
+@pytest.mark.parametrize("method", [GTH(), GTH(block=7), SparseLU()], ids=repr)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_tiny_probabilities(method, reverse):
+    """Entries down to 1e-250, in either order of the states."""
+    up, down = np.full(50, 1.0), np.full(50, 1e5)
+    Q = birth_death(down, up) if reverse else birth_death(up, down)
+    expected = [Fraction(10**5) ** -n for n in range(51)]
+    total = sum(expected)
+    expected = np.array([float(x / total) for x in expected])
+    pi = stationary(Q, method).pi
+    np.testing.assert_allclose(pi[::-1] if reverse else pi, expected, rtol=1e-13)
+    assert 0 < pi.min() < 1e-249
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_probabilities_that_underflow(reverse):
+    """Entries down to 1e-400: the others are as good as ever."""
+    up, down = np.full(80, 1.0), np.full(80, 1e5)
+    pi = stationary(birth_death(down, up) if reverse else birth_death(up, down)).pi
+    pi = pi[::-1] if reverse else pi
+    np.testing.assert_allclose(pi[:60], (1 - 1e-5) * 10.0 ** (-5.0 * np.arange(60)), rtol=1e-12)
+    assert 0 <= pi[60:].max() < 1e-299
+
+
+def test_beyond_float64_is_not_silent():
+    """A ratio of 1e350 between neighbours of a chain of four cannot be held: zero is right."""
+    Q = birth_death([1.0, 1.0, 1e-200], [1e200, 1e150, 1.0])
+    answer = stationary(Q, on_failure="return")
+    assert answer.status.ok
+    assert distance(answer.pi, exact(Q)) <= answer.error_bound
+
+
+@settings(max_examples=20)
+@given(st.integers(2, 90), st.integers(1, 100), st.integers(1, 90), st.integers(0, 10**6))
+def test_blocks_do_not_matter(n, block, band, seed):
+    rng = np.random.default_rng(seed)
+    rates = rng.random((n, n)) * (np.abs(np.subtract.outer(range(n), range(n))) <= band)
+    rates *= rng.random((n, n)) < 0.7
+    rates += np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
+    Q = MarkovChain(generator_of(rates)).Q
+    one = GTH(block=1).solve(Q).pi
+    np.testing.assert_allclose(GTH(block=block).solve(Q).pi, one, rtol=1e-13)
+    np.testing.assert_allclose(SparseLU().solve(Q).pi, one, rtol=1e-10)
+
+
+@pytest.mark.parametrize("block", [0, -1, 1.5, "64", True, None])
+def test_bad_block(block):
+    with pytest.raises(ValueError, match=r"^block = .*: must be a whole number in 1\.\.1000000"):
+        GTH(block=block)
+
+
+# Bounds on every entry by counting roundings.
+
+
+@pytest.mark.parametrize("coupling", [1e-16, 1e-100])
+def test_nearly_decomposable(coupling):
+    rng = np.random.default_rng(5)
+    Q = rng.random((8, 8)) * 10.0 ** rng.integers(-3, 3, (8, 8))
+    Q[:4, 4:] *= coupling
+    Q[4:, :4] *= 3.0 * coupling
+    Q = generator_of(Q)
+    truth = exact(Q)
+    answer = stationary(Q)
+    relative = [abs(Fraction(float(x)) / y - 1) for x, y in zip(answer.pi, truth, strict=True)]
+    assert max(relative) < 1e-14
+    assert distance(answer.pi, truth) <= answer.error_bound
+    assert answer.status is Status.CONVERGED  # at any coupling: by the count of roundings
+    assert max(relative) <= answer.entry_error < 1e-12
+    assert answer.error_bound <= answer.entry_error
+    other = stationary(Q, SparseLU(), on_failure="return")  # may be far off, and then says so
+    assert distance(other.pi, truth) <= other.error_bound if other.status.ok else True
+    assert other.status is not Status.CONVERGED or other.error_bound <= 1e-3
+
+
+def test_unverified_is_infinite():
+    """Two halves that residuals cannot see connected: only the count of roundings proves anything."""
+    Q = np.zeros((4, 4))
+    Q[0, 1] = Q[1, 0] = Q[2, 3] = Q[3, 2] = 1.0
+    Q[1, 2] = Q[2, 1] = 1e-300
+    answer = stationary(generator_of(Q))
+    np.testing.assert_allclose(answer.pi, 0.25, rtol=1e-15)  # GTH knows
+    assert answer.entry_error == math.inf  # its products underflow
+    assert answer.error_bound >= 0.5
+    assert answer.status is Status.UNPROVED
+    failed = stationary(generator_of(Q), SparseLU(), on_failure="return")
+    assert not failed.status.ok or failed.error_bound >= 0.5

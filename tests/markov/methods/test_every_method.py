@@ -1,32 +1,54 @@
-"""Every method on every chain of a table: against GTH within the bounds, and what must not change."""
+"""All methods on the same chains, and which one is chosen."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from functools import cache
 
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
+    MM1K,
     BirthDeath,
     Cluster,
     Courtois,
+    CoxTandem,
     GaussSeidel,
+    JacksonTandem,
+    Kanban,
     Krylov,
+    Levels,
     MarkovChain,
     MatrixFree,
+    Multilevel,
     PauseTandem,
     Polling,
     Power,
+    SparseLU,
+    explore,
     stationary,
+    stationary_by_class,
 )
+from markov.computing import costs
 from markov.errors import ConvergenceError
+from markov.methods.choice import choose
+from markov.methods.level_reduction import partition
+from markov.methods.structure import closed_classes
 from markov.registries import CHAINS as REGISTERED_CHAINS
 from markov.registries import METHODS as REGISTERED
-from tests.markov.methods.conftest import CHAINS, random_chain, reference
+from tests.markov.conftest import generator_of
+from tests.markov.methods.conftest import CHAINS, random_chain, reference, ring, tree
+
+# Every method on every chain of a table: against GTH within the bounds, and what must not change.
+
 
 METHODS = [
     method
@@ -187,3 +209,227 @@ def test_sides_of_the_cluster_are_alike(method):
     place = {state: n for n, state in enumerate(states)}
     other = [place[right, left, rs, ls, b, swap[r]] for left, right, ls, rs, b, r in states]
     assert 0.5 * np.abs(answer.pi - answer.pi[other]).sum() <= 2 * answer.error_bound
+
+
+# Which method is chosen, what is predicted before it happens, and what small chains do without.
+
+
+def test_what_is_chosen():
+    """Elimination where it is short, factors on a tree, multigrid where both would fill in."""
+    stationary(explore(Polling(stations=8)), Multilevel(), proof=False)  # loads Numba
+    assert isinstance(stationary(PauseTandem()).method, GTH)
+    assert isinstance(stationary(tree(30_000)).method, SparseLU)
+    answer = stationary(explore(Polling(stations=10)))
+    assert isinstance(answer.method, Multilevel)
+    assert "multigrid" in answer.reason
+    assert "predicted" in answer.reason
+
+
+def test_a_sweep_loads_numba_once_it_has_missed_as_much(monkeypatch):
+    """A chain that multigrid solves sooner where its kernels are loaded, solved by elimination a few times."""
+    Q = MarkovChain(Kanban(tickets=2)).Q
+    pytest.importorskip("numba")
+    assert isinstance(choose(Q, None)[0], Multilevel)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setitem(costs._missed, "seconds", 0.0)
+    found = [type(choose(Q, None)[0]) for _ in range(30)]
+    first = found.index(Multilevel)
+    assert 1 < first < 25
+    assert set(found[:first]) == {GTH}
+    assert set(found[first:]) == {Multilevel}
+
+
+def test_without_numba_no_method_needs_it(monkeypatch):
+    monkeypatch.setattr(costs, "has_numba", lambda: False)
+    answer = stationary(explore(CoxTandem(capacity=15)))
+    assert isinstance(answer.method, (GTH, SparseLU))
+    assert answer.status is Status.CONVERGED
+
+
+@pytest.mark.slow
+def test_a_bare_tandem_of_two_million_states_has_a_bound():
+    """Half of its probabilities are below 1e-280, of which multigrid promises only that they are positive."""
+    chain = MarkovChain(explore(CoxTandem(capacity=1023)).chain.Q)
+    assert stationary(chain).error_bound < 1e-9
+
+
+FRESH = """
+import sys
+import numpy as np
+from markov import explore, stationary
+
+def machines(s, q):
+    if s.working > 0:
+        yield s._replace(working=s.working - 1), 0.1 * s.working
+    if s.working < 3:
+        yield s._replace(working=s.working + 1), 1.0
+
+found = explore(machines, start={"working": 3}, rewards=lambda s: {"working": s.working})
+small = stationary(found)
+rates = np.random.default_rng(1).random((200, 200))
+np.fill_diagonal(rates, 0.0)
+dense = stationary(rates - np.diag(rates.sum(axis=1)))
+rates[np.abs(np.subtract.outer(np.arange(200), np.arange(200))) > 2] = 0.0
+band = stationary(rates - np.diag(rates.sum(axis=1)))
+for answer in (small, dense, band):
+    assert str(answer.status) == "converged" and answer.error_bound < 1e-14
+    assert answer.entry_error < 1e-9
+small.bound("working"), dense.bound(np.arange(200)), repr(band)
+print("numba" in sys.modules)
+"""
+
+
+def test_small_chains_are_solved_and_bounded_without_loading_numba():
+    done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+REASONS = """
+from markov import PauseTandem, stationary
+reason = stationary(PauseTandem()).reason
+import numba
+assert stationary(PauseTandem()).reason == reason
+print(reason)
+"""
+
+
+@pytest.mark.slow
+def test_the_reason_is_the_same_in_every_process():
+    """Whatever the order of sets, and whether Numba is loaded."""
+    reasons = {
+        subprocess.run(
+            [sys.executable, "-c", REASONS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(reasons) == 1
+    assert "s predicted; multigrid " in reasons.pop()
+
+
+# Closed classes, periods and absorption probabilities.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_closed_classes_are_networkxs_attracting_components(seed):
+    graph = nx.gnp_random_graph(12, 0.12, seed=seed, directed=True)
+    Q = sp.csr_matrix(generator_of(nx.to_numpy_array(graph)))
+    expected = {frozenset(states) for states in nx.attracting_components(graph)}
+    found = closed_classes(Q)
+    assert {frozenset(states.tolist()) for states in found} == expected
+    assert all((np.diff(states) > 0).all() for states in found)
+
+
+def test_periods():
+    assert MarkovChain(MM1K()).periods == [2]
+    assert MarkovChain(JacksonTandem()).periods == [3]
+    assert MarkovChain(PauseTandem()).periods == [1]
+    for n in (2, 3, 7):
+        rates = np.roll(np.eye(n), 1, axis=1)
+        assert MarkovChain(generator_of(rates)).periods == [n]
+        rates[0, 0 if n == 2 else 2] += 1.0  # a short cut
+        assert MarkovChain(generator_of(rates)).periods == [{2: 2, 3: 1, 7: 1}[n]]
+    assert MarkovChain(np.zeros((3, 3))).periods == [1, 1, 1]
+
+
+def test_gamblers_ruin():
+    """From n of 10 with odds 3 : 2 against, the textbook's formula, entry by entry."""
+    rates = np.diag(np.full(10, 2.0), 1) + np.diag(np.full(10, 3.0), -1)
+    rates[0] = rates[10] = 0.0
+    chain = MarkovChain(generator_of(rates))
+    n, ratio = np.arange(11), 1.5
+    wins = (ratio**n - 1) / (ratio**10 - 1)
+    order = np.argsort([states[0] for states in chain.recurrent_classes])
+    np.testing.assert_allclose(chain.absorption_probabilities[:, order[1]], wins, rtol=1e-14)
+    np.testing.assert_allclose(chain.absorption_probabilities.sum(axis=1), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("limit", [1500, 5])
+def test_absorption_against_a_dense_solver(limit, monkeypatch):
+    monkeypatch.setattr("markov.methods.structure.DENSE_LIMIT", limit)
+    rng = np.random.default_rng(4)
+    rates = rng.random((30, 30)) * (rng.random((30, 30)) < 0.2) + np.diag(np.ones(29), 1)
+    for end in (slice(24, 27), slice(27, 30)):
+        rates[end] = 0.0
+        rates[end, end] = 1.0
+    np.fill_diagonal(rates, 0.0)
+    Q = generator_of(rates)
+    chain = MarkovChain(Q)
+    inside = np.linalg.inv(-Q[:24, :24])
+    for column, states in enumerate(chain.recurrent_classes):
+        expected = inside @ rates[:24][:, states].sum(axis=1)
+        np.testing.assert_allclose(
+            chain.absorption_probabilities[:24, column], expected, rtol=1e-12
+        )
+        assert (chain.absorption_probabilities[states, column] == 1.0).all()
+    np.testing.assert_allclose(
+        chain.absorption_probabilities
+        @ np.array([answer.pi for answer in stationary_by_class(chain)])
+        @ Q,
+        0.0,
+        atol=1e-14,
+    )
+
+
+# Level reduction: accurate in every entry, and where the levels come from.
+
+
+@pytest.mark.parametrize("method", [Levels(), Levels(cyclic=False)], ids=repr)
+@pytest.mark.parametrize("name", CHAINS)
+def test_levels_are_accurate_in_every_entry(name, method):
+    truth = reference(name)
+    pi = stationary(truth.chain, method).pi
+    np.testing.assert_allclose(pi, truth.pi, rtol=1e-11, atol=1e-300)
+
+
+def test_where_levels_come_from():
+    chain = MarkovChain(PauseTandem(buffers=(200, 4), high_threshold=3))
+    components = chain.components_of(chain.recurrent_classes[0])
+    Q = chain.irreducible(0)
+    found = partition(Q, components, "i")
+    assert found.origin == "component i"
+    np.testing.assert_array_equal(found.level, components["i"])
+    edges = Q.tocoo()
+    for candidate in (found, partition(Q), partition(Q, components), partition(Q, components, "a")):
+        assert np.abs(candidate.level[edges.row] - candidate.level[edges.col]).max() <= 1
+        assert candidate.sizes.min() > 0
+        assert candidate.work >= partition(Q, components).work
+    answer = stationary(chain, Levels())
+    np.testing.assert_allclose(answer.pi, stationary(chain).pi, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"), [(PauseTandem(), r"i, j, k, a"), (ring(4), "none: the chain is not a model")]
+)
+def test_unknown_component(chain, said):
+    with pytest.raises(ValueError, match=rf"^component = 'x': must be one of the model's \({said}"):
+        stationary(chain, Levels("x"))
+
+
+# Cyclic reduction of equal levels: any number of them, in little memory.
+
+
+@pytest.mark.parametrize("length", [3, 5, 6, 7, 8, 31, 64, 65, 100])
+@pytest.mark.parametrize("rate", [3.0, 10.0, 40.0])
+def test_any_number_of_equal_levels(length, rate):
+    model = PauseTandem(buffers=(length, 4), high_threshold=3, arrival_rates=(rate, 1.0))
+    one, all_levels = (stationary(model, Levels("i", cyclic=c)) for c in (True, False))
+    np.testing.assert_allclose(one.pi, all_levels.pi, rtol=1e-11, atol=1e-300)
+
+
+def test_cyclic_reduction_saves_memory():
+    model = PauseTandem(buffers=(1000, 4), high_threshold=3)
+    one, all_levels = (stationary(model, Levels("i", cyclic=c)) for c in (True, False))
+    np.testing.assert_allclose(one.pi, all_levels.pi, rtol=1e-10, atol=1e-300)
+    assert one.memory < 0.02 * all_levels.memory
+
+
+@pytest.mark.parametrize("rates", [(20.0, 10.0), (10.0, 20.0)])
+def test_ratios_beyond_float64_across_a_run(rates):
+    arrival, service = rates
+    answer = stationary(MM1K(arrival_rate=arrival, service_rate=service, capacity=5000), Levels())
+    likely = answer.pi[::-1] if arrival > service else answer.pi
+    np.testing.assert_allclose(likely[:900], 0.5 ** np.arange(1, 901), rtol=1e-12)

@@ -1,18 +1,30 @@
-"""Answers, plans and combinations of a sharded chain."""
+"""Chains in shards: what each device is given; stencils, elimination, hitting times."""
 
 from __future__ import annotations
+
+import itertools
+from math import fsum
+from typing import NamedTuple
 
 import jax
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from jax.sharding import PartitionSpec as P
 
-from markov import PauseTandem, stationary, stationary_sharded
+from markov import ChainModel, MarkovChain, PauseTandem, stationary, stationary_sharded
+from markov.errors import RuleError
 from markov.sharding.chains import ShardedChain
 from markov.sharding.combinations import best_combination
+from markov.sharding.elimination import dense, eliminate, inverse_of
+from markov.sharding.hitting_times import HittingTimes
+from markov.sharding.levels import Level
 from markov.sharding.plans import held_bytes, plan_levels, proof_bytes
+from markov.sharding.reachability import place_of_largest, recurrent, start_of
 from markov.sharding.stencils import stencil_of
-from tests.markov.sharding.conftest import Tandem
+from tests.markov.sharding.conftest import SHAPE, Tandem, edges, random_flows
+
+# Answers, plans and combinations of a sharded chain.
 
 
 @pytest.mark.slow
@@ -62,3 +74,205 @@ def test_each_device_holds_less():
         assert each[1] < 0.6 * each[0]
         assert each[2] < 0.35 * each[0]
         assert each[3] < 0.25 * each[0]
+
+
+# Chains over devices: what each device is given.
+
+
+@pytest.fixture(scope="module")
+def chain():
+    with jax.enable_x64(True):
+        return ShardedChain(stencil_of(Tandem())[1], jax.devices()[:1])
+
+
+def test_rates_and_classes_are_those_of_the_stencil(chain):
+    rates, classes = chain.data
+    np.testing.assert_array_equal(rates, chain.stencil.rates)
+    np.testing.assert_array_equal(classes, chain.stencil.classes)
+
+
+def test_an_indicator_marks_one_state_or_all(chain):
+    one, all_of_them = np.asarray(chain.indicator((3, 5))), np.asarray(chain.indicator(None))
+    assert np.argwhere(one).tolist() == [[3, 5]]
+    assert all_of_them.shape == chain.shape
+    assert all_of_them.all()
+
+
+def test_a_program_waits_for_its_result(chain):
+    """Not waiting, more than 32 programs could be under way on a device, and XLA would stand still."""
+
+    def long(x):
+        return jax.lax.fori_loop(0, 1000, lambda _, y: jax.numpy.tanh(y + x), x)
+
+    values = np.ones((1000, 100))
+    program = chain.compiled(long, (chain.spread,), chain.spread)
+    jax.block_until_ready(program(values))  # compiled
+    assert program(values).is_ready()
+
+
+# Stencils: the rates of the generator, without the matrix.
+
+
+def matrix_of(space, stencil):
+    """The rates off the diagonal over the whole space, in the model's order of components."""
+    order = list(stencil.order)
+    inside = np.indices(stencil.shape).reshape(len(order), -1)
+    weights = np.array(space.weights)[order]
+    rates = stencil.rates[:, stencil.classes]  # one row for each value
+    rows, columns, data = [], [], []
+    for change, some in zip(stencil.changes, rates, strict=True):
+        kept = some.ravel() > 0.0
+        numbers = weights @ inside
+        rows.append(numbers[kept])
+        columns.append(numbers[kept] + int(weights @ np.array(change)))
+        data.append(some.ravel()[kept])
+    ends = np.concatenate(rows), np.concatenate(columns)
+    return sp.csr_matrix((np.concatenate(data), ends), shape=(space.size, space.size))
+
+
+@pytest.mark.parametrize(
+    ("model", "along"),
+    [
+        (PauseTandem(buffers=(20, 20), high_threshold=12, arrival_rates=(9.0, 5.0, 1.0)), None),
+        (PauseTandem(buffers=(20, 20), low_threshold=3), "j"),
+        (Tandem(), None),
+    ],
+    ids=["pause", "pause along j", "tandem"],
+)
+def test_rates_are_those_of_the_generator(model, along):
+    space, stencil = stencil_of(model, along)
+    if along is not None:
+        assert space.names[stencil.order[0]] == along
+    Q = MarkovChain(model, reachable=False).Q
+    off = Q - sp.diags(Q.diagonal())
+    difference = abs(matrix_of(space, stencil) - off)
+    assert difference.max() <= 1e-14 * off.max()  # rates that are sums, in another order
+
+
+class ByValue(ChainModel):
+    """Rates that depend on the value of the state: no boxes."""
+
+    class State(NamedTuple):
+        n: int
+
+    def space(self):
+        return {"n": range(500)}
+
+    @staticmethod
+    def rules(s, q):
+        if s.n < 499:
+            yield s._replace(n=s.n + 1), 1.0
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), 0.5 * s.n
+
+
+class Unbounded(ByValue):
+    space = ChainModel.space
+
+    def start(self):
+        return (0,)
+
+
+def test_what_has_no_boxes_is_refused():
+    with pytest.raises(RuleError, match="not alike on large boxes of whole numbers"):
+        stencil_of(ByValue())
+    with pytest.raises(RuleError, match="declares no space"):
+        stencil_of(Unbounded())
+    with pytest.raises(ValueError, match=r"along = 'x': must be one of 'i', 'j'"):
+        stencil_of(PauseTandem(), "x")
+
+
+# Elimination on the last level is exact.
+
+
+CHANGES = (
+    *set(itertools.permutations((1, 0, 0))),
+    *set(itertools.permutations((-1, 0, 0))),
+    (-1, 1, 0),
+)
+LEVEL = Level(SHAPE, CHANGES, (False,) * 3, 1)
+
+
+def matrix(flows):
+    """The flows between the states of the box, from all transitions."""
+    numbers = {place: n for n, place in enumerate(np.ndindex(*SHAPE))}
+    found = np.zeros((len(numbers), len(numbers)))
+    for (source, target), flow in edges(flows, CHANGES).items():
+        found[numbers[source], numbers[target]] += flow
+    return found
+
+
+def test_flows_as_a_matrix():
+    flows = random_flows(CHANGES)
+    np.testing.assert_array_equal(dense(flows, LEVEL), matrix(flows))
+
+
+@pytest.mark.slow
+def test_elimination_solves_the_last_level():
+    """Against `stationary` of the same chain."""
+    flows = random_flows(CHANGES)
+    with jax.enable_x64(True):
+        found = np.asarray(eliminate(flows, LEVEL)).ravel()
+    Q = matrix(flows)
+    np.fill_diagonal(Q, -Q.sum(axis=1))
+    np.testing.assert_allclose(found / found.sum(), stationary(Q).pi, rtol=1e-12)
+
+
+def test_the_inverse_of_the_last_level():
+    """Against numpy's, of flows that differ by ten orders of magnitude; one state has none."""
+    rng = np.random.default_rng(1)
+    flows = 10.0 ** rng.uniform(-5.0, 5.0, size=(9, 9))
+    np.fill_diagonal(flows, 0.0)
+    flows[4], flows[:, 4] = 0.0, 0.0
+    found = inverse_of(flows, 6, 3.0)
+    some = np.arange(9) != 4
+    system = np.diag(flows.sum(axis=1) + 3.0 * (np.arange(9) == 6)) - flows
+    expected = np.linalg.inv(system[np.ix_(some, some)])
+    np.testing.assert_allclose(found[np.ix_(some, some)], expected, rtol=1e-6)  # numpy's accuracy
+    np.testing.assert_allclose((system @ found)[np.ix_(some, some)], np.eye(8), atol=1e-6)
+    assert not found[4].any()
+    assert not found[:, 4].any()
+
+
+# Hitting times over devices, against those of a matrix.
+
+
+@pytest.fixture(scope="module")
+def solved():
+    model = PauseTandem(buffers=(10, 12), high_threshold=9)
+    chain, (space, stencil) = MarkovChain(model), stencil_of(model)
+    answer, numbers = stationary(chain), space.numbers(np.array(chain.states))
+    pi = np.zeros(space.size)
+    pi[numbers] = answer.pi
+    values = np.ascontiguousarray(pi.reshape(space.shape).transpose(stencil.order))
+    with jax.enable_x64(True):
+        sharded = ShardedChain(stencil, jax.devices()[:1])
+        x = sharded.put(sharded.shape, sharded.spread, lambda place: values[place])
+        counted = recurrent(sharded, start_of(model, space, stencil), x)
+        hitting = HittingTimes(sharded, x, counted, place_of_largest(sharded, x))
+        c, _ = hitting.solve()
+        misfit = hitting.misfit(x)
+    h = np.asarray(hitting.x).transpose(np.argsort(stencil.order)).ravel()[numbers]
+    return chain, answer.pi, h, c, misfit
+
+
+@pytest.mark.slow
+def test_h_falls_everywhere_but_in_the_reference(solved):
+    chain, pi, h, c, _ = solved
+    drift = chain.Q @ h
+    reference = int(np.argmax(pi))
+    assert c > 0.5
+    assert drift[np.arange(len(pi)) != reference].max() == pytest.approx(-c, rel=1e-9)
+    assert int(np.argmin(h)) == reference
+
+
+@pytest.mark.slow
+def test_sums_of_probabilities_are_those_of_exact_arithmetic(solved):
+    """The residual of probabilities by elimination is rounding alone, and the bound on that of a sum."""
+    chain, pi, h, _, (off, mass, elsewhere) = solved
+    assert mass == pytest.approx(fsum([*pi, -1.0]), abs=1e-17)
+    assert elsewhere == 0.0
+    flow = 2.0 * (pi * -chain.Q.diagonal()) @ (h - h.min())
+    net = pi @ chain.Q.toarray()
+    sides = [np.maximum(sign * net, 0.0) @ (h - h.min()) for sign in (1.0, -1.0)]
+    assert max(sides) <= off <= 1e-14 * flow

@@ -1,4 +1,4 @@
-"""Direct simulation: single ACKs, blocks, cycles, several runs at once, a queue."""
+"""One flow simulated loss by loss: runs, results, ratios."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from responsefn import (
     AIMD,
     CTCP,
     CUBIC,
+    HSTCP,
     Deterministic,
     Gilbert,
     Illinois,
@@ -18,11 +19,15 @@ from responsefn import (
     Reno,
     Scalable,
     Vegas,
+    independent_constant,
     simulate_curve,
     simulate_rule,
 )
 from responsefn.simulation import single_flow, single_flow_runs
-from responsefn.simulation.ratio_checks import EXACT, RTT
+from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
+from responsefn.simulation.single_flow_results import measured
+
+# Direct simulation: single ACKs, blocks, cycles, several runs at once, a queue.
 
 
 @pytest.mark.parametrize("rule", EXACT, ids=repr)
@@ -96,3 +101,88 @@ def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     monkeypatch.setattr(single_flow_runs, "side_by_side", plain)
     for name in ("rate", "mean_window", "packet_mean_window", "loss_event_rate"):
         assert getattr(ask(), name) == getattr(compiled, name), name
+
+
+# Rates and intervals of a simulated flow, by hand and by what 95 % means.
+
+
+def test_rate_and_windows_are_sums_over_what_is_measured():
+    """Two cycles of 10 packets in 2 s and 30 packets in 2 s: 10 packets/s, windows by their integrals."""
+    cycle = np.array([[2.0, 10.0, 8.0, 50.0, 6.0], [2.0, 30.0, 12.0, 250.0, 8.0]])
+    run = measured(Reno(), Deterministic(), 0.05, 0.1, "acks", [np.tile(cycle, (50, 1))])
+    assert (run.rate, run.half_width) == (10.0, 0.0)
+    assert run.mean_window == pytest.approx(20.0 / 4.0)
+    assert run.packet_mean_window == pytest.approx(300.0 / 40.0)
+    assert run.peak_window == pytest.approx(7.0)
+    assert run.loss_event_rate == pytest.approx(2 / 40)
+    assert run.packets == 40 * 40  # the first fifth of 100 cycles is left out
+    np.testing.assert_allclose(run.times, 2.0 * np.arange(1, 101))
+
+
+def test_about_95_of_100_intervals_hold_the_exact_rate():
+    """Batches of 160 cycles hardly depend on each other: binomial, 95 less three deviations of 2.2."""
+    exact = independent_constant(0.5) * Reno().rate(1e-5, 0.1)
+    runs = (
+        simulate_rule(Reno(), 1e-5, 0.1, Independent(), events=4000, method="cycles", seed=seed)
+        for seed in range(100)
+    )
+    held = sum(abs(run.rate - exact) <= run.half_width for run in runs)
+    assert held >= 88
+
+
+# Models of losses against their definitions and the constant of independent loss.
+
+
+@pytest.mark.parametrize("b", [0.5, 0.25, 0.125])
+def test_constant_of_independent_loss(b):
+    """Exact recursion of the window's square against the formula, and against the simulation."""
+    rng = np.random.default_rng(7)
+    y = np.zeros(200_000)
+    for _ in range(round(20 / b)):
+        y = (1 - b) ** 2 * y + rng.exponential(size=y.size)
+    # E[Y^(-1/2)] over packets, Y seen anywhere: before a loss it is the sum with E_0
+    inverse_root = np.mean(y**-0.5)  # the rate is 1/(R E[1/W]) with W = sqrt(2aY/p)
+    error = 4 * np.std(y**-0.5) / np.sqrt(y.size) / inverse_root
+    exact = 2 * np.sqrt(b / (2 - b)) / inverse_root
+    assert exact == pytest.approx(independent_constant(b), rel=error)
+    run = simulate_rule(AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, seed=3)
+    ratio = run.rate / AIMD(1, b).rate(1e-5, RTT)
+    assert ratio == pytest.approx(
+        independent_constant(b), abs=4 * run.half_width / run.rate * ratio
+    )
+
+
+def test_loss_models():
+    rng = np.random.default_rng(1)
+    assert Deterministic().gaps(0.3, 1000, rng).sum() == round(1000 / 0.3)
+    assert Independent().gaps(0.01, 200_000, rng).mean() == pytest.approx(100, rel=0.01)
+    gaps = Gilbert(4.0).gaps(0.01, 400_000, rng)
+    assert gaps.mean() == pytest.approx(100, rel=0.02)
+    assert np.mean(gaps == 1) == pytest.approx(0.75, abs=0.01)
+    bursts = simulate_rule(Reno(), 1e-3, RTT, Gilbert(4.0), events=20_000)
+    assert bursts.loss_event_rate < 0.3e-3  # a burst is one loss event
+    assert bursts.rate == pytest.approx(
+        independent_constant(0.5) * Reno().rate(bursts.loss_event_rate, RTT), rel=0.05
+    )
+
+
+# Closed forms over direct simulation.
+
+
+@pytest.mark.slow  # compiles a loop for each rule; test_one_rate has three loss rates of every one
+@pytest.mark.parametrize("rule", EXACT, ids=repr)
+def test_formula_is_the_deterministic_simulation_inside_its_domain(rule):
+    p = np.geomspace(*EXACT[rule], 5)
+    rates = [run.rate for run in simulate_curve(rule, p, RTT, events=300)]
+    assert rule.rate(p, RTT) / rates == pytest.approx(1, abs=TOLERANCE)
+
+
+def test_table_of_ratios():
+    table = ratios((Reno(), Scalable(form="published"), HSTCP()), (1e-5, 1e-3), events=100)
+    assert table.deterministic[0] == pytest.approx(1, abs=TOLERANCE)
+    assert table.deterministic[1] == pytest.approx(8 * np.log(8 / 7), abs=1e-3)  # 0.08/p fails
+    assert table.inside(Reno()).all()
+    assert not table.inside(HSTCP()).any()
+    assert table.markdown().count("**") == 4
+    assert "±" in table.markdown(independent=True)
+    assert "Reno()" in repr(table)

@@ -1,11 +1,16 @@
-"""Packets in are packets out, dropped, or still there: in every bundled run that counts them."""
+"""Packets in are packets out, dropped, or still there, and no link or host is faster than it can be."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from validation import evidence
+from validation.generate.linux import cases as linux_cases
 from validation.network_runs import CASES
+
+# Packets in are packets out, dropped, or still there: in every bundled run that counts them.
+
 
 # A balance holds wherever a table has its columns: the first sum is the second, and what is left
 # over lies between the two bounds (packets in service or on a link, which the table does not count;
@@ -61,7 +66,7 @@ SHARED = {"packets/sharing-ns3"} | {
 MANAGED = {"packets/codel-ns3", "packets/pie-ns3", *SHARED}
 """Goodputs and drops, without what was sent."""
 EXPLAINED = "packets/explained-claims"
-"""Differences between the fluid and packets, whose parts add up: tests/validation/test_waterfalls.py."""
+"""Differences between the fluid and packets, whose parts add up: tests/validation/test_records.py."""
 CLASSES = "yang2001/all-ratios"
 """Mean times of classes; the packets of its runs were balanced when they were read."""
 UNSTATED = {f"{paper}/unstated-parameters" for paper in ("kaneko2007", "yang2001", "zheng2002")}
@@ -71,7 +76,7 @@ REGULATED = "yang2001/regulated-sources"
 OWN_LINKS = "takano2006/own-links"
 """Efficiencies and drops, without what was sent."""
 LINUX = {case for case in evidence.cases() if case.startswith("linux/")}
-"""What the receivers read is counted in bytes: test_linux.py."""
+"""What the receivers read is counted in bytes: below."""
 SEEDS = "packets/seeds"
 """What claims measure of runs, without their packets."""
 FABRICS = {"htsim/roce", "htsim/uec", "ns3/rdma"}
@@ -142,3 +147,90 @@ def test_packets_that_were_neither_dropped_nor_acknowledged_fit_into_the_window(
     assert (left - flows["sent_again"] <= windows).all()
     assert (flows["acknowledged_since"] <= flows["acknowledged"]).all()
     assert (flows["first_drop"].isna() == (flows["drops"] == 0)).all()
+
+
+# Runs of Linux in virtual time: what was sent is read, dropped or in flight, and nothing but the window limited it.
+
+
+BUNDLED = [case.name for case in linux_cases.CASES if case.name in set(evidence.cases())]
+DATA = 1448
+"""Bytes of data in a packet: 1500 less IP's header of 20, TCP's of 20 and timestamps of 12."""
+RECOVERY = 3
+"""tcpi_ca_state."""
+LATEST = 25_000
+"""ns, a twenty-fourth of a transmission: the clock advances a little whenever it is read.
+
+The latest packet was 3 to 11 microseconds late in runs whose window was sampled each 10 ms, 21 where each 100 ms.
+"""
+
+
+@pytest.mark.parametrize("case", BUNDLED)
+def test_packets_that_were_neither_dropped_nor_read_fit_into_the_window(case: str) -> None:
+    runs = evidence.table(case, "runs")
+    grouped = evidence.table(case, "windows").groupby(["run", "flow"])
+    own = list(zip(runs["run"], runs["flow"], strict=True))
+    largest = grouped["cwnd"].max().loc[own].to_numpy()
+    state = grouped["state"].last().loc[own].to_numpy()
+    # In recovery what lies behind a hole has arrived, and the receiver's program cannot read it: another window.
+    largest = np.where(state == RECOVERY, 2, 1) * largest
+    read = runs["bytes"].to_numpy() / DATA
+    left = (runs["data_packets"] - runs["queue_drops"] - runs["losses"]).to_numpy() - read
+    assert np.all(left >= 0)
+    assert np.all(left <= largest + runs["dsacks"])
+
+
+@pytest.mark.parametrize("case", BUNDLED)
+def test_tables_agree_with_each_other(case: str) -> None:
+    runs = evidence.table(case, "runs").set_index(["run", "flow"])
+    drops = (
+        evidence.table(case, "drops").groupby(["run", "flow", "cause"]).size().unstack(fill_value=0)
+    )
+    for cause, column in (("queue", "queue_drops"), ("loss", "losses")):
+        counted = drops[cause] if cause in drops else 0 * drops.iloc[:, 0]
+        own = counted.reindex(runs.index, fill_value=0).to_numpy()
+        assert np.array_equal(own, runs[column].to_numpy()), column
+    seconds = evidence.table(case, "seconds").groupby(["run", "flow"])["bytes"].sum()
+    assert np.array_equal(seconds.loc[runs.index].to_numpy(), runs["bytes"].to_numpy())
+
+
+@pytest.mark.parametrize("case", BUNDLED)
+def test_the_link_is_on_time(case: str) -> None:
+    """None was overtaken, and none was late; the least round trip of a second flow may have a full queue in it."""
+    (given,) = [each for each in linux_cases.CASES if each.name == case]
+    trip = 2e6 * given.runs[0]["delay"]
+    waits = 1e6 * given.runs[0]["buffer"] * 1500 * 8 / given.runs[0]["rate"]
+    runs = evidence.table(case, "runs")
+    assert (runs["lateness"] <= LATEST).all()
+    assert (runs["reordered"] == 0).all()
+    longest = trip + np.where(runs["flow"] > 0, waits, 0) + 2_500
+    assert runs["min_rtt"].between(trip, longest).all()
+
+
+# Runs of htsim: no host sends or receives faster than its link.
+
+
+BITS = {"htsim/roce": 8 * (4096 + 64), "htsim/uec": 8 * 4096}
+"""Of a packet with its header."""
+
+
+@pytest.mark.parametrize("case", BITS)
+@pytest.mark.parametrize("end", ["source", "target"])
+def test_no_host_is_faster_than_its_link(case: str, end: str) -> None:
+    flows = evidence.table(case, "flows")
+    rates = evidence.table(case, "runs").set_index("run")["access"]
+    seeds = [each for each in ("seed",) if each in flows]
+    hosts = (
+        flows.groupby(["run", *seeds, end])
+        .agg({"packets": "sum", "finish": "max"})
+        .reset_index("run")
+    )
+    assert (hosts["packets"] * BITS[case] / hosts["run"].map(rates) < hosts["finish"]).all()
+
+
+def test_transfers_of_ultra_ethernet_end_after_they_start() -> None:
+    """The shortest time is that of a transfer that is alone, with its ACK."""
+    flows = evidence.table("htsim/uec", "flows")
+    alone = 8 * 4096 * flows["packets"] / 100e9 + 4e-6
+    assert (flows["finish"] - flows["start"] > alone).all()
+    assert set(flows["seed"]) == {1, 2, 3}
+    assert flows.groupby("run").size().mod(3).eq(0).all()

@@ -1,18 +1,26 @@
-"""The simulators: command lines, sources, outputs, seals, and what happens where one is missing or fails."""
+"""The simulators: command lines, sources, outputs, seals, cases made again, and what happens where one is missing or fails."""
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import shutil
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from responsefn import loss_events as of_packets
-from validation import manifest
-from validation.generate import programs, seals
+from validation import evidence, manifest
+from validation.generate import cases, programs, seals
 from validation.generate.__main__ import all_cases
+from validation.generate.cases import Calls, Case, Column, Run, Table, generate
+from validation.generate.ns3_rdma import cases as rdma_cases
+from validation.generate.ns3_rdma import program as rdma_program
 from validation.generate.outputs import lines, loss_events
 from validation.generate.programs import Ns2, Ns3
 
@@ -78,6 +86,64 @@ def test_a_module_is_run_by_its_name(tmp_path: Path) -> None:
     assert programs.Module("platform").run([], tmp_path).strip()
 
 
+# Runs of every program, made again.
+
+REPEATED: list[tuple[str, dict[str, object]]] = [
+    ("htsim/roce", {"run": "incast of 31"}),
+    ("htsim/roce", {"run": "200 random flows"}),
+    ("htsim/uec", {"run": "NSCC, turns: permutation"}),
+    ("htsim/uec", {"run": "RCCC, hashed: 60 random flows"}),
+    ("kaneko2007/loss-sweep-ns2", {"rules": ["bic"], "loss": 0.1}),
+    ("kaneko2007/loss-sweep-ns3", {"rules": ["cubic"], "loss": 0.1}),
+    ("kaneko2007/parking-lot-ns2", {"seed": 1}),
+    ("linux/alone", {"run": "bbr-67"}),
+    ("malhotra2005/pause-off", {"seed": 1}),
+    ("malhotra2005/tcp-flows", {"seed": 20}),
+    ("ns3/rdma", {"run": "incast of 31"}),
+    ("ns3/rdma", {"run": "200 random flows"}),
+    ("packets/codel-ns3", {"flows": 2, "seed": 1}),
+    ("packets/delayed-acks-ns2", {"recovery": "sack", "size": 2, "seed": 2}),
+    ("packets/dumbbells-ns2", {"recovery": "sack", "size": 2, "seed": 2}),
+    ("packets/parking-lots-ns2", {"recovery": "sack", "size": 1, "seed": 2}),
+    ("packets/pie-ns3", {"flows": 2, "seed": 1}),
+    ("packets/random-networks-ns2", {"seed": 7}),
+    ("packets/red-dumbbells-ns2", {"seed": 1}),
+    ("packets/sharing-ns3", {"first": "bbr", "second": "newreno", "rate": 10e6, "rtt": 0.02, "buffer": 8, "seed": 1}),
+    ("packets/sharing-rfc6937-ns3", {"rate": 10e6, "rtt": 0.02, "buffer": 8, "seed": 1}),
+    ("packets/takano2006-ns2", {"recovery": "sack", "size": 1, "seed": 2}),
+    ("packets/unseen-networks-ns2", {"network": "chain-5", "seed": 3}),
+    ("packets/unseen-networks-ns2", {"network": "dumbbell-2", "seed": 3}),
+    ("packets/unseen-networks-ns2", {"network": "newreno-aimd", "seed": 3}),
+    ("takano2006/dfc-integer-counts", {"link_rate": 37e6, "seed": 1}),
+    ("takano2006/loaded-node", {"mode": "alone", "link_rate": 12300e6, "seed": 1}),
+    ("takano2006/scenario-1-recovery-without-dfc", {"agent": "reno", "seed": 1}),
+    ("takano2006/scenario-1-starts-without-dfc", {"seed": 2}),
+    ("takano2006/traces-without-dfc", {"link_rate": 370e6, "agent": "newreno"}),
+    ("yang2001/transfer-times", {"size": 10_000, "seed": 1}),
+    ("zheng2002/independent-loss-tcp", {"packets_per_loss": 20, "seed": 2}),
+    ("zheng2002/pairs-8x8", {"seed": 1}),
+    ("zheng2002/periodic-loss", {"packets_per_loss": 20, "seed": 2}),
+    ("zheng2002/tfrc-receiver-trace", {"seed": 1}),
+]  # fmt: skip
+"""Cases and the run of each that a program makes again, in seconds."""
+LONGER: list[tuple[str, dict[str, object]]] = [("yang2001/bandwidth-shares", {"seed": 2})]
+
+
+@pytest.mark.simulators
+@pytest.mark.parametrize(
+    ("case", "chosen"),
+    [*REPEATED, *(pytest.param(*each, marks=pytest.mark.slow) for each in LONGER)],
+    ids=lambda each: each if isinstance(each, str) else "-".join(map(str, each.values())),
+)
+def test_a_program_repeats_the_bundled_rows(repeats, case: str, chosen: dict[str, object]) -> None:
+    repeats(case, **chosen)
+
+
+@pytest.mark.parametrize(("case", "chosen"), [*REPEATED, *LONGER], ids=str)
+def test_runs_that_are_made_again_are_there(case: str, chosen: dict[str, object]) -> None:
+    assert any(chosen.items() <= run.items() for run in KNOWN[case].runs)
+
+
 # Output files and loss events.
 
 
@@ -139,3 +205,170 @@ def test_a_source_without_the_constants_is_refused(copies: Path) -> None:
     (copies / "manifest.py").write_text("MANIFEST = 'manifest.txt'\n")
     with pytest.raises(ValueError, match="MANIFEST_SHA256 is set in 0 places"):
         seals.seal(copies / "manifest.py")
+
+
+# Cases: every bundled one can be made again by the recorded commands; shards; the manifest.
+
+
+@pytest.mark.parametrize("name", evidence.cases())
+def test_a_record_is_what_its_case_says(name: str) -> None:
+    """Programs, commands, parameters with their units, seeds, notes, and the columns of the tables.
+
+    So that a unit or a seed that was forged together with the manifest is noticed.
+    """
+    case, record = KNOWN[name], evidence.provenance(name)
+    said = json.loads(json.dumps(cases.definition(case)))
+    assert {key: record[key] for key in said} == said
+    assert {file.split(".")[0] for file in record["files"]} == set(case.tables)
+    for file, about in record["files"].items():
+        columns = case.tables[file.split(".")[0]].columns
+        assert list(about["columns"].items()) == [
+            (key, {"unit": column.unit, "meaning": column.meaning})
+            for key, column in columns.items()
+        ]
+
+
+def test_no_case_is_left_out_of_the_library() -> None:
+    assert set(KNOWN) == set(evidence.cases())
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A simulator that crashes at seed 3 until a file is there."""
+
+    log: Path
+    allowed: Path
+    tool: str = "toy"
+    sources: tuple[str, ...] = ("pyproject.toml",)
+
+    def version(self) -> str:
+        return "1"
+
+    def command(self, words: Sequence[str]) -> str:
+        return " ".join(["toy", *words])
+
+    def run(self, words: Sequence[str], folder: Path) -> str:
+        (folder / "scratch").write_text("x")
+        if words[1] == "3" and not self.allowed.exists():
+            raise RuntimeError("the simulator crashed")
+        with self.log.open("a") as log:
+            log.write(f"{words[1]}\n")
+        return f"{0.1 * int(words[1])}"
+
+
+def calls(run: Run) -> Calls:
+    return [["seed", str(run["seed"])]]
+
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, list[dict[str, object]]]:
+    return {"rows": [{"seed": run["seed"], "value": float(printed[0])}]}
+
+
+def seconds(run: Run) -> float:
+    return 1.0
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    monkeypatch.setattr(manifest, "DATA", tmp_path / "data")
+    for module in (cases, programs):
+        monkeypatch.setattr(module, "BUILD", tmp_path / "build")
+    return Case(
+        name="paper/toy",
+        title="a toy",
+        claims=("S01",),
+        program=Toy(tmp_path / "log", tmp_path / "allowed"),
+        parameters={},
+        tables={"rows": Table({"seed": Column("1", "seed")}, {"value": Column("s", "value")})},
+        runs=[{"seed": k} for k in (1, 2, 3)],
+        calls=calls,
+        read=read,
+        simulated_seconds=seconds,
+    )
+
+
+def test_an_interrupted_case_goes_on_where_it_stopped(toy: Case, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="crashed"):
+        generate(toy, jobs=1)
+    assert not (tmp_path / "data").exists()
+    (tmp_path / "allowed").touch()
+    stale = tmp_path / "data/paper/toy/rows.csv.xz"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    generate(toy, jobs=1)
+    assert not stale.exists()
+    assert sorted((tmp_path / "log").read_text().split()) == ["1", "2", "3"]
+    assert (tmp_path / "data/paper/toy/rows.csv").read_text() == "seed,value\n1,0.1\n2,0.2\n3,0.3\n"
+
+
+def test_the_record_names_program_and_commands_and_no_driver(toy: Case) -> None:
+    record = cases.describe(toy)
+    text = Path(programs.ROOT, "pyproject.toml").read_bytes()
+    assert record["programs"] == {"pyproject.toml": hashlib.sha256(text).hexdigest()}
+    lines = b"toy seed 1\ntoy seed 2\ntoy seed 3"
+    assert record["commands"] == {"number": 3, "sha256": hashlib.sha256(lines).hexdigest()}
+    assert record["seeds"] == [1, 2, 3]
+    assert ".py" not in str(record).replace("pyproject", "")
+
+
+def test_other_words_are_another_shard(toy: Case) -> None:
+    assert len({toy.shard(run) for run in toy.runs}) == 3
+
+
+def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(
+    toy: Case, tmp_path: Path
+) -> None:
+    """Else all bundled data would count as damaged."""
+    (tmp_path / "allowed").touch()
+    generate(toy, jobs=1)
+    place = tmp_path / "data/paper/toy/provenance.json"
+    before = json.dumps(
+        dict(reversed((json.loads(place.read_text()) | {"date": "2001-01-01"}).items()))
+    )
+    place.write_text(before)
+    generate(toy, jobs=1)
+    assert place.read_text() == before
+    generate(dataclasses.replace(toy, title="another"), jobs=1)
+    assert json.loads(place.read_text())["title"] == "another"
+    assert "2001" not in place.read_text()
+
+
+# Runs of ns-3's RDMA model: its options, what it prints, what is refused, and a bundled run made again.
+
+
+(RDMA,) = rdma_cases.CASES
+RUN = {**RDMA.runs[0], "flows": [(1, 0, 2), (2, 0, 1)]}
+
+
+def test_options_of_a_run() -> None:
+    (words,) = rdma_cases.calls(RUN)
+    assert words[-1] == "--flows=1-0-2,2-0-1"
+    assert {"--xoff=20", "--xon=10", "--access=100000000000"} <= set(words)
+    assert (
+        rdma_program.Ns3Rdma().command(words).startswith("build/data/bin/rdma-fabric --leaves=4 ")
+    )
+
+
+def test_rows_of_a_run() -> None:
+    rows = rdma_cases.read(RUN, Path(), ["1 3000\n0 12500\n"])
+    assert [set(rows[name][0]) for name in rdma_cases.TABLES] == [
+        set(table.columns) for table in rdma_cases.TABLES.values()
+    ]
+    assert [row["finish"] for row in rows["flows"]] == [12.5e-6, 3e-6]
+
+
+def test_a_run_that_loses_packets_or_is_not_complete_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="incast of 4 in a leaf: 1 of 2 flows are complete"):
+        rdma_cases.read(RUN, Path(), ["0 12500\n"])
+    with pytest.raises(RuntimeError, match="packets are lost, first at 9 32 Drop: queue:1,3"):
+        rdma_cases.read(RUN, Path(), ["9 32 Drop: queue:1,3: Headroom full\n0 3\n1 3\n"])
+
+
+def test_where_the_model_is(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(rdma_program.VARIABLE, str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="HOPFLOW_NS3_RDMA must name the checkout"):
+        rdma_program.rdma_folder()
+    header = tmp_path / "build" / "include" / "ns3" / "rdma-hw.h"
+    header.parent.mkdir(parents=True)
+    header.touch()
+    assert rdma_program.rdma_folder() == tmp_path.resolve()

@@ -1,16 +1,38 @@
-"""What is inferred for each paper, and the statements that are judged with it."""
+"""What papers leave open, inferred from bundled designs: settings, likelihoods, weights."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
-from validation import table
+from validation import cases, table
 from validation.claims.yang2001 import best_effort, priorities, queueing
 from validation.claims.yang2001.tables import DISCIPLINES, seen
 from validation.inference import kaneko2007, table_4, yang2001, zheng2002
-from validation.inference.designs import PARAMETERS, settings
-from validation.inference.parameters import points
+from validation.inference.designs import DESIGNS, PARAMETERS, settings
+from validation.inference.emulator import fit
+from validation.inference.likelihoods import (
+    evidence_of,
+    held_out,
+    infer,
+    joined,
+    of_words,
+)
+from validation.inference.parameters import Choice, Range, points, snapped, sobol, values_at
+from validation.inference.recording import (
+    CASES,
+    CIRCULAR,
+    PAPERS,
+    differences,
+    infer_paper,
+    recorded,
+    recorded_parameters,
+    sentence,
+)
+from validation.inference.results import Inference, Weight, marginals, percent
 from validation.inference.rule_pairs import (
     LONG_RTTS,
     NAMES,
@@ -20,8 +42,262 @@ from validation.inference.rule_pairs import (
     rules_of,
     throughputs,
 )
+from validation.inference.sampling import tempered
 from validation.inference.table_4 import printed, simulated
 from validation.inference.transfer_times import STATEMENTS, Times
+from validation.report.pages import paper_page
+
+# The settings that were run are those of the bundled cases.
+
+
+@pytest.mark.parametrize("paper", [paper for paper in PAPERS if paper in DESIGNS])
+def test_bundled_settings_are_those_of_the_design(paper: str) -> None:
+    bundled = table(f"{paper}/unstated-parameters", "settings")
+    names = [each.name for each in PARAMETERS[paper]]
+    assert bundled[names].to_dict("records") == settings(paper)
+
+
+def test_the_full_product_has_every_combination_once() -> None:
+    every = settings("zheng2002")
+    assert len({tuple(each.values()) for each in every}) == len(every) == 3 * 3 * 3 * 2 * 3
+
+
+# Open parameters: values, coordinates, points of a Sobol sequence.
+
+
+def test_coordinates_invert_values() -> None:
+    for paper, parameters in PARAMETERS.items():
+        settings = sobol(parameters, 8, seed=5)
+        for setting, point in zip(settings, points(parameters, settings), strict=True):
+            ranges = [
+                (each, u)
+                for each, u in zip(parameters, point, strict=True)
+                if isinstance(each, Range)
+            ]
+            again = [each.value(u) for each, u in ranges]
+            own = [setting[each.name] for each, _ in ranges]
+            assert again == pytest.approx(own, rel=0.01), paper  # values have three digits
+
+
+def test_alternatives_are_equally_spaced_and_equally_probable() -> None:
+    one = Choice("agent", ("a", "b", "c"), "", "")
+    assert [one.coordinate(value) for value in one.alternatives] == [0.0, 0.5, 1.0]
+    drawn = [point["agent"] for point in sobol([one], 300, seed=1)]
+    assert all(abs(drawn.count(value) - 100) <= 2 for value in one.alternatives)
+
+
+def test_fewer_points_are_the_first_of_more() -> None:
+    pair = [Range("x", 1, 10, "", ""), Range("y", 0, 1, "", "", linear=True)]
+    assert sobol(pair, 20, seed=3)[:8] == sobol(pair, 8, seed=3)
+
+
+def test_snapped_points_are_those_of_their_values() -> None:
+    mixed = [Choice("agent", ("a", "b", "c"), "", ""), Range("x", 0, 1, "", "", linear=True)]
+    cube = np.array([[0.0, 0.2], [0.4, 0.5], [0.99, 0.8], [1.0, 1.0]])
+    again = points(mixed, [values_at(mixed, u) for u in cube])
+    assert snapped(mixed, cube) == pytest.approx(again)
+
+
+# Interpolation between runs: functions that it knows, and the error that it states.
+
+
+def _cells(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    smooth = np.sin(2 * points[:, 0]) + points[:, 1] * points[:, 2]
+    return np.column_stack([1 + points @ [1.0, -2.0, 0.5, 0.0], smooth]) + rng.normal(
+        0, 0.02, (len(points), 2)
+    )
+
+
+def test_a_line_and_a_curve_are_found_again_within_the_stated_error() -> None:
+    """40 runs in four dimensions, noise .02; a prediction may be off by thrice the error left out."""
+    rng = np.random.default_rng(1)
+    points, others = rng.random((40, 4)), rng.random((200, 4))
+    emulator = fit(points, _cells(points, rng))
+    gaps = emulator.at(others) - _cells(others, rng)
+    assert (emulator.error < [0.05, 0.15]).all()
+    assert (np.sqrt((gaps**2).mean(axis=0)) < 1.5 * emulator.error).all()
+    assert (abs(gaps) < 4.0 * emulator.error).mean() > 0.98
+
+
+def test_runs_left_out_are_predicted_as_if_they_had_not_been_run() -> None:
+    """The closed form against a fit without the run, with equal sizes: mean and scale change a little."""
+    rng = np.random.default_rng(2)
+    points = rng.random((30, 2))
+    cells = _cells(np.column_stack([points, points]), rng)
+    whole, without = fit(points, cells), fit(points[1:], cells[1:])
+    if whole.sizes == without.sizes:
+        gap = without.at(points[:1])[0] - cells[0]
+        assert np.allclose(whole.left_out[0], gap, atol=0.03)
+    assert whole.left_out.shape == (30, 2)
+
+
+def test_noise_alone_is_not_fitted() -> None:
+    rng = np.random.default_rng(3)
+    noise = fit(rng.random((40, 5)), rng.normal(0, 1, (40, 1)))
+    assert 0.8 < noise.error[0] < 1.4
+
+
+# Points drawn from a likelihood: moments of a normal one, two modes, flat directions.
+
+
+def test_moments_of_a_narrow_normal_density() -> None:
+    """Deviations of .02 and .05 in two of six dimensions; the mean of 600 points is known within .003."""
+
+    def logs(u: np.ndarray) -> np.ndarray:
+        found: np.ndarray = -0.5 * (((u[:, 0] - 0.7) / 0.02) ** 2 + ((u[:, 1] - 0.4) / 0.05) ** 2)
+        return found
+
+    points = tempered(logs, 6, 600, seed=1)
+    assert points.shape == (600, 6)
+    assert points[:, :2].mean(axis=0) == pytest.approx([0.7, 0.4], abs=0.01)
+    assert points[:, :2].std(axis=0) == pytest.approx([0.02, 0.05], rel=0.25)
+    assert points[:, 2:].std(axis=0) == pytest.approx(np.full(4, 12**-0.5), rel=0.15)
+    assert ((points >= 0.0) & (points <= 1.0)).all()
+
+
+def test_both_modes_are_found_with_their_weights() -> None:
+    """Two normal modes, one of three times the weight: a quarter of 600 points, deviation .02 and resampling."""
+
+    def logs(u: np.ndarray) -> np.ndarray:
+        low, high = (np.exp(-0.5 * ((u[:, 0] - at) / 0.04) ** 2) for at in (0.2, 0.8))
+        found: np.ndarray = np.log(0.75 * low + 0.25 * high + 1e-300)
+        return found
+
+    points = tempered(logs, 3, 600, seed=2)
+    assert (points[:, 0] > 0.5).mean() == pytest.approx(0.25, abs=0.1)
+
+
+# Weights of settings: densities, errors of the model that are recovered, coverage.
+
+
+def test_density_is_that_of_the_whole_covariance_matrix() -> None:
+    rng = np.random.default_rng(1)
+    residuals, noise = rng.normal(size=(4, 5)), rng.uniform(0.1, 0.3, 5)
+    groups = ["a", "a", "b", "a", "b"]
+    posterior = infer(residuals, noise, groups)
+    same = np.array([[one == other for one in groups] for other in groups])
+    for n in (0, 100, 255):
+        tau, omega = posterior.errors[n]
+        covariance = np.diag(noise**2 + tau**2) + omega**2 * same
+        exact = multivariate_normal(cov=covariance).logpdf(residuals)
+        assert posterior.logs[:, n] == pytest.approx(exact, rel=1e-9)
+
+
+def test_errors_of_the_model_are_recovered() -> None:
+    """100 groups of four cells: the grid has steps of a factor of 1.4."""
+    rng = np.random.default_rng(2)
+    tau, omega = 0.1, 0.3
+    shared = np.repeat(rng.normal(0, omega, 100), 4)
+    right = shared + rng.normal(0, tau, 400)
+    posterior = infer(
+        np.stack([right, right + 0.5]), np.zeros(400), np.repeat(range(100), 4).astype(str).tolist()
+    )
+    assert posterior.weights[0] > 0.999
+    assert posterior.model_errors == pytest.approx((tau, omega), rel=0.25)
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    """Of 400 cells set aside 360 are expected in 90 % intervals; the binomial deviation is 6."""
+    rng = np.random.default_rng(3)
+    residuals = rng.normal(0, 0.2, (1, 800))
+    noise = np.full(800, 0.05)
+    posterior = infer(residuals[:, :400], noise[:400])
+    assert 340 <= posterior.covered(residuals[:, 400:], noise[400:]) <= 380
+
+
+def test_a_sentence_that_is_not_kept_lowers_the_weight() -> None:
+    logs = of_words(np.array([[True, True, True], [True, True, False], [False, False, False]]))
+    assert logs[0] > logs[1] > logs[2]
+    posterior = joined(infer(np.zeros((3, 2)), np.full(2, 0.1)), logs)
+    assert posterior.weights == pytest.approx(np.exp(logs) / np.exp(logs).sum())
+
+
+def test_evidence_is_the_mean_over_the_errors() -> None:
+    posterior = infer(np.array([[0.1, -0.2]]), np.full(2, 0.1))
+    assert evidence_of(posterior) == pytest.approx(np.log(np.exp(posterior.logs).mean(axis=1)))
+
+
+def test_a_fifth_is_set_aside_by_the_seed_alone() -> None:
+    assert held_out(240, 2001).sum() == 48
+    assert (held_out(240, 2001) == held_out(240, 2001)).all()
+    assert (held_out(240, 2001) != held_out(240, 2002)).any()
+
+
+# The recorded weights are those that the bundled runs give.
+
+QUICK = "zheng2002"
+SLOW = [pytest.param(paper, marks=pytest.mark.slow) for paper in PAPERS if paper != QUICK]
+
+
+@pytest.mark.parametrize("paper", [QUICK, *SLOW])
+def test_recorded_weights_are_found_again(paper: str) -> None:
+    found = infer_paper(paper)
+    assert differences(found) == []
+    changed = replace(found.claims[0], every=1.0 - round(found.claims[0].every))
+    assert differences(replace(found, claims=(changed,))) == [changed.claim]
+    new = Weight("X01", {"all": 1.0}, 1.0, 1.0)
+    assert differences(replace(found, claims=(new,))) == ["X01"]
+
+
+def test_a_claim_has_one_sentence() -> None:
+    assert sentence("M01") == ""
+    said = sentence("Z06")
+    assert said.startswith("the claim holds in ")
+    assert "of the settings compatible with them" in said
+    assert set(recorded()["Z06"].statements) == {"share", "smooth"}
+
+
+def test_claims_on_the_numbers_used_say_so() -> None:
+    """K03 is about the shares that the settings are inferred from; zheng2002 leaves a claim's own numbers out."""
+    assert "not independent" in sentence("K03")
+    assert "another slide" in sentence("K06")
+    assert "not independent" not in sentence("Z06")
+    assert set(CIRCULAR) <= set(recorded())
+
+
+def test_every_paper_names_its_runs() -> None:
+    names = {case for own in CASES.values() for case in own}
+    assert set(CASES) == set(PAPERS)
+    assert names <= set(cases())
+
+
+def test_pages_of_papers_have_the_parameters_and_others_no_section() -> None:
+    parameters = recorded_parameters("kaneko2007")
+    assert len(parameters) == 19
+    page = paper_page("kaneko2007", [])
+    assert all(each.after in page for each in parameters)
+    assert "Unstated parameters" not in paper_page("takano2006", [])
+
+
+def test_unknown_papers_are_refused() -> None:
+    with pytest.raises(ValueError, match="paper = 'takano2006': "):
+        infer_paper("takano2006")
+
+
+# Marginals of parameters, percentages, and what counts as compatible.
+
+
+def test_marginals_are_weights_of_alternatives_and_weighted_quantiles() -> None:
+    parameters = [Choice("kind", ("a", "b"), "", "which"), Range("x", 1, 100, "s", "time")]
+    settings = [{"kind": "a" if n < 50 else "b", "x": float(n + 1)} for n in range(100)]
+    kind, x = marginals(parameters, settings, np.where(np.arange(100) < 50, 0.015, 0.005))
+    assert kind.after == "a: 75 %, b: 25 %"
+    assert x.after == "34 (4 to 90)"
+    assert (kind.before, x.before) == ("a, b", "1 to 100")
+
+
+@pytest.mark.parametrize(
+    ("part", "words"), [(0.0, "less than 1 %"), (0.5, "50 %"), (1.0, "more than 99 %")]
+)
+def test_percentages_do_not_pretend_to_certainty(part: float, words: str) -> None:
+    assert percent(part) == words
+
+
+def test_compatible_is_within_twice_the_noise() -> None:
+    found = Inference("x", 1, 1, 1, 0, 0, 1.0, (0.1, 0.0), 0.19, 0.1, (), ())
+    assert found.compatible
+    assert not replace(found, best=0.21).compatible
+
 
 # kaneko2007: the cells of the slide, the runs, and what follows for the claims.
 

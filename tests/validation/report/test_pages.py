@@ -1,20 +1,30 @@
-"""The pages: whole, escaped, linked with each other, readable with a screen reader."""
+"""Pages of the report: what they say, where they lie, and that they fit."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from validation import Finding, manifest, report
-from validation.finding_rows import Gap, Number
+from tests.surface import invoke
+from validation import Claim, Finding, ledger, manifest, report
+from validation.checks import subjects
+from validation.finding_rows import Gap, Number, Picture
+from validation.records import recorded_simulators, recorded_verdicts
+from validation.report import folders, stamps
+from validation.report.folders import Report, write
 from validation.report.pages import ASSETS, MEANINGS, asset
 from validation.report.tally import FIELDS, fields
-from validation.verdicts import Reading
+from validation.verdicts import Part, Reading
+
+# The pages: whole, escaped, linked with each other, readable with a screen reader.
 
 
 class Checker(HTMLParser):
@@ -180,3 +190,288 @@ def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
     assert page.count("The step.") == section.count("The step.") == 1
     assert "<td>0.25</td>" in section
     assert "hopflow explain D18" in section
+
+
+# The layout of the pages in Chromium: height of the start page, nothing wider than a phone, the filter.
+
+
+in_chromium_only = pytest.mark.skipif(
+    not shutil.which("chromium"), reason="needs Chromium on the path"
+)
+
+DESKTOP, PHONE = 1280, 390
+"""Widths of screens, in CSS pixels."""
+TALLEST = 6000
+"""Height of the start page at the width of a desktop: some six screens, for the list of all claims in one look."""
+MOST_WORDS = 20
+"""Words of a headline."""
+LONG = "word " * 60
+"""A text longer than any table cell or caption of a finding."""
+UNBROKEN = "pausethreshold" * 3
+"""A word longer than a word of any text, shorter than a phone is wide."""
+
+
+def in_chromium(folder: Path, page: Path) -> str:
+    """Return the page after its scripts have run."""
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
+    options += [f"--user-data-dir={folder / 'user'}", "--virtual-time-budget=60000"]
+    command = ["chromium", *options, "--dump-dom", page]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def sizes(folder: Path, pages: list[Path], width: int) -> dict[str, tuple[int, int]]:
+    """Return the width of the contents and the height of pages on a screen of some width."""
+    frames = "".join(
+        f'<iframe title="{page.stem}" src="{page.as_uri()}" style="width: {width}px; height: 900px; border: 0"></iframe>'
+        for page in pages
+    )
+    script = """addEventListener("load", () => {
+      const all = [...document.querySelectorAll("iframe")];
+      const root = frame => frame.contentDocument.documentElement;
+      for (const frame of all) root(frame).style.scrollbarWidth = "none";
+      const found = all.map(frame => [frame.title, [root(frame).scrollWidth, root(frame).scrollHeight]]);
+      document.querySelector("pre").textContent = JSON.stringify(found);
+    })"""
+    harness = folder / "harness.htm"
+    harness.write_text(f"<pre></pre>{frames}<script>{script}</script>")
+    found = re.search("<pre>(.+?)</pre>", in_chromium(folder, harness.as_uri()))
+    assert found
+    return {name: (wide, high) for name, (wide, high) in json.loads(html.unescape(found[1]))}
+
+
+def recorded(claim: Claim, finding: Finding) -> tuple[Claim, Finding]:
+    """Return the claim with a finding that has its recorded verdicts, with which its headline goes."""
+    model, packets = recorded_verdicts()[claim.id]
+    part = Part("statement", model, packets, simulators=recorded_simulators()[claim.id])
+    return claim, replace(finding, parts=(part,), thresholds=())
+
+
+@in_chromium_only
+def test_the_start_page_is_short_with_all_claims(tmp_path: Path, toy) -> None:
+    _, finding = toy()
+    page = report.write(
+        dict(recorded(claim, finding) for claim in ledger().values()), tmp_path, 1.0
+    )
+    texts = page.read_text().count('<th scope="row"><a href="claims/')
+    assert texts == len(subjects())
+    headlines = [row["headline"] for row in json.loads((tmp_path / "claims.json").read_text())]
+    assert max(len(headline.split()) for headline in headlines) <= MOST_WORDS
+    assert finding.headline not in headlines, "each claim has a headline for its recorded verdicts"
+    ((wide, high),) = sizes(tmp_path, [page], DESKTOP).values()
+    assert wide <= DESKTOP
+    assert 2000 < high <= TALLEST
+    ((wide, _),) = sizes(tmp_path, [page], PHONE).values()
+    assert wide <= PHONE
+
+
+@in_chromium_only
+def test_no_page_is_wider_than_a_phone(tmp_path: Path, toy) -> None:
+    """With more of everything than any claim has: readings, columns, long words."""
+    _, finding = toy()
+    part = replace(finding.parts[0], statement=f"{LONG} {UNBROKEN}")
+    simulators = dict.fromkeys(("ns-2", "ns-3"), part.simulation)
+    parts = (replace(part, simulators=simulators, minor="a reason"),) * 4
+    wide = replace(
+        finding,
+        parts=parts,
+        readings=tuple(Reading(f"{UNBROKEN} {n}", parts) for n in range(4)),
+        numbers=(
+            Number(LONG, "1, 2", "3, 4", "5", LONG),
+            *(Number(f"rate {n}; flows: 1, 2, 4", "9, 5, 3", "9, 5, 3") for n in range(12)),
+        ),
+        gap=Gap("What.", tuple(f"column {n}" for n in range(9)), {"share": ("0.5",) * 9}, ("Half.",), "a/case"),
+    )  # fmt: skip
+    claims = [toy("Z01")[0], *(toy(id)[0] for id in ("Z11", "Z12", "Z13"))]
+    report.write(dict.fromkeys(claims, wide), tmp_path, 1.0)
+    pages = sorted(tmp_path.rglob("*.html"))
+    found = sizes(tmp_path, pages, PHONE)
+    assert len(found) == len(pages)
+    assert {name: size for name, size in found.items() if size[0] > PHONE} == {}
+
+
+@in_chromium_only
+@pytest.mark.slow
+def test_no_page_of_real_findings_is_wider_than_a_phone(tmp_path: Path) -> None:
+    """Of claims that are checked within seconds."""
+    known = ledger()
+    chosen = [known[id] for id in ("D18", "M13", "K03", "K05", "Z06", "Y08", "Y12", "S01", "S05")]
+    report.write({claim: claim.check() for claim in chosen}, tmp_path, 1.0)
+    pages = sorted(tmp_path.rglob("*.html"))
+    found = sizes(tmp_path, pages, PHONE)
+    assert {name: size for name, size in found.items() if size[0] > PHONE} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [("", 2), ("?packets=depends", 0), ("?q=z02+fairly", 1), ("?level=holds", 0)],
+)
+@in_chromium_only
+def test_a_browser_filters_the_list(tmp_path: Path, toy, asked: str, shown: int) -> None:
+    page = report.write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
+    assert f"{shown} of 2 claims" in in_chromium(tmp_path, f"{page.as_uri()}{asked}")
+
+
+# The folder of the report: claim by claim, in one step each, beside what earlier calls found.
+
+
+def ids(folder: Path) -> list[str]:
+    return [row["id"] for row in json.loads((folder / "claims.json").read_text())]
+
+
+def test_the_same_verdicts_are_json_and_csv(tmp_path: Path, toy) -> None:
+    write(dict([toy("Z02"), toy("Z01")]), tmp_path, 1.0)
+    assert ids(tmp_path) == ["Z01", "Z02"]
+    assert (tmp_path / "claims.csv").read_text().startswith("id,paper,")
+
+
+def test_nothing_of_a_claim_is_written_when_a_picture_fails(tmp_path: Path, toy) -> None:
+    claim, finding = toy()
+
+    def fail():
+        raise RuntimeError("no picture")
+
+    broken = Finding(finding.parts, "found", pictures=(Picture(fail, "", ""),))
+    with pytest.raises(RuntimeError):
+        write({claim: broken}, tmp_path, 1.0)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_what_an_earlier_call_found_stays(tmp_path: Path, toy) -> None:
+    write(dict([toy("Z01"), toy("Z02")]), tmp_path, 1.0)
+    again = Report(tmp_path, ["Z01", "Z02"])
+    again.add(*toy("Z02"))
+    text = again.write().read_text()
+    assert ids(tmp_path) == ["Z01", "Z02"]
+    assert "1 of 2 claims checked so far" in text
+    assert "as an earlier call found them" in text
+
+
+def test_findings_of_other_sources_are_named(tmp_path: Path, toy) -> None:
+    write(dict([toy("Z01")]), tmp_path, 1.0)
+    rows = json.loads((tmp_path / "claims.json").read_text())
+    current = Report(tmp_path, []).write().read_text()
+    (tmp_path / "claims.json").write_text(json.dumps([rows[0] | {"made_from": "other"}]))
+    outdated = Report(tmp_path, []).write().read_text()
+    assert "with other sources of hopflow" not in current
+    assert "with other sources of hopflow or other data: Z01." in outdated
+
+
+def test_the_start_page_follows_while_claims_are_checked(
+    tmp_path: Path, toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "PAUSE", -1.0)
+    report = Report(tmp_path, ["Z01", "Z02"])
+    report.add(*toy("Z01"))
+    assert "1 of 2 claims checked so far" in (tmp_path / "index.html").read_text()
+    assert "not been checked yet" in (tmp_path / "claims/Z02.html").read_text()
+    assert not list(tmp_path.rglob(".*")), "no temporary file is left"
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"report = '.*file/report': Not a directory"):
+        Report(tmp_path / "file" / "report", ["Z01"])
+
+
+def test_runs_computed_again_stand_on_the_start_page_of_this_call_and_the_next(
+    tmp_path: Path, toy
+) -> None:
+    run = {"case": "packets/dumbbells-ns2", "recovery": "sack", "size": 2, "seed": 1}
+    equal, off = run | {"differences": []}, run | {"seed": 2, "differences": ["drops"]}
+    about = {"parts": [3], "of_parts": 16, "runs": [equal, off], "of_runs": 224, "packets": 99}
+    report = Report(tmp_path, ["Z01"])
+    report.add(*toy("Z01"))
+    report.write(1.0)
+    report.recomputed(about)
+    for page in (tmp_path / "index.html", Report(tmp_path, []).write()):
+        text = page.read_text()
+        assert "computed 2 of 224 bundled runs" in text
+        assert "1 run differs" in text
+        assert "seed 2: drops" in text
+    (tmp_path / "recomputed.json").write_text("broken")
+    assert "bundled runs of ns-2 again" not in Report(tmp_path, []).write().read_text()
+
+
+def test_the_page_of_a_family_keeps_the_sections_of_earlier_calls(tmp_path: Path, toy) -> None:
+    claim, finding = toy("Z11")
+    write({claim: finding}, tmp_path, 1.0)
+    write(dict([toy("Z12")]), tmp_path, 1.0)
+    text = (tmp_path / "claims/Z11-Z13.html").read_text()
+    assert [f"{id} has not been checked yet" in text for id in ("Z11", "Z12", "Z13")] == [
+        False,
+        False,
+        True,
+    ]
+    assert ids(tmp_path) == ["Z11", "Z12"]
+    write({claim: replace(finding, explanation="Because anew.")}, tmp_path, 1.0)
+    text = (tmp_path / "claims/Z11-Z13.html").read_text()
+    assert text.count("Because anew.") == 1
+    assert text.count('<section class="member"') == 3
+
+
+def test_rows_of_other_versions_are_checked_again(tmp_path: Path, toy) -> None:
+    write(dict([toy("Z01")]), tmp_path, 1.0)
+    rows = json.loads((tmp_path / "claims.json").read_text())
+    del rows[0]["simulators"]
+    (tmp_path / "claims.json").write_text(json.dumps(rows))
+    assert Report(tmp_path, []).rows == {}
+
+
+# When a report is printed again, and when its claims are checked.
+
+
+@pytest.fixture
+def stamped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A report of packages of one module each, with its stamp."""
+    for name in stamps.PACKAGES:
+        (tmp_path / "root" / name / "__pycache__").mkdir(parents=True)
+        (tmp_path / "root" / name / "module.py").write_text("x = 1\n")
+    monkeypatch.setattr(stamps, "ROOT", tmp_path / "root")
+    folder = tmp_path / "report"
+    (folder / "claims").mkdir(parents=True)
+    (folder / "claims" / "M01.html").write_text("<p>holds</p>")
+    stamps.write_stamp(folder, stamps.hash_of_sources())
+    return folder
+
+
+def test_a_report_is_current_until_a_source_or_a_page_changes(stamped: Path) -> None:
+    root = stamps.ROOT
+    (root / "markov" / "__pycache__" / "module.pyc").write_bytes(b"compiled")
+    assert stamps.is_current(stamped, stamps.hash_of_sources())
+    for changed in (root / "markov" / "module.py", stamped / "claims" / "M01.html"):
+        before = changed.read_text()
+        changed.write_text(before + " ")
+        assert not stamps.is_current(stamped, stamps.hash_of_sources())
+        changed.write_text(before)
+        assert stamps.is_current(stamped, stamps.hash_of_sources())
+    (root / "markov" / "module.py").rename(root / "markov" / "other.py")
+    assert not stamps.is_current(stamped, stamps.hash_of_sources())
+
+
+def test_a_source_that_changes_while_claims_are_checked_makes_the_report_outdated(
+    stamped: Path,
+) -> None:
+    sources = stamps.hash_of_sources()
+    (stamps.ROOT / "markov" / "module.py").write_text("x = 2\n")
+    stamps.write_stamp(stamped, sources)
+    assert not stamps.is_current(stamped, stamps.hash_of_sources())
+
+
+def test_a_folder_without_a_stamp_is_not_current(tmp_path: Path) -> None:
+    assert not stamps.is_current(tmp_path, stamps.hash_of_sources())
+
+
+def test_an_unchanged_report_is_printed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = invoke(["validate", "--claim", "Z01"])
+    stamps.write_stamp(tmp_path / "report", stamps.hash_of_sources())
+    pages = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*.*")}
+    again = invoke(["validate", "--recompute", "none"])
+    assert again.exit_code == first.exit_code == 0
+    assert "1 claim as before, nothing has changed" in again.output
+    line = next(line for line in first.output.splitlines() if line.startswith("Z01"))
+    assert line in again.output.splitlines()
+    assert pages == {path: path.read_bytes() for path in (tmp_path / "report").rglob("*.*")}

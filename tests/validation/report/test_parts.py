@@ -1,4 +1,4 @@
-"""Parts of the pages: rows, series, tallies, families, findings, templates."""
+"""Parts of the report: rows of claims.json, families, series, tallies, templates."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ from validation.report.series import arranged
 from validation.report.surprises import contradicted_by_all, most_surprising
 from validation.report.templating import TEMPLATES, filled, written_out
 from validation.verdicts import Sides, Threshold
+
+# Parts of the pages: rows, series, tallies, families, findings, templates.
+
+
+R, C, N, A, D = (
+    Verdict.HOLDS,
+    Verdict.CONTRADICTED,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_APPLICABLE,
+    Verdict.DEPENDS,
+)
 
 # How a bundled case was made, as the page of the data says.
 
@@ -85,23 +96,19 @@ def test_captions_without_a_common_end_are_all_shown() -> None:
 
 # Rows of claims.json.
 
-R_ROWS, C_ROWS, A_ROWS = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
-
 
 def test_a_row_survives_json(tmp_path: Path, toy) -> None:
     known = Recorded(
-        Sides(R_ROWS, C_ROWS),
+        Sides(R, C),
         turning=Sides((), ()),
-        thresholds={
-            "near": Threshold("near", "", 0.01, Sides(R_ROWS, A_ROWS), Sides(C_ROWS, A_ROWS))
-        },
-        statements={("", 1): (R_ROWS, A_ROWS, A_ROWS, A_ROWS, A_ROWS, A_ROWS)},
+        thresholds={"near": Threshold("near", "", 0.01, Sides(R, A), Sides(C, A))},
+        statements={("", 1): (R, A, A, A, A, A)},
     )
     row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"
     place.write_text(as_json([row]))
     assert load(place) == {"Z01": row}
-    assert verdicts(row) == Sides(R_ROWS, C_ROWS)
+    assert verdicts(row) == Sides(R, C)
     assert row["as_recorded"]
     assert row_of(*toy(), {})["changed"][0] == "model and packets"
 
@@ -176,30 +183,25 @@ def test_other_numbers_stay_as_they_are(number: Number) -> None:
 
 # The rule of the most surprising findings.
 
-R_SURPRISES, C_SURPRISES, N_SURPRISES, A_SURPRISES = map(
-    str,
-    (Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE),
-)
 
-
-def row(id: str, paper: str, statements: str, half: str = C_SURPRISES, **sources: str) -> dict:
+def row(id: str, paper: str, statements: str, half: str = C, **sources: str) -> dict:
     """Return a row whose statements are contradicted (x) or hold (o) by model and packets."""
     both = {
-        "x": {"model": C_SURPRISES, "simulation": C_SURPRISES},
-        "o": {"model": R_SURPRISES, "simulation": R_SURPRISES},
+        "x": {"model": C, "simulation": C},
+        "o": {"model": R, "simulation": R},
     }
     by = {
-        "model": C_SURPRISES,
-        "ns2": C_SURPRISES,
-        "ns3": C_SURPRISES,
-        "packet_level": A_SURPRISES,
+        "model": C,
+        "ns2": C,
+        "ns3": C,
+        "packet_level": A,
     } | sources
-    sides = {"model": C_SURPRISES, "packets": C_SURPRISES}
+    sides = {"model": C, "packets": C}
     return {
         "id": id,
         "paper": paper,
         "model": by["model"],
-        "simulation": C_SURPRISES,
+        "simulation": C,
         "simulators": {"ns-2": by["ns2"], "ns-3": by["ns3"]},
         "packet_level": by["packet_level"],
         "statements": [both[letter] for letter in statements],
@@ -214,15 +216,15 @@ def found(*rows: dict) -> list[str]:
 def test_every_source_contradicts_at_all_thresholds() -> None:
     assert (
         found(
-            row("A1", "a", "x", model=R_SURPRISES),
-            row("A2", "a", "x", half=N_SURPRISES),
-            row("A3", "a", "x", ns3=N_SURPRISES),
-            row("A4", "a", "x", packet_level=N_SURPRISES),
-            row("A5", "a", "x", model=A_SURPRISES, ns3=A_SURPRISES),
+            row("A1", "a", "x", model=R),
+            row("A2", "a", "x", half=N),
+            row("A3", "a", "x", ns3=N),
+            row("A4", "a", "x", packet_level=N),
+            row("A5", "a", "x", model=A, ns3=A),
         )
         == []
     )
-    assert found(row("A6", "a", "x"), row("B1", "b", "x", model=A_SURPRISES)) == ["A6", "B1"]
+    assert found(row("A6", "a", "x"), row("B1", "b", "x", model=A)) == ["A6", "B1"]
 
 
 def test_each_paper_has_one_and_those_with_more_contradicted_come_first() -> None:
@@ -237,22 +239,15 @@ def test_own_comparisons_are_no_surprise() -> None:
 
 # Tallies: which columns and rows, and what is counted.
 
-R_TALLY, C_TALLY, N_TALLY, A_TALLY, D = (
-    str(verdict)
-    for verdict in (
-        Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE,
-        Verdict.DEPENDS,
-    )
-)  # fmt: skip
 ROWS = [
     {"id": id, "paper": paper, "model": model, "simulation": packets, "simulators": judged}
     for id, paper, model, packets, judged in (
-        ("M01", "malhotra2005", R_TALLY, R_TALLY, {}),
-        ("M02", "malhotra2005", C_TALLY, R_TALLY, {}),
-        ("K01", "kaneko2007", N_TALLY, C_TALLY, {"ns-2": C_TALLY}),
-        ("S01", "hopflow", C_TALLY, A_TALLY, {}),
-        ("S02", "hopflow", R_TALLY, A_TALLY, {}),
-        ("S03", "hopflow", A_TALLY, C_TALLY, {"ns-3": C_TALLY}),
+        ("M01", "malhotra2005", R, R, {}),
+        ("M02", "malhotra2005", C, R, {}),
+        ("K01", "kaneko2007", N, C, {"ns-2": C}),
+        ("S01", "hopflow", C, A, {}),
+        ("S02", "hopflow", R, A, {}),
+        ("S03", "hopflow", A, C, {"ns-3": C}),
     )
 ]
 
@@ -268,16 +263,13 @@ def test_papers_are_counted_apart_from_own_comparisons() -> None:
 
 
 def test_counts_in_words_leave_out_what_does_not_apply() -> None:
-    rows = [*ROWS, ROWS[0] | {"model": A_TALLY}]
+    rows = [*ROWS, ROWS[0] | {"model": A}]
     said = [(count.claims, count.words) for count in tally.in_words(rows, "model")]
     assert said == [(1, "holds"), (1, "is contradicted"), (1, "is inconclusive")]
 
 
 def test_claims_that_depend_are_counted_by_their_direction() -> None:
-    rows = [
-        ROWS[0] | {"model": D, "default": {"model": each, "packets": R_TALLY}}
-        for each in (R_TALLY, R_TALLY, C_TALLY)
-    ]
+    rows = [ROWS[0] | {"model": D, "default": {"model": each, "packets": R}} for each in (R, R, C)]
     said = {count.words: count.claims for count in tally.in_words(rows, "model")}
     assert said == {
         "hold by default, contradicted in another reading": 2,
@@ -294,7 +286,7 @@ def test_own_comparisons_are_counted_in_a_sentence() -> None:
 
 
 def test_comparisons_of_linux_are_counted_by_themselves() -> None:
-    linux = ROWS[-1] | {"simulation": R_TALLY, "simulators": {"Linux": R_TALLY}}
+    linux = ROWS[-1] | {"simulation": R, "simulators": {"Linux": R}}
     said = tally.own_models([*ROWS, linux])
     assert said.endswith("; of 1 of Linux with the papers and RFCs of its rules, 0.")
 

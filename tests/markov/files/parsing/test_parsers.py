@@ -1,16 +1,28 @@
-"""Expressions, PRISM and JANI files as trees."""
+"""Parsers of model and property files: trees, places of errors."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from pathlib import Path as File
 from typing import Any
 
 import pytest
 
 from markov import read_jani
 from markov.errors import FileError
+from markov.files.parsing import tokens
+from markov.files.parsing.expression_parsing import ExpressionParser
+from markov.files.parsing.jani_expressions import JaniReader
+from markov.files.parsing.jani_properties import JaniProperties
+from markov.files.parsing.property_parsing import parse_properties, parse_property
+from markov.files.parsing.tokens import Cursor, read_text, tokens_of
+from markov.files.properties import queries
+from markov.files.syntax import Chain, Label, Literal, Name
 from tests.markov.files.conftest import jani_queue, model_of
+
+# Expressions, PRISM and JANI files as trees.
 
 
 def test_nothing_in_a_file_is_run_as_python(tmp_path: Path) -> None:
@@ -47,3 +59,274 @@ def test_files_that_cannot_be_used_are_refused_with_line_and_reason(
 ) -> None:
     with pytest.raises(FileError, match=f"(?s)model.sm.*{message}"):
         _ = model_of(tmp_path, text).chain
+
+
+# The words of the PRISM language, and a cursor over them.
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[0..2]", ["[", "0", "..", "2", "]"]),
+        ("1.5e-3+.5", ["1.5e-3", "+", ".5"]),
+        ("x'=x1<=>y", ["x", "'", "=", "x1", "<=>", "y"]),
+        ("a // b c\n=> d", ["a", "=>", "d"]),
+        ('"a b" -> 2.', ['"a b"', "->", "2."]),
+    ],
+)
+def test_text_is_cut_into_the_longest_words(text: str, words: list[str]) -> None:
+    found = tokens_of(text, "m")
+    assert [token.text for token in found[:-1]] == words
+    assert found[-1].kind == "end"
+
+
+def test_words_know_their_kind_and_line() -> None:
+    found = tokens_of('x\n// nothing\n3.5 "n"', "m")
+    assert [(t.kind, t.line) for t in found] == [
+        ("name", 1), ("number", 3), ("text", 3), ("end", 3),
+    ]  # fmt: skip
+
+
+def test_a_character_that_begins_no_word_is_refused_with_its_line() -> None:
+    with pytest.raises(FileError, match=r"^m, line 2: '\$' begins no word"):
+        tokens_of("x\n$", "m")
+
+
+def test_a_cursor_takes_only_what_is_expected() -> None:
+    cursor = Cursor(tokens_of('P "P"', "m"), "m")
+    assert cursor.peek().text == '"P"'
+    assert cursor.accept("S") is None
+    assert cursor.expect("P", "S").text == "P"
+    assert not cursor.at('"P"')  # a text is no sign
+    with pytest.raises(FileError, match=r"""'"P"' where '=' is expected"""):
+        cursor.expect("=")
+    assert cursor.kind("text", "a name").text == '"P"'
+    assert cursor.take().kind == cursor.take().kind == cursor.peek(9).kind == "end"
+
+
+def test_files_too_large_or_not_text_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.sm"
+    path.write_bytes(b"ctmc\n\nx \xff")
+    with pytest.raises(FileError, match=r"^m\.sm, line 3: not UTF-8"):
+        read_text(path)
+    path.write_text("größe")
+    assert read_text(path) == "größe"
+    monkeypatch.setattr(tokens, "MAX_BYTES", 6)
+    with pytest.raises(FileError, match=r"^m\.sm: larger than 6 bytes"):
+        read_text(path)
+
+
+# Properties of the PRISM language as trees.
+
+
+N, M = Name("n", 1), Name("m", 1)
+
+
+def number(value: Any) -> Literal:
+    return Literal(value, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("P=? [ F n ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1)),
+        ("P>0.5 [ X n ]", queries.Operator("P", ">", number(0.5), queries.Path("X", right=N), 1, written="0.5")),
+        ("P=? [ n U<=2 m ]", queries.Operator("P", None, None, queries.Path("U", N, M, queries.Interval(high=number(2))), 1)),
+        ("P=? [ G>=2 m ]", queries.Operator("P", None, None, queries.Path("G", None, M, queries.Interval(number(2))), 1)),
+        ("P=? [ F[1,2] m ]",
+         queries.Operator("P", None, None, queries.Path("F", None, M, queries.Interval(number(1), number(2))), 1)),
+        ("P=? [ (n W m) ]", queries.Operator("P", None, None, queries.Path("W", N, M), 1)),
+        ("P=? [ (n) U m ]", queries.Operator("P", None, None, queries.Path("U", N, M), 1)),
+        ("S=? [ n ]", queries.Operator("S", None, None, N, 1)),
+        ('R{"r"}=? [ C<=3 ]', queries.Operator("R", None, None, queries.Path("C", interval=queries.Interval(high=number(3))), 1, "r")),
+        ("R{2}=? [ I=3 ]",
+         queries.Operator("R", None, None, queries.Path("I", interval=queries.Interval(number(3), number(3))), 1, 2)),
+        ("R=? [ S ]", queries.Operator("R", None, None, queries.Path("S"), 1)),
+        ('R=? [ F "a" ]', queries.Operator("R", None, None, queries.Path("F", right=Label("a", 1)), 1)),
+        ("P=? [ F n {m}{max} ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1, None, M, ("max",))),
+        ("filter(&, n, m)", queries.Filter("forall", N, M, 1)),
+        ("filter(avg, n);", queries.Filter("avg", N, None, 1)),
+        ("n & P=? [ F m ]",
+         Chain(N, (("&", queries.Operator("P", None, None, queries.Path("F", right=M), 1)),), 1)),
+    ],
+)  # fmt: skip
+def test_a_property_is_read_as_its_tree(text: str, expected: Any) -> None:
+    assert parse_property(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Pmax=? [ F n ]", "'Pmax' is not of Markov chains"),
+        ("P=? [ F G n ]", "beyond CSL"),
+        ("R=? [ n U m ]", r"R \[ U ... \]"),
+        ("filter(median, n)", "'median' is no filter: must be one of min"),
+        ("P=? [ F n ] m", "'m' after the end of the property"),
+        ("P=? [ " + "(" * 90 + "n" + ")" * 90 + " ]", "nested more than 60 deep"),
+        ("R{-1}=? [ S ]", "'-': a name in quotes or a number of rewards"),
+    ],
+)
+def test_what_is_no_property_is_refused(text: str, message: str) -> None:
+    with pytest.raises(FileError, match=message):
+        parse_property(text)
+
+
+def test_one_wrong_property_of_a_file_leaves_the_others(tmp_path: File) -> None:
+    path = tmp_path / "m.props"
+    path.write_text(
+        'const double T = 2;\nconst K;\nlabel "late" = n > 1;\n'
+        '"a": P=? [ F n ];\nP=? [ F G n ];\n"c": S=? [ m ]\nP=? [ X n ]\n'
+    )
+    found = parse_properties(path)
+    assert {name: (c.kind, c.value) for name, c in found.constants.items()} == {
+        "T": ("double", Literal(2, 1)),
+        "K": ("int", None),
+    }
+    assert list(found.labels) == ["late"]
+    assert list(found.properties) == ["a", "#2", "c", "#4"]
+    assert found.lines == {"a": 4, "#2": 5, "c": 6, "#4": 7}
+    assert isinstance(found.properties["#2"], FileError)
+    assert found.properties["c"] == queries.Operator("S", None, None, Name("m", 6), 6)
+    path.write_text('"a": S=? [ n ];\n"a": S=? [ m ];')
+    with pytest.raises(FileError, match='line 2: property "a" is defined twice'):
+        parse_properties(path)
+
+
+# Expressions of JANI are those of the PRISM language.
+
+
+def op(sign: str, left: Any, right: Any) -> dict[str, Any]:
+    return {"op": sign, "left": left, "right": right}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"), (2, "2"), (0.5, "0.5"), ("x", "x"),
+        (op("≤", "x", op("*", 2, "y")), "x <= 2 * y"),
+        (op("-", op("-", 5, 3), 1), "5 - 3 - 1"),
+        (op("-", 5, op("-", 3, 1)), "5 - (3 - 1)"),
+        (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
+        (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
+        (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
+        (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
+        ({"op": "¬", "exp": "a"}, "!a"),
+        ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
+        (op("%", "x", 3), "mod(x, 3)"),
+        (op("min", "x", "y"), "min(x, y)"),
+        ({"op": "floor", "exp": "x"}, "floor(x)"),
+    ],
+)  # fmt: skip
+def test_an_expression_is_the_tree_of_the_same_text(value: Any, text: str) -> None:
+    expected = ExpressionParser(Cursor(tokens_of(text, "m"), "m")).expression()
+    assert JaniReader("m.jani").expression(value, "guard") == expected
+
+
+def test_constants_of_mathematics_have_names() -> None:
+    reader = JaniReader("m.jani")
+    assert reader.expression({"constant": "π"}, "rate") == Literal(math.pi, 1)
+    with pytest.raises(FileError, match="constant 'i': must be e or π"):
+        reader.expression({"constant": "i"}, "rate")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2**62, "beyond the range"),
+        (math.inf, "beyond the range"),
+        (None, "NoneType is no expression"),
+        ({"op": "sin", "exp": 1}, "operator 'sin' is not read"),
+        ({"op": "ite", "if": True, "then": 1}, "'ite' without 'else'"),
+    ],
+)
+def test_what_is_not_read_is_refused_with_its_place(value: Any, message: str) -> None:
+    with pytest.raises(FileError, match=rf"^m\.jani: edges\[2\]: .*{message}"):
+        JaniReader("m.jani").expression(value, "edges[2]")
+
+
+def test_nesting_has_an_end() -> None:
+    value: Any = "x"
+    for _ in range(200):
+        value = {"op": "¬", "exp": value}
+    with pytest.raises(FileError, match="nested more than 150 deep"):
+        JaniReader("m.jani").expression(value, "guard")
+
+
+def test_an_entry_must_be_there_and_of_its_type() -> None:
+    reader = JaniReader("m.jani")
+    assert reader.of({"name": "q"}, "name", "automata[0]", str) == "q"
+    for value in ({}, {"name": 3}, "name"):
+        with pytest.raises(FileError, match=r"automata\[0\]: 'name' is missing or of a wrong type"):
+            reader.of(value, "name", "automata[0]", str)
+
+
+# Properties of JANI are those of the PRISM language.
+
+
+def read(values: Any, fun: str = "values") -> Any:
+    given = {"op": "filter", "fun": fun, "values": values, "states": {"op": "initial"}}
+    reader = JaniProperties("m.jani", {"r"})
+    return reader.read([{"name": "p", "expression": given}]).properties["p"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"op": "Pmax", "exp": {"op": "F", "exp": "n"}}, "P=? [ F n ]"),
+        ({"op": "Pmin", "exp": {"op": "U", "left": "n", "right": "m", "time-bounds": {"upper": 2}}},
+         "P=? [ n U<=2 m ]"),
+        ({"op": "Pmin", "exp": {"op": "G", "exp": "n", "time-bounds": {"lower": 1, "upper": 2}}},
+         "P=? [ G[1,2] n ]"),
+        ({"op": "≥", "left": {"op": "Pmax", "exp": {"op": "X", "exp": "n"}}, "right": 0.5},
+         "P>=0.5 [ X n ]"),
+        ({"op": "Smax", "exp": "n"}, "S=? [ n ]"),
+    ],
+)  # fmt: skip
+def test_a_property_is_the_tree_of_the_same_text(values: Any, text: str) -> None:
+    assert read(values) == parse_property(text)
+
+
+def test_rewards_are_earned_in_states_or_on_transitions() -> None:
+    r = Name("r", 1)
+    time = queries.Interval(Literal(3, 1), Literal(3, 1))
+    until = {"op": "Emax", "exp": "r", "reach": "n"}
+    at_three = {"op": "Emax", "exp": "r", "time-instant": 3}
+    assert read(until) == queries.Operator(
+        "R", None, None, queries.Path("F", right=Name("n", 1)), 1, (r, None)
+    )
+    assert read(at_three).of == queries.Path("I", interval=time)
+    both = read({**at_three, "accumulate": ["steps", "time"]})
+    assert both.of == queries.Path("C", interval=queries.Interval(high=Literal(3, 1)))
+    assert both.reward == (r, "r")
+    assert read({**until, "accumulate": ["steps"]}).reward == (None, "r")
+    assert read({"op": "Smin", "exp": "r"}) == queries.Operator(
+        "SR", None, None, queries.Path("S"), 1, "r"
+    )
+
+
+def test_filters_over_the_initial_states() -> None:
+    inner = {"op": "Smin", "exp": "n"}
+    assert read(inner, "∀") == queries.Filter("forall", read(inner), None, 1)
+    assert read(inner, "max") == read(inner)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"op": "Pmax", "exp": {"op": "Q"}}, "path operator 'Q' is not read"),
+        ({"op": "Pmax", "exp": {"op": "F", "exp": "n", "step-bounds": {}}}, "bounds on steps"),
+        ({"op": "Emax", "exp": "r", "step-instant": 3}, "instants in steps"),
+        (
+            {"op": "Emax", "exp": "n", "accumulate": ["exit"]},
+            "accumulate ['exit'] of this expression is not read",
+        ),
+        ("n", "operator None is not read"),
+    ],
+)
+def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: str) -> None:
+    found = read(values)
+    assert isinstance(found, FileError)
+    assert message in str(found)
+    assert str(found).startswith("m.jani: properties[0]: ")

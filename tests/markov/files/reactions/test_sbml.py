@@ -1,15 +1,23 @@
-"""Reaction networks in SBML: against closed forms, the same rules in Python, and hostile files."""
+"""Reaction networks in SBML: formulas, events, populations."""
 
 from __future__ import annotations
 
 import math
 import textwrap
+import xml.etree.ElementTree as ET
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import explore, read_sbml, stationary, transient
+from markov import ChainModel, explore, passage, read_sbml, stationary, transient
 from markov.errors import FileError
+from markov.files.reactions.events import shifted
+from markov.files.reactions.formulas import CLOCK, Formulas
+from markov.files.syntax import Chain, Literal, Name, Negation, names_in
+
+# Reaction networks in SBML: against closed forms, the same rules in Python, and hostile files.
+
 
 HEAD = '<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"><model id="m">'
 SPECIES = '<species id="{}" initialAmount="{}" hasOnlySubstanceUnits="true"/>'
@@ -179,3 +187,206 @@ def test_limits_are_checked(read):
         read(text, limits={"X": 9, "Y": 3})
     with pytest.raises(ValueError, match=r"limits\['X'\] = 4"):
         read(text, limits=4)
+
+
+# Formulas in MathML.
+
+
+TIME = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
+
+
+def refuse(where: str, reason: str) -> FileError:
+    return FileError(("f", None), f"{where}: {reason}")
+
+
+def read_formula(text: str, *, timed: bool = False) -> object:
+    element = ET.fromstring(f"<law><math>{text}</math></law>")
+    return Formulas({"X": Name("x", 1)}, refuse, timed=timed).read(element, "here", {"k": "r.k"})
+
+
+def test_names_numbers_and_operators_become_an_expression() -> None:
+    found = read_formula("<apply><and/><apply><not/><ci>b</ci></apply><apply><leq/><ci>X</ci>"
+                 "<apply><times/><ci>k</ci><cn type='e-notation'>2<sep/>3</cn></apply></apply></apply>")  # fmt: skip
+    product = Chain(Name("r.k", 1), (("*", Literal(2000.0, 1)),), 1)
+    below = Chain(Name("x", 1), (("<=", product),), 1)
+    assert found == Chain(Negation("!", Name("b", 1), 1), (("&", below),), 1)
+    assert names_in(found) == ["b", "x", "r.k"]
+
+
+def test_the_time_is_read_only_where_it_may_be() -> None:
+    assert read_formula(TIME, timed=True) == Name(CLOCK, 1)
+    with pytest.raises(FileError, match="here: csymbol is not read"):
+        read_formula(TIME)
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    deep = "<apply><minus/>" * 62 + "<cn>1</cn>" + "</apply>" * 62
+    with pytest.raises(FileError, match="nested more than 60 deep"):
+        read_formula(deep)
+
+
+# Events of SBML: against closed forms, the same rules in Python, and what is refused.
+
+
+NOW = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
+
+
+def assigned(variable: str, value: str) -> str:
+    return f'<eventAssignment variable="{variable}"><math>{value}</math></eventAssignment>'
+
+
+def event(trigger: str, *assignments: str, more: str = "", initial: str = "false") -> str:
+    """Return an event; several of them make a list."""
+    return (
+        f'<event id="e"><trigger initialValue="{initial}" persistent="true"><math>{trigger}</math>'
+        f"</trigger>{more}<listOfEventAssignments>{''.join(assignments)}</listOfEventAssignments></event>"
+    )
+
+
+def at(time: float, operator: str = "geq") -> str:
+    return f"<apply><{operator}/>{NOW}<cn>{time}</cn></apply>"
+
+
+def number(value: int) -> str:
+    return f'<cn type="integer">{value}</cn>'
+
+
+@pytest.fixture
+def read_with_events(tmp_path: Any) -> Any:
+    def reader(*events: str, start: int = 0) -> Any:
+        path = tmp_path / "network.xml"
+        listed = f"<listOfEvents>{''.join(events)}</listOfEvents>"
+        text = network(SPECIES.format("X", start), BIRTH + DEATH, MU, listed)
+        path.write_text(text, encoding="utf-8")
+        return read_sbml(path, limits=60)
+
+    return reader
+
+
+def test_molecules_that_are_added_at_a_time_decay_from_then_on(read_with_events: Any) -> None:
+    model = read_with_events(event(at(2.0), assigned("X", number(30))))
+    times = np.array([1.0, 2.0, 3.5])
+    found = transient(model, times)
+    expected = [6 * (1 - math.exp(-0.5)), 30.0, 6 + 24 * math.exp(-0.75)]
+    np.testing.assert_allclose(found["X"], expected, rtol=1e-10)
+    assert found.error_bound.max() < 1e-11
+    assert "1 jumps at given times" in found.method
+
+
+def test_a_comparison_without_equality_happens_after_its_time(read_with_events: Any) -> None:
+    model = read_with_events(event(at(2.0, "gt"), assigned("X", number(30))))
+    found = transient(model, [2.0, 2.0 + 1e-9])
+    np.testing.assert_allclose(found["X"], [6 * (1 - math.exp(-1.0)), 30.0], rtol=1e-7)
+
+
+def test_events_follow_each_other_and_may_depend_on_the_state(read_with_events: Any) -> None:
+    half = f"<apply><floor/><apply><divide/><ci>X</ci>{number(2)}</apply></apply>"
+    model = read_with_events(
+        event(at(2.0), assigned("X", half)), event(at(1.0), assigned("X", number(41))), start=3
+    )
+    found = transient(model, [1.0, 2.0])
+    assert found["X"][0] == pytest.approx(41.0, rel=1e-12)
+    # from the distribution just before the second event
+    before = transient(read_with_events(event(at(1.0), assigned("X", number(41))), start=3), [2.0])
+    numbers = np.asarray(before.chain.states.X)
+    inside = ~np.asarray(before.chain.states.outside, dtype=bool)
+    expected = before.pi[0] @ np.where(inside, numbers // 2, 0)
+    assert found["X"][1] == pytest.approx(expected, rel=1e-11)
+
+
+def test_what_is_asked_of_constant_rates_is_refused(read_with_events: Any) -> None:
+    model = read_with_events(event(at(2.0), assigned("X", number(30))))
+    for ask in (
+        lambda: stationary(model),
+        lambda: passage(model, to=(0, False)),
+        lambda: model.property("S=? [ X > 3 ]"),
+    ):
+        with pytest.raises(FileError, match="events at given times: only transient"):
+            ask()
+    with pytest.raises(ValueError, match="occupancy: of a model with events"):
+        transient(model, [1.0]).occupancy  # noqa: B018
+
+
+class Reset(ChainModel):
+    """The network with an event that a birth triggers: above 7 molecules, 2 are left."""
+
+    class State(NamedTuple):
+        X: int
+
+    class Params(NamedTuple):
+        pass
+
+    def space(self) -> Any:
+        return {"X": range(61)}
+
+    def start(self) -> Any:
+        return (0,)
+
+    @staticmethod
+    def rules(s: Any, q: Any) -> Any:
+        if s.X <= 7:
+            yield s._replace(X=2 if s.X == 7 else s.X + 1), 3.0
+        if s.X > 0:
+            yield s._replace(X=s.X - 1), 0.5 * s.X
+
+
+def test_an_event_that_a_reaction_triggers_is_part_of_it(read_with_events: Any) -> None:
+    above = f"<apply><gt/><ci>X</ci>{number(7)}</apply>"
+    model = read_with_events(event(above, assigned("X", number(2))))
+    assert model.chain.size == 8
+    mine = explore(Reset()).chain
+    np.testing.assert_allclose(model.chain.Q.toarray(), mine.Q.toarray(), rtol=1e-15)
+
+
+def test_a_condition_that_holds_already_does_not_become_true(read_with_events: Any) -> None:
+    """Above 7 at first: nothing happens until it was 7 or less."""
+    above = f"<apply><gt/><ci>X</ci>{number(7)}</apply>"
+    model = read_with_events(event(above, assigned("X", number(2)), initial="true"), start=9)
+    Q, numbers = model.chain.Q, np.asarray(model.chain.states.X)
+    places = {int(x): k for k, x in enumerate(numbers)}
+    assert Q[places[9], places[10]] == 3.0
+    assert Q[places[7], places[2]] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event(at(2.0), assigned("X", number(3)), more="<delay/>")], "event 'e': delay is not read"),
+        ([event(at(2.0), assigned("mu", number(3)))], "assigns 'mu': must be a species"),
+        ([event(at(2.0), assigned("X", NOW))], "a value that depends on the time"),
+        ([event(at(2.0, "lt"), assigned("X", number(3)))], "must be time >= or > a number"),
+        ([event(at(2.0), assigned("X", number(3))), event("<apply><gt/><ci>X</ci><cn>5</cn></apply>")],
+         "their order is not given"),
+        ([event("<apply><geq/><ci>X</ci><cn>0</cn></apply>")], "an event at time 0 is not read"),
+    ],
+)  # fmt: skip
+def test_events_that_cannot_be_read_are_refused(
+    events: list[str], said: str, read_with_events: Any
+) -> None:
+    with pytest.raises(FileError, match=said):
+        read_with_events(*events)
+
+
+def test_an_expression_is_that_after_a_step() -> None:
+    tree = Negation("!", Chain(Name("X", 1), ((">", Name("Y", 1)),), 1), 1)
+    later = Chain(Name("X", 1), (("+", Literal(-2, 1)),), 1)
+    assert shifted(tree, {"X": -2}) == Negation("!", Chain(later, ((">", Name("Y", 1)),), 1), 1)
+
+
+# Events at given times that cannot be.
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([event(at(0.0), assigned("X", number(3)))], "an event at time 0: must be > 0"),
+        ([event(at(1.0), assigned("X", number(61)))], "assigns .61.* to 'X': must be a whole number"),
+        ([event(at(1.0), assigned("X", "<cn>0.5</cn>"))], "from 0 to 60"),
+        ([event(at(1.0), assigned("X", number(k))) for k in (1, 2)], "assign the same variable"),
+    ],
+)  # fmt: skip
+def test_they_are_refused_before_any_work(
+    events: list[str], said: str, read_with_events: Any
+) -> None:
+    with pytest.raises(FileError, match=said):
+        transient(read_with_events(*events), [2.0])

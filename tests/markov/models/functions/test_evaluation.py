@@ -1,10 +1,15 @@
-"""Functions of a state: plain Python decides, and the faster ways agree."""
+"""Functions of states: evaluated on arrays, on sets, in plain Python; operands, means."""
 
 from __future__ import annotations
 
+import cProfile
+import enum
 import itertools
+import pstats
 from collections.abc import Callable
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,10 +35,12 @@ from markov.errors import RuleError
 from markov.models.functions import evaluation
 from markov.models.functions.array_evaluation import values_on_arrays
 from markov.models.functions.evaluation import check_on_arrays, members_of, values_of
+from markov.models.functions.executed_code import Execution
 from markov.models.functions.inversions import is_inverted
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
-from markov.models.means import as_mean, number_of
+from markov.models.identity_operands import UNKNOWN, Operand, identity_comparisons, is_no_number
+from markov.models.means import as_mean, number_of, stacked
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
 
@@ -413,3 +420,237 @@ def test_values_of_a_function_with_a_tilde_are_inverted(function):
 @pytest.mark.parametrize("function", [lambda n: n - 2, abs, "label"])
 def test_numbers_of_other_functions_are_numbers(function):
     assert not is_inverted(-1, function)
+
+
+# What tells a stand-in for a number from a number.
+
+
+class Use(enum.Enum):
+    BUSY = 1
+    IDLE = 2
+
+
+class Speed(enum.IntEnum):
+    LOW = 1
+
+
+THREE, NAME = 3, "three"
+
+
+def called(function: Callable[[Any], Any], value: Any = 3) -> Execution:
+    with Execution() as found:
+        function(value)
+    return found
+
+
+def hidden(n: Any) -> bool:
+    return n is THREE
+
+
+def caught(n: Any) -> Any:
+    try:
+        return 1 / n
+    except:  # noqa: E722
+        return 0
+
+
+def caught_by_class(n: Any) -> Any:
+    try:
+        return 1 / n
+    except ZeroDivisionError:
+        return 0
+
+
+def of_closure(value: Any) -> Callable[[Any], bool]:
+    return lambda n: n is value
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: n is True,
+        lambda n: n is THREE,
+        lambda n: type(n) is int,
+        lambda n: id(n) == 3,
+        lambda n: [hidden(k) for k in (n,)],
+        lambda n: n is n,  # noqa: PLR0124
+        lambda n: n.__class__ is int,
+        caught,
+        of_closure(3),
+    ],
+    ids=itertools.count(),
+)  # fmt: skip
+def test_identity_of_numbers_and_types_are_noticed(function: Callable[[Any], Any]) -> None:
+    assert not called(function).columns
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: n > 2 and n in (1, 3),
+        lambda n: n is Use.BUSY,
+        lambda n: n is None,
+        lambda n: n is not NAME,
+        lambda n: NAME is not n,
+        lambda n: n is Speed.LOW,
+        lambda n: isinstance(n, int),
+        lambda n: Use(1) is Use.BUSY and n > 1,
+        caught_by_class,
+        of_closure(Use.BUSY),
+    ],
+    ids=itertools.count(),
+)
+def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any], Any]) -> None:
+    assert called(function).columns
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n: f"{n}" == "3",
+        lambda n: str(n) == "3",
+        lambda n: isinstance(n, int),
+        caught_by_class,
+        hidden,
+    ],
+    ids=itertools.count(),
+)
+def test_what_arrays_hide_is_noticed(function: Callable[[Any], Any]) -> None:
+    assert not called(function).arrays
+
+
+def test_functions_of_numpy_pass() -> None:
+    assert called(lambda n: np.where(np.maximum(n, 2) > 2, 1.0, 0.0)).arrays
+
+
+def test_a_profiler_of_the_user_stays() -> None:
+    profile = cProfile.Profile()
+    profile.enable()
+    found = called(lambda n: n > 2)
+    sorted([3, 1])
+    profile.disable()
+    assert not found.columns
+    assert not found.arrays
+    names = {code for _, _, code in pstats.Stats(profile).stats}  # type: ignore[attr-defined]
+    assert "<built-in method builtins.sorted>" in names
+
+
+# Operands of ``is`` in bytecode: names, constants, attributes, and what is computed.
+
+
+class Kind(enum.Enum):
+    BUSY = 1
+
+
+COMPUTED = Operand()
+
+
+def look_up(name: str) -> Any:
+    return globals().get(name, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("function", "left", "right"),
+    [
+        (lambda n: n is None, COMPUTED, Operand(constant=None)),
+        (lambda n: None is not n, Operand(constant=None), COMPUTED),
+        (lambda n: n is Kind.BUSY, COMPUTED, Operand("Kind", attributes=("BUSY",))),
+        (lambda n: Kind.BUSY is n.mode, Operand("Kind", attributes=("BUSY",)), COMPUTED),
+        (lambda n: n.mode is Kind.BUSY.name.x, COMPUTED, Operand("Kind", attributes=("BUSY", "name", "x"))),
+        (lambda n: n is look_up(Kind), COMPUTED, COMPUTED),
+        (lambda n, m: max(Kind, n is m), COMPUTED, COMPUTED),
+    ],
+    ids=["None", "None first", "member", "member first", "path", "call", "two variables"],
+)  # fmt: skip
+def test_operands_are_names_constants_or_computed(
+    function: Callable[..., Any], left: Operand, right: Operand
+) -> None:
+    assert identity_comparisons(function.__code__) == [(left, right)]
+
+
+def test_two_comparisons_are_two_pairs() -> None:
+    pairs = identity_comparisons((lambda n: n is None or n is not Kind).__code__)
+    assert pairs == [(COMPUTED, Operand(constant=None)), (COMPUTED, Operand("Kind"))]
+
+
+def test_values_are_looked_up_attribute_by_attribute() -> None:
+    assert Operand("Kind", attributes=("BUSY", "value")).value(look_up) == 1
+    assert Operand("Kind", attributes=("IDLE", "value")).value(look_up) is UNKNOWN
+    assert Operand("nothing").value(look_up) is UNKNOWN
+    assert Operand(constant=3).value(look_up) == 3
+    assert COMPUTED.value(look_up) is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "three", Kind.BUSY, Speed.LOW, (1, 2), look_up],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_certainly_no_number(value: object) -> None:
+    assert is_no_number(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [UNKNOWN, 3, 3.0, True, 3j, np.float64(3.0), np.int8(3), int],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_may_be_a_number_or_the_type_of_one(value: object) -> None:
+    assert not is_no_number(value)
+
+
+# Measures as numbers over states.
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        2,
+        2.0,
+        Fraction(2),
+        Decimal(2),
+        np.int64(2),
+        np.float32(2),
+        np.array(2),
+        np.array(2, np.int8),
+    ],
+)
+def test_numbers_of_every_kind_are_numbers(value: Any) -> None:
+    assert number_of(value) == 2.0
+
+
+@pytest.mark.parametrize("value", [True, np.True_, np.array(True)])
+def test_truth_values_are_zero_and_one(value: Any) -> None:
+    assert number_of(value) == 1.0
+
+
+@pytest.mark.parametrize(
+    "value", ["2", None, (2,), [2], {2}, 2j, np.complex128(2), np.array([2.0]), b"3"]
+)
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"is no number and no truth value$"):
+        number_of(value)
+
+
+def test_one_number_stands_for_all_states() -> None:
+    assert as_mean(2.0, 3).of.tolist() == [2.0, 2.0, 2.0]
+    found = as_mean(Mean((1, 2), over=4.0 * np.ones((2, 3)), dims=("queue",)), 3)
+    assert found.of.tolist() == [[1.0] * 3, [2.0] * 3]
+    assert found.value(np.array([0.5, 0.25, 0.25])).tolist() == [0.25, 0.5]
+    with pytest.raises(TypeError, match=r"has shape \(2,\): one number per state"):
+        as_mean(np.zeros(2), 3)
+
+
+def test_rows_of_states_are_stacked_where_they_are_of_one_kind() -> None:
+    rows = [as_mean(Mean(float(k), over=1.0 + k), 1) for k in range(3)]
+    found = stacked(rows)
+    assert found.of.tolist() == [0.0, 1.0, 2.0]
+    assert found.over.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(TypeError, match=r"in some states only"):
+        stacked([rows[0], as_mean(1.0, 1)])
+    with pytest.raises(TypeError, match=r"in some states only"):
+        stacked([as_mean(1.0, 1), as_mean(Mean((1, 2), dims=("queue",)), 1)])
+
+
+def test_a_ratio_of_zeros_is_not_a_number() -> None:
+    assert np.isnan(Mean(np.zeros(2), over=np.zeros(2)).value(np.array([0.5, 0.5])))

@@ -1,8 +1,14 @@
-"""`MatrixFree`: answers, states that count, bounds, and cycles without a matrix."""
+"""MatrixFree: answers, states that count, bounds, checkpoints, and cycles without a matrix."""
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -22,10 +28,14 @@ from markov import (
     stationary_by_class,
 )
 from markov.computing.progress import watched
+from markov.errors import RuleError, TooLargeError
 from markov.models.measures import measures_of
+from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.chains import GridChain
+from markov.multigrid.grids.checkpoints import Checkpoint, checkpoint_of
 from markov.multigrid.grids.levels import SOURCE
 from markov.multigrid.grids.matrix_free import grid_model
+from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.models import GridModel
 from markov.multigrid.grids.multigrid import Multigrid
 from markov.multigrid.grids.places import RECURRENT, SeveralClassesError
@@ -379,3 +389,256 @@ def test_states_without_probability_settle_and_all_levels_agree_on_them(small):
     out = found.finest.spread(layout.into[1].exit_rate) * x
     surplus = out - matrix_of(*layout.into) @ x - SOURCE
     assert np.max(np.abs(surplus[counts]) / out[counts]) < 1e-2
+
+
+# Long solutions that are interrupted go on from a file; a file of another chain is refused.
+
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def test_a_solution_goes_on_from_its_file(small, tmp_path):
+    path = tmp_path / "x.checkpoint"
+    with pytest.raises(NotSolvedError):
+        stationary(TANDEM, MatrixFree(max_iterations=3, checkpoint=path))
+    assert path.stat().st_size > 8 * exact(TANDEM)[1].size
+    answer = stationary(TANDEM, MatrixFree(checkpoint=path))
+    alone = stationary(TANDEM, MatrixFree())
+    assert 3 < answer.iterations <= alone.iterations + 3
+    assert answer.pi == pytest.approx(exact(TANDEM)[0], rel=1e-9)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_levels_are_laid_out_as_at_a_start_from_nothing(tmp_path, monkeypatch):
+    # axes are joined where x has most flow: by that of a file they would be others, and cycles slow
+    seen = []
+
+    class Seen(Multigrid):
+        def __init__(self, layout, x, team):
+            seen.append(x.copy())
+            super().__init__(layout, x, team)
+
+    monkeypatch.setattr("markov.multigrid.grids.matrix_free.Multigrid", Seen)
+    path = tmp_path / "x.checkpoint"
+    with pytest.raises(NotSolvedError):
+        stationary(TANDEM, MatrixFree(max_iterations=3, checkpoint=path))
+    stationary(TANDEM, MatrixFree(checkpoint=path))
+    assert len(seen) == 2
+    assert np.array_equal(*seen)
+
+
+def test_without_a_path_nothing_is_kept():
+    kept, x = checkpoint_of(None, grid_of(TANDEM)), np.ones(3)
+    kept.load(x)
+    kept.passed(5, x)
+    kept.save(x)
+    kept.delete()
+    assert kept.cycles == 0
+    assert np.array_equal(x, np.ones(3))
+
+
+def test_files_are_written_when_the_last_is_old(tmp_path, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.checkpoints.EVERY", 0.0)
+    kept = Checkpoint(tmp_path / "x", grid_of(TANDEM))
+    x, found = np.random.default_rng(2).random(kept.size), np.zeros(kept.size)
+    kept.passed(7, x)
+    again = Checkpoint(tmp_path / "x", grid_of(TANDEM))
+    again.load(found)
+    assert again.cycles == 7
+    assert np.array_equal(found, x)
+
+
+def test_other_files_are_refused_and_stay(tmp_path):
+    path = tmp_path / "x"
+    kept = Checkpoint(path, grid_of(TANDEM))
+    kept.save(np.ones(kept.size))
+    with pytest.raises(ValueError, match="of another chain"):
+        Checkpoint(path, grid_of(MODELS[0]))
+    faster = PauseTandem(**{**TANDEM.params._asdict(), "link_rate": 101.0})
+    with pytest.raises(ValueError, match="other parameters"):
+        Checkpoint(path, grid_of(faster))
+    os.truncate(path, path.stat().st_size - 8)
+    with pytest.raises(ValueError, match="not whole"):
+        Checkpoint(path, grid_of(TANDEM))
+    path.write_bytes(b"\x00\xff")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        Checkpoint(path, grid_of(TANDEM))
+    assert path.read_bytes() == b"\x00\xff"
+    with pytest.raises(ValueError, match="no such folder"):
+        Checkpoint(tmp_path / "none" / "x", grid_of(TANDEM))
+    with pytest.raises(TypeError, match="checkpoint = 3"):
+        MatrixFree(checkpoint=3)
+
+
+PROGRAM = """
+import sys
+import time
+from markov import MatrixFree, PauseTandem, stationary
+from markov.multigrid.grids import checkpoints, multigrid
+cycle = multigrid.Multigrid.cycle
+def told(self):
+    cycle(self)
+    print("cycle", flush=True)
+    time.sleep(float(sys.argv[2]))
+multigrid.Multigrid.cycle = told
+model = PauseTandem(buffers=(120, 241), high_threshold=180)
+answer = stationary(model, MatrixFree(checkpoint=sys.argv[1]), proof=False)
+print(answer.iterations, repr(float(answer.throughput)))
+"""
+
+
+@pytest.mark.slow  # processes that load compiled kernels
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_process_that_is_interrupted_goes_on(tmp_path):
+    path = tmp_path / "x"
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    process = subprocess.Popen([*command, "1"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(4):
+        assert process.stdout.readline() == "cycle\n"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=300)
+    assert process.returncode != 0
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]
+    done = subprocess.run([*command, "0"], cwd=ROOT, capture_output=True, text=True, check=True)
+    cycles, throughput = done.stdout.splitlines()[-1].split()
+    model = PauseTandem(buffers=(120, 241), high_threshold=180)
+    alone = stationary(model, MatrixFree(), proof=False)
+    assert done.stdout.count("cycle") < int(cycles)  # some were those of the first process
+    assert float(throughput) == pytest.approx(alone.throughput, rel=1e-11)
+    assert list(tmp_path.iterdir()) == []
+
+
+# What can be laid out on a grid, what is refused, and why.
+
+
+class Served(Batches):
+    """The rate grows with the number in the system."""
+
+    @staticmethod
+    def rules(s):
+        if s.n < 13:
+            yield s._replace(n=s.n + 1), 0.5
+        if s.n > -2:
+            yield s._replace(n=s.n - 1), 0.1 * (s.n + 2) ** 1.5
+
+
+class Shared(ChainModel):
+    """Two classes of packets in one buffer."""
+
+    class State(NamedTuple):
+        high: int
+        low: int
+
+    def space(self):
+        return {"high": range(20), "low": range(20)}
+
+    @staticmethod
+    def rules(s):
+        if s.high + s.low < 19:
+            yield s._replace(high=s.high + 1), 0.4
+            yield s._replace(low=s.low + 1), 0.5
+        if s.high > 0:
+            yield s._replace(high=s.high - 1), 1.0
+        elif s.low > 0:
+            yield s._replace(low=s.low - 1), 1.0
+
+
+class Named(ChainModel):
+    """A component with names."""
+
+    class State(NamedTuple):
+        on: str
+
+    def space(self):
+        return {"on": ["yes", "no"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (Served(), "not alike on few boxes"),
+        (Shared(), "a condition on a sum"),
+        (Named(), "no space.. of whole numbers"),
+        (Cluster(), "not alike on few boxes"),
+    ],
+    ids=["rates by count", "one buffer", "names", "counts"],
+)
+def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.models.REGIONS", (10, 10))
+    with pytest.raises(Unsuitable, match=why):
+        GridModel(model)
+    with pytest.raises(ValueError, match=rf"write Multilevel\(\): .*{why}"):
+        stationary(model, MatrixFree())
+
+
+def test_a_chain_that_stays_where_it_starts_is_refused():
+    class Still(Batches):
+        @staticmethod
+        def rules(s):
+            if s.n < 13:
+                yield s._replace(n=s.n + 1), 0.5 * (s.n + 2)
+
+        def start(self):
+            return self.State(0, -2)
+
+    with pytest.raises(Unsuitable, match="does not leave the state that it starts in"):
+        GridModel(Still())
+
+
+def test_a_chain_that_ends_in_one_state_is_refused(plain):
+    class Growing(Batches):
+        @staticmethod
+        def rules(s):
+            if s.n < 13:
+                yield s._replace(n=s.n + 1), 0.5
+
+        def start(self):
+            return self.State(0, -2)
+
+    with pytest.raises(Unsuitable, match="ends in one state"):
+        GridModel(Growing())
+
+
+def test_a_start_outside_of_the_space_is_refused():
+    class Outside(Batches):
+        def start(self):
+            return self.State(5, 0)
+
+    with pytest.raises(RuleError, match="start = "):
+        GridModel(Outside())
+
+
+def test_memory_is_predicted_before_it_is_taken(monkeypatch):
+    model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
+    monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
+    with pytest.raises(TooLargeError, match="on a grid of 1001") as caught:
+        GridModel(model)
+    assert 16.0 < caught.value.predicted / 1e7 < 18.0
+
+
+def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.models.available", lambda: 1.9e9)
+    large = PauseTandem(buffers=(30_000, 60_000), high_threshold=45_000)
+    said = (
+        r"7200360004 states, and MatrixFree\(\) takes at most.* 1e\+08 fit into the 1.9e\+09 bytes"
+    )
+    with pytest.raises(ValueError, match=said) as caught:
+        stationary(large, MatrixFree())
+    assert "Multilevel" not in str(caught.value)
+
+
+def test_a_bound_takes_more_memory_than_a_solution(plain):
+    grid = grid_of(TANDEM)
+    assert grid.predicted(proof=True) > grid.predicted(proof=False) + grid.places.size
+
+
+def test_a_rule_that_is_something_else_for_real_states_is_found(monkeypatch, plain):
+    monkeypatch.setattr("markov.multigrid.grids.models.difference", lambda *_: "other targets")
+    with pytest.raises(Unsuitable, match=r"State\(.*: other targets"):
+        GridModel(TANDEM)
+
+
+def test_components_with_ranges_are_numbered():
+    assert is_numbered(TANDEM)
+    assert not is_numbered(Named())

@@ -1,20 +1,28 @@
-"""Powers and slowest decay against exact exponentials, squaring, and chains whose answer is that of a part of them."""
+"""Passages by powers and by multigrid; which states are reached."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import MarkovChain, passage
-from markov.time.passages import powers
+from hopflow import Status
+from markov import MarkovChain, PauseTandem, passage
+from markov.time.passages import absorbing, powers
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime
+from markov.time.passages.multigrid import multigrid_solver
 from markov.time.passages.powers import PowerSums
+from markov.time.passages.reachability import leads_to, off_diagonal, stopped
 from markov.time.transients import squaring
+from tests.markov.conftest import generator_of
 from tests.markov.time.exact_exponentials import exact
+from tests.markov.time.passages.conftest import erlang
+
+# Powers and slowest decay against exact exponentials, squaring, and chains whose answer is that of a part of them.
 
 
 def sums_of(rates: np.ndarray, start: np.ndarray) -> PowerSums:
@@ -136,6 +144,173 @@ def test_a_chain_that_has_stopped_is_known_at_any_later_time():
     assert late.survival == 0.0
     assert late.error <= 2e-14
     assert np.isinf(late.relative)
+
+
+# Multigrid for the equations of a chain until it leaves some states.
+
+
+@pytest.fixture(scope="module")
+def chain() -> MarkovChain:
+    """A pause chain of some 1,500 states."""
+    return MarkovChain(PauseTandem(buffers=(25, 25), high_threshold=20))
+
+
+def away_from(chain: MarkovChain, *states: int) -> Absorbing:
+    inside = np.ones(chain.size, dtype=bool)
+    inside[list(states)] = False
+    return Absorbing(chain.Q, inside)
+
+
+@pytest.mark.parametrize("states", [(0,), (3, 700), tuple(range(40, 400))], ids=len)
+def test_the_residual_falls_by_the_factor_asked_for(
+    chain: MarkovChain, states: tuple[int, ...]
+) -> None:
+    system = away_from(chain, *states)
+    leaving = system.rates_into(~system.inside).astype(float)
+    costs = 1.0 + system.exit_rates
+    solve = multigrid_solver(system.A, leaving, costs)
+    assert solve is not None
+    b = np.random.default_rng(4).uniform(size=len(costs))
+    x = solve(b, 1e-9)
+    assert np.max(np.abs(b - system.A @ x) / costs) <= 1.01e-9 * np.max(b / costs)
+
+
+@pytest.mark.parametrize("to", [0, [5, 900]])
+def test_passages_are_those_by_factors_within_both_bounds(
+    chain: MarkovChain, to: int | list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = chain.size - 1
+    direct = passage(MarkovChain(chain.Q), to=to, start=start)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
+    cycled = passage(MarkovChain(chain.Q), to=to, start=start)
+    for value, error in (("mean", "mean_error"), ("variance", "variance_error")):
+        a, b = getattr(direct, value), getattr(cycled, value)
+        bound = getattr(direct, error) + getattr(cycled, error)
+        assert a != b
+        assert abs(a - b) <= bound <= 1e-9 * a
+
+
+@pytest.mark.parametrize("to", [0, [5, 900]])
+def test_the_bound_of_a_variance_holds_for_rough_means(
+    chain: MarkovChain, to: int | list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means proved to a hundredth: what they lack is far above rounding in the variances."""
+    start = chain.size - 1
+    direct = passage(MarkovChain(chain.Q), to=to, start=start)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
+    monkeypatch.setattr(absorbing, "MANY_ENTRIES_ROUNDING", 1e-2)
+    rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
+    off = np.abs(rough.moments.variance - direct.moments.variance)
+    assert np.all(off <= rough.moments.variance_error + direct.moments.variance_error)
+    assert off.max() > 1e-8 * direct.variance
+    assert rough.variance_error < 0.1 * direct.variance
+
+
+def left_at(rate: float) -> MarkovChain:
+    """Three states, of which the last leads to a fourth at some rate."""
+    rates = np.array([[0.0, 1, 0, 0], [0.7, 0, 1, 0], [0, 1, 0, rate], [1, 0, 0, 0]])
+    return MarkovChain(rates - np.diag(rates.sum(axis=1)))
+
+
+def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(absorbing, "FACTORED", 2)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", 2)
+    found = passage(left_at(1e-40), to=3, start=0, on_failure="return")
+    assert found.mean_error == found.variance_error == np.inf
+    assert found.status is Status.INACCURATE
+    found = passage(left_at(1e-25), to=3, start=0)
+    assert abs(found.mean - 2.7e25) <= found.mean_error < 1e-6 * found.mean
+
+
+def test_only_a_graph_that_is_nearly_a_tree_is_factored(
+    chain: MarkovChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Numba loaded: by what is proved, which is rounding by factors, 1e-10 by cycles."""
+    monkeypatch.setattr(absorbing, "loading", lambda: 0.0)
+    monkeypatch.setattr(absorbing, "FACTORED", 100)
+    n = 300
+    line = np.diag(np.full(n - 1, 0.9), 1) + np.diag(np.full(n - 1, 1.0), -1)
+    for Q, factored in ((line - np.diag(line.sum(axis=1)), True), (chain.Q, False)):
+        found = passage(MarkovChain(Q), to=0, start=Q.shape[0] - 1)
+        assert (found.mean_error < 1e-14 * found.mean) == factored
+        assert found.mean_error < 1e-10 * found.mean
+
+
+# Linear equations of a chain until it is absorbed.
+
+
+def test_equations_without_states_have_no_solution_to_find() -> None:
+    chain = MarkovChain(erlang(2, 1.0))
+    x, error = Absorbing(chain.Q, np.zeros(3, dtype=bool)).solve(np.zeros(0))
+    assert len(x) == len(error) == 0
+
+
+def test_a_right_hand_side_of_zeros_has_the_solution_zero() -> None:
+    chain = MarkovChain(erlang(2, 1.0))
+    system = Absorbing(chain.Q, np.array([True, True, False]))
+    for allowed in (0.0, np.ones(2)):
+        found = system.refined(np.zeros(2), allowed)
+        assert np.all(found.high == 0.0)
+        assert np.all(found.error < 1e-300)
+
+
+# Which states lead to a set, and the chain that stops in one.
+
+
+def random_rates(n: int, seed: int) -> sp.csr_matrix:
+    rng = np.random.default_rng(seed)
+    rates = rng.random((n, n)) * (rng.random((n, n)) < 1.3 / n)
+    np.fill_diagonal(rates, 0.0)
+    return sp.csr_matrix(rates)
+
+
+def truth(n: int, *states: int) -> np.ndarray:
+    found = np.zeros(n, dtype=bool)
+    found[list(states)] = True
+    return found
+
+
+def test_rates_between_different_states_leave_the_diagonal_and_zeros_out() -> None:
+    Q = sp.coo_matrix(
+        ([-2.0, 2.0, 0.0, 3.0, -3.0], ([0, 0, 0, 1, 1], [0, 1, 2, 0, 1])), shape=(3, 3)
+    )
+    found = off_diagonal(sp.csr_matrix(Q))
+    assert found.toarray().tolist() == [[0.0, 2.0, 0.0], [3.0, 0.0, 0.0], [0.0] * 3]
+    assert found.nnz == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_states_that_lead_to_a_set_are_the_ancestors_of_its_states(seed: int) -> None:
+    rates = random_rates(40, seed)
+    graph = nx.from_scipy_sparse_array(rates, create_using=nx.DiGraph)
+    found = leads_to(sp.csr_matrix(rates.T), truth(40, 3, 17))
+    expected = {3, 17} | nx.ancestors(graph, 3) | nx.ancestors(graph, 17)
+    assert set(np.flatnonzero(found).tolist()) == expected
+
+
+def test_only_some_states_may_be_passed_on_the_way() -> None:
+    ring = sp.csr_matrix(np.roll(np.eye(6), 1, axis=1))  # 0 -> 1 -> ... -> 5 -> 0
+    backward = sp.csr_matrix(ring.T)
+    found = leads_to(backward, truth(6, 5), within=truth(6, 0, 1, 3, 4))
+    assert np.flatnonzero(found).tolist() == [3, 4, 5]
+    assert leads_to(backward, truth(6, 5)).all()
+
+
+def test_a_stopped_chain_ends_in_the_target_or_elsewhere() -> None:
+    Q = generator_of([[0, 1, 2, 0], [3, 0, 0, 4], [5, 6, 0, 7], [8, 0, 9, 0]])
+    rates = off_diagonal(sp.csr_matrix(Q))
+    found, reached = stopped(rates, running=truth(4, 0, 2), target=truth(4, 1))
+    assert found.toarray().tolist() == [  # states 0 and 2, the target, elsewhere
+        [-3.0, 2.0, 1.0, 0.0],
+        [5.0, -18.0, 6.0, 7.0],
+        [0.0] * 4,
+        [0.0] * 4,
+    ]
+    assert reached.tolist() == [0.0, 0.0, 1.0, 0.0]
 
 
 def test_powers_that_never_come_near_enough_to_one_vector_go_on_with_the_other(monkeypatch):

@@ -1,13 +1,30 @@
-"""Uniformization against closed forms and matrix exponentials."""
+"""Probabilities over time by jumps at random times, by rational functions, by squaring."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import expm
 
-from markov import MM1K, stationary, transient
+from markov import MM1K, explore, stationary, transient
+from markov.computing import costs
+from markov.methods.sparse_lu import best_order
+from markov.time.transients import squaring
+from markov.time.transients.poisson import poisson_weights
+from markov.time.transients.rational import Resolvents, cheaper_order, mean_growth
+from markov.time.transients.squaring import Pair, exponential
+from markov.time.transients.timed_jumps import TimedJump, through
+from tests.markov.time.exact_exponentials import exact
+
+# Uniformization against closed forms and matrix exponentials.
 
 
 def random_generator(
@@ -59,3 +76,175 @@ def test_reversed_time_gives_the_same_probabilities_of_a_reversible_chain() -> N
     forth = transient(answer.chain, [0.3], start=(2,))
     back = transient(answer.chain, [0.3], start=(7,))
     assert answer.pi[2] * forth.pi[0, 7] == pytest.approx(answer.pi[7] * back.pi[0, 2], rel=1e-10)
+
+
+# Distributions through jumps at given times, of a chain whose solution is known.
+
+
+def decay(
+    start: NDArray[np.float64], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int, str]:
+    """State 0 decays to state 1 at rate 1; a bound of 0.01 per s is stated."""
+    left = np.exp(-times)[:, None]
+    pi = start * np.array([1.0, 0.0]) * left + (1.0 - start[0] * left) * np.array([0.0, 1.0])
+    return pi, 0.01 * times, len(times), "by hand"
+
+
+def test_what_a_jump_brings_back_decays_again_and_bounds_add_up() -> None:
+    back = np.array([0, 0])
+    moments = np.array([0.5, 1.0, 1.5, 3.0])
+    jumps = [TimedJump(2.0, True, back), TimedJump(1.0, False, back)]
+    pi, errors, steps, method = through(jumps, np.array([1.0, 0.0]), moments, decay)
+    np.testing.assert_allclose(pi[:, 0], [math.exp(-0.5), 1.0, math.exp(-0.5), math.exp(-1.0)], rtol=1e-15)  # fmt: skip
+    np.testing.assert_allclose(errors, [0.005, 0.01, 0.015, 0.03], rtol=1e-12)
+    assert steps == 2 + 3 + 1
+    assert method == "by hand; 2 jumps at given times"
+
+
+def test_a_jump_after_its_time_leaves_the_state_of_that_time() -> None:
+    jump = TimedJump(1.0, True, np.array([0, 0]))
+    pi, *_ = through([jump], np.array([1.0, 0.0]), np.array([1.0]), decay)
+    np.testing.assert_allclose(pi[:, 0], [math.exp(-1.0)], rtol=1e-15)
+
+
+# Poisson probabilities against forty digits.
+
+
+@pytest.mark.parametrize("mean", [1e-9, 0.1, 3.0, 50.0, 1e4, 1e6])
+def test_poisson_weights_keep_their_bound_against_forty_digits(mean: float) -> None:
+    found = poisson_weights(mean, 1e-13)
+    with mpmath.workdps(40):
+        exact = mpmath.exp(found.left * mpmath.log(mean) - mean - mpmath.loggamma(found.left + 1))
+        wrong, inside = mpmath.mpf(0), mpmath.mpf(0)
+        for k, weight in enumerate(found.weights.tolist(), start=found.left):
+            wrong += abs(exact - weight)
+            inside += exact
+            exact *= mpmath.mpf(mean) / (k + 1)
+        wrong += 1 - inside
+    assert float(wrong) <= found.error
+    assert found.error <= 1e-11
+
+
+# Rational Krylov spaces against exponentials of matrices; their bounds hold.
+
+
+def slow_and_fast(s: Any, q: Any) -> Any:
+    """A queue at 1000/s whose load changes once in 100 s, and that may stop for ever."""
+    n, load = s
+    if n < 20:
+        yield (n + 1, load), 1000.0 * q.loads[load]
+    if n > 0:
+        yield (n - 1, load), 1000.0
+    yield (n, 1 - load), 0.01
+    if q.stops and n == 0:
+        yield (0, 0 if load else 1), q.stops
+
+
+@pytest.mark.parametrize("stops", [0.0, 0.5])
+def test_long_times_of_a_chain_with_slow_and_fast_changes(stops: float) -> None:
+    found = explore(slow_and_fast, start=(0, 0), params={"loads": (0.3, 0.6), "stops": stops})
+    times = [0.0, 0.05, 50.0, 300.0]
+    answer = transient(found, times)
+    assert "rational Krylov" in answer.method
+    assert answer.steps < 0.2 * 1600.0 * times[-1]
+    start = answer.start
+    for time, pi, bound in zip(times, answer.pi, answer.error_bound, strict=True):
+        exact = start @ expm(found.chain.Q.toarray() * time)
+        # the exponential by squarings is right to about 1e-16 times its norm
+        assert 0.5 * np.abs(pi - exact).sum() <= bound + 1e-15 * 2000.0 * time
+        assert bound <= 1e-9
+
+
+def test_bounds_hold_for_random_chains() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(8):
+        n = int(rng.integers(2, 12))
+        rates = rng.random((n, n)) * 10.0 ** rng.uniform(-3, 2, (n, n))
+        np.fill_diagonal(rates, 0.0)
+        Q = sp.csr_matrix(rates - np.diag(rates.sum(axis=1)))
+        start = rng.dirichlet(np.ones(n))
+        spans = np.array([0.1, 5.0])
+        resolvents = Resolvents(Q, 5.0, best_order(Q))
+        found = resolvents.distributions(start, spans, np.full(2, 1e9))  # the first approximation
+        assert found is not None
+        for span, pi, error in zip(spans, found.values, found.errors, strict=True):
+            assert 0.5 * np.abs(pi - start @ expm(Q.toarray() * span)).sum() <= error + 1e-13
+        best = resolvents.distributions(start, spans, np.full(2, 1e-8))
+        assert best is not None  # the whole space of so few states
+        assert (best.errors <= 1e-8).all()
+
+
+def test_short_times_are_left_to_products() -> None:
+    Q = sp.csr_matrix(np.array([[-1.0, 1.0], [1.0, -1.0]]))
+    assert cheaper_order(Q, 1e3) is None
+    assert transient(Q, [1.0], start=0).method == "uniformization"
+
+
+def test_the_mean_of_an_exponential_is_bounded_from_above() -> None:
+    z = np.concatenate([-np.geomspace(1e-12, 30.0, 60), [0.0], np.geomspace(1e-12, 1.0, 40)])
+    exact = [float(mpmath.expm1(x) / x) if x else 1.0 for x in map(mpmath.mpf, z.tolist())]
+    found = mean_growth(z)
+    assert (found >= np.array(exact) * (1.0 - 1e-15)).all()  # the rounding of expm1 and a quotient
+    np.testing.assert_allclose(found, exact, rtol=1e-8)
+
+
+# exp(Q t) by squaring against exact arithmetic: every entry, however small.
+
+
+DISKS = np.array([[0.0, 2e-5, 0.0], [30.0, 0.0, 1e-5], [0.0, 0.0, 0.0]])
+STIFF = 10.0 ** np.random.default_rng(49).uniform(-9.0, 6.0, (6, 6)) * (1.0 - np.eye(6))
+
+
+def pair(rates):
+    return Pair(rates, np.zeros_like(rates))
+
+
+@pytest.mark.parametrize(
+    ("rates", "time"), [(DISKS, 1.0), (DISKS, 1e11), (STIFF, 1e-6), (STIFF, 1e6)]
+)
+def test_every_entry_is_within_its_relative_bound(rates, time):
+    found, truth = exponential(pair(rates), time), exact(rates, time)
+    assert found.relative < 1e-12
+    for i, row in enumerate(truth):
+        for j, value in enumerate(row):
+            entry = Fraction(found.matrix.high[i, j]) + Fraction(found.matrix.low[i, j])
+            assert abs(entry - value) <= Fraction(found.relative) * value + Fraction(1, 10**290)
+
+
+def test_the_kernel_and_numpy_agree_to_the_last_bit(monkeypatch):
+    if not costs.has_numba():
+        pytest.skip("Numba is not installed")
+    a = exponential(pair(STIFF), 1.0).matrix
+    monkeypatch.setattr(squaring, "without_numba", lambda *_: False)
+    compiled, by_columns = squaring._product(a, a), squaring._product_by_columns(a, a)
+    assert np.array_equal(compiled.high, by_columns.high)
+    assert np.array_equal(compiled.low, by_columns.low)
+
+
+def test_a_product_keeps_the_bound_of_the_header():
+    """In one product of random matrices of 40 states, against integers."""
+    rng = np.random.default_rng(1)
+    a, b = (Pair(rng.random((40, 40)), np.zeros((40, 40))) for _ in range(2))
+    found = squaring._product(a, b)
+    eta = Fraction(72 * 40 + 16) / 2**106
+    for i in range(0, 40, 13):
+        for j in range(0, 40, 7):
+            value = sum(
+                Fraction(x) * Fraction(y) for x, y in zip(a.high[i], b.high[:, j], strict=True)
+            )
+            off = Fraction(found.high[i, j]) + Fraction(found.low[i, j]) - value
+            assert abs(off) <= eta * value
+
+
+def test_no_time_no_rates_and_what_cannot_be_proved():
+    assert np.array_equal(exponential(pair(DISKS), 0.0).matrix.high, np.eye(3))
+    assert np.array_equal(exponential(pair(0.0 * DISKS), 1.0).matrix.high, np.eye(3))
+    assert exponential(pair(DISKS), 1e25) is None  # q t = 3e26 squared too often
+    assert exponential(pair(np.array([[0.0, 1e-300], [1.0, 0.0]])), 1.0) is None
+
+
+def test_a_start_is_multiplied_to_full_accuracy():
+    found = exponential(pair(DISKS), 1.0)
+    values, relative = found.applied(np.array([1.0, 0.0, 0.0]))
+    assert values[2] == pytest.approx(6.44443822220883669e-12, rel=1e-15)  # 60 digits
+    assert relative < 1e-15

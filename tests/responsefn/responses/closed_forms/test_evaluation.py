@@ -1,4 +1,4 @@
-"""The generated code against 50-digit evaluations of the printed or defining equations."""
+"""Closed forms in symbols and as numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
-from responsefn.responses.closed_forms.symbolic import a, b
 
+# The generated code against 50-digit evaluations of the printed or defining equations.
+
+
+a, b = sp.symbols("a b", positive=True)
 LOSS_RATES = np.logspace(-10, 0, 61)
 
 
@@ -286,3 +289,29 @@ def test_window_of_a_rule_does_not_depend_on_the_rtt(rule):
     )
     assert rule.mean_window(0.01, rtt=[0.1, 0.2, 0.3]).shape == (3,)
     assert np.all(rule.peak_window(LOSS_RATES) > rule.mean_window(LOSS_RATES))
+
+
+# Forms against each other, in symbols.
+
+
+R, T, p = sp.symbols("R T p", positive=True)
+
+
+def test_precise_form_is_the_exact_inverse_of_p_of_w():
+    formula = AIMD(form="precise").formula()
+    window = formula.peak_window
+    p_of_w = 2 * a / (b * (2 - b) * window**2 + a * (2 - b) * window)
+    assert sp.simplify(p_of_w - p) == 0
+    assert sp.simplify(formula.rate - (2 - b) * window / (2 * R)) == 0
+
+
+def test_square_root_form_in_symbols():
+    squared = AIMD().expression ** 2
+    assert sp.simplify(squared - a * (2 - b) / (2 * b * p) / R**2) == 0
+    assert sp.simplify(Reno().expression - sp.sqrt(sp.Rational(3, 2) / p) / R) == 0
+
+
+@pytest.mark.parametrize("form", ["sqrt", "precise"])
+def test_closed_inverse_undoes_the_rate_in_symbols(form):
+    formula = AIMD(form=form).formula()
+    assert sp.simplify(formula.inverse.subs(T, formula.rate) - p) == 0

@@ -1,4 +1,4 @@
-"""The claims of the slides: what decides them, and evidence that says otherwise."""
+"""The claims of the slides: what decides them, evidence that says otherwise, and the runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,28 @@ import pytest
 
 from dfcmodel import simulate
 from hopflow import mbps
+from responsefn import BIC
 from validation import Verdict
 from validation.claims.effect_statements import Effects
-from validation.claims.kaneko2007 import random_loss
-from validation.claims.kaneko2007.beside_reno import _deviation
+from validation.claims.kaneko2007 import level, random_loss
+from validation.claims.kaneko2007.beside_reno import SMALL_BDP, _deviation
+from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.decreases import BUFFERS, share_ratio
 from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
 from validation.claims.kaneko2007.one_rule import ALL_RTTS, ALONE, ALONE_NS2
-from validation.claims.kaneko2007.runs import FRIENDLY, GREEDY, NAMES, relative, uneven
+from validation.claims.kaneko2007.runs import (
+    FRIENDLY,
+    GREEDY,
+    NAMES,
+    RULES,
+    modelled,
+    of_cases,
+    relative,
+    seeds_of,
+    share,
+    slow_start_of,
+    uneven,
+)
 from validation.claims.kaneko2007.several_hops import (
     CASES,
     HOPS,
@@ -123,7 +137,7 @@ def test_windows_below_the_product_contradict_k09(doctor, judged) -> None:
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 
-def share(value: float, half: float) -> Estimate:
+def share_of_link(value: float, half: float) -> Estimate:
     """Return a share of the link with the half-width of its interval."""
     return Estimate(value, half / quantile(float("inf")), within=PART)
 
@@ -140,19 +154,23 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
 @pytest.mark.parametrize(
     ("fusion", "other", "verdict"),
     [
-        (share(0.9, 0.01), share(0.5, 0.01), R),
-        (share(0.5, 0.01), share(0.9, 0.01), C),
-        (share(0.9, 0.01), share(0.903, 0.01), R),  # a full link
-        (share(0.9, 0.001), share(0.92, 0.05), N),
+        (share_of_link(0.9, 0.01), share_of_link(0.5, 0.01), R),
+        (share_of_link(0.5, 0.01), share_of_link(0.9, 0.01), C),
+        (share_of_link(0.9, 0.01), share_of_link(0.903, 0.01), R),  # a full link
+        (share_of_link(0.9, 0.001), share_of_link(0.92, 0.05), N),
         (
-            share(0.8, 0.05),
-            share(0.9, 0.053),
+            share_of_link(0.8, 0.05),
+            share_of_link(0.9, 0.053),
             N,
         ),  # behind by less than both half-widths and the slack
-        (share(0.5, 0.0), share(0.505, 0.0), R),  # the slack is a hundredth of the link
-        (share(0.5, 0.0), share(0.515, 0.0), C),
-        (share(0.8, 0.0), share(0.8035, 0.0), R),  # within the slack alone
-        (share(1.0, 0.0), share(0.991, 0.035), R),  # nobody has more than the link
+        (
+            share_of_link(0.5, 0.0),
+            share_of_link(0.505, 0.0),
+            R,
+        ),  # the slack is a hundredth of the link
+        (share_of_link(0.5, 0.0), share_of_link(0.515, 0.0), C),
+        (share_of_link(0.8, 0.0), share_of_link(0.8035, 0.0), R),  # within the slack alone
+        (share_of_link(1.0, 0.0), share_of_link(0.991, 0.035), R),  # nobody has more than the link
     ],
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
@@ -241,3 +259,68 @@ def test_runs_without_a_partner_are_left_out() -> None:
     one, other = pd.Series({1: 2.0, 2: 2.2, 3: 9.0}), pd.Series({1: 1.0, 2: 1.0})
     assert relative(one, other).value == pytest.approx(1.1)
     assert uneven(one, other).value == pytest.approx((1 / 3 + 1.2 / 3.2) / 2)
+
+
+# Bundled runs of the slides' rules, and the same with the rules of responsefn.
+
+CASE = "kaneko2007/small-bdp-ns3"
+
+
+def test_shares_of_two_flows_add_up_to_one() -> None:
+    frame = of_cases(CASE)
+    assert share(frame, 1, rule="fusion").value + share(
+        frame, 2, rule="fusion"
+    ).value == pytest.approx(1)
+
+
+def test_a_flow_differs_from_itself_by_nothing() -> None:
+    rates = seeds_of(of_cases(CASE), rule="fusion", flow=1)
+    assert relative(rates, rates).value == 0.0
+
+
+def test_the_model_carries_no_more_than_the_link() -> None:
+    frame = modelled(CASE, "rule == 'fusion'")
+    assert set(frame["rule"]) == {"fusion"}
+    packet = 8 * 1500 / frame["duration"].iloc[0]  # one begun before the window may end in it
+    assert frame.groupby("seed")["goodput_bits"].sum().max() <= 30e6 + packet * (1 + 1e-9)
+
+
+def test_the_first_slow_start_ends_where_the_bundled_runs_end_it() -> None:
+    """A flow's part of the bandwidth-delay product, by the case's driver."""
+    from validation.generate.kaneko2007.sweeps import CASES
+
+    for case in CASES:
+        if case.name in (CASE, "kaneko2007/rtt-fairness-ns3", "kaneko2007/pairs-ns3"):
+            run = case.runs[0]
+            group = pd.DataFrame({"base_rtt": run["rtts"]})
+            assert slow_start_of(group, {"rate": run["rate"]}) == run["ssthresh"], case.name
+
+
+# Runs by rule and simulator.
+
+
+def test_no_simulator_hides_the_runs_of_another() -> None:
+    one = pd.DataFrame({"rule": ["reno", "bic"], "seed": [1, 1]})
+    other = pd.DataFrame({"rule": ["reno", "reno"], "seed": [1, 2]})
+    found = apart(("ns-2", one), ("ns-3", other))
+    assert {
+        rule: {tool: len(runs) for tool, runs in each.items()} for rule, each in found.items()
+    } == {
+        "reno": {"ns-2": 1, "ns-3": 2},
+        "bic": {"ns-2": 1},
+    }
+
+
+# The slides' runs at hopflow's packet level.
+
+
+def test_reno_shares_with_reno_and_bic_without_its_search_does_too() -> None:
+    chosen = {"reno": {}, "bic": {"changed": (("bic", BIC(low_window=1e6)),)}}
+    for rule, how in chosen.items():
+        runs = level.levelled(SMALL_BDP["ns-3"][0], f"rule == {rule!r}", rules=tuple(RULES), **how)
+        assert share(runs, 1).value == pytest.approx(0.5, abs=0.01)
+
+
+def test_bic_takes_more_on_a_short_path() -> None:
+    runs = level.levelled(SMALL_BDP["ns-3"][0], "rule == 'bic'", rules=tuple(RULES))
+    assert share(runs, 1).value > 0.7

@@ -1,10 +1,13 @@
-"""The claims on pauses: what decides them, and evidence that says otherwise."""
+"""The claims on pauses: what decides them, evidence that says otherwise, and the bundled runs."""
 
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -16,6 +19,8 @@ from validation.claims.malhotra2005 import (
     bundled,
     chain,
     conservation,
+    level,
+    levels,
     low_threshold,
     protocol,
     simulator,
@@ -27,6 +32,7 @@ from validation.claims.malhotra2005.laws import chain_law
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS, TCP_LOWS
 from validation.claims.malhotra2005.signalling import FITTED, _instant, fitted, pauses
 from validation.statistics import Estimate
+from validation.verdicts import Judgement
 
 # M01 notices one lost packet, and expressions that differ.
 
@@ -185,3 +191,380 @@ def test_a_general_trend_holds_in_the_mean_and_not_at_every_rate() -> None:
         "RTT from 0.1 to 1 s",
         "window 10 packets",
     }
+
+
+# Judgements of malhotra2005 notice bundled runs that were changed.
+
+
+def part(judged: dict[str, Verdict], n: int) -> Verdict:
+    return list(judged.values())[n]
+
+
+def whole(judged: dict[str, Verdict]) -> Verdict:
+    return Verdict.all_of(judged.values())
+
+
+def of_packets(judgement: Judgement) -> Verdict:
+    return Verdict.all_of(sides.packets for sides in judgement.values())
+
+
+def rows(frame: Any, **where: object) -> Any:
+    mask = pd.Series(True, index=frame.index)
+    for column, value in where.items():
+        mask &= frame[column] == value
+    return mask
+
+
+# M02 notices a dependence on mu2.
+
+
+def test_a_dependence_on_mu2_is_seen(doctor, judged) -> None:
+    def shift(frame: Any) -> None:
+        frame.loc[rows(frame, paused_rate=50.0), "throughput"] *= 1.01
+
+    doctor(bundled.OFF, shift)
+    assert of_packets(judged("M02")) is Verdict.CONTRADICTED
+
+
+# M03 notices what would contradict it; noise decides nothing.
+
+
+@pytest.mark.slow
+def test_a_gain_that_falls_with_the_rtt_is_seen(doctor, process) -> None:
+    def fall(frame: Any) -> None:
+        at = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=15)
+        off = rows(frame, arrival_rates="25 1", rtt=5.0, high_threshold=20)
+        frame.loc[at, "throughput"] = 1.01 * frame.loc[off, "throughput"].mean()
+
+    doctor(bundled.THRESHOLDS, fall)
+    assert whole(process("M03")) is Verdict.CONTRADICTED
+
+
+@pytest.mark.slow
+def test_noise_decides_nothing(doctor, process) -> None:
+    def blur(frame: Any) -> None:
+        frame["throughput_half_width"] *= 100
+
+    doctor(bundled.THRESHOLDS, blur)
+    for id in ("M03", "M06"):
+        assert whole(process(id)) is Verdict.INCONCLUSIVE
+
+
+def test_the_range_of_the_round_trip_time_turns_the_chains_verdict(judged) -> None:
+    assert find("M03").check().turning.model == ("RTT up to 20 s",)
+    assert judged("M03")["grows"].packets is Verdict.NOT_APPLICABLE
+
+
+# M04 notices gains that fall with the load, and an influence of the RTT that grows.
+
+
+@pytest.mark.slow
+def test_a_gain_that_falls_with_the_load_is_seen(doctor, process) -> None:
+    def fall(frame: Any) -> None:
+        off = frame.loc[rows(frame, high_threshold=20)].groupby(["arrival_rates", "rtt"])
+        throughput = off["throughput"].mean()
+        on = rows(frame, high_threshold=15)
+        for rates, rtt in throughput.index:
+            at = on & rows(frame, arrival_rates=rates, rtt=rtt)
+            gain = 0.3 - 0.06 * np.log(float(rates.split()[0]))
+            frame.loc[at, "throughput"] = (1 + gain) * throughput[rates, rtt]
+        frame["throughput_half_width"] /= 10
+
+    doctor((bundled.LOAD, bundled.THRESHOLDS, bundled.GRANULARITY), fall)
+    assert part(process("M04"), 0) is Verdict.HOLDS
+
+
+@pytest.mark.slow
+def test_an_influence_of_the_rtt_that_grows_is_seen(doctor, process) -> None:
+    def grow(frame: Any) -> None:
+        at = rows(frame, rtt=20.0, high_threshold=15, arrival_rates="100 1")
+        frame.loc[at, "throughput"] *= 1.3
+
+    doctor(bundled.LOAD, grow)
+    assert part(process("M04"), 1) is not Verdict.HOLDS
+
+
+def test_a_gain_of_tcp_that_grows_with_the_load_is_seen(doctor, judged) -> None:
+    def grow(frame: Any) -> None:
+        on = (frame["pause"] == "on") & (frame["rtt"] == 1.0)
+        frame.loc[on, "goodput"] *= 1.0 + 1e-3 * frame["link_a"]
+
+    doctor(bundled.LINK_A, grow)
+    assert judged("M04")["gain"].packets is Verdict.CONTRADICTED
+
+
+# M05 notices a cost that is slight.
+
+
+def test_a_slight_fall_is_seen(doctor, process) -> None:
+    def flatten(frame: Any) -> None:
+        for rtt in (1.0, 5.0):
+            top = frame.loc[rows(frame, rtt=rtt, low_threshold=15), "throughput"].mean()
+            for low in (1, 5, 10):
+                at = rows(frame, rtt=rtt, low_threshold=low)
+                frame.loc[at, "throughput"] = top * (1 - 5e-4 * (15 - low))
+        frame["throughput_half_width"] /= 10
+
+    doctor(bundled.LOW_THRESHOLD, flatten)
+    assert whole(process("M05")) is Verdict.HOLDS
+
+
+# M06 notices an optimum where the paper has it.
+
+
+def test_an_optimum_at_15_is_seen(doctor, process) -> None:
+    def move(frame: Any) -> None:
+        frame.loc[rows(frame, high_threshold=15), "throughput"] *= 1.1
+
+    doctor(bundled.THRESHOLDS, move)
+    assert part(process("M06"), 1) is Verdict.HOLDS
+
+
+# M07 notices gains that are far apart.
+
+
+@pytest.mark.slow
+def test_n_3_far_below_n_2_is_seen(doctor, process) -> None:
+    def shrink(frame: Any) -> None:
+        for rtt in (1.0, 5.0, 20.0):
+            three = rows(frame, arrival_rates="50 25 1", rtt=rtt)
+            off = frame.loc[three & rows(frame, high_threshold=20), "throughput"].mean()
+            frame.loc[three & (frame["high_threshold"] < 20), "throughput"] = 1.001 * off
+
+    doctor(bundled.GRANULARITY, shrink)
+    assert part(process("M07"), 0) is Verdict.HOLDS
+
+
+def test_more_is_by_the_factor_asked_for() -> None:
+    found = SimpleNamespace(
+        pairs={(levels.HIGH, chain.RTT): (2.0, 1.5)}, within=lambda near: {1.0: near >= 1.0}
+    )
+    verdicts = [levels.judge(found, times=times)["more"].model for times in (1.0, 1.3, 1.4)]
+    assert verdicts == [Verdict.HOLDS, Verdict.HOLDS, Verdict.CONTRADICTED]
+    assert levels.judge(found)["close"].model is Verdict.HOLDS
+    assert levels.judge(found, near=0.5)["close"].model is Verdict.CONTRADICTED
+
+
+def test_n_4_far_from_n_3_is_seen(doctor, process) -> None:
+    def far(frame: Any) -> None:
+        for rates in ("50 34 17 1", "50 38 26 13 1"):
+            on = rows(frame, arrival_rates=rates, high_threshold=15)
+            frame.loc[on, "throughput"] *= 0.7
+
+    doctor(bundled.LEVELS, far)
+    assert part(process("M07"), 1) is not Verdict.HOLDS
+
+
+# M08 notices rates that hardly matter.
+
+
+def test_rates_that_hardly_matter_are_seen(doctor, process) -> None:
+    """Geometric rates as linear ones, and N = 2 far above N = 3."""
+
+    def same(frame: Any) -> None:
+        off = frame.loc[rows(frame, high_threshold=20)].groupby(["arrival_rates", "rtt"])
+        throughput = off["throughput"].mean()
+        for rates, rtt in throughput.index:
+            at = rows(frame, arrival_rates=rates, rtt=rtt, high_threshold=15)
+            gain = 0.3 if rates == "50 1" else 0.1
+            frame.loc[at, "throughput"] = (1 + gain) * throughput[rates, rtt]
+        frame["throughput_half_width"] /= 10
+
+    doctor((bundled.LEVELS, bundled.GRANULARITY), same)
+    assert whole(process("M08")) is Verdict.HOLDS
+
+
+# M09 notices a gain that stays.
+
+
+def test_a_gain_that_stays_is_seen(doctor, process) -> None:
+    def stay(frame: Any) -> None:
+        frame.loc[rows(frame, rtt=1000.0, high_threshold=15), "throughput"] *= 1.1
+
+    doctor(bundled.LARGE_RTT, stay)
+    found = process("M09")
+    assert part(found, 0) is Verdict.CONTRADICTED
+    assert part(found, 1) is Verdict.HOLDS
+
+
+def test_tcp_whose_gain_stays_is_seen(doctor, judged) -> None:
+    """With windows of ten packets, which cannot fill the link at the longest round trip."""
+
+    def stay(frame: Any) -> None:
+        frame.loc[rows(frame, reading="window 10 packets", rtt=5.0, pause="on"), "goodput"] *= 1.05
+
+    doctor("malhotra2005/tcp-readings", stay)
+    assert judged("M09")["falls"].packets is Verdict.CONTRADICTED
+
+
+# M13 notices a chain that is nearer to TCP under load.
+
+
+def test_a_chain_that_is_nearer_under_load_is_seen(doctor, judged) -> None:
+    def near(frame: Any) -> None:
+        for load in frame["link_a"].unique():
+            at = rows(frame, link_a=load, rtt=1.0)
+            off = frame.loc[at & rows(frame, pause="off"), "goodput"].mean()
+            gain = chain.gain(Setting((float(load), 1.0))) + 10.0 - 2.0 * np.log(load)
+            frame.loc[at & rows(frame, pause="on"), "goodput"] = off * (1 + gain / 100)
+            frame.loc[at, "goodput"] += 0.01 * np.random.default_rng(9).normal(size=at.sum())
+
+    doctor((bundled.LINK_A, bundled.RANDOM_THINK), near)
+    assert of_packets(judged("M13")) is Verdict.HOLDS
+
+
+# The packet runs as estimates.
+
+
+def test_seeds_are_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(6)
+    frame = evidence.table(bundled.OFF)
+    one = frame[(frame["low_threshold"] == 5) & (frame["paused_rate"] == 0.5)].copy()
+    batches = rng.normal(13.0, 0.1, (len(one), 10))
+    one["throughput"] = batches.mean(axis=1)
+    half_width = stats.t.ppf(0.975, 9) * batches.std(axis=1, ddof=1) / 10**0.5
+    one["throughput_half_width"] = half_width
+    monkeypatch.setattr(evidence, "table", lambda _: one)
+    ((setting, run),) = bundled.runs(bundled.OFF).items()
+    assert setting == Setting(high=20, low=5, paused_rate=0.5)
+    estimate = run.estimates["throughput"]
+    assert estimate.value == pytest.approx(batches.mean())
+    residuals = batches - batches.mean(axis=1, keepdims=True)
+    variance = (residuals**2).sum() / (9 * len(one))
+    assert estimate.error == pytest.approx((variance / batches.size) ** 0.5)
+    assert estimate.dof == 9 * len(one)
+    assert len(run.seeds) == len(one)
+
+
+def test_runs_are_those_that_the_chain_knows() -> None:
+    signalling = bundled.runs("malhotra2005/pause-signalling")
+    assert {s.paused_rate for s in signalling} == {2.0, 10.0}
+    assert not bundled.runs("malhotra2005/fixed-recovery-up")
+
+
+def test_seeds_of_tcp_are_independent_runs() -> None:
+    frame = evidence.table(bundled.LINK_A)
+    seeds = frame.query("link_a == 50 and rtt == 1 and pause == 'on'")["goodput"]
+    mean = bundled.tcp_goodput(bundled.LINK_A, "on")[50.0, 1.0]
+    low, high = stats.t.interval(0.95, len(seeds) - 1, seeds.mean(), stats.sem(seeds))
+    assert (mean.value, mean.half_width) == pytest.approx((seeds.mean(), (high - low) / 2))
+
+
+def test_agreement_is_a_test_of_all_points() -> None:
+    found = bundled.agreement(bundled.runs(bundled.OFF).values())
+    assert found.points == found.test.dof == 4
+    assert found.test.p > 0.01
+    assert found.worst < 0.01
+
+
+@pytest.mark.slow
+def test_the_chain_predicts_the_errors_of_the_runs() -> None:
+    """Squares of simulated over predicted standard errors: chi-square over its degrees of freedom."""
+    squares: dict[str, list[tuple[float, float]]] = {}
+    cases = [case for case in evidence.cases() if case.startswith("malhotra2005/pause-")]
+    for setting, run in (pair for case in cases for pair in bundled.runs(case).items()):
+        answer = stationary(setting.model)
+        first, second = answer.variance("mean_queue")
+        variances = first, second, answer.variance("pause_fraction")
+        seconds = sum(row["measured_time"] for row in run.seeds)
+        names = ("mean_queue_1", "mean_queue_2", "pause_fraction")
+        for name, variance in zip(names, variances, strict=True):
+            if variance.value > 1e-9:
+                found = run.estimates[name]
+                square = found.error**2 * seconds / variance.value
+                squares.setdefault(name, []).append((square, found.dof))
+    for name, pairs in squares.items():
+        ratio, freedom = np.array(pairs).T
+        low, high = stats.chi2.interval(1.0 - 1e-4, freedom.sum()) / freedom.sum()
+        assert low < np.average(ratio, weights=freedom) < high, name
+        assert len(pairs) > 200
+
+
+# The chain at the settings of the claims.
+
+
+@pytest.mark.parametrize(("paused_rate", "start"), [(2.0, 5), (2.0, 19), (14.0, 19), (0.1, 12)])
+def test_best_threshold_is_that_of_a_full_scan(paused_rate: float, start: int) -> None:
+    setting = Setting(high=start, paused_rate=paused_rate)
+    scan = {high: chain.solve(setting._replace(high=high)).throughput for high in range(2, 20)}
+    assert chain.best_threshold(setting) == max(scan, key=lambda high: scan[high])
+
+
+def test_switching_off_leaves_tcp_alone() -> None:
+    setting = Setting(high=11, low=5, rtt=5.0)
+    assert setting.off == Setting(high=chain.B2, rtt=5.0)
+    assert chain.gain(setting.off) == 0.0
+    assert setting.read(chain.AS_PRINTED).pause_at_threshold == "both"
+
+
+# TCP over pause at hopflow's packet level: endless files, and files with idle times.
+
+
+def test_goodput_and_losses_are_those_of_ns3() -> None:
+    """Without pausing at an RTT of 1 s, within a hundredth and a tenth: two programs of one TCP."""
+    found = level.endless(1.0, False)
+    frame = protocol.evidence.table(protocol.ENDLESS).query("rtt == 1 and pause == 'off'")
+    lost = (frame["dropped_1"] + frame["dropped_2"]) / frame["arrivals_1"]
+    assert found.goodput.mean() == pytest.approx(frame["goodput"].mean(), rel=0.01)
+    assert found.lost.mean() == pytest.approx(lost.mean(), rel=0.1)
+
+
+def test_pausing_spares_losses_at_a_second() -> None:
+    on, off = (level.endless(1.0, pause) for pause in (True, False))
+    assert on.lost.max() < off.lost.min()
+    assert level.gain(1.0).value == pytest.approx(0.4, abs=0.3)  # ns-3: 0.39 +- 0.14
+
+
+def test_a_least_window_of_two_packets_gives_the_timeouts_of_ns3() -> None:
+    """At an RTT of 0.1 s, where windows are two packets: ns-3's agents keep two, ns-2's Reno goes to one."""
+    frame = protocol.evidence.table(protocol.ENDLESS).query("rtt == 0.1 and pause == 'off'")
+    seen = (frame["timeouts"] / frame["measured_time"]).mean()
+    one, ns2, two = (level.endless(0.1, False, sender) for sender in ("reno", "ns2", "two"))
+    assert two.timeouts.mean() == pytest.approx(seen, rel=0.15)
+    assert two.goodput.mean() == pytest.approx(frame["goodput"].mean(), rel=0.01)
+    assert max(one.timeouts.mean(), ns2.timeouts.mean()) < seen / 2
+    assert level.gain(0.1, "two").value > 0.0 > level.gain(0.1).value
+
+
+def test_the_gain_of_files_with_idle_times_grows_as_in_ns3() -> None:
+    """From 1 to 5 s, and much more than that of endless files; two programs of one TCP, within a third."""
+    seen = protocol.gains(protocol.THINK)[5.0].value
+    short, long = (level.idle_gain(level.Bridges(rtt)) for rtt in (1.0, 5.0))
+    assert long.value == pytest.approx(seen, rel=1 / 3)
+    assert long.value > 10.0 * abs(short.value)
+    assert long.value > 2.0 * level.gain(5.0).value
+    assert level.Bridges(5.0).off == level.Bridges(5.0, 20, 20)
+
+
+def test_queue_2_asks_for_as_many_pauses_as_in_ns3() -> None:
+    """Within a tenth at T2 = T1 = 15 and at T2 = 1; ns-3's messages are twice as many, with those that end a pause."""
+    frame = protocol.evidence.table(protocol.LOW_THRESHOLD).query("rtt == 1")
+    for low in (1, 15):
+        rows = frame[frame["low_threshold"] == low]
+        seen = (rows["pauses"] / rows["measured_time"]).mean()
+        assert level.files(level.Bridges(1.0, 15, low)).pauses.mean() == pytest.approx(
+            seen, rel=0.1
+        )
+
+
+# TCP behind bridges that pause, read from the bundled tables.
+
+
+def test_gains_are_those_of_the_table() -> None:
+    means = evidence.table(protocol.THINK).groupby(["rtt", "pause"])["goodput"].mean().unstack()  # noqa: PD010
+    gains = protocol.gains(protocol.THINK)
+    for rtt, row in means.iterrows():
+        assert gains[rtt].value == pytest.approx(100 * (row["on"] / row["off"] - 1))
+
+
+def test_more_seeds_agree_with_fewer() -> None:
+    found, few = protocol.over_rtt().default, protocol.gains(protocol.THINK)
+    for rtt in (10.0, 20.0):
+        assert abs(found[rtt].value - few[rtt].value) < found[rtt].half_width + few[rtt].half_width
+        assert found[rtt].error < few[rtt].error
+
+
+def test_thresholds_end_without_pausing() -> None:
+    for found in (protocol.by_threshold("think", 5.0), protocol.by_low_threshold(5.0)):
+        assert max(found) == 20
+        assert found[15].value > found[20].value

@@ -1,0 +1,493 @@
+"""Loops over grids, as plain Python, against products with the matrix."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from hopflow.executing import cores
+from markov import MatrixFree, PauseTandem, stationary
+from markov.computing.compilation import bound_kernel
+from markov.multigrid.grids.coarse_levels import Coarse
+from markov.multigrid.grids.coarsening import coarsened, factors_along
+from markov.multigrid.grids.grids import Grid
+from markov.multigrid.grids.hitting_times.drifts import Drift
+from markov.multigrid.grids.hitting_times.equations import Finest as FinestTimes
+from markov.multigrid.grids.hitting_times.equations import HittingTimes
+from markov.multigrid.grids.hitting_times.weights import weights_of
+from markov.multigrid.grids.levels import Finest
+from markov.multigrid.grids.loops import (
+    count_kernels,
+    place_kernels,
+    rate_kernels,
+    teams,
+    vector_kernels,
+)
+from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, of_grid
+from markov.multigrid.grids.loops.statements import constants
+from markov.multigrid.grids.loops.tables import ONE, ZERO, Cells, unsigned
+from markov.multigrid.grids.loops.teams import Team
+from markov.multigrid.grids.loops.unrolled_sweeps import sweeps
+from markov.multigrid.grids.places import RECURRENT
+from tests.markov.multigrid.grids.conftest import (
+    MACHINES,
+    TANDEM,
+    exact,
+    finest,
+    grid_layout,
+    grid_of,
+    matrix_of,
+    on_grid,
+)
+
+# Sweeps over a grid are those of Gauss-Seidel with the matrix.
+
+
+def test_a_sweep_leaves_the_stationary_vector_as_it_is(plain):
+    pi, _ = exact(TANDEM)
+    x = on_grid(pi)
+    level = finest(x)
+    level.forward()
+    level.backward()
+    assert x[x > 0] == pytest.approx(on_grid(pi)[x > 0], rel=1e-12)
+
+
+def test_a_sweep_is_that_of_gauss_seidel(plain, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
+    layout = grid_of(TANDEM).layout
+    x = on_grid(np.random.default_rng(3).random(grid_of(TANDEM).places.size))
+    expected, inflow = x.copy(), matrix_of(*layout.into).toarray()
+    out = matrix_of(*layout.out).toarray().sum(axis=1)
+    for s in np.flatnonzero(out):
+        expected[s] = inflow[s] @ expected / out[s]
+    finest(x).forward()
+    assert x == pytest.approx(expected, rel=1e-12)
+
+
+# Loops that compare what flows in with what flows out: what matrices say about it.
+
+
+def test_balance_is_the_relative_residual_of_the_matrix(plain):
+    _, chain = exact(TANDEM)
+    pi = np.random.default_rng(4).random(chain.size)
+    residual, mass = finest(on_grid(pi)).residual()
+    net = chain.Q.T @ pi
+    expected = np.abs(net).sum() / (2.0 * pi @ chain.exit_rates)
+    assert residual == pytest.approx(expected, rel=1e-12)
+    assert mass == pytest.approx(pi.sum(), rel=1e-12)
+
+
+def test_compared_residuals_are_those_of_the_matrix(plain):
+    _, chain = exact(TANDEM)
+    x, y, z = np.random.default_rng(5).random((3, chain.size))
+    found = finest(on_grid(x)).compare(on_grid(y), on_grid(z))
+    r, p, q = (chain.Q.T @ v for v in (x, y - x, z - x))
+    w = 1.0 / (x * chain.exit_rates)
+    pairs = ((p, p), (p, q), (q, q), (-p, r), (-q, r))
+    assert found == pytest.approx([np.sum(w * a * b) for a, b in pairs], rel=1e-11)
+
+
+# Sweeps with rates that depend on counts are those of Gauss-Seidel with the matrix.
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_sweep_with_rates_by_counts_is_that_of_gauss_seidel(backward, plain, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
+    layout = grid_of(MACHINES).layout
+    x = np.random.default_rng(3).random(layout.into[0].size)
+    expected, inflow = x.copy(), matrix_of(*layout.into).toarray()
+    out = matrix_of(*layout.out).toarray().sum(axis=1)
+    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
+        expected[s] = inflow[s] @ expected / out[s]
+    level = finest(x, MACHINES)
+    (level.backward if backward else level.forward)()
+    assert x == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_sweep_of_hitting_times_is_that_of_gauss_seidel(backward, plain):
+    layout, pi = grid_of(MACHINES).layout, np.zeros(grid_of(MACHINES).layout.into[0].size)
+    indices = np.concatenate([i for _, i in grid_of(MACHINES).places.blocks()])
+    pi[indices] = exact(MACHINES)[0]
+    grid, rates = layout.out
+    weights, h = weights_of(pi), np.random.default_rng(1).random(grid.size)
+    expected, Q = h.copy(), matrix_of(grid, rates).toarray()
+    level = FinestTimes(grid, rates, int(np.argmax(pi)), weights, h)
+    out = Q.sum(axis=1)
+    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
+        leak = out[s] if s == level.reference else 0.0
+        expected[s] = (weights.costs[weights.levels[s]] + Q[s] @ expected) / (out[s] + leak)
+    (level.backward if backward else level.forward)()
+    assert h == pytest.approx(expected, rel=1e-12)
+    assert level.leak == pytest.approx(out[level.reference], rel=1e-15)
+
+
+def test_the_residual_is_that_of_the_matrix(plain):
+    layout = grid_of(MACHINES).layout
+    x = np.random.default_rng(4).random(layout.into[0].size)
+    inflow = matrix_of(*layout.into).toarray()
+    out = matrix_of(*layout.out).toarray().sum(axis=1)
+    residual, mass = finest(x, MACHINES).residual()
+    expected = np.abs(inflow @ x - out * x).sum() / (2.0 * out @ x)
+    assert residual == pytest.approx(expected, rel=1e-12)
+    assert mass == pytest.approx(x.sum(), rel=1e-12)
+
+
+# Kernels over rows of cells.
+
+
+def corrected():
+    """Return the numbers of a level after a correction, and all of the level that corrected it."""
+    level = finest(on_grid(np.random.default_rng(6).random(grid_of(TANDEM).places.size)))
+    coarse = Coarse(*coarsened(level.grid, (1, 3)), level)
+    coarse.restrict()
+    factors = np.random.default_rng(7).random(len(coarse.x))
+    coarse.x[:] = factors
+    coarse.prolong()
+    return coarse, [level.x, coarse.values, coarse.scale, coarse.carried(True, coarse.values)]
+
+
+def test_flows_and_corrections_by_blocks_are_those_of_the_whole_grid(plain, blocks):
+    coarse, found = corrected()
+    assert len(coarse.blocks.apart) == 2
+    blocks(10**9)
+    coarse, expected = corrected()
+    assert len(coarse.blocks.apart) == 1
+    for a, b in zip(found, expected, strict=True):
+        assert a == pytest.approx(b, rel=1e-13, abs=0.0)
+
+
+def test_both_sorts_of_rates_have_the_same_functions():
+    for name in rate_kernels.__all__:
+        pair = (getattr(module, name) for module in (rate_kernels, count_kernels))
+        ours, theirs = map(inspect.signature, pair)
+        assert ours == theirs
+    assert rate_kernels.at_row((), 0, 0) is rate_kernels.at_cell((), 0, 0) is None
+
+
+def test_statements_add_to_numbers_without_a_sign():
+    scope = {"uint64": np.uint64, "s": np.uint64(7)}
+    with np.errstate(over="ignore"):
+        exec("\n".join(constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
+    assert scope["s"] == 28
+    assert isinstance(scope["n"], np.uint64)
+
+
+def hitting_times(layout):
+    """Return the numbers of hitting times and of the levels below after a cycle, and their drift."""
+    rng = np.random.default_rng(5)
+    pi = rng.random(layout.out[0].size) * (layout.place >= 0).ravel().max()
+    times = HittingTimes(layout, pi, np.float64)
+    times.h[:] = rng.random(len(times.h))
+    times.cycle(1)
+    marks = np.full(len(times.h), RECURRENT, dtype=np.uint8)
+    found = [array for level in times.levels for array in (level.out, level.values, level.x)]
+    drift = Drift(times, layout, marks)
+    found += [drift.bounded(), np.sort(drift.failing())]
+    return times, [times.h, *found]
+
+
+def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
+    layout = grid_layout(PauseTandem(buffers=(7, 14), high_threshold=11))
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.COARSEST_LEVEL_STATES", 20)
+    times, loops = hitting_times(layout)
+    assert not times.finest.frequent.special.any()
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.LARGE", 1)
+    times, written = hitting_times(layout)
+    assert times.finest.frequent.special.any()
+    for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
+        assert a == pytest.approx(b, rel=1e-5, abs=1e-5 * float(np.abs(b).max()))
+
+
+# Loops that mark states, on a row of four cells with steps to the right.
+
+
+def row(bit):
+    """Return the tables of one row of four cells of one slot, the last without an entry, and marks."""
+    lines = [0], [[0, 0, 0, 1]], [0, 2], [0, 3], [3, 4], [0, 1]
+    entries = map(unsigned, ([0, 1, 1], [1], [0]))
+    cells = Cells(*map(unsigned, lines), np.uint64(4), ONE, *entries)
+    marks = np.zeros(4, dtype=np.uint8)
+    place_kernels.fill((ZERO, ONE), cells, np.array([True, True]), bit, marks)
+    return cells, marks
+
+
+def test_marks_spread_along_transitions_in_one_run_forward(plain):
+    cells, marks = row(1)
+    assert marks.tolist() == [1, 1, 1, 1]
+    marks[1] |= 2
+    table = (ZERO, ONE), cells
+    assert place_kernels.spread(*table, False, 1, 2, marks) == 2
+    assert marks.tolist() == [1, 3, 3, 3]
+    assert place_kernels.spread(*table, True, 1, 2, marks) == 0
+    states, transitions = place_kernels.count_entries(*table, 2, marks)
+    assert (states, int(transitions)) == (3, 2)
+
+
+def test_marks_follow_transitions_state_by_state(plain):
+    cells, marks = row(1)
+    marks[1] |= 2
+    assert place_kernels.follow(cells, np.zeros(1, dtype=np.uint64), 1, 2, marks) == 2
+    assert marks.tolist() == [1, 3, 3, 3]
+
+
+def test_numbers_of_states_without_a_mark_are_zero():
+    x, marks = np.ones(3), np.array([1, 2, 3], dtype=np.uint8)
+    place_kernels.keep((0, 1), 3, 2, marks, x)
+    assert x.tolist() == [0.0, 1.0, 1.0]
+
+
+# Tables of kernels, and calls with their arguments.
+
+
+def test_negative_numbers_wrap():
+    found = unsigned([[-1, 3]])
+    assert found.dtype == np.uint64
+    with np.errstate(over="ignore"):
+        assert (found[0] + np.uint64(2)).tolist() == [1, 5]
+
+
+def scale(factor, x):
+    """Multiply, and return, what x is."""
+    spliced()  # type: ignore[name-defined]  # noqa: F821
+    x *= factor
+    return x
+
+
+def test_a_call_has_its_arguments_and_statements(plain):
+    x = np.ones(2)
+    run = bound_kernel(scale, 3.0, x, spliced="x += 1.0")
+    assert run() is x
+    run()
+    assert x.tolist() == [21.0, 21.0]
+
+
+# Blocks of rows are apart, and threads that do them change no bit.
+
+
+def three_axes():
+    """Return a grid whose transitions lead to other rows along both of its first axes."""
+    steps = [(1, -1, 0), (-1, 0, 1), (0, 1, -2), (0, 0, 1)]
+    others, rows = np.zeros(4, dtype=np.int64), np.zeros((1, 4), dtype=np.int64)
+    begin = np.array([0, 4])
+    return Grid((9, 5, 4), 1, begin, np.array(steps), others, rows, np.zeros(45, dtype=np.int64))
+
+
+@pytest.mark.parametrize("grid", [grid_layout(TANDEM).into[0], three_axes()], ids=["two", "three"])
+def test_no_state_is_reached_from_two_blocks(blocks, grid):
+    found = teams.row_blocks(grid)
+    assert len(found.apart) == 2
+    row = grid.shape[-1] * grid.width
+    owners = np.repeat(np.arange(len(grid.row_kind)), row)
+    ahead = set((grid.steps[:, :-1] @ grid.strides[:-1]).tolist())
+    reached = []
+    for span in found.apart:
+        own = np.flatnonzero(np.isin(owners, range(*map(int, span))))
+        reached.append({int(s) for step in {0, *ahead} for s in own + step})
+    assert not reached[0] & reached[1]
+    rows = sorted(n for span in (*found.apart, *found.between) for n in range(*map(int, span)))
+    assert rows == list(range(len(grid.row_kind)))
+
+
+def test_small_grids_and_those_of_one_row_are_one_block(monkeypatch):
+    grid, _ = grid_layout(TANDEM).into
+    assert teams.row_blocks(grid).apart == ((0, len(grid.row_kind)),)
+    monkeypatch.setattr(teams, "LARGE", 1)  # rows are too few for transitions that lead so far
+    assert teams.row_blocks(grid).apart == ((0, len(grid.row_kind)),)
+
+
+def test_a_team_does_every_call_once_and_in_several_threads(monkeypatch):
+    monkeypatch.setattr(teams, "cores", lambda: 2)
+    names, both = set(), threading.Barrier(2, timeout=20.0)
+
+    def call(n):
+        if n < 2:
+            both.wait()  # both threads have one of the first two
+        names.add(threading.current_thread().name)
+        return n * n
+
+    with Team(2) as team:
+        assert team.do([lambda n=n: call(n) for n in range(5)]) == [0, 1, 4, 9, 16]
+    assert len(names) == 2
+
+
+def test_there_are_never_more_threads_than_cores(monkeypatch):
+    assert Team(10**6).threads <= cores()
+    monkeypatch.setattr(teams, "cores", lambda: 1)
+    assert Team().threads == 1
+
+
+def test_after_ctrl_c_nothing_goes_on(monkeypatch):
+    monkeypatch.setattr(teams, "cores", lambda: 2)
+    done, begun = [], threading.Event()
+
+    def other():
+        begun.set()
+        time.sleep(0.05)
+        done.append(1)
+
+    def interrupted():
+        begun.wait(20.0)
+        raise KeyboardInterrupt
+
+    def first():  # the main thread is the one that Ctrl-C reaches
+        (interrupted if threading.current_thread() is threading.main_thread() else other)()
+
+    with Team(2) as team, pytest.raises(KeyboardInterrupt):
+        team.do([first, first, lambda: done.append(2)])
+    assert done == [1]
+
+
+def test_a_sweep_by_blocks_is_gauss_seidel_in_their_order(plain, blocks, monkeypatch):
+    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
+    layout = grid_layout(TANDEM)
+    x = np.random.default_rng(3).random(layout.into[0].size)
+    expected, level = x.copy(), finest(x)
+    inflow = matrix_of(*layout.into).toarray()
+    out = matrix_of(*layout.out).toarray().sum(axis=1)
+    row = layout.into[0].shape[-1] * layout.into[0].width
+    spans = (*level.blocks.apart, *level.blocks.between)
+    assert len(spans) == 3
+    for s in (s for a, b in spans for s in range(int(a) * row, int(b) * row)):
+        expected[s] = inflow[s] @ expected / out[s] if out[s] else 0.0
+    level.forward()
+    assert x == pytest.approx(expected, rel=1e-12)
+
+
+# Sweeps that are written out are those of the loops.
+
+
+def two_levels(layout, *, fast):
+    """Return a grid and one below it with sweeps, residual, restriction and correction all done."""
+    rng = np.random.default_rng(5)
+    grid, rates = layout.into
+    x = rng.random(grid.size) * (layout.place >= 0).ravel().max()
+    finest = Finest(grid, rates, layout.place >= 0, x, fast=fast)
+    coarse_grid, aggregation = coarsened(
+        grid, factors_along([n > 4 for n in grid.shape], wide=True)
+    )
+    coarse = Coarse(coarse_grid, aggregation, finest)
+    below = Coarse(
+        *coarsened(coarse_grid, factors_along([n > 1 for n in coarse_grid.shape], wide=False)),
+        coarse,
+    )
+    finest.forward()
+    coarse.restrict()
+    coarse.forward()
+    below.restrict()
+    below.forward()
+    below.prolong()
+    coarse.backward()
+    coarse.prolong()
+    finest.backward()
+    found = [x, coarse.values, coarse.scale, coarse.x, below.values, below.scale, below.x]
+    return [*found, np.array(finest.residual())], finest
+
+
+@pytest.mark.parametrize("rates", [(25.0, 1.0), (25.0, 5.0, 1.0)])
+def test_rows_side_by_side_are_swept_as_one_after_another(interpreted, rates):
+    model = PauseTandem(buffers=(7, 14), high_threshold=11, arrival_rates=rates)
+    layout = grid_layout(model)
+    loops, _ = two_levels(layout, fast=False)
+    written, finest = two_levels(layout, fast=True)
+    cells, special = finest.cells, finest.frequent.special
+    wide = cells.ends - cells.starts > 4
+    assert np.any(wide & (special[cells.numbers] > 0))  # four rows have a middle
+    for a, b in zip(written, loops, strict=True):
+        assert a == pytest.approx(b, rel=1e-13, abs=0.0)  # sums in another order
+
+
+def test_what_has_just_been_computed_is_not_read_again():
+    """A queue with two phases: a state gets from the cell before, and from the slot before."""
+    terms = (Term((), -2), Term((), 2)), (Term((), -1), Term((), 0), Term((), 3))
+    lines = sweeps([Pattern(terms, 2)], "cells_by_rates")["unrolled"].splitlines()
+    forward = [line.strip() for line in lines[lines.index("    else:") :]]
+    assert "_e0_0 = _f0 + x[_s0 + _k2] * _q1 + _c0_0 * _q0" in forward
+    assert "_e0_1 = _f1 + x[_s0 + _k3] * _q4 + _e0_0 * _q3 + _c0_1 * _q2" in forward
+    backward = [line.strip() for line in lines[: lines.index("    else:")]]
+    assert "_e0_1 = _f1 + x[_s0 - _k1] * _q2 + x[_s0] * _q3 + _c0_1 * _q4" in backward
+
+
+@pytest.mark.slow  # it compiles kernels with and without
+@pytest.mark.parametrize("rates", [(25.0, 1.0), (25.0, 10.0, 3.0, 1.0)])
+def test_a_solution_is_the_same_with_loops(monkeypatch, rates):
+    model = PauseTandem(buffers=(70, 91), high_threshold=60, low_threshold=31, arrival_rates=rates)
+    loops = stationary(model, MatrixFree(tolerance=1e-14))
+    monkeypatch.setattr("markov.multigrid.grids.multigrid.LARGE", 1)
+    monkeypatch.setattr("markov.multigrid.grids.hitting_times.equations.LARGE", 1)
+    written = stationary(model, MatrixFree(tolerance=1e-14))
+    # not the same iterates: where states are moved along, rows side by side find neighbours unswept
+    assert abs(written.iterations - loops.iterations) <= 2
+    assert np.abs(written.pi - loops.pi).sum() < 1e-12
+    assert max(written.error_bound, loops.error_bound) < 1e-10
+
+
+# Which kinds of cells are written out.
+
+
+def test_the_most_frequent_kind_of_cell_comes_first():
+    grid, _ = grid_layout(TANDEM).into
+    candidates = of_grid(grid)
+    chosen, numbers = frequent(candidates, grid.shares)
+    # arrivals, departures from both queues; recovery into the lower state
+    assert [len(terms) for terms in chosen[0].sums] == [4, 3]
+    assert grid.shares[numbers == 1].sum() > 0.3
+    assert grid.shares[numbers == 1].sum() >= grid.shares[numbers == 2].sum()
+    for kind, number in enumerate(numbers.tolist()):
+        assert number == 0 or chosen[number - 1] == candidates.pattern(kind)
+
+
+def test_kinds_that_may_not_be_chosen_are_not():
+    grid, _ = grid_layout(TANDEM).into
+    chosen, numbers = frequent(of_grid(grid), 0.0 * grid.shares)
+    assert chosen == []
+    assert not numbers.any()
+
+
+def test_a_pattern_knows_its_rows_and_how_far_ahead_the_other_row_has_to_be():
+    sums = ((Term((1,), -6), Term((0,), 1)), (Term((-1,), 3), Term((1,), 0)))
+    pattern = Pattern(sums, 2)
+    assert pattern.leads == [(-1,), (1,)]
+    assert pattern.lag == 3  # cells of two states
+    assert pattern.size == 4
+
+
+def test_large_cells_are_left_to_loops():
+    terms = np.zeros((201, 4), dtype=np.int64)
+    ends, none = np.array([0, 201]), np.empty((1, 0), dtype=np.int64)
+    chosen, numbers = frequent(Candidates(terms, ends, np.array([0, 1]), none, 1), np.ones(1))
+    assert chosen == []
+    assert numbers.tolist() == [0]
+    assert numbers.dtype == np.uint64
+
+
+# Arithmetic with numbers over the states of some rows.
+
+
+ROWS = (np.uint64(1), np.uint64(3)), np.uint64(2)  # the second and third row, of two states each
+
+
+def test_a_blend_is_not_less_than_a_share_of_what_was():
+    x, y, z = np.array([[9.0, 9, 1, 1, 1, 1, 9, 9], [0.0] * 8, [4.0] * 8])
+    vector_kernels.blend(*ROWS, vector_kernels.Shares(0.75, 0.25, 0.1), x, y, z)
+    assert x.tolist() == [9.0, 9, 1, 1, 1, 1, 9, 9]
+    assert z.tolist() == [4.0, 4, 1, 1, 1, 1, 4, 4]
+    vector_kernels.blend(*ROWS, vector_kernels.Shares(1.0, 0.0, 0.1), x, y, z)
+    assert x.tolist() == pytest.approx([9.0, 9, 0.1, 0.1, 0.1, 0.1, 9, 9])
+
+
+def test_other_rows_stay_as_they_are():
+    x, scale = np.full(8, 16.0), np.full(8, 4.0)
+    vector_kernels.overcorrect(*ROWS, x)
+    assert x.tolist() == [16.0, 16, 32, 32, 32, 32, 16, 16]
+    vector_kernels.multiply(*ROWS, 0.5, x)
+    vector_kernels.invert(*ROWS, scale)
+    assert x.tolist() == [16.0] * 8
+    assert scale.tolist() == [4.0, 4, 0.25, 0.25, 0.25, 0.25, 4, 4]
+    vector_kernels.begin_anew(*ROWS, scale, x)
+    assert scale.tolist() == [4.0, 4, 0, 0, 0, 0, 4, 4]
+    assert x.tolist() == [16.0, 16, 1, 1, 1, 1, 16, 16]

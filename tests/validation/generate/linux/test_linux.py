@@ -1,0 +1,344 @@
+"""Linux in virtual time: the emulator's words and output, what is refused, and the packet level beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.linux_agreement import (
+    DRAWN_PATHS,
+    FOLDER,
+    FURTHER,
+    FURTHER_PATHS,
+    PAIRS,
+    TOLERANCES,
+    Tolerance,
+    lossy,
+    pairs,
+    path_of,
+    simulated,
+)
+from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
+from responsefn.linux import LinuxCUBIC
+from validation import evidence
+from validation.generate.linux import output, program
+from validation.generate.linux.cases import ALONE, REMAINING, SINGLE
+from validation.generate.linux.program import HostKernel, LinuxKernel, kernel_folder
+
+# Runs of Linux in virtual time: the emulator's words, its output, what is refused, and a bundled run made again.
+
+
+TOTALS = (
+    "bytes=1448 data_packets=3 queue_drops=1 losses=1 retransmissions=2 timeouts=0 min_rtt=40640 mss=1448 "
+    "rwnd_limited={} sndbuf_limited=0 dsacks=0 reordered=0"
+)
+PRINTED = "\n".join(
+    [
+        "window 10000000 0 10 2147483647 40640 0",
+        "drop 1000000001 0 queue",
+        "drop 2000000000 0 loss",
+        "second 1 0 1448",
+        f"flow 0 {TOTALS}",
+        "link delivered=3 worst_lateness=17 digest=0123456789abcdef",
+        "sysctl ipv4/tcp_sack 1",
+    ]
+)
+
+
+def test_words_of_a_run() -> None:
+    (words,) = output.calls(ALONE.runs[0])
+    assert words == [
+        "rate=20000000.0", "delay=0.02", "buffer=33", "seconds=30", "flow=reno@0.0",
+    ]  # fmt: skip
+    two = {
+        **ALONE.runs[0],
+        "rules": ("cubic", "bbr"),
+        "starts": (0.0, 0.3),
+        "loss": 0.001,
+        "seed": 2,
+    }
+    (words,) = output.calls(two)
+    assert words[-4:] == ["loss=0.001", "seed=2", "flow=cubic@0.0", "flow=bbr@0.3"]
+    command = LinuxKernel().command(words)
+    assert command.startswith("setarch -R linux mem=1024M time-travel=inf-cpu time-travel-start=0 ")
+
+
+def test_rows_of_a_run() -> None:
+    rows = output.read(ALONE.runs[0], Path(), [PRINTED.format(0)])
+    (total,) = rows["runs"]
+    assert set(total) == set(output.TABLES["runs"].columns)
+    assert (total["rule"], total["buffer"], total["bytes"]) == ("reno", 33, 1448)
+    assert (total["lateness"], total["digest"]) == (17, "fnv1a-0123456789abcdef")
+    index = {"run": "reno-33", "flow": 0}
+    assert rows["windows"] == [
+        {**index, "time": 0.01, "cwnd": 10, "ssthresh": 2147483647, "srtt": 40640, "state": 0}
+    ]
+    assert rows["drops"] == [
+        {**index, "time": 1.000000001, "cause": "queue"},
+        {**index, "time": 2.0, "cause": "loss"},
+    ]
+    assert rows["settings"] == [{"run": "reno-33", "name": "ipv4/tcp_sack", "value": "1"}]
+    assert rows["seconds"] == [{**index, "time": 1, "bytes": 1448}]
+
+
+def test_a_run_that_something_else_limits_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"reno-33: rwnd_limited = 4000 us in flow 0, must be 0"):
+        output.read(ALONE.runs[0], Path(), [PRINTED.format(4000)])
+
+
+def test_a_failure_of_the_emulator_is_told() -> None:
+    with pytest.raises(RuntimeError, match="reno-33: failed vegas: No such file"):
+        output.read(ALONE.runs[0], Path(), ["failed vegas: No such file or directory\n"])
+
+
+def test_the_kernel_is_looked_for_where_it_is_said_to_be(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv(program.VARIABLE, raising=False)
+    with pytest.raises(FileNotFoundError, match="HOPFLOW_LINUX must name the folder"):
+        kernel_folder()
+    monkeypatch.setenv(program.VARIABLE, str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="HOPFLOW_LINUX"):
+        kernel_folder()
+    (tmp_path / "linux").write_bytes(b"kernel")
+    (tmp_path / "linkemu").touch()
+    (tmp_path / "config").write_text('CONFIG_CC_VERSION_TEXT="gcc 12"\n')
+    assert kernel_folder() == tmp_path
+    assert "6.12.117-1~deb12u1 (Debian), gcc 12; SHA-256 of linux 6923dd" in LinuxKernel().version()
+
+
+def test_a_kernel_that_writes_nothing_is_told(tmp_path: Path, monkeypatch) -> None:
+    for name in ("linux", "linkemu"):
+        (tmp_path / name).write_text("#!/bin/sh\necho panic\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "config").touch()
+    monkeypatch.setenv(program.VARIABLE, str(tmp_path))
+    with pytest.raises(RuntimeError, match="wrote no output\npanic"):
+        LinuxKernel().run(["seconds=1"], tmp_path)
+
+
+# The packet level beside Linux in virtual time: what is measured, and rows of the written table made again.
+
+
+def test_peaks_are_followed_by_a_fall() -> None:
+    time = np.arange(8.0)
+    at, heights = peaks(time, np.array([1.0, 10.0, 9.8, 5.0, 4.0, 8.0, 12.0, 6.0]))
+    assert at.tolist() == [1.0, 6.0]
+    assert heights.tolist() == [10.0, 12.0]
+    assert len(peaks(time, np.arange(8.0) + 1.0)[0]) == 0
+
+
+def test_the_larger_tolerance_counts() -> None:
+    either = Tolerance(0.1, 8.0)
+    assert str(either) == "10 % or 8"
+    assert either.allows(20.0, 28.0)
+    assert either.allows(200.0, 220.0)
+    assert not either.allows(200.0, 221.0)
+    assert not Tolerance(0.02).allows(float("nan"), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "buffer"),
+    [
+        *(("reno", buffer) for buffer in (33, 67, 133)),
+        *((rule, 67) for rule in SINGLE),
+        *((rule, buffer) for rule in REMAINING for buffer in (67, 133)),
+    ],
+)
+def test_rules_beside_linux(rule: str, buffer: int) -> None:
+    case = "linux/other-rules" if rule in SINGLE else "linux/alone"
+    if rule in REMAINING:
+        case = "linux/remaining-rules"
+    linux = measures_of_linux(f"{rule}-{buffer}", case)
+    ours = measures_of_run(simulated(rule, buffer, 30.0))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity, tolerance in TOLERANCES[rule].items():
+        row = written.loc[(f"{rule}-{buffer}", quantity)]
+        found = ours.value(quantity)
+        if np.isnan(linux.value(quantity)):  # a window that stays where it is, or one peak
+            assert quantity == "period"
+            assert rule in ("vegas", "nv", "veno")
+            assert np.isnan([row["linux"], row["hopflow"], found]).all()
+            continue
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9), quantity
+        assert float(row["hopflow"]) == pytest.approx(found, rel=1e-9), quantity
+        assert str(row["holds"]) == str(tolerance.allows(linux.value(quantity), found)), quantity
+
+
+def test_the_first_slow_start_loses_what_linux_loses() -> None:
+    """With an ACK for each packet while the window of the receiver grows: Hybla lost 126 packets in place of 244 before."""
+    written = pd.read_csv(FOLDER / "linux_agreement.csv")
+    losses = written[written["quantity"] == "first losses"].set_index("case")
+    linux, ours = (losses[who].astype(float) for who in ("linux", "hopflow"))
+    apart = (linux - ours).abs()
+    further = apart.index.str.contains("drawn")
+    assert apart[~further].drop("bbr-67").max() <= 4
+    assert (sum(~further), sum(further)) == (42, 40)
+    rules_of_loss = ~apart.index.str.startswith("bbr")
+    allowed = np.maximum(0.1 * linux, 8.0)
+    assert (apart <= allowed)[further & rules_of_loss].all()
+    for rule in ("hybla", "yeah"):
+        for quick, expected in ((None, False), (16, rule == "hybla")):
+            found = measures_of_run(simulated(rule, 67, 6.0, quick_acks=quick)).first_losses
+            assert (abs(found - linux[f"{rule}-67"]) > 4) == expected
+
+
+def test_vegas_loses_what_linux_loses() -> None:
+    """In slow start rounds end with the packets in flight, fewer than the window; 40 packets were lost before."""
+    linux, ours = (
+        measures_of_linux("vegas-67", "linux/other-rules"),
+        measures_of_run(simulated("vegas", 67, 30.0)),
+    )
+    assert linux.first_losses == ours.first_losses == 26
+
+
+def test_rates_under_random_losses() -> None:
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    rows = list(lossy({}, "linux/random-loss"))
+    assert [row["case"] for row in rows] == [
+        f"{rule}, loss 0.001, seeds from 1" for rule in ("reno", "cubic")
+    ]
+    for found in rows:
+        row = written.loc[(found["case"], "rate")]
+        assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
+        assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
+        assert str(row["holds"]) == str(found["holds"])
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        pytest.param(case, rule, marks=[] if rule == "bic" else pytest.mark.slow)
+        for case in FURTHER_PATHS
+        for rule in ("reno", *SINGLE)
+    ],
+)
+def test_rules_on_further_paths(case: str, rule: str) -> None:
+    """Paths on which no choice was made: the losses of the first slow start are as expected of all rules."""
+    runs = evidence.table(case, "runs").set_index("rule")
+    name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
+    linux = measures_of_linux(name, case)
+    ours = measures_of_run(simulated(rule, buffer, 30.0, path=path_of(case)))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity in FURTHER:
+        row = written.loc[(name, quantity)]
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9, nan_ok=True)
+        assert float(row["hopflow"]) == pytest.approx(ours.value(quantity), rel=1e-9, nan_ok=True)
+    assert FURTHER["first losses"].allows(linux.first_losses, ours.first_losses)
+
+
+@pytest.mark.parametrize(
+    ("case", "rule"),
+    [
+        pytest.param(case, rule, marks=[] if rule == "cubic" else pytest.mark.slow)
+        for case in DRAWN_PATHS
+        for rule in ("reno", "cubic", "bbr", *SINGLE)
+    ],
+)
+def test_rules_on_drawn_paths(case: str, rule: str) -> None:
+    """Paths drawn after the choices; all that was expected of CUBIC holds, with its count of ACKs."""
+    runs = evidence.table(case, "runs").set_index("rule")
+    name, buffer = str(runs.loc[rule, "run"]), float(runs.loc[rule, "buffer"])
+    linux = measures_of_linux(name, case)
+    ours = measures_of_run(simulated(rule, buffer, 60.0, path=path_of(case)))
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    for quantity, tolerance in TOLERANCES[rule].items():
+        if quantity == "ProbeRTT":
+            assert len(linux.probes) == len(ours.probes)
+            assert np.subtract(linux.probes, ours.probes) == pytest.approx(0.0, abs=tolerance.by)
+            continue
+        row = written.loc[(name, quantity)]
+        assert float(row["linux"]) == pytest.approx(linux.value(quantity), rel=1e-9, nan_ok=True)
+        assert float(row["hopflow"]) == pytest.approx(ours.value(quantity), rel=1e-9, nan_ok=True)
+        if rule == "cubic":
+            assert tolerance.allows(linux.value(quantity), ours.value(quantity))
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_without_its_count_of_acks_the_periods_of_cubic_are_longer(number: int) -> None:
+    case = f"linux/drawn-path-{number}"
+    buffer = float(evidence.table(case, "runs")["buffer"].iloc[0])
+    rules = {"cubic": LinuxCUBIC(counted=0)}
+    run = simulated("cubic", buffer, 60.0, rules=rules, path=path_of(case))
+    linux, period = (
+        measures_of_linux(f"cubic-drawn-{number}", case).period,
+        measures_of_run(run).period,
+    )
+    assert period > 1.02 * linux
+
+
+@pytest.mark.parametrize(("number", "rule"), [(2, "highspeed"), (4, "highspeed")])
+def test_periods_of_highspeed_tcp_are_those_of_linux_with_segments_of_one_packet(
+    number: int, rule: str
+) -> None:
+    """Linux's segments of two packets bring more ACKs, each of which grows the window."""
+    case, name = f"linux/drawn-path-{number}", f"{rule}-drawn-{number}"
+    buffer = float(evidence.table(case, "runs")["buffer"].iloc[0])
+    ours = measures_of_run(simulated(rule, buffer, 60.0, path=path_of(case))).period
+    assert ours == pytest.approx(
+        measures_of_linux(name, f"{case}-single-packets").period, rel=0.025
+    )
+    assert ours > 1.05 * measures_of_linux(name, case).period
+
+
+def test_illinois_beside_reno_has_the_share_of_linux_over_more_starts() -> None:
+    """Of 8 starts Linux has 0.592, of 16 further ones 0.628."""
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index("case")
+    first, further = (written.loc[f"illinois beside reno, {n} starts"] for n in (8, 16))
+    assert (str(first["holds"]), str(further["holds"])) == ("False", "True")
+    assert abs(float(further["linux"]) - float(further["hopflow"])) < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", PAIRS)
+def test_shares_of_pairs(case: str) -> None:
+    written = pd.read_csv(FOLDER / "linux_agreement.csv").set_index(["case", "quantity"])
+    (found,) = pairs({}, case)
+    row = written.loc[(found["case"], "share")]
+    assert float(row["linux"]) == pytest.approx(found["linux"], rel=1e-9)
+    assert float(row["hopflow"]) == pytest.approx(found["hopflow"], rel=1e-9)
+    assert str(row["holds"]) == str(found["holds"])
+
+
+# The emulator on the kernel of the host, in real time.
+
+
+class _Host:
+    """What `HostKernel` sees of a host: the queue of new devices, and the emulator's output."""
+
+    def __init__(self, tmp_path: Path, monkeypatch, qdisc: str, text: str | None) -> None:
+        (tmp_path / "linkemu").touch()
+        (tmp_path / "qdisc").write_text(f"{qdisc}\n")
+        monkeypatch.setattr(program, "kernel_folder", lambda: tmp_path)
+        monkeypatch.setattr(program, "QDISC", tmp_path / "qdisc")
+        script = "exit 1" if text is None else f"echo '{text}' > root/output"
+        monkeypatch.setattr(program, "REAL_TIME", ("sh", "-c", f"echo killed >&2; {script}"))
+        self.run = lambda: HostKernel().run(["seconds=1"], tmp_path)
+
+
+def test_the_host_runs_the_emulator_in_real_time(tmp_path: Path, monkeypatch) -> None:
+    text = "link delivered=3 worst_lateness=19000000 digest=0"
+    assert _Host(tmp_path, monkeypatch, "pfifo_fast", text).run() == f"{text}\n"
+    assert not (tmp_path / "root").exists()
+
+
+@pytest.mark.parametrize(
+    ("qdisc", "text", "error"),
+    [
+        ("fq_codel", "", "is fq_codel: must be pfifo_fast"),
+        ("pfifo_fast", None, "wrote no output\nkilled"),
+        ("pfifo_fast", "link worst_lateness=20100000", "a packet was 20.1 ms late: must be at most 20 ms"),
+    ],
+)  # fmt: skip
+def test_what_the_host_may_not_do_is_told(tmp_path: Path, monkeypatch, qdisc, text, error) -> None:
+    with pytest.raises(RuntimeError, match=re.escape(error)):
+        _Host(tmp_path, monkeypatch, qdisc, text).run()
+
+
+def test_the_words_of_the_host() -> None:
+    command = HostKernel().command(["a=1"])
+    assert command.startswith("unshare --fork --pid --mount ")
+    assert command.endswith(" chrt --fifo 50 chroot root /linkemu a=1")
+    assert "in real time" in HostKernel().version()
