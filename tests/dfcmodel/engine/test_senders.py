@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
-from dfcmodel.engine.source_events import source_events_of
 
 from dfcmodel import (
     CBR,
@@ -32,10 +31,10 @@ from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.endpoints import released
 from dfcmodel.engine.kernel.loss_records import up_to_next_change
 from dfcmodel.engine.kernel.records import FLOW, HOLE, SACK, STRETCH, Step
+from dfcmodel.engine.sender_tables import source_events_of
 from hopflow import maximum, minimum
 from responsefn import TIMELY, NewReno, Vegas, WindowRule, catalogue
-from responsefn.responses.rule_compilation import numbers_of
-from responsefn.responses.rule_events import signature_of
+from responsefn.responses.rule_events import numbers_of, signature_of
 from tests.oracles.engines import compile_scenario, plain_simulate
 from tests.oracles.fluid import runs as reference
 

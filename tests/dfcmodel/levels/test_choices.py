@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dfcmodel.levels.costs import check_cost
 
 from dfcmodel import (
     CAKE,
@@ -35,7 +34,13 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.levels.accuracies import measured_accuracies
-from dfcmodel.levels.predictions import fluid_work, measured, packet_work, predicted_seconds
+from dfcmodel.levels.predictions import (
+    check_cost,
+    fluid_work,
+    measured,
+    packet_work,
+    predicted_seconds,
+)
 from dfcmodel.results import Ensemble
 from hopflow.csv_tables import bundled_rows
 from responsefn import CUBIC, NewReno

@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hopflow.kernels.syntax_trees import syntax_tree
 
 from hopflow import maximum, minimum, where
 from hopflow.kernels import KernelError, build, loading, shape_of
 from hopflow.kernels.loading import interpret
 from hopflow.kernels.module import Module
 from hopflow.kernels.records import definitions, layout_of, plain
-from hopflow.kernels.source import literal, parse, refuse
+from hopflow.kernels.source import literal, parse, refuse, syntax_tree
 from hopflow.kernels.splice import Fields
 
 # ruff: noqa: F821 -- names of a template are put there by the splice

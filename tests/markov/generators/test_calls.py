@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from markov.generators.repetition import some_of
 
 from hopflow import Status
 from markov import (
@@ -32,6 +31,7 @@ from markov import (
 )
 from markov.errors import RuleError
 from markov.generators.building import build_chain
+from markov.generators.enumeration import some_of
 from markov.generators.identity import asks_for_identity, used_by
 from markov.generators.slopes import Varying, flat_numbers, plain_rates, rate_slopes
 from markov.generators.tracing import Span, Traced

@@ -157,7 +157,6 @@ def test_any_comparisons(model):
         assert found.has_canonical_format
 
 
-@pytest.mark.parametrize("way", ["python", "arrays", "regions", "sets"])
 @pytest.mark.parametrize(
     "asked",
     [
@@ -181,6 +180,7 @@ def test_infinitely_many_states_that_cannot_be_followed_are_refused_with_the_rea
     assert "cannot be followed" in caught.value.__notes__[0]
 
 
+@pytest.mark.parametrize("way", ["python", "arrays", "regions", "sets"])
 @pytest.mark.parametrize(
     ("step", "rate", "said"),
     [
