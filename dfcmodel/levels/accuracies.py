@@ -120,7 +120,7 @@ def share_intervals(
     >>> flows = [Flow(n, (n, "c", "d"), NewReno(), max_window=200.0) for n in "ab"]
     >>> pair = Scenario("two round-trip times", links, flows, duration=5.0)
     >>> many = ensemble(pair, 4, packet_jitter=1e-3, method=Packets())
-    >>> found = share_intervals(many, since=1.0)
+    >>> found = share_intervals(many)
     >>> bool((found["high"] - found["low"] >= 2.0 * found["model_error"]).all())
     True
     """

@@ -7,6 +7,7 @@ import pytest
 
 from validation import evidence
 from validation.generate.linux import cases as linux_cases
+from validation.generate.linux.program import MAX_LATENESS, HostKernel
 from validation.network_runs import CASES
 
 # Packets in are packets out, dropped, or still there: in every bundled run that counts them.
@@ -195,12 +196,16 @@ def test_tables_agree_with_each_other(case: str) -> None:
 
 @pytest.mark.parametrize("case", BUNDLED)
 def test_the_link_is_on_time(case: str) -> None:
-    """None was overtaken, and none was late; the least round trip of a second flow may have a full queue in it."""
+    """None was overtaken, and none was late; the least round trip of a second flow may have a full queue in it.
+
+    In real time a packet may be late by as much as runs are accepted with.
+    """
     (given,) = [each for each in linux_cases.CASES if each.name == case]
+    latest = 1e9 * MAX_LATENESS if isinstance(given.program, HostKernel) else LATEST
     trip = 2e6 * given.runs[0]["delay"]
     waits = 1e6 * given.runs[0]["buffer"] * 1500 * 8 / given.runs[0]["rate"]
     runs = evidence.table(case, "runs")
-    assert (runs["lateness"] <= LATEST).all()
+    assert (runs["lateness"] <= latest).all()
     assert (runs["reordered"] == 0).all()
     longest = trip + np.where(runs["flow"] > 0, waits, 0) + 2_500
     assert runs["min_rtt"].between(trip, longest).all()
