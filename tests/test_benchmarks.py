@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import benchmarks.__main__ as main
 from benchmarks import (
@@ -31,7 +32,6 @@ from benchmarks.timing import Row
 from dfcmodel import explain
 from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import AIMD
-from tests.surface import invoke
 from validation import evidence
 from validation.network_comparison import Differences
 from validation.network_runs import LEVELS
@@ -106,7 +106,7 @@ def test_a_suite_that_fails_is_named_and_the_next_is_written(tmp_path, monkeypat
     monkeypatch.setattr(main, "save", lambda *given: save(*given, tmp_path))
     app = typer.Typer()
     app.command()(main.main)
-    done = invoke(["laws", "responses", "--save"])
+    done = CliRunner().invoke(app, ["laws", "responses", "--save"])
     assert done.exit_code == 1
     assert "laws failed: RuntimeError: no peer" in done.output
     (path,) = tmp_path.iterdir()

@@ -239,7 +239,7 @@ def _without_space(ways: Ways) -> Built:
     """Build the chain of a model that declares no space: within a box, where one can be found."""
     begin = time.perf_counter()
     search = ways.search()
-    if search.run(FEW_STATES):
+    if search.run(min(FEW_STATES, ways.most // 2)):
         return ways.listed(search)
     hull = ways.closed_set(search)
     box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)

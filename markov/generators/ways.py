@@ -143,7 +143,7 @@ class Ways:
     def by_python(self, _seconds: float = np.inf) -> Built:
         """Run the rules state by state."""
         search = self.search()
-        if self.declared is None and not search.run(FEW_STATES):
+        if self.declared is None and not search.run(min(FEW_STATES, self.most // 2)):
             self.closed_set(search)
         with self.explained():
             return self.completed(search)
