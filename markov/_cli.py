@@ -203,6 +203,27 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
         save_figure(answer.plot(), plot, quiet=json)
 
 
+@dataclass(frozen=True)
+class _Output:
+    """What is written of an answer, and how."""
+
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the stationary marginals into this file.")
+    ] = None
+    certificate: Certified = None
+    verbose: Verbose = False
+    json: AsJson = False
+
+    def check(self) -> None:
+        """Refuse files that cannot be written, before anything is solved."""
+        check_output("plot", self.plot)
+        check_output("certificate", self.certificate, ())
+
+    def show(self, answer: Stationary) -> None:
+        """Print an answer, and draw it where asked to."""
+        _show(answer, self.plot, json=self.json, verbose=self.verbose)
+
+
 @solve.command(
     epilog=examples(
         "hopflow solve kanban --set tickets=2 --method multilevel",
@@ -210,33 +231,30 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
         "hopflow solve chain mm1k --json",
     )
 )
+@takes_records
 def chain(
     name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
+    output: _Output,
     set: Annotated[  # the option's name
         list[str] | None, typer.Option(help="A parameter: tickets=2; again for each.")
     ] = None,
     method: ByMethod = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
-    certificate: Certified = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
 ) -> None:
     """Solve a chain of hopflow, or of another distribution; `hopflow solve NAME` does the same."""
     from markov.driver import stationary
     from markov.registries import chain_named
 
-    check_output("plot", plot)
+    output.check()
     kind = chain_named("chain", name)
     by = _method(method)
     given = dict(map(_setting, set or ()))
     fields = getattr(kind, "Params", None)
     for each in given:
         choice("set", each, fields._fields if fields is not None else ())
-    check_output("certificate", certificate, ())
     answer = stationary(kind(**given), by)
-    if certificate is not None:
-        answer.certificate(certificate)
-    _show(answer, plot, json=json, verbose=verbose)
+    if output.certificate is not None:
+        answer.certificate(output.certificate)
+    output.show(answer)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -314,11 +332,8 @@ class _Asked:
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
     asked: _Asked,
+    output: _Output,
     method: ByMethod = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the stationary marginals here.")] = None,
-    certificate: Certified = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
 ) -> None:
     """Solve a model in a file, or evaluate properties of it; `hopflow solve FILE` does the same.
 
@@ -327,8 +342,7 @@ def file(
     """
     from markov.driver import stationary
 
-    check_output("plot", plot)
-    check_output("certificate", certificate, ())
+    output.check()
     constants_of(asked.const)  # refused before anything is read
     choice("proof", asked.proof, PROOFS)
     by, proof = _method(method), PROOFS[asked.proof]
@@ -344,15 +358,15 @@ def file(
                 raise ValueError(
                     f"method = {method!r}: is for stationary distributions, not for properties"
                 )
-            if certificate is not None:
+            if output.certificate is not None:
                 functions = model.long_run_functions(names)
-                _certify(stationary(model), certificate, path, asked.const, functions)
-            _evaluate(model, names, proof, json)
+                _certify(stationary(model), output.certificate, path, asked.const, functions)
+            _evaluate(model, names, proof, output.json)
             return
     answer = stationary(model, by, proof=proof)
-    if certificate is not None:
-        _certify(answer, certificate, path, asked.const)
-    _show(answer, plot, json=json, verbose=verbose)
+    if output.certificate is not None:
+        _certify(answer, output.certificate, path, asked.const)
+    output.show(answer)
 
 
 def _certify(
