@@ -212,7 +212,7 @@ def _check_telemetry(scenario: Scenario) -> None:
             (
                 found,
                 False,
-                "follows telemetry, which no link of its path writes; use discipline=INT()",
+                "follows telemetry, which no link of its path writes; use discipline=INT(), which links with PFC cannot have",
             ),
             (others, True, "reads {names} of each link with telemetry, and {link} writes {told}"),
         ):

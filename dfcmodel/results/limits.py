@@ -15,7 +15,16 @@ import numpy as np
 
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.disciplines import (
+    DFC,
+    FIFO,
+    Discipline,
+    Fair,
+    Pause,
+    Priority,
+    QueueManager,
+    manager_of,
+)
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.offered_rates import (
@@ -25,13 +34,16 @@ from dfcmodel.network.offered_rates import (
     shares_of_links,
 )
 from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
+from responsefn.rules.rates.rate_rule import notifications_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.sources import Source
 
     Flags = NDArray[np.bool_]
 
@@ -52,6 +64,7 @@ LIMIT_KINDS = (
     "phase effects",
     "deadlock",
     "full buffer",
+    "no marks",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -81,10 +94,11 @@ def limits_of_scenario(
 def limits_of_run(run: Any) -> tuple[str, ...]:
     """Return the known limits that apply to a run of its level."""
     losing = run.lost_by_flow > 0.0
+    unmarked = _no_marks(run.scenario)
     if run.step == 0.0:
-        return _phase_effects(run, losing)
+        return (*_phase_effects(run, losing), *unmarked)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
-    return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run))
+    return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run), *unmarked)
 
 
 def limits_of_several(limits: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -227,7 +241,7 @@ def _resolution(run: Any) -> tuple[str, ...]:
         return ()
     return _one(
         f"resolution: {_listed('flow', [flow.name for flow, one in zip(scenario.flows, few, strict=True) if one])} with "
-        f"timeouts, and {shares[few].min():.2g} to {shares[few].max():.2g} packets per step of the fluid at an equal share: "
+        f"timeouts, and from {shares[few].min():.2g} packets per step of the fluid on at an equal share: "
         "timeouts of flows with less than 1 may be an effect of the step",
     )
 
@@ -250,6 +264,37 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
         f"phase effects: {_listed('flow', names)} of different round-trip times or rules share {_listed('link', shared)} "
         "without random times: shares were measured to be off by 0.16 in the median and up to 0.55; write simulate(..., packet_jitter='1pkt'), or --packet-jitter 1pkt in the shell",
     )
+
+
+def _no_marks(scenario: Scenario) -> tuple[str, ...]:
+    """Name flows of rules that answer congestion marks on paths where nothing marks."""
+    answering = scenario.table.each("source", _answers_marks).astype(np.bool_)
+    if not answering.any():
+        return ()
+    silent = scenario.by_link(lambda link: not _may_mark(link.discipline))
+    routes = scenario.routes
+    loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
+    found = np.flatnonzero(answering & ~loud).tolist()
+    if not found:
+        return ()
+    names = _listed("flow", [scenario.table.name(f) for f in found])
+    return _one(
+        f"no marks: no link marks packets of {names}, whose rules answer marks, so that they never slow down; "
+        "write PFC(manager=RampMarking(...)), or a discipline that marks",
+    )
+
+
+def _answers_marks(source: Source) -> bool:
+    """Return whether a rule answers congestion marks: a window rule of that signal, or a rate rule that counts notifications."""
+    by_rate = notifications_place(type(source)) > 0
+    return by_rate or getattr(source, "signal", "loss") == "mark"
+
+
+def _may_mark(discipline: Discipline) -> bool:
+    """Return whether a discipline may mark packets: its manager, unless that says otherwise, or a program."""
+    manager = manager_of(discipline)
+    by_manager = manager is not None and getattr(manager, "ecn", True)
+    return by_manager or isinstance(discipline, SwitchProgram)
 
 
 def _circles_of_buffers(run: Any) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
 from hopflow.checks import instance
 from hopflow.results import Result, figure
+from hopflow.units import readable_text
 
 if TYPE_CHECKING:
     import networkx as nx
+    import pandas as pd
 
 
 __all__ = ["PausePropagation", "pause_propagation"]
@@ -49,6 +51,8 @@ class PausePropagation(Result):
     >>> found = pause_propagation(simulate(Scenario("pause", links, flows, duration=0.1), level="fluid"))
     >>> list(found.origins), sorted(found.waited)
     (['2'], ['1', 'host of b'])
+    >>> sorted(found.edges["paused"]), found.edges["asked"].unique().tolist()
+    (['1', 'host of b'], ['2'])
     """
 
     scenario: str
@@ -76,6 +80,18 @@ class PausePropagation(Result):
         }
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
+    @cached_property
+    def edges(self) -> pd.DataFrame:
+        """Who paused whom: a row for each pair, with ``asked``, ``paused``, ``pauses`` and ``seconds``, the longest first."""
+        import pandas as pd
+
+        rows = [
+            {"asked": b, "paused": a, "pauses": data["pauses"], "seconds": data["seconds"]}
+            for a, b, data in self.graph.edges(data=True)
+        ]
+        found = pd.DataFrame(rows, columns=["asked", "paused", "pauses", "seconds"])
+        return found.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
+
     def summary(self) -> dict[str, object]:
         """Return the rows of the table."""
         count = sum(data["pauses"] for *_, data in self.graph.edges(data=True))
@@ -83,9 +99,16 @@ class PausePropagation(Result):
             "scenario": self.scenario,
             "pauses": f"{count}, of links out of {len(self.waited)} nodes",
         }
-        for title, found in (("began at", self.origins), ("waited", self.waited)):
+        if count and not self.origins:
+            rows["began at"] = "no node: all that asked for pauses were paused themselves"
+        for title, found in (("began at", self.origins), ("all links out of", self.waited)):
             for name, seconds in list(found.items())[:MAX_SHOWN]:
-                rows[f"{title} {name}"] = f"{1e6 * seconds:.4g} µs"
+                rows[f"{title} {name}"] = readable_text(seconds, "s")
+        for edge in self.edges.head(MAX_SHOWN).to_dict("records"):
+            times = f"{edge['pauses']} time{'' if edge['pauses'] == 1 else 's'}"
+            rows[f"{edge['asked']} paused {edge['paused']}"] = (
+                f"{times}, {readable_text(edge['seconds'], 's')} in all"
+            )
         return rows
 
     def plot(self, ax: Any = None) -> Any:

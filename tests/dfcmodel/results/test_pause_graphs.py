@@ -49,11 +49,18 @@ def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
     assert sum(found.waited.values()) == pytest.approx(seconds, rel=1e-12)
     assert list(found.waited.values()) == sorted(found.waited.values(), reverse=True)
     assert found.summary()["pauses"].startswith(f"{table.sizes['pause']}, of links out of ")
+    assert {(row.paused, row.asked, row.seconds) for row in found.edges.itertuples()} == {
+        (a, b, data["seconds"]) for a, b, data in edges
+    }
+    longest = found.edges.iloc[0]
+    assert longest.seconds == found.edges.seconds.max()
+    assert f"{longest.asked} paused {longest.paused}" in found.summary()
 
 
 def test_a_deadlock_has_no_origin() -> None:
     found = pause_propagation(simulate(deadlock(torus([4])).scenario(), level="fluid"))
     assert found.origins == {}
+    assert str(found.summary()["began at"]).startswith("no node")
     assert {(str(n), str((n + 1) % 4)) for n in range(4)} <= set(found.graph.edges)
     found.plot()
 
