@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,11 +15,17 @@ from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution
+from markov.time.transients import squaring
 from markov.time.transients.infinite import transient_of_infinite
 from markov.time.transients.rational import Resolvents, cheaper_order
 from markov.time.transients.results import Transient
 from markov.time.transients.timed_jumps import TimedJump, through
-from markov.time.transients.uniformization import Limit, Uniformized, check_horizon
+from markov.time.transients.uniformization import (
+    MOST_JUMPS,
+    Limit,
+    Uniformized,
+    check_horizon,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -74,7 +81,9 @@ def transient(
     Uniformization, at a cost of about q times the last time products with the matrix, q being the
     largest exit rate; fewer where the chain settles before. Over long times, where factors of the
     matrix are predicted to be cheaper, only as long as fast changes last, then a rational Krylov space;
-    if its bound is not as small, uniformization alone.
+    if its bound is not as small, uniformization alone. Where a time has too many jumps for both, or their bound is
+    useless, chains of at most 500 states are solved by squaring, at any stiffness and time: every entry then has
+    a proved relative error.
 
     Of infinitely many states as many are used as needed: what leaves them is missing, and is in the bound.
 
@@ -95,24 +104,34 @@ def transient(
         return transient_of_infinite(chain, moments, start, tolerance, on_failure, _of_chain)
     begins = distribution(chain, start)
     jumps = Uniformized(chain.Q)
-    check_horizon("times", jumps, float(moments[-1]))
+    acceptable = max(1000.0 * tolerance, 1e-6)
+    far = not timed and jumps.rate * float(moments[-1]) > MOST_JUMPS
+    squared = _by_squaring(chain.Q, begins, moments) if far else None
+    if squared is None:
+        check_horizon("times", jumps, float(moments[-1]))
 
     def solve(first: NDArray[np.float64], later: NDArray[np.float64]) -> _Found:
         return _between(chain, jumps, first, later, tolerance / (len(timed) + 1))
 
-    found = through(timed, begins, moments, solve) if timed else solve(begins, moments)
-    pi, errors, steps, method = found
-    good = errors[-1] <= max(1000.0 * tolerance, 1e-6)
+    if timed:
+        found = _Found(*through(timed, begins, moments, solve))
+    else:
+        found = squared.found if squared else solve(begins, moments)
+        if squared is None and found.errors[-1] > acceptable:
+            squared = _by_squaring(chain.Q, begins, moments)
+            found = squared.found if squared else found
+    good = found.errors[-1] <= acceptable
     result = Transient(
         chain=chain,
         start=begins,
         times=moments,
-        pi=pi,
-        error_bound=errors,
+        pi=found.pi,
+        error_bound=found.errors,
+        relative_error=squared.relative if squared else None,
         tolerance=tolerance,
         status=Status.CONVERGED if good else Status.INACCURATE,
-        steps=steps,
-        method=method,
+        steps=found.steps,
+        method=found.method,
         timed=bool(timed),
         seconds=watch.seconds(),
     )
@@ -145,6 +164,37 @@ class _Found(NamedTuple):
     errors: NDArray[np.float64]
     steps: int
     method: str
+
+
+class _Squared(NamedTuple):
+    """What was found by squaring, with the relative errors of entries at each time."""
+
+    found: _Found
+    relative: NDArray[np.float64]
+
+
+def _by_squaring(
+    Q: sp.csr_matrix, start: NDArray[np.float64], moments: NDArray[np.float64]
+) -> _Squared | None:
+    """Return the distributions by squaring, from time 0 to each; None of too many states, or where nothing is proved."""
+    n = Q.shape[0]
+    if n > squaring.MAX_STATES:
+        return None
+    rates = Q.toarray()
+    np.fill_diagonal(rates, 0.0)
+    exact = squaring.Pair(rates, np.zeros((n, n)))
+    pi, errors, relative = (
+        np.empty((len(moments), n)),
+        np.empty(len(moments)),
+        np.empty(len(moments)),
+    )
+    for k, moment in enumerate(moments.tolist()):
+        evolution = squaring.exponential(exact, moment)
+        if evolution is None:
+            return None
+        pi[k], relative[k] = evolution.applied(start)
+        errors[k] = relative[k] * math.fsum(pi[k]) + n * evolution.absolute
+    return _Squared(_Found(pi, errors, len(moments), "squaring"), relative)
 
 
 def _by_powers(

@@ -12,7 +12,7 @@ import numpy as np
 from hopflow.results import Result, figure
 from markov.models.measures import functionals, measures_of
 from markov.selections import selected
-from markov.time.transients.uniformization import Uniformized
+from markov.time.transients.uniformization import Uniformized, check_horizon
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +44,9 @@ class Transient(Result):
         Rigorous upper bound on the total-variation distance to the true distribution, shape
         (times,): the absolute error of the probability of any event is at most this. The distribution of a passage time
         has relative errors.
+    relative_error
+        Bound on the relative error of every entry of pi at each time, shape (times,), where they were found by squaring;
+        None elsewhere.
     tolerance
         The requested bound.
     status
@@ -76,6 +79,7 @@ class Transient(Result):
     method: str
     seconds: float
     timed: bool = False
+    relative_error: NDArray[np.float64] | None = None
 
     @property
     def states(self) -> Any:
@@ -144,6 +148,7 @@ class Transient(Result):
             raise ValueError("occupancy: of a model with events at given times it is not found")
         jumps, before = Uniformized(self.chain.Q), 0.0
         total, error = np.zeros(self.chain.size), 0.0
+        check_horizon("times", jumps, float(self.times[-1]))
         found, errors = np.empty_like(self.pi), np.empty(len(self.times))
         vector, wrong = self.start, 0.0
         for k, moment in enumerate(self.times.tolist()):
@@ -179,10 +184,17 @@ class Transient(Result):
             "times": f"{len(self.times)}, {self.times[0]:g} to {self.times[-1]:g}",
             **last,
             "error bound (TV)": f"{float(self.error_bound.max()):.1e}",
+            **self._relative(),
             "method": self.method,
             "products": self.steps,
             "time": f"{self.seconds:.3f} s",
         }
+
+    def _relative(self) -> dict[str, object]:
+        """Return the row of the relative error, if there is one."""
+        if self.relative_error is None:
+            return {}
+        return {"relative error of every entry": f"{float(self.relative_error.max()):.1e}"}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scalar measures over time, or the likeliest states of a chain without measures."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,40 @@ def test_a_chain_without_transitions_stays() -> None:
     found = transient(np.zeros((2, 2)), [0.0, 5.0], start=1)
     assert found.pi.tolist() == [[0.0, 1.0], [0.0, 1.0]]
     assert found.occupancy.tolist() == [[0.0, 0.0], [0.0, 5.0]]
+
+
+def test_a_stiff_chain_at_a_late_time_has_a_relative_error_of_every_entry() -> None:
+    """Two fast states, of which one stops at 1e-7/s, for 1e9 s and 1e15 jumps; by hand with decimals of 60 digits."""
+    a, b, c = 1e6, 1e3, 1e-7
+    found = transient(
+        np.array([[-a, a, 0.0], [b, -b - c, c], [0.0, 0.0, 0.0]]), [1.0, 1e9], start=0
+    )
+    assert found.method == "squaring"
+    assert found.relative_error is not None
+    assert found.relative_error.max() < 1e-9
+    with localcontext() as context:
+        context.prec = 60
+        A, B, C = map(Decimal, (a, b, c))
+        total = A + B + C
+        root = (total * total - 4 * A * C).sqrt()
+        slow, fast = (total - root) / 2, (total + root) / 2
+        for time, pi, relative in zip(
+            (1, Decimal(10) ** 9), found.pi, found.relative_error, strict=True
+        ):
+            decays = (-slow * time).exp(), (-fast * time).exp()
+            second = A * (decays[0] - decays[1]) / (fast - slow)
+            first = ((B + C - slow) * decays[0] - (B + C - fast) * decays[1]) / (fast - slow)
+            exact = [first, second, 1 - first - second]
+            for entry, known in zip(pi.tolist(), exact, strict=True):
+                assert abs(Decimal(entry) - known) <= Decimal(float(relative)) * known
+    assert "squaring" in found.summary()["method"]
+    assert "relative error of every entry" in found.summary()
+    with pytest.raises(ValueError, match=r"times = 1e\+09: about .* jumps"):
+        _ = found.occupancy
+
+
+def test_too_many_jumps_of_too_many_states_are_refused() -> None:
+    Q = np.diag(np.full(600, 1e6), 1) + np.diag(np.full(600, 1e6), -1)
+    np.fill_diagonal(Q, -Q.sum(axis=1))
+    with pytest.raises(ValueError, match=r"times = 1e\+09: about .* jumps, more than 1e\+11"):
+        transient(Q, [1e9], start=0)
