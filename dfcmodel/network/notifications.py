@@ -12,11 +12,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.flow_tables import Flows
+    from dfcmodel.network.sources import Source
 
-__all__ = ["notifications_of"]
+__all__ = ["answers_marks", "notifications_of"]
 
 FIRST = 2
 """Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
+
+
+def answers_marks(source: Source) -> bool:
+    """Return whether a rule answers congestion marks: a window rule of that signal, or a rate rule that counts notifications.
+
+    >>> from responsefn import DCQCN, DCTCP, HPCC, Reno
+    >>> [answers_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
+    [True, True, False, False]
+    """
+    by_rate = notifications_place(type(source)) > 0
+    return by_rate or getattr(source, "signal", "loss") == "mark"
 
 
 def notifications_of(

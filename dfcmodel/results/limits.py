@@ -27,6 +27,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
+from dfcmodel.network.notifications import answers_marks
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     may_lose,
@@ -37,13 +38,11 @@ from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
-from responsefn.rules.rates.rate_rule import notifications_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.sources import Source
 
     Flags = NDArray[np.bool_]
 
@@ -268,7 +267,7 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
     """Name flows of rules that answer congestion marks on paths where nothing marks."""
-    answering = scenario.table.each("source", _answers_marks).astype(np.bool_)
+    answering = scenario.table.each("source", answers_marks).astype(np.bool_)
     if not answering.any():
         return ()
     silent = scenario.by_link(lambda link: not _may_mark(link.discipline))
@@ -282,12 +281,6 @@ def _no_marks(scenario: Scenario) -> tuple[str, ...]:
         f"no marks: no link marks packets of {names}, whose rules answer marks, so that they never slow down; "
         "write PFC(manager=RampMarking(...)), or a discipline that marks",
     )
-
-
-def _answers_marks(source: Source) -> bool:
-    """Return whether a rule answers congestion marks: a window rule of that signal, or a rate rule that counts notifications."""
-    by_rate = notifications_place(type(source)) > 0
-    return by_rate or getattr(source, "signal", "loss") == "mark"
 
 
 def _may_mark(discipline: Discipline) -> bool:
