@@ -58,8 +58,8 @@ class JobCompletion(Result):
         The times that no run passes.
     upper
         A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
-        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links that repeat frames
-        took longer (`job_completion`).
+        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links repeat frames
+        (`job_completion`).
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
@@ -156,12 +156,13 @@ class JobCompletion(Result):
 
 
 def _is_never_idle(run: Records) -> bool:
-    """Return whether no link of a run was idle while packets waited for it."""
+    """Return whether no link of a run was idle, or busy with what it repeats, while packets waited for it."""
     paused = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
     again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
     by_rates = any(isinstance(link.discipline, DFC) for link in run.scenario.link_table.kinds)
-    held = paused or again or by_rates or run.scenario.elements
+    late = run.packet_jitter != 0.0 or run.repeats_frames
+    held = paused or again or by_rates or late or run.scenario.elements
     return not held and offers_all_at_once(run.scenario)
 
 
@@ -218,8 +219,6 @@ def job_completion(
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
-    if finished[-1] > upper:  # links were busy with frames that they repeat
-        upper = np.nan
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")

@@ -209,6 +209,8 @@ class Records(Recorded):
         slowest link, and the largest one asked for; None: not asked for (`dfcmodel.Fluid`).
     packet_jitter
         Upper end of the random times before packets, s, as `dfcmodel.simulate` has it; None: not recorded.
+    repeats_frames
+        Whether links had frame errors, which they repair by themselves (``Packets(frame_errors=...)``).
 
     Examples
     --------
@@ -253,6 +255,7 @@ class Records(Recorded):
     accuracy: float | None = None
     packet_jitter: float | None = None
     notifications: NDArray[np.int64] | None = None
+    repeats_frames: bool = False
 
     @cached_property
     def lost_by_flow(self) -> NDArray[np.float64]:

@@ -128,3 +128,14 @@ def test_links_that_repeat_frames_may_take_longer() -> None:
     assert job_completion(errors[0]).time <= job_completion(errors[0]).upper_bound
     assert job_completion(errors[1]).time > job_completion(errors[0]).upper_bound
     assert math.isnan(job_completion(errors[1]).upper_bound)
+
+
+def test_packets_that_wait_at_random_at_their_senders_have_none() -> None:
+    links = [Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
+    flows = [Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
+    scenario = Scenario("waits", links, flows, duration=0.1)
+    at_once, late = (
+        simulate(scenario, Packets(seed=1), packet_jitter=wait) for wait in (0.0, "1pkt")
+    )
+    assert math.isfinite(job_completion(at_once).upper_bound)
+    assert math.isnan(job_completion(late).upper_bound)
