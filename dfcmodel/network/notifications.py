@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from dfcmodel.network.flow_tables import Flows
     from dfcmodel.network.sources import Source
 
-__all__ = ["answers_marks", "notifications_of"]
+__all__ = ["needs_marks", "notifications_of"]
 
 FIRST = 2
 """Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
 
 
-def answers_marks(source: Source) -> bool:
-    """Return whether a rule answers congestion marks: a window rule of that signal, or a rate rule that counts notifications.
+def needs_marks(source: Source) -> bool:
+    """Return whether a rule is made for congestion marks: a window rule of that signal, or a rate rule that counts notifications.
 
     >>> from responsefn import DCQCN, DCTCP, HPCC, Reno
-    >>> [answers_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
+    >>> [needs_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
     [True, True, False, False]
     """
     by_rate = notifications_place(type(source)) > 0

@@ -27,7 +27,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.notifications import answers_marks
+from dfcmodel.network.notifications import needs_marks
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     may_lose,
@@ -266,19 +266,19 @@ def _phase_effects(run: Any, losing: Flags) -> tuple[str, ...]:
 
 
 def _no_marks(scenario: Scenario) -> tuple[str, ...]:
-    """Name flows of rules that answer congestion marks on paths where nothing marks."""
-    answering = scenario.table.each("source", answers_marks).astype(np.bool_)
-    if not answering.any():
+    """Name flows of rules that are made for congestion marks on paths where nothing marks."""
+    marked = scenario.table.each("source", needs_marks).astype(np.bool_)
+    if not marked.any():
         return ()
     silent = scenario.by_link(lambda link: not _may_mark(link.discipline))
     routes = scenario.routes
     loud = np.bincount(routes.flow, ~silent[routes.places], minlength=len(scenario.flows)) > 0
-    found = np.flatnonzero(answering & ~loud).tolist()
+    found = np.flatnonzero(marked & ~loud).tolist()
     if not found:
         return ()
     names = _listed("flow", [scenario.table.name(f) for f in found])
     return _one(
-        f"no marks: no link marks packets of {names}, whose rules answer marks, so that they never slow down; "
+        f"no marks: no link marks packets of {names}, whose rules wait for marks to slow down (windows do at losses, too); "
         "write PFC(manager=RampMarking(...)), or a discipline that marks",
     )
 
