@@ -191,14 +191,13 @@ def _to_accuracy(
 ) -> Trajectory:
     """Run the fluid with finer and finer steps, on the same random numbers, until it is accurate enough."""
     random = np.random.default_rng(seed)
-    paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
 
     def run(m: int) -> Trajectory:
         finer = replace(method, steps_per_delay=m, accuracy=None)
         return _simulate_fluid(scenario, finer, given, copy.deepcopy(random))
 
     def goodput(run: Trajectory) -> Floats:
-        found: Floats = run.mean_goodput() / np.array(paths)
+        found: Floats = run.mean_goodput() / scenario.slowest_rates
         return found
 
     found = double_steps(

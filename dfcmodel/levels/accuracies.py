@@ -136,8 +136,8 @@ def share_intervals(
         raise ValueError(msg)
     accuracy = measured_accuracies()[_level(many)]
     names = [flow.name for flow in many.scenario.flows]
-    rates = [_slowest(many.scenario, each) for each in chosen.values()]
     flows = [np.isin(names, each) for each in chosen.values()]
+    rates = [many.scenario.slowest_rates[each].min() for each in flows]
     goodput = many.mean_goodput(start)
     of_runs = np.stack([goodput[:, each].sum(axis=1) for each in flows], axis=1) / rates
     low, high = mean_interval(of_runs)
@@ -205,9 +205,3 @@ def _check_measured(scenario: Scenario) -> None:
     }
     if refused := sorted(sources | queues):
         raise ValueError(refused[0])
-
-
-def _slowest(scenario: Scenario, group: Sequence[str]) -> float:
-    """Return the rate of the slowest link of the paths of a group of flows."""
-    paths = (scenario.path(flow) for flow in scenario.flows if flow.name in group)
-    return min(link.rate for path in paths for link in path)

@@ -119,9 +119,7 @@ class _Share:
     which: int | str
 
     def __call__(self, run: Trajectory) -> float:
-        paths = (run.scenario.path(flow) for flow in run.scenario.flows)
-        rates = np.array([min(link.rate for link in path) for path in paths])
-        shares = run.mean_goodput(self.since * (1.0 + 1e-9)) / rates
+        shares = run.mean_goodput(self.since) / run.scenario.slowest_rates
         if isinstance(self.which, int):
             return float(shares[self.which])
         return float(shares.mean() if self.which == "mean" else shares.min())

@@ -187,7 +187,7 @@ def flows_from(
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
             routes = NextHops(Links.of(links), routes).paths(*ends, entropy, may_loop)
-            if any(len(set(path)) < len(path) for path in routes):
+            if any(may_loop) and any(len(set(path)) < len(path) for path in routes):
                 names = names or _names_of(*ends)
                 ends = ends[0], [path[-1] for path in routes]  # of loops where they close
         nodes, paths = _given(routes, *ends, links)

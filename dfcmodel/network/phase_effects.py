@@ -61,7 +61,7 @@ def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
 
 def packet_time(scenario: Scenario) -> float:
     """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
-    return 1.0 / min(link.rate for flow in scenario.flows for link in scenario.path(flow))
+    return float(1.0 / scenario.slowest_rates.min())
 
 
 def packet_wait(scenario: Scenario, given: float | str | None) -> float:

@@ -214,6 +214,12 @@ class RoutedFlows(Described):
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 
     @cached_property
+    def slowest_rates(self) -> NDArray[np.float64]:
+        """The rate of the slowest link of each flow's path, packets/s, (F,)."""
+        rates = self.by_link(lambda link: link.rate)[self.routes.places]
+        return np.asarray(np.minimum.reduceat(rates, self.routes.begin))
+
+    @cached_property
     def is_interface(self) -> NDArray[np.bool_]:
         """Whether each link is the interface of a host: it begins at a node from which flows only start, all by ``"nic"``, (L,)."""
         first, is_nic, count = self.routes.first, self.host_is("nic"), len(self.links)

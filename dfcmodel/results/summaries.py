@@ -123,7 +123,7 @@ def _about_flows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {}
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
-            f"{_goodput(run.scenario, flow, goodput[f])}, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            f"{_goodput(run.scenario, f, goodput[f])}, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
             if np.isnan(took[f])
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )
@@ -146,11 +146,11 @@ def _about_flows(run: Any) -> dict[str, object]:
     return rows
 
 
-def _goodput(scenario: Scenario, flow: Flow, value: float) -> str:
+def _goodput(scenario: Scenario, f: int, value: float) -> str:
     """Return a goodput in packets/s, with bits/s and the part of the rate of the slowest link of the path."""
-    slowest = min(link.rate for link in scenario.path(flow))
+    part = value / scenario.slowest_rates[f]
     bits = readable_text(8.0 * scenario.packet_size * value, "bit/s")
-    return f"goodput {value:.4g} packets/s ({bits}, {value / slowest:.3f} of the slowest link)"
+    return f"goodput {value:.4g} packets/s ({bits}, {part:.3f} of the slowest link)"
 
 
 def _about_pauses(run: Any) -> dict[str, object]:

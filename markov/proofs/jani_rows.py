@@ -57,8 +57,7 @@ class JaniRows(ModelRows):
             raise CertificateError(said) from None
         except (KeyError, TypeError, AttributeError) as error:
             raise CertificateError(f"{self.name}: is no JANI model: {error!r}") from None
-        if unknown := set(self.given) - set(self._known):
-            raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
+        self.check_given(self._known)
 
     def _refuse(self, reason: str) -> CertificateError:
         return CertificateError(f"{self.name}: {reason}")

@@ -56,6 +56,11 @@ class ModelRows:
         self.modules: list[list[Command]] = []
         self.vectors: list[list[tuple[int, str]]] = []
 
+    def check_given(self, known: Iterable[str]) -> None:
+        """Raise CertificateError where values were given for constants that the file does not have."""
+        if unknown := set(self.given) - set(known):
+            raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
+
     def transitions(self, state: State) -> dict[tuple[Any, ...], Fraction]:
         """Return the rates out of a state by target: tuples of the variables in the file's order."""
         found: dict[tuple[Any, ...], Fraction] = {}

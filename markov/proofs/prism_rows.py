@@ -40,9 +40,7 @@ class PrismRows(ModelRows):
             self._read(Tokens(Path(path).read_text(encoding="utf-8")))
         except (OSError, UnicodeError, ZeroDivisionError) as error:
             raise CertificateError(f"{self.name}: {error}") from None
-        unknown = set(self.given) - set(self._names)
-        if unknown:
-            raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
+        self.check_given(self._names)
         labels = {label for module in self.modules for label, _, _ in module if label}
         self.vectors = [
             [(k, label) for k, module in enumerate(self.modules) if label in {c[0] for c in module}]

@@ -11,12 +11,12 @@ from typing import Any
 from .buffers import is_full, record_bytes, record_peak, taken_by
 from .calendar_queue import push
 from .codes import PAUSE
-from .jit import compiled, inlined, prefetch
+from .jit import compiled, inlined
 from .lanes import enter_lane, leave_lane
 from .layout import BY_CLASS, BY_RATE, CLASSES, RECEIVER, int64
 from .pauses import count_class
 from .ports import count_starts
-from .rated import next_arrival
+from .rated import next_arrival, take_arrival
 
 __all__ = ["has_plain_lanes", "pass_lanes", "send_on", "start_transmission", "waits_or_overflows"]
 
@@ -106,11 +106,7 @@ def pass_lanes(
             if full:
                 return b, -1, 0.0, did
             came = e
-            following = int64(packet[e].next)
-            if following >= 0:
-                prefetch(packet, following)
-            net.bucket[port.at + (b & port.mask)].head = following
-            port.count -= 1
+            take_arrival(net, port, b, e)
             b, e = next_arrival(net, port, b, past, end)
             if busy or port.waiting > 0:
                 enter_lane(net, u, int64(net.hop[int64(packet[came].hop)].lane), came)

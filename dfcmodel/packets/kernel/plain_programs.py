@@ -9,14 +9,14 @@ from typing import Any
 
 from .buffers import is_full, record_peak, taken_by
 from .codes import BY_MANAGER, PAUSE
-from .jit import compiled, prefetch
+from .jit import compiled
 from .lanes import discard
 from .layout import int64
 from .plain_lanes import send_on
 from .ports import drop
 from .programs import DROPPED, LEAVES, judge_inline, next_ranked, put_in_order
 from .random_numbers import uniform
-from .rated import next_arrival
+from .rated import next_arrival, take_arrival
 
 __all__ = ["pass_program"]
 
@@ -47,11 +47,7 @@ def pass_program(world: Any, u: int, b: int, past: int, end: float) -> tuple[int
             if waits and is_full(port, taken_by(net, u, e)):
                 return b, -1, 0.0, did
             came = e
-            following = int64(packet[e].next)
-            if following >= 0:
-                prefetch(packet, following)
-            net.bucket[port.at + (b & port.mask)].head = following
-            port.count -= 1
+            take_arrival(net, port, b, e)
             b, e = next_arrival(net, port, b, past, end)
             uniform(net.stream, u)  # the number that a function for what comes would have seen
             net.rank[came] = 0.0

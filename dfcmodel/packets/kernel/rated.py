@@ -17,7 +17,7 @@ from .jit import compiled, inlined, prefetch
 from .layout import BY_RATE, CLASSES, int64
 from .ports import count_starts
 
-__all__ = ["has_plain_rates", "next_arrival", "pass_rated"]
+__all__ = ["has_plain_rates", "next_arrival", "pass_rated", "take_arrival"]
 
 
 @inlined
@@ -29,6 +29,16 @@ def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[in
             return b, e
         b += 1
     return b, -1
+
+
+@inlined
+def take_arrival(net: Any, port: Any, b: int, e: int) -> None:
+    """Take the next arrival off its bucket, and fetch the packet behind it."""
+    following = int64(net.packet[e].next)
+    if following >= 0:
+        prefetch(net.packet, following)
+    net.bucket[port.at + (b & port.mask)].head = following
+    port.count -= 1
 
 
 @inlined
@@ -110,11 +120,7 @@ def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) ->
             did = True
         if e < 0 or packet[e].number <= PAUSE or is_full(port, taken_by(net, u, e)):
             return b, did
-        following = int64(packet[e].next)
-        if following >= 0:
-            prefetch(packet, following)
-        net.bucket[port.at + (b & port.mask)].head = following
-        port.count -= 1
+        take_arrival(net, port, b, e)
         enter_rated(net, u, int64(hop[int64(packet[e].hop)].lane), e)
         if int(came * scale) < rows:
             record_peak(net, records, u, port.waiting + port.held)

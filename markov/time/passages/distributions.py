@@ -110,7 +110,7 @@ class PassageTime:
         first = np.append(self._start[self._running], self._ended)
         values, relative = found.applied(first)
         relative += UNIT * (1.0 + found.relative)  # of the probabilities at time 0
-        error = relative * float(values.sum()) + len(values) * found.absolute
+        error = found.error(values, relative)
         survival = math.fsum(values[:-2]) + float(values[-1])
         density = float(values @ self._stopping.high[:, -2])
         relative = relative * (1.0 + 1e-9) + 4.0 * UNIT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -193,7 +192,7 @@ def _by_squaring(
         if evolution is None:
             return None
         pi[k], relative[k] = evolution.applied(start)
-        errors[k] = relative[k] * math.fsum(pi[k]) + n * evolution.absolute
+        errors[k] = evolution.error(pi[k], relative[k])
     return _Squared(_Found(pi, errors, len(moments), "squaring"), relative)
 
 

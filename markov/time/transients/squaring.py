@@ -72,6 +72,10 @@ class Evolution(NamedTuple):
     relative: float
     absolute: float
 
+    def error(self, values: Vector, relative: float) -> float:
+        """Return a bound on the sum of the errors of what was applied, by the relative error of its entries."""
+        return relative * math.fsum(values) + len(values) * self.absolute
+
     def applied(self, start: Vector) -> tuple[Vector, float]:
         """Return start exp(Q t), shape (n,), and its relative error; start >= 0 is exact."""
         terms = start[:, None] * self.matrix.high
