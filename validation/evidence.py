@@ -44,7 +44,7 @@ def cases() -> tuple[str, ...]:
     --------
     >>> from validation import cases
     >>> cases()[:2]
-    ('htsim/roce', 'kaneko2007/added-delay-ns2')
+    ('htsim/roce', 'htsim/uec')
     """
     return tuple(sorted({path.rpartition("/")[0] for path in manifest.listed()}))
 
@@ -113,7 +113,7 @@ def overview() -> pd.DataFrame:
     >>> from validation import overview
     >>> library = overview()
     >>> sorted(library["tool"].unique())
-    ['Linux', 'hopflow', 'htsim', 'ns-2', 'ns-3', 'ns-3 RDMA']
+    ['Linux', 'hopflow', 'htsim', 'ns-2', 'ns-3', 'ns-3 RDMA', 'uet-htsim']
     """
     import pandas as pd
 

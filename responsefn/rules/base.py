@@ -293,14 +293,17 @@ class WindowRule(Response, ABC):
         if bandwidth is not None:
             bandwidth = capacity(bandwidth, unit_check)
         elif self.capacity == "needed":
-            why = f"the response of {self!r} depends on the capacity"
-            remedy = ""
-            if self._reads_rtt:
-                why = f"{type(self).__name__} reads e.rtt, which a queue lengthens: its response depends on the capacity"
-                remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
-            msg = f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
-            raise ValueError(msg)
+            raise ValueError(self._capacity_is_missing())
         return None if self.capacity == "ignored" else bandwidth
+
+    def _capacity_is_missing(self) -> str:
+        """Say why a response needs a bandwidth, and what to write."""
+        why = f"the response of {self!r} depends on the capacity"
+        remedy = ""
+        if self._reads_rtt:
+            why = f"{type(self).__name__} reads e.rtt, which a queue lengthens: its response depends on the capacity"
+            remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
+        return f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels

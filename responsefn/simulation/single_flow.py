@@ -170,9 +170,10 @@ def simulate_curve(
         raise ValueError(f"events = {given!r}: must be one number, or one for each p")
     drawn = [whole("events", count, 50, 100_000_000) for count in given]
     choice("method", method, ("auto", "acks", "blocks", "cycles"))
-    if bandwidth is None and (rule.capacity == "needed" or buffer is not None):
-        queue = "" if buffer is None else f" with buffer = {shown(buffer)}"
-        raise ValueError(f"bandwidth is missing{queue}: {rule!r} with its queue depends on it")
+    if bandwidth is None and buffer is not None:
+        raise ValueError(f"bandwidth is missing: buffer = {shown(buffer)} needs the rate of its link")
+    if bandwidth is None and rule.capacity == "needed":
+        raise ValueError(rule._capacity_is_missing())
     if bandwidth is not None:
         bandwidth = capacity(bandwidth, unit_check)
     service = 0.0 if bandwidth is None else 1.0 / bandwidth

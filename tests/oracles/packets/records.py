@@ -136,4 +136,4 @@ class EventRecords(Records):
 
     def switch(self, p: int, now: float, on: bool, feeder: int = ALL, priority: int = ALL) -> None:
         """Record that port p asked for a pause of a class at a port that feeds it, or for its end."""
-        self.switch_tables.append((now, p, int(on), feeder, priority))
+        self.switch_tables.append(np.array([(now, p, int(on), feeder, priority)]))

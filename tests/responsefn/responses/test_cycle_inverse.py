@@ -102,8 +102,10 @@ def test_round_trip_or_a_reason(rule, bandwidth):
     sure = p[(p > 3e-3) & (p < 0.1)]
     if rule.uses_closed_form(bandwidth):
         sure = p[rule.closed_form_holds(p, rtt)]
-    if type(rule) is LinuxVegas:
-        sure = sure[:0]  # its whole windows have the same cycle, and rate, at several p
+    if type(rule) in (LinuxHTCP, LinuxVegas):
+        # Vegas' whole windows have the same cycle, and rate, at several p; H-TCP's rate jumps up at
+        # 17 places between p = 0.001 and 0.05, where its cycles begin or cease to alternate
+        sure = sure[:0]
     assert {*sure} <= {*came_back}
     assert len(came_back) > 1
 

@@ -133,6 +133,8 @@ class PerRound(Halving):
 class VegasRounds(Halving):
     """tcp_vegas: one packet more or less per round trip of ACKs (beg_snd_nxt), by the shortest round-trip time."""
 
+    capacity: ClassVar[str] = "optional"
+
     @staticmethod
     def on_ack(s, q, e):
         base = e.rtt if s.other <= 0.0 else min(s.other, e.rtt)
@@ -148,6 +150,8 @@ class VegasRounds(Halving):
 
 class WestwoodRounds(Halving):
     """tcp_westwood: the rate of each round trip filtered twice; it times 0.7 round trips is what a loss leaves."""
+
+    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
@@ -169,6 +173,8 @@ class WestwoodRounds(Halving):
 class IllinoisRounds(Halving):
     """Rounds since the loss make the increase larger, up to 10 per round trip, after five rounds."""
 
+    capacity: ClassVar[str] = "optional"
+
     @staticmethod
     def on_ack(s, q, e):
         if s.cwnd < s.ssthresh:
@@ -186,6 +192,8 @@ class IllinoisRounds(Halving):
 
 class CdgRounds(Halving):
     """tcp_cdg: a decision per round trip; every eighth one cuts the window by 0.3."""
+
+    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
@@ -285,6 +293,8 @@ class Jiffies(Halving):
 class CubicCount(Jiffies):
     """tcp_cubic: a target in jiffies, and so many ACKs for a packet."""
 
+    capacity: ClassVar[str] = "optional"
+
     @staticmethod
     def on_ack(s, q, e):
         if s.cwnd < s.ssthresh:
@@ -325,6 +335,8 @@ class Veno(Halving):
 class Hybla(Halving):
     """tcp_hybla: rho squared packets per round trip in 128ths, rho of a round trip of 25 ms, at most 16."""
 
+    capacity: ClassVar[str] = "optional"
+
     @staticmethod
     def on_ack(s, q, e):
         if s.cwnd < s.ssthresh:
@@ -337,6 +349,8 @@ class Hybla(Halving):
 
 class Inference(Halving):
     """tcp_lp: no increase for three round trips after a loss."""
+
+    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
