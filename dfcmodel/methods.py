@@ -40,7 +40,11 @@ def method_of(
     (True, None, True)
     """
     if isinstance(method, str):
-        choice("level", method, LEVELS)
+        if method not in LEVELS:
+            levels = ", ".join(map(repr, LEVELS))
+            raise ValueError(
+                f"method = {method!r}: must be Fluid(...), Packets(...) or None; level is one of {levels}"
+            )
         warn_deprecated(f"{called}(method={method!r})", f"{called}(level={method!r})", stacklevel=5)
         method, level = None, method if level is None else level
     if method is not None:

@@ -27,7 +27,7 @@ from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.pauses import intervals_of
@@ -131,8 +131,7 @@ def simulate(
     instance("scenario", scenario, Scenario)
     settings = method_of(level, method)
     seed = random_source("seed", seed)
-    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
-    end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    end = run_end(scenario, duration)
     if settings is None:
         chosen = choose_level(scenario, duration=end)
         run = simulate(

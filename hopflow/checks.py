@@ -188,6 +188,15 @@ def whole(name: str, value: Any, low: int, high: int, *, why: str = "") -> int:
     return int(value)
 
 
+def is_endless(value: object) -> bool:
+    """Return whether a value is the number `inf`, as where a parameter has no end.
+
+    >>> is_endless(np.float32(np.inf)), is_endless([np.inf]), is_endless("inf")
+    (True, False, False)
+    """
+    return _is_real(value) and value == np.inf
+
+
 def unboxed(value: Any) -> Any:
     """Return an array without dimensions as the number in it, and anything else as it is.
 
@@ -196,6 +205,17 @@ def unboxed(value: Any) -> Any:
     """
     scalar = hasattr(value, "__array__") and np.ndim(value) == 0
     return np.asarray(value).item() if scalar else value
+
+
+def plain_number(value: Any) -> int | float:
+    """Return a number that was checked as one of Python: ints and floats as they are, others as a float.
+
+    >>> from fractions import Fraction
+    >>> plain_number(Fraction(1, 2)), plain_number(np.array(3)), plain_number(4)
+    (0.5, 3, 4)
+    """
+    value = unboxed(value)
+    return value if isinstance(value, (int, float)) else float(value)
 
 
 def dimensions(value: Any) -> tuple[int, ...] | None:

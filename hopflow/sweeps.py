@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopflow.checks import shown
+from hopflow.checks import listed, shown
 from hopflow.executing import Bar
 from hopflow.grids import Grid, Row
 from hopflow.packages import package
@@ -126,7 +126,8 @@ def sweep(
         )
         return found
     if levels is not None:
-        parameters = {**parameters, "level": [levels] if isinstance(levels, str) else list(levels)}
+        chosen = [levels] if isinstance(levels, str) else list(listed("levels", levels, str))
+        parameters = {**parameters, "level": chosen}
     plan = _plan(thing, parameters)
     if method is not None and plan.kind is None:
         raise ValueError(f"method = {shown(method)}: is for scenarios and chains")
@@ -203,7 +204,7 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
         if name not in own and name not in settings:
             known = ", ".join([*own, *settings]) or "none"
             other = "; to vary others, write a function of them that returns the scenario or chain"
-            raise ValueError(f"{name}: {called} has no such parameter, but {known}{other}")
+            raise ValueError(f"{name}: thing = {called} has no such parameter, but {known}{other}")
     units = {**settings, **own}
     undeclared = {n: _inferred(n, values) for n, values in several.items() if units[n] is None}
     units |= undeclared
@@ -246,7 +247,9 @@ def _first_made(
     """Return what a function makes of the first values of its parameters; ValueError where some are missing."""
     if missing := _required(function) - first.keys():
         names, given = ", ".join(sorted(missing)), ", ".join(first) or "none"
-        raise ValueError(f"{called}: needs values of {names}, without a default; given are {given}")
+        raise ValueError(
+            f"thing = {called}: needs values of {names}, without a default; given are {given}"
+        )
     return function(**{name: first[name] for name in first if name in own})
 
 

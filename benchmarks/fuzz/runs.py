@@ -26,6 +26,10 @@ from benchmarks.fuzz.contradictions import Question, contradiction
 from benchmarks.fuzz.judging import fault_of_error, has_nan, same_answer
 from benchmarks.fuzz.targets import Target, targets
 from benchmarks.fuzz.values import HOSTILE, NEVER, equivalents
+from responsefn.errors import SeveralAttractorsWarning, SlowApproachWarning
+
+REMARKS = SeveralAttractorsWarning, SlowApproachWarning
+"""Warnings on a right answer."""
 
 
 @dataclass
@@ -84,6 +88,8 @@ def answer(target: Target, /, **changed: Any) -> Any:
     arguments = {**target.arguments, **changed}
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("error")
+        for remark in REMARKS:
+            warnings.simplefilter("ignore", remark)
         found = target.call(**{name: fresh(value) for name, value in arguments.items()})
         if isinstance(found, Iterator):
             found = [each for each, _ in zip(found, range(5), strict=False)]

@@ -431,6 +431,9 @@ FREE = {
     "MarkovChain": ("states",),
     "DiscreteChain": ("states",),
     "explore": ("params", "start"),
+    "ObservedPath": ("states",),
+    "Panel": ("states",),
+    "links_from": ("sources", "targets"),
 }
 """Parameters that name something, or belong to the user: numbers in them mean nothing to hopflow."""
 

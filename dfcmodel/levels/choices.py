@@ -17,7 +17,7 @@ from dfcmodel.levels.predictions import (
 )
 from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.flows import recovery_of
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.offered_rates import may_lose
 from dfcmodel.network.phase_effects import random_time
 from dfcmodel.packets.refusals import check_scenario
@@ -146,7 +146,7 @@ def choose_level(
     """
     instance("scenario", scenario, Scenario)
     fluid = Fluid() if fluid is None else instance("fluid", fluid, Fluid)
-    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
+    end = run_end(scenario, duration)
     one_number("affordable", affordable, at_least=0.0, hint="in s")
     one_number("tolerance", tolerance, at_least=0.0)
     at = at_bottlenecks(scenario)

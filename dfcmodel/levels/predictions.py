@@ -27,7 +27,7 @@ from dfcmodel.network.offered_rates import (
 )
 from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import one_number
+from hopflow.checks import is_endless, one_number
 from hopflow.csv_tables import bundled_rows
 from hopflow.units import in_units
 from responsefn import AIMD, NewReno, Reno
@@ -243,7 +243,7 @@ def check_cost(
     limit = LONGEST_RUN
     if max_cpu_time is not None:
         given: Any = in_units("max_cpu_time", max_cpu_time, "time")
-        no_limit = isinstance(given, float) and given == math.inf
+        no_limit = is_endless(given)
         limit = math.inf if no_limit else one_number("max_cpu_time", given, above=0.0)
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hopflow.checks import flag, one_number, unboxed, whole
+from hopflow.checks import flag, one_number, shown, unboxed, whole
 
 __all__ = ["GAP", "OVERHEAD", "PAUSE_FRAME", "PREAMBLE", "SMALLEST_FRAME", "PausedLink"]
 
@@ -97,8 +97,8 @@ class PausedLink:
         one_number("exceeded", self.exceeded, at_least=0.0, below=1.0)
         if self.exceeded and not 0.0 < self.small_packets < 1.0:
             raise ValueError(
-                f"exceeded = {self.exceeded:g}: needs small_packets between 0 and 1, the share of the traffic "
-                f"that is small; it is {self.small_packets:g}"
+                f"exceeded = {shown(self.exceeded)}: needs small_packets between 0 and 1, the share of the traffic "
+                f"that is small; it is {shown(self.small_packets)}"
             )
         flag("merged", self.merged)
         flag("resume_queued", self.resume_queued)

@@ -13,12 +13,12 @@ from dfcmodel.lossless.port_guards import PortGuard, WatchdogAlarm
 from dfcmodel.lossless.watchdogs import Watchdog
 from dfcmodel.network.class_pauses import ALL, PFC
 from dfcmodel.network.disciplines import FIFO, Pause
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.engine import watch_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.packets.watchdogs import Fault, PortWatchdog
-from hopflow.checks import choice, instance, listed, number, one_number
+from hopflow.checks import choice, instance, listed, number
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
@@ -161,8 +161,7 @@ def watch_packets(
     instance("scenario", scenario, Scenario)
     instance("watchdog", watchdog, Watchdog)
     method = Packets(seed=1) if method is None else instance("method", method, Packets)
-    end = scenario.duration if duration is None else duration
-    end = one_number("duration", end, above=0.0, at_most=1e5, hint="in s")
+    end = run_end(scenario, duration)
     faults = _checked_storms(scenario, {} if storms is None else storms)
     plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
     watched = _watched(plan, links)

@@ -14,7 +14,7 @@ from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.receivers import Credited, ReceiverAgent
 from dfcmodel.network.sources import Source
 from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
-from hopflow.checks import choice, flag, one_number, shown, unboxed, whole
+from hopflow.checks import choice, flag, is_endless, one_number, shown, unboxed, whole
 from hopflow.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn import RateRule, WindowRule
@@ -231,7 +231,7 @@ class Flow(Described):
         size: object = unboxed(self.size)
         if isinstance(size, PacketUnits):  # the last packet of a transfer is not full
             object.__setattr__(self, "size", whole_packets(size))
-        if isinstance(size, float) and size == math.inf:
+        if is_endless(size):
             object.__setattr__(self, "size", math.inf)
         else:
             packets = one_number(f"size {of}", self.size, at_least=1.0, hint="in packets")
@@ -295,7 +295,8 @@ def around_loop(path: tuple[Any, ...], ttl: int) -> tuple[Any, ...]:
 
 def _check_paths(flow: Flow, of: str) -> None:
     """Raise ValueError for further paths that are none, or do not begin and end as the path of the flow does."""
-    if flow.paths == ():
+    given: object = flow.paths
+    if isinstance(given, tuple) and not given:
         return
     try:
         found = tuple(tuple(path) for path in flow.paths)
@@ -314,8 +315,7 @@ def _check_paths(flow: Flow, of: str) -> None:
 
 def _check_stop(flow: Flow, of: str) -> None:
     """Raise ValueError for a stop that is not after the start."""
-    stop: object = unboxed(flow.stop)
-    if isinstance(stop, float) and stop == math.inf:
+    if is_endless(unboxed(flow.stop)):
         object.__setattr__(flow, "stop", math.inf)
         return
     one_number(f"stop {of}", flow.stop, above=flow.start, hint="in s, after start")
@@ -382,7 +382,7 @@ def _check_after(flow: Flow, of: str) -> None:
     """Raise ValueError for what are no names or places of flows, or a flow that cannot wait for others."""
     given: object = flow.after
     given = (given,) if isinstance(given, (str, int, np.integer)) else given
-    if not isinstance(given, Iterable):
+    if not isinstance(given, Iterable) or isinstance(given, (bytes, bytearray)):
         raise ValueError(f"after {of} = {shown(given)}: must be names of flows, or their places")  # noqa: TRY004
     found = tuple(unboxed(each) for each in given)
     for n, each in enumerate(found):
@@ -405,7 +405,7 @@ def _check_idle(flow: Flow, of: str) -> None:
     """Raise ValueError for idle times of a flow that has no transfers or no window."""
     idle: object = unboxed(flow.idle)
     flag(f"random_idle {of}", flow.random_idle)
-    if isinstance(idle, float) and idle == math.inf:
+    if is_endless(idle):
         object.__setattr__(flow, "idle", math.inf)
         if flow.random_idle:
             raise ValueError(

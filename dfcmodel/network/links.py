@@ -14,7 +14,7 @@ from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.columns import column_for, encoded, nodes_of
 from dfcmodel.network.disciplines import FIFO, Discipline, Pause
 from dfcmodel.network.routes import coded, distinct, present
-from hopflow.checks import flag, one_number, shown
+from hopflow.checks import flag, one_number, plain_number, shown
 from hopflow.results import Described
 from hopflow.units import WithUnit, declares, quantities
 
@@ -113,8 +113,8 @@ class Link(Described):
         number: Any
         for name in ("rate", "delay", "buffer"):
             number = getattr(self, name)
-            if isinstance(number, np.ndarray):  # without dimensions
-                object.__setattr__(self, name, number.item())
+            if not isinstance(number, ByteBuffer):
+                object.__setattr__(self, name, plain_number(number))
         discipline: object = self.discipline
         if not isinstance(discipline, Discipline):
             kinds = "FIFO(), DFC(), Pause(), PFC(), RED(), Fair() or Priority()"

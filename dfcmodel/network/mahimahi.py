@@ -34,7 +34,7 @@ def read_mahimahi(
     link
         Name of the link, whose rate must be at least that of the fullest bin.
     bin
-        Length of a bin in s, above 0; that of the last one is what is left.
+        Length of a bin in s, at least 1e-6; that of the last one is what is left.
     packet_size
         Bytes of a packet of the scenario: smaller ones use an opportunity in part.
 
@@ -57,8 +57,8 @@ def read_mahimahi(
     >>> trace.rates, trace.period
     ((400.0, 100.0), 0.02)
     """
-    one_number("bin", bin, above=0.0, hint="in s")
-    one_number("packet_size", packet_size, above=0.0, hint="in bytes")
+    bin = one_number("bin", bin, at_least=1e-6, hint="in s")
+    packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
     times: list[int] = []
     for n, line in enumerate(file_path("path", path).read_text(encoding="ascii").splitlines(), 1):
         text = line.split("#")[0].strip()

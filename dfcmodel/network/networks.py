@@ -20,11 +20,11 @@ from dfcmodel.network.ingresses import Ingresses
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.routes import Routes, distinct
-from hopflow.checks import instance, listed, one_number
+from hopflow.checks import instance, listed, one_number, plain_number
 from hopflow.parameters import Parametrized
 from hopflow.results import table_text
 from hopflow.tcp_constants import MIN_RTO
-from hopflow.units import PacketUnits, WithUnit, declares, quantities
+from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Scenario", "from_networkx"]
 
+LONGEST_RUN = 1e5
+"""Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
 """Types of values that were not converted from bits or bytes: what was is a `PacketUnits`."""
 
@@ -95,9 +97,11 @@ class Scenario(Ingresses):
             object.__setattr__(self, "links", listed("links", self.links, Link))
         if not isinstance(self.flows, Flows):
             object.__setattr__(self, "flows", listed("flows", self.flows, Flow))
-        one_number("duration", self.duration, above=0.0, at_most=1e5, hint="in s")
+        run_end(self)
         one_number("min_rto", self.min_rto, above=0.0, at_most=100.0, hint="in s")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        for name in ("duration", "min_rto", "packet_size"):
+            object.__setattr__(self, name, plain_number(getattr(self, name)))
         self._check_packet_units()
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
@@ -110,7 +114,7 @@ class Scenario(Ingresses):
         if self.table.waits.any():
             _ = self.followers
         self._check_hosts()
-        if self.elements != ():
+        if not isinstance(self.elements, tuple) or self.elements:
             object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
             check_elements(self)
         alike = self.link_table.kinds
@@ -265,6 +269,12 @@ def from_networkx(
                 raise ValueError(f"{key} of edge {source}->{target} is missing: must be given")
         links.append(Link(source, target, **{k: v for k, v in given.items() if v is not None}))
     return tuple(links)
+
+
+def run_end(scenario: Scenario, duration: Any = None) -> float:
+    """Return the simulated time of a run, s, checked; None is the scenario's."""
+    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
+    return one_number("duration", asked, above=0.0, at_most=LONGEST_RUN, hint="in s")
 
 
 def _check_packet_units(where: str, part: object, packet_size: float) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import ascending, choice, flag, number, one_number, shown, whole
+from hopflow.checks import ascending, choice, flag, is_endless, number, one_number, shown, whole
 from hopflow.results import Described
 from hopflow.units import WithUnit, WithUnits, quantities
 
@@ -145,7 +145,7 @@ def _steps(
         raise ValueError(f"times and {name}: {msg}")
     if times[0] != 0.0 or not np.all(np.diff(times) > 0.0):
         raise ValueError(f"times[0] = {times[0]:g}: must be 0, and times must increase")
-    if element.period != math.inf:
+    if not is_endless(element.period):
         hint = "in s, above the last of the times; inf: the last value stays"
         one_number("period", element.period, above=float(times[-1]), hint=hint)
     return times, values

@@ -74,4 +74,4 @@ def packet_wait(scenario: Scenario, given: float | str | None) -> float:
     """
     if isinstance(given, str) and given.strip().endswith(PACKETS):
         return quantity("packet_jitter", given, "amount") * packet_time(scenario)
-    return in_units("packet_jitter", given or 0.0, "time")
+    return in_units("packet_jitter", 0.0 if given is None else given, "time")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dfcmodel.network.disciplines import Discipline, numeric_fields
-from hopflow.checks import unboxed
+from hopflow.checks import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -232,11 +232,7 @@ class SwitchProgram(Discipline):
 
 def _check_queues(name: str, given: Any, least: int = 0) -> None:
     """Raise ValueError for a number of queues that cannot be."""
-    given = unboxed(given)
-    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-    if not whole or not least <= given <= MAX_QUEUES:
-        msg = f"must be a whole number from {least} to {MAX_QUEUES}"
-        raise ValueError(f"queues of {name} = {given!r}: {msg}")
+    whole(f"queues of {name}", given, least, MAX_QUEUES)
 
 
 def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from dfcmodel.network.disciplines import numeric_fields
-from hopflow.checks import unboxed, whole
+from hopflow.checks import is_endless, unboxed, whole
 from hopflow.units import WithUnit, quantities
 from responsefn import RateRule
 
@@ -150,7 +150,7 @@ class ReceiverAgent(ABC):
 
     def __post_init__(self) -> None:
         given: object = unboxed(self.unsolicited)
-        if not (isinstance(given, float) and given == math.inf):
+        if not is_endless(given):
             whole("unsolicited", given, 1, LARGEST_CREDIT, why="in packets, or inf")
 
     @staticmethod

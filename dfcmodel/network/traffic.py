@@ -214,7 +214,7 @@ def random_traffic(
         raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
     count = int(random.poisson(expected))
     if not count:
-        msg = f"no flow was drawn, {expected:.3g} are expected; increase one of them"
+        msg = f"no flow was drawn, {expected:.3g} are expected with packet_size = {packet_size:g}; increase load or duration"
         raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
     starts = np.sort(random.uniform(0.0, duration, count))
     source = random.integers(len(ends), size=count)

@@ -168,7 +168,7 @@ def _units(
     groups: Mapping[str, Sequence[int]] | None,
 ) -> _Units:
     """Return what files do not say, after checking it."""
-    size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
+    size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
     if tick is not None:
         tick = one_number("tick", tick, above=0.0, at_most=1.0, hint="in s")
     choice("algorithm", algorithm, tuple(ALL_REDUCES))

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.methods import Packets
 from hopflow.checks import one_number
-
-if TYPE_CHECKING:
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["check_exported", "checked_times", "numbered_nodes"]
 
@@ -44,8 +42,7 @@ def check_exported(
 
 def checked_times(scenario: Scenario, duration: Any, sample: Any) -> tuple[float, float]:
     """Return the simulated time of a run, None being the scenario's, and the time between its samples, s."""
-    asked = scenario.duration if duration is None else duration
-    whole = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    whole = run_end(scenario, duration)
     hint = "the duration, in s"
     return whole, one_number("sample", sample, above=0.0, at_most=whole, hint=hint)
 

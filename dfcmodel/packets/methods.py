@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +15,7 @@ from hopflow.checks import (
     choice,
     flag,
     instance,
+    is_endless,
     number,
     one_number,
     refuse_options,
@@ -167,7 +167,8 @@ class Packets(Described):
         elif given is not None:
             check_choice("recovery", given)
         for which in ("loss", "frame_errors"):
-            given = getattr(self, which) or {}
+            given = getattr(self, which)
+            given = {} if given is None else given
             for name, p in instance(which, given, Mapping, "a mapping of links, or None").items():
                 one_number(f"{which} of {name}", p, at_least=0.0, below=1.0)
         one_number("retry_delay", self.retry_delay, at_least=0.0, at_most=1.0, hint="in s")
@@ -282,7 +283,7 @@ def failures_of(given: Any) -> dict[str, Times] | None:
         for n, (begin, end) in enumerate(rows):
             place, hint = f"failures of {name}", "in s, not before the end of the pair before"
             one_number(f"{place}, begin of pair {n}", begin, at_least=last, hint=hint)
-            if not (isinstance(end, float) and end == math.inf):
+            if not is_endless(end):
                 one_number(
                     f"{place}, end of pair {n}", end, above=float(begin), hint="in s, or inf"
                 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
@@ -215,8 +215,7 @@ def trace_packets(
     method = Packets(seed=1) if method is None else method
     if not isinstance(method, Packets):
         raise ValueError(f"method = {method!r}: a fluid has no packets, use Packets()")  # noqa: TRY004
-    asked = scenario.duration if duration is None else duration
-    end = one_number("duration", asked, above=0.0, at_most=1e5, hint="in s")
+    end = run_end(scenario, duration)
     jitter = one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
     packet_jitter = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     if method.seed is None and not method.is_ns2:

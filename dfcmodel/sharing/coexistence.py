@@ -145,7 +145,8 @@ def coexist(
     sending = SENDING / bandwidth
     rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
-    number("rtt", rtts, above=sending, hint="the time to send a packet and its ACK")
+    hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
+    number("rtt", rtts, above=sending, hint=hint)
     duration = float(seconds("duration", one_number("duration", duration)))
     warm_up = one_number(
         "warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration

@@ -11,7 +11,7 @@ from dfcmodel.sharing.bbr_checks import Check
 from dfcmodel.sharing.bbr_observations import MODES, Observation
 from dfcmodel.sharing.qlog_traces import QlogTrace
 from dfcmodel.sharing.trace_conformances import TraceConformance, check_trace
-from hopflow.checks import instance
+from hopflow.checks import instance, listed, whole
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from responsefn import BBR
@@ -177,11 +177,9 @@ def conformance(
             raise ValueError(f"cases = {cases!r}: must be None for a trace")
         return check_trace(rule)
     instance("rule", rule, BBR, "BBR(), a rule of a subclass, or a QlogTrace")
-    chosen = tuple(range(1, len(CASES) + 1) if cases is None else cases)
-    for number in chosen:
-        if type(number) is not int or not 1 <= number <= len(CASES):
-            msg = f"must be whole numbers from 1 to {len(CASES)}"
-            raise ValueError(f"cases = {chosen!r}: {msg}")
+    chosen = range(1, len(CASES) + 1) if cases is None else listed("cases", cases, int, "a number")
+    for n, number in enumerate(chosen):
+        whole(f"cases[{n}]", number, 1, len(CASES))
     found = [
         judge(rule, number, CASES[number - 1])
         for number in progress_bar(chosen, desc="BBR", unit="case")

@@ -75,6 +75,7 @@ class JitteredPath(Described):
 
     def __post_init__(self) -> None:
         one_number("bound", self.bound, at_least=0.0, at_most=10.0, hint="in s")
+        one_number("duration", self.duration, above=0.0, hint="in s")
         object.__setattr__(self, "buffer", self.bottleneck.buffer)
 
     @property

@@ -316,7 +316,7 @@ def _checked(
 def _round_trip(rtt: float | None, levels: tuple[int, ...]) -> float:
     """Return the round-trip time, s; of senders that do not react any one."""
     if rtt is not None:
-        return float(rtt)
+        return one_number("rtt", rtt, above=0.0, hint="in s")
     if max(levels) > 1:
         raise ValueError(
             f"rtt = None: must be given with levels = {levels}; levels=(1,) stands for senders that do not react"

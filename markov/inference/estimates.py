@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import listed, shown
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.results import Result, figure
 from hopflow.status import OnFailure, Status, deliver
@@ -247,6 +247,7 @@ def estimate(
 def _checked(parameters: Any) -> list[str]:
     if isinstance(parameters, str) or not isinstance(parameters, (list, tuple)) or not parameters:
         raise ValueError(f"parameters = {shown(parameters)}: must be a list of names")
+    listed("parameters", parameters, str, "the name of a parameter")
     if len(set(parameters)) < len(parameters):
         raise ValueError(f"parameters = {shown(parameters)}: must not have a name twice")
     return list(parameters)

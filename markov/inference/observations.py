@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,6 @@ from hopflow.units import WithUnit, quantities
 from markov.analysis.sampling import Paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from markov.chains import MarkovChain
@@ -103,6 +101,9 @@ class Panel:
 
 def _ascending(times: ArrayLike, states: Sequence[Any]) -> tuple[Vector, list[Any]]:
     moments = np.atleast_1d(number("times", times))
+    named: object = states
+    if not isinstance(named, Iterable) or isinstance(named, str) or getattr(named, "ndim", 1) != 1:
+        raise TypeError(f"states = {shown(named)}: must be a list of states")
     given = list(states)
     if moments.ndim != 1 or not len(moments) or not (np.diff(moments) > 0.0).all():
         raise ValueError(f"times = {shown(times)}: must be ascending, at least one")

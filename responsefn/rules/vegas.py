@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import choice, is_endless, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
@@ -107,7 +107,7 @@ class Vegas(QueueRule):
         q = self.params
         one_number("alpha", q.alpha, above=0.0)
         one_number("beta", q.beta, at_least=q.alpha, hint="alpha <= beta")
-        if q.gamma != math.inf:
+        if not is_endless(q.gamma):
             one_number("gamma", q.gamma, above=0.0)
         one_number("step", q.step, above=0.0)
         for name in ("alternate", "averaged", "by_rounds"):

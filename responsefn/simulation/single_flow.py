@@ -171,7 +171,9 @@ def simulate_curve(
     drawn = [whole("events", count, 50, 100_000_000) for count in given]
     choice("method", method, ("auto", "acks", "blocks", "cycles"))
     if bandwidth is None and buffer is not None:
-        raise ValueError(f"bandwidth is missing: buffer = {shown(buffer)} needs the rate of its link")
+        raise ValueError(
+            f"bandwidth is missing: buffer = {shown(buffer)} needs the rate of its link"
+        )
     if bandwidth is None and rule.capacity == "needed":
         raise ValueError(rule._capacity_is_missing())
     if bandwidth is not None:

@@ -275,10 +275,10 @@ def test_a_store_is_resumed(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: sweep(takano2006, names=["1"]), ValueError, "^takano2006: needs values of name, without a default; given are names"),
-        (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: takano2006 has no such parameter, but name, dfc"),
+        (lambda: sweep(takano2006, names=["1"]), ValueError, "^thing = takano2006: needs values of name, without a default; given are names"),
+        (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: thing = takano2006 has no such parameter, but name, dfc"),
         (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
-        (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: PauseTandem has no such parameter"),
+        (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: thing = PauseTandem has no such parameter"),
         (lambda: sweep(takano2006, name=[]), ValueError, r"^name = \[\]: at least one value"),
         (lambda: sweep(3, name=[1]), ValueError, "^thing = 3: must be a scenario, a chain"),
         (lambda: sweep(CUBIC(), C=[1.0]), ValueError, "^p: must be given"),

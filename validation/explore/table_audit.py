@@ -22,6 +22,8 @@ EXAMPLE = "\n".join((
     *(f"{rate / 1e6:.0f} {cable:g}m {xoff}" for (rate, cable), xoff in SN4280.items() if rate >= 100e9),
 ))  # fmt: skip
 """Rows of Mellanox-SN4280-O28 in sonic-buildimage, as `dfcmodel.lossless.published` has them."""
+AS_THE_PORT = "as the port's"
+"""The text of a largest lossless frame that is not given."""
 MAX_ROWS = 2000
 HEADING = ("rate", "cable (m)", "xoff (B)", "write (B)", "verdict", "why")
 
@@ -102,7 +104,7 @@ VIEW = View(
         Knob("chip", "Chip", {"other": None} | {each.name: each.name for each in chips()}, "other", slider=False),
         sizes("cell", "Buffer cell", CELLS, "the chip's, or not known", without="the chip's, or not known"),
         MTU,
-        sizes("lossless", "Largest lossless frame", (1024, 1088, 2200, 4096, 9216), "9216 B"),
+        sizes("lossless", "Largest lossless frame", (1024, 1088, 2200, 4096), AS_THE_PORT, without=AS_THE_PORT),
         RESPONSE,
     ),
     draw=_draw,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hopflow.checks import one_number, whole
+from hopflow.checks import instance, listed, one_number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,9 +50,13 @@ class BufferRow:
     place: str = ""
 
     def __post_init__(self) -> None:
-        one_number("rate", self.rate, at_least=1e6, at_most=1e13, hint="in b/s")
-        one_number("cable", self.cable, at_least=0.0, at_most=200e3, hint="in m")
-        whole("xoff", self.xoff, 0, 10**12, why="bytes")
+        _check(self, "xoff")
+        for name in ("xon", "size"):
+            if getattr(self, name) is not None:
+                object.__setattr__(
+                    self, name, whole(name, getattr(self, name), 0, 10**12, why="bytes")
+                )
+        instance("place", self.place, str, "a text")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +74,8 @@ class BufferTable:
 
     Raises
     ------
-    ValueError
-        For a table without rows.
+    TypeError, ValueError
+        For a table without rows, or with something else among them.
 
     Examples
     --------
@@ -87,6 +91,10 @@ class BufferTable:
     skipped: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        instance("source", self.source, str, "a text")
+        pairs = listed("skipped", self.skipped, tuple, "a pair (name, reason)")
+        object.__setattr__(self, "skipped", pairs)
+        object.__setattr__(self, "rows", listed("rows", self.rows, BufferRow))
         if not self.rows:
             more = "; ".join(f"{name}: {why}" for name, why in self.skipped[:3])
             hint = f" ({more})" if more else ""
@@ -131,6 +139,11 @@ class Watermark:
     peak
         Bytes above the threshold.
 
+    Raises
+    ------
+    ValueError
+        Naming the field, its value and what is allowed.
+
     Examples
     --------
     >>> from dfcmodel.lossless import Watermark
@@ -141,3 +154,15 @@ class Watermark:
     rate: float
     cable: float
     peak: int
+
+    def __post_init__(self) -> None:
+        _check(self, "peak")
+
+
+def _check(row: BufferRow | Watermark, amount: str) -> None:
+    """Check the rate, the cable and the bytes above a threshold, and keep them as plain numbers."""
+    rate = one_number("rate", row.rate, at_least=1e6, at_most=1e13, hint="in b/s")
+    cable = one_number("cable", row.cable, at_least=0.0, at_most=200e3, hint="in m")
+    over = whole(amount, getattr(row, amount), 0, 10**12, why="bytes")
+    for name, value in (("rate", rate), ("cable", cable), (amount, over)):
+        object.__setattr__(row, name, value)

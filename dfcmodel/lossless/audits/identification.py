@@ -30,7 +30,7 @@ from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import distinct_rates, law_of
 from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, frame_size, metres
 from dfcmodel.lossless.worst_cases import WIRE
-from hopflow.checks import one_number, shown
+from hopflow.checks import file_path, one_number, shown
 from hopflow.results import Result, figure
 from hopflow.units import WholeWithUnit, declares
 
@@ -237,13 +237,14 @@ def identify(
     """
     mtu = frame_size("mtu", mtu)
     lossless = mtu if lossless_mtu is None else frame_size("lossless_mtu", lossless_mtu)
+    cell = None if cell is None else frame_size("cell", cell)
     rows, measured = _points(given)
     if measured:
         if missed is None:
             raise ValueError(
                 "missed = None: must be given for watermarks, in bytes: a peak that was seen is at most the worst case"
             )
-        size = None if cell is None else frame_size("cell", cell)
+        size = cell
         margin = (float(size or 0), one_number("missed", missed, at_least=0.0, hint="in bytes"))
     else:
         table = BufferTable(rows)
@@ -266,7 +267,7 @@ def identify(
 def _points(given: Any) -> tuple[tuple[BufferRow, ...], bool]:
     """Return rows, and whether they are measured."""
     if isinstance(given, (str, Path)):
-        given = read_table(given)
+        given = read_table(file_path("given", given))
     rows = tuple(given) if isinstance(given, Iterable) else ()
     if rows and all(isinstance(row, Watermark) for row in rows):
         return tuple(BufferRow(row.rate, row.cable, row.peak) for row in rows), True

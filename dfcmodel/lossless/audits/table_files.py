@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 from dfcmodel.lossless.quantities import bit_rate, metres
-from hopflow.checks import shown
+from hopflow.checks import choice, file_path, shown
 
 __all__ = ["FORMATS", "read_table"]
 
@@ -59,6 +59,8 @@ def read_table(
     >>> read_table(path).at(400e9, 300.0).xoff
     225280
     """
+    if kind is not None:
+        choice("kind", kind, FORMATS)
     name, text = _opened(path)
     if kind is None:
         kind = ENDINGS.get(Path(name).suffix.lower()) if name else _kind_of(text)
@@ -80,8 +82,9 @@ def read_table(
 
 def _opened(path: str | Path | TextIO) -> tuple[str, str]:
     """Return the name of a file, empty if an open one has none, and its text."""
-    if isinstance(path, (str, Path)):
-        return str(path), Path(path).read_text(encoding="utf-8")
+    if not hasattr(path, "read"):
+        file = file_path("path", path)
+        return str(file), file.read_text(encoding="utf-8")
     name = getattr(path, "name", "")
     return name if isinstance(name, str) else "", path.read()
 

@@ -17,7 +17,7 @@ from dfcmodel.lossless.pools.pool_overflows import (
 from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
-from hopflow.checks import instance, shown
+from hopflow.checks import instance, one_number, shown, whole
 from hopflow.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 
@@ -43,6 +43,10 @@ class Convolution:
     """
 
     grain: WithUnit | None = None
+
+    def __post_init__(self) -> None:
+        if self.grain is not None:
+            one_number("grain", self.grain, above=0.0, hint="in bytes")
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,10 @@ class Splitting:
     paths: int = 500
     replications: int = 20
 
+    def __post_init__(self) -> None:
+        for name, low, high in (("paths", 10, 10**6), ("replications", 5, 10_000)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
+
 
 @dataclass(frozen=True)
 class Recombination:
@@ -96,6 +104,9 @@ class Recombination:
     """
 
     runs: int = 2000
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "runs", whole("runs", self.runs, 100, 10**6))
 
 
 Method = Convolution | OverflowChain | Splitting | Recombination

@@ -207,8 +207,7 @@ def split_episodes(
     held = PhaseType.exponential(1.0 / given) if isinstance(given, (int, float)) else given
     instance("held", held, PhaseType)
     starts, within = float(traffic.starts), float(traffic.within)
-    paths = whole("paths", effort[0], 10, 10**6)
-    replications = whole("replications", effort[1], 5, 10_000)
+    paths, replications = effort
     draw = random_generator("seed", seed)
     episodes = _Episodes(pool, starts, held)
     p = starts * held.mean / (1.0 + starts * held.mean)

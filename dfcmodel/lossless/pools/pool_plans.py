@@ -10,7 +10,7 @@ from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.networks import Scenario
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
-from hopflow.checks import choice, instance, listed, one_number
+from hopflow.checks import choice, one_number
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.pool_traffic import PacketRuns
@@ -35,15 +35,12 @@ def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
     ValueError
         Naming the parameter, its value and what is allowed.
     """
-    scenario, within, sample = traffic.scenario, traffic.within, traffic.sample
-    instance("scenario", scenario, Scenario)
-    given = traffic.packets
-    method = Packets() if given is None else instance("packets", given, Packets)
+    scenario, within, sample = traffic.scenario, float(traffic.within), traffic.sample
+    method = traffic.packets or Packets()
     if method.is_ns2:
         raise ValueError(f'packets = {method!r}: must have convention="standard"')
-    size = one_number("size", size, above=0.0, hint="in packets")
-    within = one_number("within", within, at_least=1e-9, at_most=1e5, hint="in s")
-    step = within / 100 if sample is None else one_number("sample", sample, above=0.0, hint="in s")
+    size = one_number("pool", size, above=0.0, hint="in packets")
+    step = within / 100 if sample is None else float(sample)
     ports = _ports(scenario, traffic.links)
     plan = plan_scenario(scenario, method, duration=within, sample=step)
     if plan.every != 1 or abs(plan.sample / step - 1.0) > 1e-9:
@@ -57,8 +54,10 @@ def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
     if not pausing:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
     given = [links] if isinstance(links, str) else links
-    chosen = pausing if given is None else listed("links", given, str, "the name of a link")
+    chosen = pausing if given is None else list(given)
     if not chosen:
-        raise ValueError(f"links = {links!r}: must name at least one of {', '.join(pausing)}")
+        raise ValueError(
+            f"links = {list(links or ())!r}: must name at least one of {', '.join(pausing)}"
+        )
     names = [link.name for link in scenario.links]
     return [names.index(choice("links", name, pausing)) for name in dict.fromkeys(chosen)]

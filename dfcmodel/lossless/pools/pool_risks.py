@@ -10,7 +10,6 @@ averaged: nothing is extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool, spread_over_groups
 from dfcmodel.lossless.pools.pool_traffic import PausedGroups
-from hopflow.checks import dimensions, flag, number, one_number, shown
+from hopflow.checks import number, one_number
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
@@ -151,24 +150,11 @@ def convolve(pool: HeadroomPool, traffic: PausedGroups, grain: float | None) -> 
     """
     paused, others, classes_together = traffic.paused, traffic.others, traffic.classes_together
     shape = pool.headroom.shape
-    flag("classes_together", classes_together)
-    given: Any = others
-    if not isinstance(given, Sequence) or any(
-        not dimensions(each) or len(each) != 2 for each in given
-    ):
-        raise TypeError(f"others = {shown(given)}: must be a list of pairs (fraction, paused)")
     states = [(1.0, paused), *others]
-    weights = [one_number("others", w, at_least=0.0, at_most=1.0) for w, _ in states[1:]]
-    if sum(weights) > 1.0:
-        raise ValueError(
-            f"others: fractions of time add up to {sum(weights):g}, at most 1 is allowed"
-        )
+    weights = [float(w) for w, _ in others]
     weights.insert(0, 1.0 - sum(weights))
-    chances = [
-        spread_over_groups("paused", number("paused", p, at_least=0.0, at_most=1.0), shape)
-        for _, p in states
-    ]
-    unit = _grain(pool) if grain is None else one_number("grain", grain, above=0.0, hint="in bytes")
+    chances = [spread_over_groups("paused", np.asarray(p, dtype=float), shape) for _, p in states]
+    unit = _grain(pool) if grain is None else float(grain)
     if pool.demand / unit > 50 * MOST_GRAINS:
         raise ValueError(
             f"grain = {unit:g}: more than {50 * MOST_GRAINS} of them are in the headrooms"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hopflow.checks import one_number
+from dfcmodel.network.networks import Scenario
+from dfcmodel.packets.methods import Packets
+from hopflow.checks import dimensions, flag, instance, listed, number, one_number, shown
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dfcmodel.network.networks import Scenario
-    from dfcmodel.packets.methods import Packets
     from markov import PhaseType
 
 __all__ = ["Episodes", "PacketRuns", "PausedGroups"]
@@ -35,6 +35,11 @@ class PausedGroups:
     classes_together
         Whether the classes of a port hold their headroom at the same times, with the first class's probability.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For probabilities and fractions of time outside 0 to 1, and fractions above 1 together.
+
     Examples
     --------
     >>> from dfcmodel.lossless import PausedGroups
@@ -45,6 +50,19 @@ class PausedGroups:
     paused: ArrayLike
     others: Sequence[tuple[float, ArrayLike]] = ()
     classes_together: bool = False
+
+    def __post_init__(self) -> None:
+        flag("classes_together", self.classes_together)
+        given: Any = self.others
+        pairs = isinstance(given, Sequence) and all(dimensions(p) and len(p) == 2 for p in given)
+        if not pairs:
+            raise TypeError(f"others = {shown(given)}: must be a list of pairs (fraction, paused)")
+        times = [one_number("others", part, at_least=0.0, at_most=1.0) for part, _ in given]
+        if sum(times) > 1.0:
+            msg = f"fractions of time add up to {sum(times):g}, at most 1 is allowed"
+            raise ValueError(f"others: {msg}")
+        for chances in (self.paused, *(then for _, then in given)):
+            number("paused", chances, at_least=0.0, at_most=1.0)
 
 
 @quantities(held="time", within="time")
@@ -118,3 +136,15 @@ class PacketRuns:
     sample: WithUnit | None = None
     links: Iterable[str] | str | None = None
     packets: Packets | None = None
+
+    def __post_init__(self) -> None:
+        instance("scenario", self.scenario, Scenario)
+        one_number("within", self.within, at_least=1e-9, at_most=1e5, hint="in s")
+        if self.sample is not None:
+            one_number("sample", self.sample, above=0.0, hint="in s")
+        if self.links is not None and not isinstance(self.links, str):
+            object.__setattr__(
+                self, "links", listed("links", self.links, str, "the name of a link")
+            )
+        if self.packets is not None:
+            instance("packets", self.packets, Packets)

@@ -18,7 +18,7 @@ from dfcmodel.lossless.pools.pool_plans import PoolPlan, plan_pool
 from dfcmodel.lossless.pools.port_couplings import independent_parts
 from dfcmodel.lossless.pools.recombination import Histories, Recombined
 from dfcmodel.packets.engine import begin_run
-from hopflow.checks import one_number, random_generator, whole
+from hopflow.checks import one_number, random_generator
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
@@ -214,7 +214,6 @@ def recombine(size: float, traffic: PacketRuns, runs: int, seed: Any) -> Recombi
     ValueError
         Naming the parameter, its value and what is allowed.
     """
-    runs = whole("runs", runs, 100, 10**6)
     draw = random_generator("seed", seed)
     asked = plan_pool(size, traffic)
     plan, ports, size = asked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import is_endless, one_number
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -174,7 +174,7 @@ class NSCC(DeliveryRule):
         one_number("max_wnd", q.max_wnd, above=0.0)
         for name in ("qa_gate", "qa_threshold"):
             given: Any = getattr(q, name)
-            if not (isinstance(given, float) and given == math.inf):
+            if not is_endless(given):
                 one_number(name, given, at_least=0.0, hint="or inf")
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:

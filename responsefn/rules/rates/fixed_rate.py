@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import is_endless, one_number
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
@@ -51,7 +51,7 @@ class FixedRate(NoLossRate):
     def check(self) -> None:
         """Check the range of the rate."""
         given: Any = self.params.sending_rate
-        if not (isinstance(given, float) and given == math.inf):
+        if not is_endless(given):
             one_number("sending_rate", given, above=0.0, hint="in packets/s, or inf")
 
     def start(self, line_rate: float) -> Any:

@@ -259,7 +259,7 @@ def test_with_few_runs_behind_it_the_interval_is_that_of_the_runs() -> None:
     ("changes", "message"),
     [
         ({"packets": Packets(convention="ns2")}, "packets = .*standard"),
-        ({"size": 0.0}, "size = 0"),
+        ({"size": 0.0}, "pool = 0"),
         ({"runs": 5}, "runs = 5"),
         ({"runs": 10**6, "sample": 1e-6}, "runs = 1000000: 4 parts at 101 times"),
         ({"sample": 3e-5}, "sample = 3e-05: within = 0.0001 s must be a multiple"),

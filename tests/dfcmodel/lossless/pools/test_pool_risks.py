@@ -92,7 +92,7 @@ def test_groups_that_never_or_always_hold_their_headroom_are_shown_too() -> None
 )
 def test_bad_input_is_named(changed, message) -> None:
     given = {"paused": 0.1, **changed}
-    method = Convolution(given.pop("grain")) if "grain" in given else None
     pool = headroom_pool(1e5, 2, 2, **GIVEN)
     with pytest.raises(ValueError, match=message):
+        method = Convolution(given.pop("grain")) if "grain" in given else None
         overflow(pool, PausedGroups(**given), method)
