@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,6 +81,11 @@ def test_groups_that_never_or_always_hold_their_headroom_are_shown_too() -> None
     assert "img" in always._repr_html_()
 
 
+def asked(grain: float | None = None, **traffic: Any) -> tuple[PausedGroups, Convolution]:
+    """Return the traffic and the method of a question."""
+    return PausedGroups(**traffic), Convolution(grain)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -94,5 +100,4 @@ def test_bad_input_is_named(changed, message) -> None:
     given = {"paused": 0.1, **changed}
     pool = headroom_pool(1e5, 2, 2, **GIVEN)
     with pytest.raises(ValueError, match=message):
-        method = Convolution(given.pop("grain")) if "grain" in given else None
-        overflow(pool, PausedGroups(**given), method)
+        overflow(pool, *asked(**given))
