@@ -7,15 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dfcmodel import PFC, Credits
+    from dfcmodel.network.disciplines import Discipline
+    from responsefn import RateRule
 
 __all__ = ["short_calls"]
 
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
-    """Return short runs by what they are: both engines, each rule of a window or of deliveries, fabrics."""
-    from dfcmodel import PFC, Credits
-    from responsefn import catalogue
+    """Return short runs by what they are: both engines, each rule of a window, of deliveries and of rates, fabrics."""
+    from dfcmodel import INT, PFC, Credits, RampMarking
+    from responsefn import HPCC, catalogue
+
+    marking = PFC(xoff=40, xon=20, counts="switch", manager=RampMarking(low=10, high=40, max_p=0.1))
 
     rules = [*catalogue("rule").entries, *catalogue("delivery rule").entries]
     return {
@@ -24,6 +27,10 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         **{f"{rule!r} in packets": partial(_alone, rule) for rule in rules},
         "PFC in a fabric": partial(_fabric, PFC(xoff=40, xon=20, counts="switch")),
         "credits in a fabric": partial(_fabric, Credits()),
+        **{
+            f"{rule!r} in a fabric": partial(_fabric, INT() if rule == HPCC() else marking, rule)
+            for rule in catalogue("rate rule").entries
+        },
     }
 
 
@@ -44,7 +51,7 @@ def _alone(rule: Any) -> None:
     simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
 
 
-def _fabric(discipline: PFC | Credits) -> None:
+def _fabric(discipline: Discipline, rule: RateRule | None = None) -> None:
     from dfcmodel import Cable, Fabric, permutation, simulate
     from dfcmodel.lossless import leaf_spine
     from responsefn import FixedRate
@@ -58,6 +65,12 @@ def _fabric(discipline: PFC | Credits) -> None:
         discipline=discipline,
     )
     flows = permutation(
-        fabric.hosts, 1, sizes=20, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic"
+        fabric.hosts,
+        1,
+        sizes=20,
+        source=rule or FixedRate(),
+        links=fabric.links,
+        routes="ecmp",
+        host="nic",
     )
     simulate(fabric.scenario("first use", flows, 1e-4), level="packets")
