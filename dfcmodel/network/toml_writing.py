@@ -18,7 +18,9 @@ from dfcmodel.network.receivers import ReceiverAgent
 from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
+from hopflow.units import PacketUnits
 from responsefn import RateRule, WindowRule
+from responsefn.rules.rates.rate_rule import FromNetwork
 
 __all__ = ["save_scenario", "write_scenario"]
 
@@ -149,7 +151,27 @@ def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
     check_name(type(rule))
     defaults = rule.Params._field_defaults
     given = rule.params._asdict().items()
-    return {k: v for k, v in given if k not in defaults or v != defaults[k]}
+    return {
+        name: _in_bytes(value, rule.UNITS[name]) if isinstance(value, PacketUnits) else value
+        for name, value in given
+        if not isinstance(value, FromNetwork)
+        and (name not in defaults or not _is_default(value, defaults[name]))
+    }
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    """Return whether a parameter has its default; one in bits or bytes may be converted to other packets."""
+    if isinstance(value, PacketUnits) and isinstance(default, PacketUnits):
+        return value == default.in_packets_of(value.packet_size)
+    return bool(value == default) and isinstance(value, PacketUnits) is isinstance(
+        default, PacketUnits
+    )
+
+
+def _in_bytes(value: PacketUnits, dimension: str) -> str:
+    """Return a rate or an amount that was given in bits or bytes as a string with its unit."""
+    size = value * value.packet_size
+    return f"{8.0 * size:.12g} b/s" if dimension == "rate" else f"{size:.12g} B"
 
 
 def _key(name: str) -> str:

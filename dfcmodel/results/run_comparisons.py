@@ -17,7 +17,7 @@ from dfcmodel.results.plots import (
     interval_ends,
     title_of,
 )
-from dfcmodel.results.summaries import first_flows
+from dfcmodel.results.summaries import first_flows, repairs_of
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
@@ -164,6 +164,8 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
     if len(run.scenario.flows) > 1:
         rows["goodput of all flows (packets/s)"] = f"{goodput.sum():.4g}"
     peak = int(np.argmax(run.peak_queue))
+    if repairs := repairs_of(run.scenario.flows, run.recoveries or ()):
+        rows["recovery"] = repairs
     return rows | {
         "lost (packets)": f"{run.lost.sum():.0f}",
         "loss events": f"{run.loss_events.sum()}",

@@ -173,6 +173,7 @@ class Comparison(Result):
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
             f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
+            "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),
         }
         for n, rule in enumerate(self.rules):
@@ -189,6 +190,14 @@ class Comparison(Result):
                 f"{_within(self.rtt_exponent_half_width[n], '.2g')}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
+
+    def _recovery_text(self) -> str:
+        """Return how senders repair losses, which in a network is that of each rule."""
+        own = {f"{rule!r}: {rule.recovery}" for rule in self.rules}
+        if self.path.recovery is None:
+            return f"that of each rule ({', '.join(sorted(own))})"
+        in_network = f"in a network rules have their own ({', '.join(sorted(own))})"
+        return f"{self.path.recovery} for all; {in_network} unless Packets(recovery={self.path.recovery!r}) says otherwise"
 
     def _seeds_text(self) -> str:
         """Return how many seeds the settings got, and which intervals are wide after all of them."""
