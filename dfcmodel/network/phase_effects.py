@@ -78,7 +78,7 @@ def start_spread(scenario: Scenario, given: float | str | None, end: float) -> f
     >>> from dfcmodel import takano2006
     >>> scenario = takano2006("1")
     >>> round(start_spread(scenario, None, 1.0), 6), start_spread(scenario, "1ms", 1.0)
-    (0.003, 0.001)
+    (0.0032, 0.001)
     """
     if given is None:
         return min(end, float(scenario.base_rtts().min()))

@@ -195,6 +195,16 @@ class RateRule(Response, ABC):
     def __hash__(self) -> int:
         return super().__hash__()
 
+    def _has_default(self, name: str) -> bool:
+        """Return whether a parameter has its default, which a network may have converted to its packets, or given."""
+        value, default = getattr(self.params, name), self.Params._field_defaults.get(name)
+        if isinstance(value, FromNetwork):
+            return True
+        if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
+            both = isinstance(value, PacketUnits) and isinstance(default, PacketUnits)
+            return both and value == default.in_packets_of(value.packet_size)
+        return super()._has_default(name)
+
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
         state = self.State()
