@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.contributions import in_order, shapley_values
+from dfcmodel.network.flow_recoveries import repairs_of
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
-from dfcmodel.results.summaries import repairs_of
 from hopflow.checks import choice
 from hopflow.results import Result
 from hopflow.status import Status, of_several, worst

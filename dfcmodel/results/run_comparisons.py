@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import repairs_of
 from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
     draw_efficiency,
@@ -17,7 +18,7 @@ from dfcmodel.results.plots import (
     interval_ends,
     title_of,
 )
-from dfcmodel.results.summaries import first_flows, repairs_of
+from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked

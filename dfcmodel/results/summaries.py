@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import recoveries_differ
 from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.pause_responses import ROUNDING, listed_rate
 from dfcmodel.results.limits import said_by_topic
@@ -14,12 +15,12 @@ from dfcmodel.results.unfinished import described
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["assumed_responses", "first_flows", "recoveries_differ", "repairs_of", "summary_rows"]
+__all__ = ["assumed_responses", "first_flows", "summary_rows"]
 
 MAX_ROWS = 10
 """Flows that a table lists one by one."""
@@ -41,31 +42,6 @@ def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
     own = getattr(flow.source, "recovery", recovery)
     said = recovery not in ("", own) or (differ and recovery)
     return f"{name} with recovery {recovery!r}" if said else name
-
-
-def recoveries_differ(recoveries: Iterable[str]) -> bool:
-    """Return whether flows repair losses in different ways.
-
-    >>> recoveries_differ(["sack", "", "sack"]), recoveries_differ(["sack", "newreno"])
-    (False, True)
-    """
-    return len({each for each in recoveries if each}) > 1
-
-
-def repairs_of(flows: Iterable[Flow], recoveries: Sequence[str]) -> str:
-    """Return how flows repair losses where they differ, by their names; "" where they do not."""
-    if not recoveries_differ(recoveries):
-        return ""
-    by_kind: dict[str, list[str]] = {}
-    for flow, recovery in zip(flows, recoveries, strict=True):
-        if recovery:
-            by_kind.setdefault(recovery, []).append(flow.name)
-    return "; ".join(f"{kind}: {_some(names)}" for kind, names in by_kind.items())
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - 3} others" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
 
 
 def assumed_responses(scenario: Scenario) -> dict[float, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.seed_budgets import WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import listed, seed_number, whole
@@ -193,11 +194,14 @@ class Comparison(Result):
 
     def _recovery_text(self) -> str:
         """Return how senders repair losses, which in a network is that of each rule."""
-        own = {f"{rule!r}: {rule.recovery}" for rule in self.rules}
-        if self.path.recovery is None:
-            return f"that of each rule ({', '.join(sorted(own))})"
-        in_network = f"in a network rules have their own ({', '.join(sorted(own))})"
-        return f"{self.path.recovery} for all; {in_network} unless Packets(recovery={self.path.recovery!r}) says otherwise"
+        kinds = [rule.recovery for rule in self.rules]
+        own = by_recovery(map(repr, self.rules), kinds)
+        chosen = self.path.recovery
+        if chosen is None:
+            return f"that of each rule: {own}"
+        if set(kinds) == {chosen}:
+            return f"{chosen}, that of each rule"
+        return f"{chosen} for all; in a network that of each rule ({own}) unless Packets(recovery={chosen!r}) sets it"
 
     def _seeds_text(self) -> str:
         """Return how many seeds the settings got, and which intervals are wide after all of them."""

@@ -71,6 +71,9 @@ def test_recoveries_are_said_where_flows_differ() -> None:
     )
     rules = str(compare(NewReno(), CUBIC(), **PATH).summary()["recovery"])
     assert rules.startswith("sack for all; ")
-    assert "NewReno(): newreno" in rules
+    assert "newreno: NewReno()" in rules
+    assert "sack: CUBIC()" in rules
+    alone = compare(CUBIC(), CUBIC(beta=0.5), **PATH).summary()["recovery"]
+    assert alone == "sack, that of each rule"
     own = compare(NewReno(), CUBIC(), **PATH, recovery="rack").summary()["recovery"]
     assert str(own).startswith("rack for all")
