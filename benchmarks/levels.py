@@ -196,15 +196,9 @@ def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[st
     lost: dict[str, list[float]] = {level: [] for level in methods}
     asked = Runs(count=runs, seed=0, duration=SECONDS, sample=0.5, jitter=1.0)
     for seeds in asked.seeds():
-        one, seed = asked.instance(scenario, seeds)
         for level, method in methods.items():
-            run = simulate(
-                one,
-                method,
-                sample=asked.sample,
-                packet_jitter=1.0 / scenario.links[-1].rate,
-                seed=seed,
-            )
+            wait = 1.0 / scenario.links[-1].rate
+            run = simulate(scenario, method, packet_jitter=wait, **asked.settings(seeds))
             sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, WARM_UP)]
             part = sent / (SECONDS - WARM_UP) / scenario.links[-1].rate
             shares[level].append(np.array([part[: flows // 2].sum(), part[flows // 2 :].sum()]))

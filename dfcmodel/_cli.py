@@ -144,7 +144,12 @@ class _Run:
     ] = None
     steps: Annotated[int | None, typer.Option(hidden=True)] = None
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0
-    runs: Annotated[int, typer.Option(help="Number of runs; more than one is an ensemble.")] = 1
+    runs: Annotated[
+        int,
+        typer.Option(
+            help="Number of runs; more than one is an ensemble, with starts within the shortest round-trip time."
+        ),
+    ] = 1
     packet_jitter: Annotated[
         str | None,
         typer.Option(

@@ -12,7 +12,7 @@ import numpy as np
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.phase_effects import packet_wait
+from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import simulate
@@ -34,7 +34,7 @@ __all__ = ["ensemble"]
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
-    jitter: float | str = 20e-6,
+    jitter: float | str | None = None,
     seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
     *,
@@ -57,7 +57,8 @@ def ensemble(
     runs
         Number of runs, at least 2.
     jitter
-        Upper end of the uniform distribution by which each flow's start is delayed, in s.
+        Upper end of the uniform distribution by which each flow's start is delayed, in s. None: the shortest round-trip time
+        without queues, so that every phase of the flows to each other occurs, as in `explain`.
     seed
         Integer >= 0 or a `numpy.random.Generator`.
     executor
@@ -89,7 +90,9 @@ def ensemble(
     instance("scenario", scenario, Scenario)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    jitter = one_number("jitter", in_units("jitter", jitter, "time"), at_least=0.0)
+    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
+    end = one_number("duration", asked, above=0.0, hint="in s")
+    jitter = start_spread(scenario, jitter, end)
     check_executor(executor)
     chosen, waits, reason = method_of(level, method, "ensemble"), packet_jitter, ""
     if chosen is None:

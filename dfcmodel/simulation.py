@@ -29,7 +29,7 @@ from dfcmodel.methods import Fluid, Level, Packets, method_of
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.notifications import notifications_of
-from dfcmodel.network.phase_effects import packet_wait
+from dfcmodel.network.phase_effects import packet_wait, random_starts
 from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
@@ -90,7 +90,7 @@ def simulate(
         a sample divides the duration, all samples of a packet-level run are a little shorter.
     jitter
         Upper end of the uniform distribution by which each flow's start is delayed, in s; a fluid
-        resolves it within a step.
+        resolves it within a step. With the same seed both levels have the same starts.
     packet_jitter
         Upper end of the uniform distribution by which a window-controlled sender delays each packet,
         in s, or in times of a packet on the slowest link that a flow crosses: ``"1pkt"``. Packets that come during a wait are sent at its end, in order (``overhead_`` in ns-2). A
@@ -209,7 +209,8 @@ def _to_accuracy(
             f"{found.steps_per_delay} steps per delay leave an estimated error of {found.error:.2g}"
         )
         hint = (
-            "use a larger one or most_steps_per_delay; an ensemble where it is chaotic (check_step)"
+            "use a larger one or most_steps_per_delay. If check_step(scenario) says chaotic, a finer step loses other packets and "
+            "is no more accurate: compare the means of ensemble(scenario)"
         )
         error.args = (
             f"accuracy = {accuracy:g} of {scenario.name!r}: {said} of the path's rate; {hint}",
@@ -233,8 +234,7 @@ def _simulate_fluid(
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     _warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
-    starts = np.array([flow.start for flow in scenario.flows], dtype=float)
-    starts += random.uniform(0.0, jitter, len(starts))
+    starts = random_starts(scenario, jitter, random)
     plan = compile_scenario(
         scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
@@ -349,11 +349,12 @@ def _simulate_packets(
     if sample < least:
         said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
         raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
+    random = np.random.default_rng(seed if method.seed is None else method.seed)
+    starts = random_starts(scenario, given.jitter, random) if given.jitter else None
     if method.seed is None and not method.is_ns2:
-        drawn = np.random.default_rng(seed).integers(1, 2**31 - 1)
-        method = replace(method, seed=int(drawn))
+        method = replace(method, seed=int(random.integers(1, 2**31 - 1)))
     return simulate_packets(
-        scenario, method, duration=end, sample=sample, jitter=given.jitter,
+        scenario, method, duration=end, sample=sample, starts=starts,
         packet_jitter=given.packet_jitter,
     )  # fmt: skip
 

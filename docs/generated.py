@@ -97,8 +97,14 @@ def kind_row(keys: dict[str, Any], kinds: Mapping[str, type[Any]]) -> tuple[str,
 
 def defaults(kind: type[Any]) -> dict[str, str]:
     """Return the defaults of a class's parameters as a scenario file writes them."""
+    from dfcmodel.network.toml_writing import in_bytes
+    from hopflow.units import PacketUnits
+
     if hasattr(kind, "Params"):
-        known = kind.Params._field_defaults
+        known = dict(kind.Params._field_defaults)
+        for name, value in known.items():
+            if isinstance(value, PacketUnits):
+                known[name] = in_bytes(value, kind.UNITS[name])
         given = {name: known.get(name, MISSING) for name in kind.Params._fields}
     else:
         given = {

@@ -144,6 +144,13 @@ class Parametrized:
     def check(self) -> None:
         """Raise ValueError for invalid parameters; called by the constructor."""
 
+    def _has_default(self, name: str) -> bool:
+        """Return whether a parameter has its default."""
+        defaults = self.Params._field_defaults
+        return name in defaults and _key(getattr(self.params, name)) == _key(
+            _frozen(defaults[name])
+        )
+
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed."""
         return _made(type(self), {**self.params._asdict(), **changes}, {*self._given, *changes})
@@ -189,11 +196,10 @@ def canonical_text(value: object) -> str:
 
 def _text(value: Parametrized, given: Collection[str]) -> str:
     """Name the class, its given parameters and those that differ from their defaults."""
-    defaults = value.Params._field_defaults
     shown = [
         f"{name}={part!r}"
         for name, part in value.params._asdict().items()
-        if name in given or name not in defaults or _key(part) != _key(_frozen(defaults[name]))
+        if name in given or not value._has_default(name)
     ]
     return f"{type(value).__name__}({', '.join(shown)})"
 

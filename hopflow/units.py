@@ -250,6 +250,16 @@ class PacketUnits(float):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (float(self), self.packet_size)
 
+    def in_packets_of(self, size: float) -> PacketUnits:
+        """Return the same bits or bytes in packets of another size.
+
+        >>> quantity("rate", "12Mbps", "rate").in_packets_of(1000)
+        1500.0
+        """
+        if size == self.packet_size:
+            return self
+        return PacketUnits(float(f"{self * self.packet_size:.12g}") / size, size)
+
 
 @overload
 def in_units(name: str, value: float | str, dimension: Dimension, packet_size: float = ...) -> float: ...  # fmt: skip

@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.fabric_table import CELLS, Cell, run_cell
-from dfcmodel import completion_bounds
+from dfcmodel import Packets, completion_bounds
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "docs" / "gallery" / "fabrics").glob("*.py"))
@@ -54,3 +55,29 @@ def test_cells_of_the_table_end_and_lose_only_where_they_may(cell: Cell) -> None
         assert run.status.ok
     else:
         assert len(run.paused) == 0
+
+
+def test_what_the_page_on_a_roce_fabric_says() -> None:
+    """Its statements about the three runs hold in the runs of its own cells."""
+    page = (ROOT / "docs" / "roce-fabric.md").read_text(encoding="utf-8")
+    cells = re.findall(r"```{code-cell} ipython3\n(.*?)```", page, re.DOTALL)
+    assert sum("simulate(" in cell for cell in cells) == 3
+    found: dict[str, Any] = {}
+    exec("\n".join(cell for cell in cells if "figure(" not in cell), found)  # noqa: S102
+    runs, jobs = found["runs"], found["jobs"]
+    time = {name: job.time for name, job in jobs.items()}
+    pfc, dcqcn, hpcc = runs.values()
+    assert all(job.unfinished == 0 and job.bound < job.time for job in jobs.values())
+    assert all(run.lost.sum() == 0.0 and run.scenario.host_is("nic").all() for run in runs.values())
+    assert f"{time['PFC'] / jobs['PFC'].bound:.1f} times the lower bound" in page
+    assert f"{len(pfc.paused)} pauses" in page
+    assert len(dcqcn.paused) < 0.1 * len(pfc.paused)
+    assert dcqcn.peak_queue.max() < 0.7 * pfc.peak_queue.max()
+    assert 2.5 < time["PFC, ECN, DCQCN"] / time["PFC"] < 3.5  # "three times as long"
+    assert f"{100 * (time['INT, HPCC'] / time['PFC'] - 1):.0f} % longer" in page
+    assert len(hpcc.paused) == 0
+    assert f"at most {hpcc.peak_queue.max():.0f} packets" in page
+    faster = found["DCQCN"](timer="10us")
+    run = found["simulate"](found["job_of"](found["with_ecn"], faster), Packets(seed=1))
+    assert f"{1e3 * run.finished.max():.2f} ms" in page
+    assert 0.5 * len(pfc.paused) < len(run.paused) < len(pfc.paused)

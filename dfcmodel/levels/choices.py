@@ -89,8 +89,12 @@ class LevelChoice(Result):
             "level": type(self.method).__name__.lower(),
             "reason": self.reason,
             "fluid": f"{self.fluid_seconds:.2g} s of CPU",
-            "packets": f"{self.packet_seconds:.2g} s of CPU",
-            "error of the fluid": f"{self.error:.2g} of the bottleneck's rate",
+            "packets": "cannot run this"
+            if np.isnan(self.packet_seconds)
+            else f"{self.packet_seconds:.2g} s of CPU",
+            "error of the fluid": "not measured for such scenarios"
+            if np.isnan(self.error)
+            else f"{self.error:.2g} of the bottleneck's rate",
         }
 
     def plot(self, ax: Any = None) -> Any:

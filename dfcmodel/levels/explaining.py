@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
-from dfcmodel.levels.instances import Runs, check_since, checked_runs, refuse_one_level
+from dfcmodel.levels.instances import Runs, check_seed, check_since, checked_runs, refuse_one_level
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import (
     Refinement,
@@ -116,6 +116,7 @@ def explain(
     check_executor(executor)
     asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
     check_since(since, asked)
+    check_seed(packets, asked)
     quantities = quantities_of(scenario, measures, since)
     wait = one_number(
         "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
@@ -131,7 +132,7 @@ def explain(
         method = replace(full["method"], recovery=part.method.recovery)
         settings.append((part.scenario, {**full, "method": method}))
     tasks = [
-        _Task(*asked.instance(simulated, each), setting, asked, quantities)
+        _Task(simulated, each, setting, asked, quantities)
         for each in asked.seeds()
         for simulated, setting in settings
     ]
@@ -181,10 +182,10 @@ def _settings(
 
 @dataclass(frozen=True)
 class _Task:
-    """One run: an instance of the scenario at one setting."""
+    """One run of the scenario at one setting."""
 
     scenario: Scenario
-    seed: int
+    seeds: np.random.SeedSequence
     setting: dict[str, Any]
     asked: Runs
     quantities: tuple[Quantity, ...]
@@ -204,9 +205,7 @@ def _runs(tasks: Sequence[_Task]) -> Iterator[_Found]:
         asked = task.asked
         run = simulate(
             task.scenario,
-            duration=asked.duration,
-            sample=asked.sample,
-            seed=task.seed,
+            **asked.settings(task.seeds),
             **task.setting,
         )
         yield _Found([each.of(run) for each in task.quantities], run.status, run.limits)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.contributions import in_order, shapley_values
+from dfcmodel.network.flow_recoveries import repairs_of
+from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
@@ -371,6 +373,9 @@ class Explanation(Result):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
         if any(quantity.is_share for quantity in self.quantities):
             rows["shares are"] = "goodput over the rate of the slowest link of a flow's path"
+        own = [recovery_of(flow, None) for flow in self.scenario.flows]
+        if repairs := repairs_of(self.scenario.flows, own):
+            rows["recovery of the rules"] = repairs
         rows.update(said_by_topic(self.limits))
         if self.shared:
             rows["bare fluid"] = f"without {', '.join(self.shared)}, which both levels have"

@@ -1,12 +1,13 @@
-"""Random instances of a scenario that both levels run, and the checks of what is asked of them."""
+"""Random runs of a scenario at both levels, and the checks of what is asked of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number, seed_number, whole
 
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Runs", "check_since", "checked_runs", "refuse_one_level"]
+__all__ = ["Runs", "check_seed", "check_since", "checked_runs", "refuse_one_level"]
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What is simulated at both levels: R random instances of a scenario.
+    """What is simulated at both levels: R random runs of a scenario.
 
     Attributes
     ----------
@@ -41,13 +42,14 @@ class Runs:
         """Return the seeds of the runs."""
         return np.random.SeedSequence(self.seed).spawn(self.count)
 
-    def instance(self, scenario: Scenario, seeds: np.random.SeedSequence) -> tuple[Scenario, int]:
-        """Return a scenario with random starts, and a seed for the rest, the same at both levels."""
-        random = np.random.default_rng(seeds)
-        delays = random.uniform(0.0, self.jitter, len(scenario.flows))
-        pairs = zip(scenario.flows, delays, strict=True)
-        flows = tuple(replace(flow, start=flow.start + float(delay)) for flow, delay in pairs)
-        return replace(scenario, flows=flows), int(random.integers(1, 2**31 - 1))
+    def settings(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
+        """Return the arguments of `simulate` for a run: those of a run of `ensemble`, with the same starts at both levels."""
+        return {
+            "duration": self.duration,
+            "sample": self.sample,
+            "jitter": self.jitter,
+            "seed": np.random.default_rng(seeds),
+        }
 
 
 def checked_runs(
@@ -69,16 +71,21 @@ def checked_runs(
     runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
     seed = seed_number("seed", seed)
     end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
-    if jitter is None:
-        jitter = min(end, *(scenario.base_rtt(flow) for flow in scenario.flows))
-    one_number("jitter", jitter, at_least=0.0, at_most=end, hint="in s")
+    spread = start_spread(scenario, jitter, end)
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
-    return Runs(runs, seed, end, sample, float(jitter))
+    return Runs(runs, seed, end, sample, spread)
 
 
 def check_since(since: float, asked: Runs) -> None:
     """Raise ValueError for a time from which runs are measured that is not in them."""
     one_number("since", since, at_least=0.0, below=asked.duration, hint="in s, before the end")
+
+
+def check_seed(packets: Packets, asked: Runs) -> None:
+    """Raise ValueError for a seed of packets with which all runs would have the same random starts."""
+    if packets.seed is not None and asked.jitter > 0.0:
+        msg = "must be None with random starts: each run has a seed of its own, from seed="
+        raise ValueError(f"seed of packets = {packets.seed!r}: {msg}")
 
 
 def refuse_one_level(scenario: Scenario, packets: Packets) -> None:

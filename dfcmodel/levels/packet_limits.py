@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.levels.instances import check_since, checked_runs, refuse_one_level
+from dfcmodel.levels.instances import check_seed, check_since, checked_runs, refuse_one_level
 from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.methods import Fluid, Packets
@@ -233,6 +233,7 @@ def packet_limit(
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
     asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
     check_since(since, asked)
+    check_seed(packets, asked)
     quantities = quantities_of(scenario, measures, since)
     pairs = [
         _Pair(
@@ -276,15 +277,11 @@ class _Pair:
 
     def run(self, asked: Runs, seeds: np.random.SeedSequence) -> list[Trajectory]:
         """Return the runs of both levels of one instance."""
-        scenario, seed = asked.instance(self.scenario, seeds)
-        wait = min(packet_time(scenario), asked.duration)
+        wait = min(packet_time(self.scenario), asked.duration)
         return [
-            simulate(
-                scenario, method, duration=asked.duration, sample=asked.sample,
-                packet_jitter=wait, seed=seed,
-            )
+            simulate(self.scenario, method, packet_jitter=wait, **asked.settings(seeds))
             for method in (self.fluid, self.packets)
-        ]  # fmt: skip
+        ]
 
     def scaled(self, quantity: Quantity, run: Trajectory) -> float:
         """Return a quantity of a run, in packets of the first size."""

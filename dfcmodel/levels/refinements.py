@@ -75,6 +75,11 @@ class Refinement:
         return off if self.level == "packets" and on == 0.0 else 0.0
 
 
+def sack_pipe() -> Refinement:
+    """Return what the levels take differently for in flight while a sender with SACK repairs losses."""
+    return Refinement("SACK pipe", "fluid", off={"pipe": "rfc6675"}, on={"pipe": "fall1996"})
+
+
 def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Refinement, ...]:
     """Return the refinements in which the levels differ on a scenario, and on request those that they share.
 
@@ -82,6 +87,8 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
 
     - *whole losses*: packets come at random times, and a full queue drops whole packets; without it each
       flow loses its part of each overflow.
+    - *SACK pipe*: a sender with SACK that repairs losses counts packets that are known to be lost as in flight, as the packet
+      level's ``"sack"`` does (`Fluid`, ``pipe="fall1996"``); without it, it does not (RFC 6675), and repairs many losses faster.
 
     No fluid has it:
 
@@ -130,6 +137,7 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
         random, regular = {"packet_jitter": wait}, {"packet_jitter": 0.0}
         found += [
             Refinement("whole losses", "fluid", off=regular, on=random),
+            *([sack_pipe()] if any(rule.recovery == "sack" for rule in rules) else []),
             Refinement("packet phases", "packets", off=random, on=regular),
             Refinement("queued ACKs", "packets", off={"ack_transmission": False}),
         ]

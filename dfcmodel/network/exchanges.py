@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import whole
+from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,8 +64,20 @@ def chunk_sizes(packets: int, hosts: int) -> Integers:
     array([3, 3, 2, 2])
     """
     why = "one for the chunk of each host at least"
-    packets = whole("packets", packets, hosts, 10**12, why=why)
+    packets = whole("packets", _counted(packets), hosts, 10**12, why=why)
     return np.asarray(packets // hosts + (np.arange(hosts) < packets % hosts), dtype=np.int64)
+
+
+def _counted(packets: object) -> object:
+    """Return a number of packets; ValueError for a size, which is so many packets only of a known size."""
+    if isinstance(packets, str):
+        try:
+            size = quantity("packets", packets, "size")
+        except ValueError:
+            return packets
+        msg = f"must be a number of packets; in packets of 4096 bytes write math.ceil({size:.12g} / 4096)"
+        raise ValueError(f"packets = {packets!r}: {msg}")
+    return packets
 
 
 def ring(hosts: int, packets: int, rounds: int = 1) -> Messages:
@@ -217,7 +230,7 @@ def pairwise(hosts: int, packets: int) -> Messages:
     >>> found.target.tolist(), found.after[3].tolist()
     ([1, 2, 0, 2, 0, 1], [0, 2])
     """
-    packets = whole("packets", packets, 1, 10**12)
+    packets = whole("packets", _counted(packets), 1, 10**12)
     step, source = (each.reshape(-1) for each in np.indices((hosts - 1, hosts)))
     round_before = (step - 1) * hosts
     own = round_before + source

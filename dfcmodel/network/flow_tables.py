@@ -88,6 +88,10 @@ class Flows(Sequence[Flow]):
         names = tuple(flow.name for flow in flows)
         return cls(tuple(place), Routes(np.array(places, dtype=np.int64), counts), columns, names)
 
+    def with_column(self, name: str, column: Column) -> Flows:
+        """Return the table with the values of one option replaced."""
+        return Flows(self.nodes, self.paths, {**self.columns, name: column}, self._names)
+
     def __len__(self) -> int:
         return len(self.paths)
 

@@ -100,8 +100,9 @@ class Flow(Described):
         simulator that attaches the sender to the node itself. ``"unshaped"``: a host with an unlimited buffer
         sends them over an access link with the rate and delay of the path's first link.
         ``"shaped"``: such a host sends at the rate r_0 reported by the first node (takano2006,
-        eq. 9), which must have DFC. None: ``"nic"`` if the first link has `PFC` or `Pause`, otherwise ``"direct"``
-        (`Scenario.host_of`).
+        eq. 9), which must have DFC. None: ``"nic"`` if the flow begins at a host of a fabric (`Fabric.hosts`), whatever the
+        discipline, except `DFC`; ``"nic"`` if the first link has `PFC`, `Pause` or `BFC`; otherwise ``"direct"``
+        (`Scenario.host_of`). The summary of a run says which.
     priority
         Rank on `Priority` links, the lowest number first; class of traffic on links with `PFC`.
     delayed_acks

@@ -5,6 +5,7 @@ An ingress of a link is a link before it with the packets of one class. PFC rese
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.links import Node
 from dfcmodel.network.routed_flows import RoutedFlows
 from dfcmodel.network.routes import coded, distinct, distinct_rows, present
+from hopflow.units import readable_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -254,6 +256,10 @@ class Ingresses(RoutedFlows):
         if reserved > self.buffer_of(n):
             rooms = len(self.rooms_once(n))
             msg = f"PFC reserves {reserved:g} packets of its buffer for {rooms} ingress queues"
-            hint = "increase it, or reduce xoff or headroom"
+            least = math.ceil(reserved)
+            size = readable_text(least * self.packet_size, "bytes")
+            hint = f"increase it to {least} packets ({size}), or reduce xoff or headroom"
+            if getattr(rule, "counts", "switch") != "switch":
+                hint += "; with counts='switch', as switches count, the links of a switch share what is reserved"
             has = link.buffer if isinstance(link.buffer, ByteBuffer) else f"{link.buffer:g}"
             raise ValueError(f"buffer of link {link.name!r} = {has}: {msg}; {hint}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ from hopflow.parameters import Parametrized
 from hopflow.results import table_text
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities
+from responsefn import RateRule
+from responsefn.rules.rates.rate_rule import needs_base_rtt, with_base_rtt, with_packets_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -57,7 +60,8 @@ class Scenario(Ingresses):
     min_rto
         Minimum retransmission timeout in s.
     packet_size
-        Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC.
+        Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC, and the
+        parameters of rate rules in bits or bytes, such as the defaults of `responsefn.DCQCN`.
         Strings such as ``rate="10Gbps"`` mean packets of 1500 bytes and raise an error with another size: give rates in packets/s,
         ``mbps(10_000, packet_size=1518)``.
     elements
@@ -102,6 +106,7 @@ class Scenario(Ingresses):
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         for name in ("duration", "min_rto", "packet_size"):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
+        self._set_sources(lambda rule: with_packets_of(rule, self.packet_size))
         self._check_packet_units()
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
@@ -114,6 +119,7 @@ class Scenario(Ingresses):
         if self.table.waits.any():
             _ = self.followers
         self._check_hosts()
+        self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
             object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
             check_elements(self)
@@ -140,6 +146,29 @@ class Scenario(Ingresses):
             if self._has_to_be_checked[n]:
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
+
+    def _set_sources(self, change: Callable[[RateRule], RateRule]) -> None:
+        """Change the rate rules of the flows."""
+        column = self.table.columns["source"]
+        found = column.map(lambda each: change(each) if isinstance(each, RateRule) else each)
+        if all(a is b for a, b in zip(column.values, found.values, strict=True)):
+            return
+        if isinstance(self.flows, Flows):
+            changed: Any = self.flows.with_column("source", found)
+            self.__dict__.pop("table")
+        else:
+            pairs = zip(self.flows, found, strict=True)
+            changed = tuple(_with_source(flow, source) for flow, source in pairs)
+            self.__dict__["table"] = self.table.with_column("source", found)
+        object.__setattr__(self, "flows", changed)
+
+    def _set_base_rtts(self) -> None:
+        """Give rate rules that ask for it the longest round-trip time of their flows without queues."""
+        column = self.table.columns["source"]
+        if not any(map(needs_base_rtt, column.values)):
+            return
+        longest = float(self.packet_rtts()[self.table.each("source", needs_base_rtt)].max())
+        self._set_sources(lambda rule: with_base_rtt(rule, longest))
 
     def summary(self) -> dict[str, object]:
         """Return the nodes, links and flows in words, by name."""
@@ -275,6 +304,15 @@ def run_end(scenario: Scenario, duration: Any = None) -> float:
     """Return the simulated time of a run, s, checked; None is the scenario's."""
     asked = scenario.duration if duration is None else in_units("duration", duration, "time")
     return one_number("duration", asked, above=0.0, at_most=LONGEST_RUN, hint="in s")
+
+
+def _with_source(flow: Flow, source: Any) -> Flow:
+    """Return a flow with another source of the same kind, which needs no further check."""
+    if flow.source is source:
+        return flow
+    found = copy.copy(flow)
+    object.__setattr__(found, "source", source)
+    return found
 
 
 def _check_packet_units(where: str, part: object, packet_size: float) -> None:

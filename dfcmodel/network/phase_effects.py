@@ -13,6 +13,7 @@ import numpy as np
 
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.offered_rates import bottlenecks
+from hopflow.checks import one_number
 from hopflow.units import in_units, quantity
 from responsefn import WindowRule
 
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["packet_time", "packet_wait", "phased_flows", "random_time"]
+__all__ = [
+    "packet_time",
+    "packet_wait",
+    "phased_flows",
+    "random_starts",
+    "random_time",
+    "start_spread",
+]
 
 PACKETS = ("pkt", "pkts", "packet", "packets")
 """Units of ``packet_jitter`` that are times of packets."""
@@ -62,6 +70,31 @@ def random_time(scenario: Scenario, losing: NDArray[np.bool_]) -> float:
 def packet_time(scenario: Scenario) -> float:
     """Return the transmission time of a packet on the slowest link that a flow crosses, s."""
     return float(1.0 / scenario.slowest_rates.min())
+
+
+def start_spread(scenario: Scenario, given: float | str | None, end: float) -> float:
+    """Return the ``jitter`` of several runs in s; None: the shortest round-trip time, so that all phases of flows occur.
+
+    >>> from dfcmodel import takano2006
+    >>> scenario = takano2006("1")
+    >>> round(start_spread(scenario, None, 1.0), 6), start_spread(scenario, "1ms", 1.0)
+    (0.0032, 0.001)
+    """
+    if given is None:
+        return min(end, float(scenario.base_rtts().min()))
+    found = in_units("jitter", given, "time")
+    return one_number("jitter", found, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
+
+
+def random_starts(
+    scenario: Scenario, jitter: float, random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the starts of the flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+
+    They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
+    """
+    starts = np.array(scenario.table.numbers("start"), dtype=float)
+    return starts + random.uniform(0.0, jitter, len(starts))
 
 
 def packet_wait(scenario: Scenario, given: float | str | None) -> float:

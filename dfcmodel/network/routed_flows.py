@@ -13,7 +13,7 @@ import numpy as np
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.disciplines import DFC, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RoutedFlows"]
+__all__ = ["RoutedFlows", "is_fabric_host"]
+
+
+def is_fabric_host(node: Node) -> bool:
+    """Return whether a node is a host of a fabric, as `dfcmodel.lossless.with_hosts` names them.
+
+    >>> is_fabric_host(("host", 3)), is_fabric_host(("leaf", 3)), is_fabric_host("host")
+    (True, False, False)
+    """
+    return isinstance(node, tuple) and len(node) == 2 and node[0] == "host"
 
 
 class RoutedFlows(Described):
@@ -147,6 +156,24 @@ class RoutedFlows(Described):
         access = np.where(self.at_once, 0.0, delays[self.routes.first])
         return 2.0 * (access + self.on_path(delays))
 
+    def packet_rtts(self) -> NDArray[np.float64]:
+        """Return the round-trip time of a packet of each flow in the empty network, s, shape (F,).
+
+        Propagation delays, the transmission of the packet over each link there, and of an ACK of 40 bytes over each link
+        back, whose rates and delays are those of the way there.
+
+        Examples
+        --------
+        >>> from dfcmodel import CBR, Flow, Scenario, chain
+        >>> links = chain(3, rate=1e3, delay=1e-3, buffer=50)
+        >>> Scenario("two links", links, [Flow("a", (1, 2, 3), CBR(100.0))]).packet_rtts().round(6)
+        array([0.006053])
+        """
+        spans = self.by_link(lambda link: 1.0 / link.rate)
+        access = np.where(self.at_once, 0.0, spans[self.routes.first])
+        both = 1.0 + HEADER / self.packet_size
+        return np.asarray(self.base_rtts() + both * (access + self.on_path(spans)))
+
     def handshake_times(self) -> NDArray[np.float64]:
         """Return the time from the start of each flow to its first data where nothing waits, s, shape (F,).
 
@@ -173,7 +200,11 @@ class RoutedFlows(Described):
         return self.base_rtt(flow) + 2.0 * transmission
 
     def host_of(self, flow: Flow) -> str:
-        """Return how a flow's packets enter the network: its ``host``; where that is None what its first link asks for.
+        """Return how a flow's packets enter the network: its ``host``; where that is None, a network interface if needed.
+
+        Flows that begin at a host of a fabric, a node ``("host", n)`` of `with_hosts`, have ``"nic"``, and so have those
+        whose first link pauses; others ``"direct"``. A first link with `DFC`, which reports a rate to its host, has
+        ``"direct"``.
 
         Examples
         --------
@@ -187,8 +218,16 @@ class RoutedFlows(Described):
         """
         if flow.host is not None:
             return flow.host
-        first = self.links[self.path_index(flow)[0]]
-        return "nic" if isinstance(first.discipline, (Pause, ByClass, BFC)) else "direct"
+        return "nic" if self._asks_for_nic[self.path_index(flow)[0]] else "direct"
+
+    @cached_property
+    def _asks_for_nic(self) -> NDArray[np.bool_]:
+        """Whether flows whose first link it is have a network interface unless they say otherwise, (L,)."""
+        table = self.link_table
+        of_hosts = np.array([is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
+        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
+        reports = self.by_link(lambda link: isinstance(link.discipline, DFC))
+        return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:
         """Return for which flows `host_of` is of some kind, shape (F,); read-only."""
@@ -205,8 +244,8 @@ class RoutedFlows(Described):
 
     def _find_hosts(self, kind: str) -> NDArray[np.bool_]:
         """Return for which flows `host_of` is of some kind, shape (F,)."""
-        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
-        asked = {"nic": pauses, "direct": ~pauses}.get(kind, np.zeros_like(pauses))
+        by_nic = self._asks_for_nic
+        asked = {"nic": by_nic, "direct": ~by_nic}.get(kind, np.zeros_like(by_nic))
         if set(self.table.columns["host"].values) == {None}:
             return np.asarray(asked[self.routes.first])
         own = self.table.each("host", lambda host: host == kind)

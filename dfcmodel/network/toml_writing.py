@@ -18,9 +18,10 @@ from dfcmodel.network.receivers import ReceiverAgent
 from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
+from hopflow.units import PacketUnits
 from responsefn import RateRule, WindowRule
 
-__all__ = ["save_scenario", "write_scenario"]
+__all__ = ["in_bytes", "save_scenario", "write_scenario"]
 
 
 def save_scenario(scenario: Scenario, path: str | Path) -> Path:
@@ -147,9 +148,21 @@ def _object(value: Any, parameters: dict[str, Any]) -> str:
 
 def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
     check_name(type(rule))
-    defaults = rule.Params._field_defaults
-    given = rule.params._asdict().items()
-    return {k: v for k, v in given if k not in defaults or v != defaults[k]}
+    return {
+        name: in_bytes(value, rule.UNITS[name]) if isinstance(value, PacketUnits) else value
+        for name, value in rule.params._asdict().items()
+        if not rule._has_default(name)
+    }
+
+
+def in_bytes(value: PacketUnits, dimension: str) -> str:
+    """Return a rate or an amount that was given in bits or bytes as a string with its unit.
+
+    >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
+    ('150000 B', '1200000 b/s')
+    """
+    size = value * value.packet_size
+    return f"{8.0 * size:.12g} b/s" if dimension == "rate" else f"{size:.12g} B"
 
 
 def _key(name: str) -> str:

@@ -42,13 +42,13 @@ def simulate_packets(
     *,
     duration: float,
     sample: float,
-    jitter: float = 0.0,
+    starts: NDArray[np.float64] | None = None,
     packet_jitter: float = 0.0,
 ) -> Trajectory:
     """Simulate a scenario packet by packet: see `dfcmodel.simulate` for the parameters."""
     watch = Stopwatch()
     plan = plan_scenario(
-        scenario, method, duration=duration, sample=sample, jitter=jitter,
+        scenario, method, duration=duration, sample=sample, starts=starts,
         packet_jitter=packet_jitter, may_spray=True,
     )  # fmt: skip
     return trajectory(plan, run_plan(plan), watch.seconds())
@@ -60,17 +60,16 @@ def plan_scenario(
     *,
     duration: float,
     sample: float,
-    jitter: float = 0.0,
+    starts: NDArray[np.float64] | None = None,
     packet_jitter: float = 0.0,
     may_spray: bool = False,
 ) -> Plan:
-    """Return the plan of a scenario with its starts: see `dfcmodel.simulate` for the parameters.
+    """Return the plan of a scenario: see `dfcmodel.simulate` for the parameters.
 
-    ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
+    ``starts``: of the flows in s, as `random_starts` returns them; None: those of the scenario. ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
     """
-    starts = scenario.table.numbers("start")
-    if jitter > 0.0:
-        starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
+    if starts is None:
+        starts = scenario.table.numbers("start")
     spraying = None
     check_failures(scenario, method)
     if is_sprayed(scenario, method):

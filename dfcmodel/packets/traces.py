@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.networks import Scenario, run_end
+from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
@@ -220,12 +221,13 @@ def trace_packets(
     packet_jitter = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=1)
+    starts = random_starts(scenario, jitter, np.random.default_rng(method.seed or 0))
     plan = plan_scenario(
         scenario,
         method,
         duration=end,
         sample=end / 100.0,
-        jitter=jitter,
+        starts=starts,
         packet_jitter=packet_jitter,
     )
     known = {port.name: p for p, port in enumerate(plan.ports) if port.link >= 0 or port.mirror}

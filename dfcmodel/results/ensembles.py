@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import repairs_of
 from dfcmodel.results.limits import limits_of_several, said_by_topic
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
@@ -260,13 +261,16 @@ class Ensemble(Recorded, Result):
         lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
         for f, flow in enumerate(self.scenario.flows):
             own = goodput[:, f]
-            part = f" ({own.sum() / total:.1%} of all)" if total else ""
+            part = f", {own.sum() / total:.1%} of all flows" if total else ""
+            part = f" ({own.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{part})"
             rows[flow.name] = (
                 f"{type(flow.source).__name__}: goodput {own.mean():.4g} packets/s{part} "
                 f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; mean efficiency "
                 f"{means[:, f].mean():.3f} of the path's bandwidth-delay product; lost {lost[:, f].mean():.0f} packets "
                 f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
+        if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):
+            rows["recovery"] = repairs
         rows["interval"] = (
             "Student's, 95 %, of chance alone; with the error of the model: share_intervals"
         )

@@ -95,7 +95,7 @@ class JobCompletion(Result):
 
     @property
     def bound(self) -> float:
-        """The lower bound of ``time``, s."""
+        """The lower bound of ``time`` for the routes and transfers of the run, s."""
         return self.bounds.job - self.began
 
     @property
@@ -125,7 +125,7 @@ class JobCompletion(Result):
             rows["time"] = readable_text(self.time, "s")
             limit = self.bounds.link or "the delays of a chain of transfers"
             rows["lower bound"] = (
-                f"{readable_text(self.bound, 's')} ({limit}), {self.time / self.bound:.3f} of it taken"
+                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}), {self.time / self.bound:.3f} of it taken"
             )
         if np.isfinite(self.upper):
             rows["upper bound"] = (
@@ -169,7 +169,10 @@ def _is_never_idle(run: Records) -> bool:
 def job_completion(
     run: Records, operation: str | None = None, packets: float | None = None
 ) -> JobCompletion:
-    """Return when all transfers of a run were complete, beside the bound that no run passes.
+    """Return when all transfers of a run were complete, beside a time that no run with its routes and transfers beats.
+
+    The bound belongs to the routes of the flows and to the algorithm whose transfers they are: with other routes, or another
+    algorithm for the same operation, there is another bound.
 
     An upper bound stands beside it where the theory has one: nothing was paused, lost or sent again, all flows are transfers that
     begin together, by `responsefn.FixedRate` at the rate of their interfaces. Each link is then busy from the last arrival at it on, for

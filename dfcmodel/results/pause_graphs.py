@@ -61,7 +61,10 @@ class PausePropagation(Result):
 
     @cached_property
     def waited(self) -> dict[str, float]:
-        """Seconds for which links out of each node were paused, the longest first."""
+        """Seconds for which links out of each node were paused, added up over these links and their classes, the longest first.
+
+        A node with several links may have waited for longer than the run: divide by its links for their mean.
+        """
         found = {a: 0.0 for a, _ in self.graph.edges}
         for a, _, data in self.graph.edges(data=True):
             found[a] += data["seconds"]
@@ -101,7 +104,7 @@ class PausePropagation(Result):
         }
         if count and not self.origins:
             rows["began at"] = "no node: all that asked for pauses were paused themselves"
-        for title, found in (("began at", self.origins), ("all links out of", self.waited)):
+        for title, found in (("began at", self.origins), ("sum over links out of", self.waited)):
             for name, seconds in list(found.items())[:MAX_SHOWN]:
                 rows[f"{title} {name}"] = readable_text(seconds, "s")
         for edge in self.edges.head(MAX_SHOWN).to_dict("records"):

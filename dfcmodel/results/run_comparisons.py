@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import repairs_of
 from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
     draw_efficiency,
@@ -164,6 +165,8 @@ def _column(run: Trajectory, shown: Sequence[str]) -> dict[str, str]:
     if len(run.scenario.flows) > 1:
         rows["goodput of all flows (packets/s)"] = f"{goodput.sum():.4g}"
     peak = int(np.argmax(run.peak_queue))
+    if repairs := repairs_of(run.scenario.flows, run.recoveries or ()):
+        rows["recovery"] = repairs
     return rows | {
         "lost (packets)": f"{run.lost.sum():.0f}",
         "loss events": f"{run.loss_events.sum()}",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import recoveries_differ
+from dfcmodel.network.flows import HOSTS
 from dfcmodel.network.pause_responses import ROUNDING, listed_rate
 from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
@@ -34,11 +36,12 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _source(flow: Flow, recovery: str) -> str:
-    """Return the class of a flow's source, with the recovery where the method overrides the rule's."""
+def _source(flow: Flow, recovery: str, *, differ: bool) -> str:
+    """Return the class of a flow's source, with the recovery where the method overrides the rule's, or flows differ."""
     name = type(flow.source).__name__
     own = getattr(flow.source, "recovery", recovery)
-    return name if recovery in ("", own) else f"{name} with recovery {recovery!r}"
+    said = recovery not in ("", own) or (differ and recovery)
+    return f"{name} with recovery {recovery!r}" if said else name
 
 
 def assumed_responses(scenario: Scenario) -> dict[float, float]:
@@ -86,7 +89,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     rows: dict[str, object] = {
         "level": level_of(run),
         "status": run.status,
-        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {len(scenario.flows)} flow{'s' * (len(scenario.flows) != 1)}",
+        "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {_counted(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }
     rows |= _about_flows(run)
     if line := described(run, run.unfinished):
@@ -114,10 +117,20 @@ def summary_rows(run: Any) -> dict[str, object]:
     return rows
 
 
+def _about_hosts(scenario: Scenario) -> str:
+    """Return how flows enter the network, in words."""
+    counts = {kind: int(scenario.host_is(kind).sum()) for kind in HOSTS}
+    used = {kind: count for kind, count in counts.items() if count}
+    if len(used) == 1:
+        return f"host {next(iter(used))!r}"
+    return "hosts " + ", ".join(f"{kind!r} of {_counted(n, 'flow')}" for kind, n in used.items())
+
+
 def _about_flows(run: Any) -> dict[str, object]:
     """Return a row for each of the first flows, and one for the others: how long a transfer took, or the mean goodput."""
     flows = run.scenario.flows
     recoveries = run.recoveries or [""] * len(flows)
+    differ = recoveries_differ(recoveries)
     lost, took = run.lost_by_flow, run.finished - run.started
     goodput, means = run.mean_goodput(), run.mean_efficiency()
     rows: dict[str, object] = {}
@@ -128,7 +141,7 @@ def _about_flows(run: Any) -> dict[str, object]:
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )
         rows[f"{flow.name}"] = (
-            f"{_source(flow, recoveries[f])}: {achieved}, lost {lost[f]:.0f} packets, "
+            f"{_source(flow, recoveries[f], differ=differ)}: {achieved}, lost {lost[f]:.0f} packets, "
             f"{_counted(run.loss_events[f], 'loss event')}, "
             f"{_counted(run.timeouts[f], 'timeout')}"
         )

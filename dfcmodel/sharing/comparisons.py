@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.seed_budgets import WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import listed, seed_number, whole
@@ -173,6 +174,7 @@ class Comparison(Result):
         rows: dict[str, object] = {
             "path": f"{path.bandwidth:.5g} packets/s, rtt {path.rtt:g} s, buffer {path.buffer} packets, "
             f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
+            "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),
         }
         for n, rule in enumerate(self.rules):
@@ -189,6 +191,17 @@ class Comparison(Result):
                 f"{_within(self.rtt_exponent_half_width[n], '.2g')}"
             )  # fmt: skip
         return rows | {f"caveat {n}": text for n, text in enumerate(self.caveats, 1)}
+
+    def _recovery_text(self) -> str:
+        """Return how senders repair losses, which in a network is that of each rule."""
+        kinds = [rule.recovery for rule in self.rules]
+        own = by_recovery(map(repr, self.rules), kinds)
+        chosen = self.path.recovery
+        if chosen is None:
+            return f"that of each rule: {own}"
+        if set(kinds) == {chosen}:
+            return f"{chosen}, that of each rule"
+        return f"{chosen} for all; in a network that of each rule ({own}) unless Packets(recovery={chosen!r}) sets it"
 
     def _seeds_text(self) -> str:
         """Return how many seeds the settings got, and which intervals are wide after all of them."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.path_elements import DelayTrace
+from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -281,9 +282,10 @@ def _measured(
 ) -> tuple[Any, float]:
     """Return a run and its measure."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
+    starts = random_starts(scenario, path.rtt, np.random.default_rng(seed))
     plan = plan_scenario(
         scenario, Packets(seed=seed, recovery="sack"), duration=path.duration,
-        sample=path.duration / SAMPLES, jitter=path.rtt, packet_jitter=1.0 / path.bandwidth,
+        sample=path.duration / SAMPLES, starts=starts, packet_jitter=1.0 / path.bandwidth,
     )  # fmt: skip
     run = trajectory(plan, run_engine(plan), 0.0)
     rates = run.mean_goodput(run.time[round(WARM_UP * SAMPLES)])

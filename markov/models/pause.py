@@ -87,7 +87,8 @@ class PauseTandem(ChainModel):
     high_threshold
         T1, in 1 .. B2.
     low_threshold
-        T2, in 1 .. T1; None is T1.
+        T2, in 1 .. T1; None is T1. The queue is released below T2: ``Pause(low=T2 - 1)`` of dfcmodel, which releases at its
+        ``low`` or below.
     link_rate, paused_rate
         mu1 > 0 and mu2 >= 0, packets/s.
     bottleneck_rate
@@ -246,7 +247,8 @@ class PauseTandem(ChainModel):
             Over ``queue`` (1, 2): ``mean_queue`` (packets), ``waiting_time`` (s, service included),
             ``effective_rate``, ``loss_rate`` (packets/s), ``loss_probability``; and ``throughput``
             (packets/s), ``pause_fraction`` (of the time), ``pause_rate`` (pauses begun per second).
-            Waiting time and loss probability are NaN at a queue where nothing arrives.
+            A loss probability is the fraction of what arrives at that queue. Waiting time and loss probability are NaN
+            at a queue where nothing arrives.
 
         Notes
         -----

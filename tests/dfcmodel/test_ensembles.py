@@ -97,7 +97,7 @@ def test_runs_differ_and_follow_from_the_seed(many) -> None:
 
 
 def test_starts_that_differ_by_less_than_a_step_make_runs_differ() -> None:
-    few = ensemble(SCENARIO, 8, duration=0.12, level="fluid")
+    few = ensemble(SCENARIO, 8, jitter="20us", duration=0.12, level="fluid")
     assert few.jitter < few.runs[0].step
     assert few.distinct == 8
 

@@ -19,7 +19,6 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
-from hopflow import mbps
 from hopflow.results import figure
 from responsefn import DCQCN, HPCC, FixedRate
 
@@ -28,8 +27,7 @@ four_leaves = Fabric(
     leaf_spine(4, 4, hosts=8), Cable("100Gbps", "10m"), Cable("200Gbps", "50m"), "1 MB", 4096
 )
 ecn = RampMarking(25, 100, 0.1)
-published = {"additive": mbps(40, 4096), "hyper": mbps(400, 4096), "counter": 10e6 / 4096}
-dcqcn = DCQCN(**published)  # R_AI, R_HAI and the byte counter, in packets of 4096 bytes
+dcqcn = DCQCN()  # as published: 40 Mb/s, 400 Mb/s and 10 MB, in the packets of the fabric
 pfc = {"xoff": 40, "xon": 20, "counts": "switch"}
 late = SelectiveRepair(reordering=64)  # sprayed packets overtake each other
 fabrics = {  # discipline, source, routes, repair
@@ -43,7 +41,7 @@ fabrics = {  # discipline, source, routes, repair
     "losses, line rate, hashed, selective": (FIFO(), FixedRate(), "ecmp", "selective"),
     "losses, line rate, sprayed, selective": (FIFO(), FixedRate(), "spray", late),
     "losses, DCQCN, hashed": (ecn, dcqcn, "ecmp", "go-back-n"),
-    "losses, HPCC, hashed": (INT(), HPCC(base_rtt=4e-6), "ecmp", "go-back-n"),
+    "losses, HPCC, hashed": (INT(), HPCC(), "ecmp", "go-back-n"),
 }
 
 jobs, lost = {}, {}

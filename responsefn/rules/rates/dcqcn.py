@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
 from responsefn.responses.references import Reference
@@ -76,8 +76,9 @@ class DCQCN(RateRule):
         it ignores the mark, and the first one after the interval makes it notify. Ten senders at 40 Gb/s then hold twice
         the queue (about 143 packets beside 76).
 
-    The defaults are those of the paper, with packets of 1500 bytes: 10 MB, 40 Mb/s (hyper: ten times that, as in
-    quantized congestion notification).
+    The defaults are those of the paper: 10 MB, 40 Mb/s (hyper: ten times that, as in quantized congestion notification).
+    In a network they are converted to its packets, as are parameters that are given in bytes or bits/s, such as
+    ``additive="40Mbps"``. Outside of a network, as in `rate`, packets have 1500 bytes.
 
     Examples
     --------
@@ -115,10 +116,10 @@ class DCQCN(RateRule):
         notification: float = 50e-6
         alpha_timer: float = 55e-6
         timer: float = 55e-6
-        counter: float = 10e6 / 1500.0
+        counter: float = PacketUnits(10e6 / 1500.0, 1500.0)
         stages: float = 5.0
-        additive: float = 40e6 / 12000.0
-        hyper: float = 400e6 / 12000.0
+        additive: float = PacketUnits(40e6 / 12000.0, 1500.0)
+        hyper: float = PacketUnits(400e6 / 12000.0, 1500.0)
         remembers: int = 1
 
     reference = Reference(

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import PacketUnits, quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
@@ -29,14 +29,15 @@ class HPCC(NoLossRate):
     N flows over a bottleneck come to equal rates, and to a load of eta / (1 - W_AI / W). It is the utilization where no
     queue is left.
 
-    The defaults are those of the paper (Sect. 5.1), W_AI = 80 bytes with packets of 1000 bytes. On a path
-    without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
+    The defaults are those of the paper (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets; outside of a
+    network packets have 1000 bytes. On a path without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
     the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``).
 
     Parameters
     ----------
     base_rtt
-        T: the longest round-trip time of the network without queues, s.
+        T: the longest round-trip time of the network without queues, s. None: the network determines it, as the longest one
+        of its flows with HPCC (`Scenario.packet_rtts` in dfcmodel). Needed outside of a network.
     eta
         Target of the load, 0 < eta < 1.
     max_stage
@@ -76,10 +77,10 @@ class HPCC(NoLossRate):
     class Params(NamedTuple):
         """Time in s, target, steps, packets."""
 
-        base_rtt: float = 13e-6
+        base_rtt: float | None = None
         eta: float = 0.95
         max_stage: float = 5.0
-        additive: float = 80.0 / 1000.0
+        additive: float = PacketUnits(80.0 / 1000.0, 1000.0)
 
     reference = Reference(
         "Y. Li et al., HPCC: high precision congestion control, SIGCOMM 2019, Algorithm 1",
@@ -93,13 +94,17 @@ class HPCC(NoLossRate):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         q = self.params
-        one_number("base_rtt", q.base_rtt, above=0.0, hint="in s")
+        if q.base_rtt is not None:
+            one_number("base_rtt", q.base_rtt, above=0.0, hint="in s")
         one_number("eta", q.eta, above=0.0, below=1.0)
         one_number("max_stage", q.max_stage, at_least=0.0)
         one_number("additive", q.additive, above=0.0, hint="in packets")
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""
+        if self.params.base_rtt is None:
+            msg = "must be given outside of a network, in s; a scenario determines it"
+            raise ValueError(f"base_rtt of {self!r} = None: {msg}")
         window = line_rate * self.params.base_rtt
         return super().start(line_rate)._replace(window=window, reference=window)
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn.responses.base import Response
 
 if TYPE_CHECKING:
@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Elapsed",
     "Feedback",
+    "FromNetwork",
     "NoLossRate",
     "RateRule",
+    "needs_base_rtt",
     "notifications_place",
     "sees_telemetry",
     "window_place",
+    "with_base_rtt",
+    "with_packets_of",
 ]
 
 
@@ -74,6 +78,10 @@ class Elapsed(NamedTuple):
     sent: float
 
 
+class FromNetwork(float):
+    """A number that a network gave to a rule: another network gives it another one."""
+
+
 class RateRule(Response, ABC):
     """Base of rules for a sending rate: subclass it, name the parameters, write the updates.
 
@@ -90,7 +98,9 @@ class RateRule(Response, ABC):
         packet level: a new packet is sent only while fewer are sent beyond the last one acknowledged. A field ``notifications``
         counts the congestion notifications that the sender has got; results have it.
     Params
-        NamedTuple of the parameters, those with a default last.
+        NamedTuple of the parameters, those with a default last. Those that are given in bits or bytes, such as ``"40Mbps"``,
+        are converted to the packets of the network. A parameter ``base_rtt`` that is None is the longest round-trip time
+        without queues in the network, s, among the flows with such rules.
     telemetry
         Names of the numbers, at most 4, which `on_telemetry` sees of each link: the first ones of
         ``dfcmodel.SwitchProgram.telemetry`` there.
@@ -178,6 +188,23 @@ class RateRule(Response, ABC):
         last = [f"last_{name}" for name in cls.telemetry]
         return namedtuple("Telemetry", ["time", "hop", "interval", *cls.telemetry, *last])  # noqa: PYI024
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether parameters are equal, in packets of any size: what is given in bits or bytes is no number of packets."""
+        return super().__eq__(other) and _sizes(self) == _sizes(other)
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def _has_default(self, name: str) -> bool:
+        """Return whether a parameter has its default, which a network may have converted to its packets, or given."""
+        value, default = getattr(self.params, name), self.Params._field_defaults.get(name)
+        if isinstance(value, FromNetwork):
+            return True
+        if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
+            both = isinstance(value, PacketUnits) and isinstance(default, PacketUnits)
+            return both and value == default.in_packets_of(value.packet_size)
+        return super()._has_default(name)
+
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
         state = self.State()
@@ -199,6 +226,50 @@ class RateRule(Response, ABC):
     def uses_closed_form(self, bandwidth: float | None = None) -> bool:  # noqa: ARG002
         """Return whether there is a closed form of the rate: only where a rule states one."""
         return self.formula() is not None
+
+
+def _sizes(rule: Any) -> list[float]:
+    """Return the bytes of the packets for which each parameter holds; 0 for any."""
+    return [getattr(value, "packet_size", 0.0) for value in rule.params]
+
+
+def with_packets_of(rule: RateRule, size: float) -> RateRule:
+    """Return a rule whose parameters in bits or bytes are converted to packets of ``size`` bytes; others stay as they are.
+
+    >>> from responsefn import DCQCN
+    >>> round(with_packets_of(DCQCN(additive="24Mbps"), 1000.0).additive), with_packets_of(DCQCN(additive=7.0), 1000.0).additive
+    (3000, 7.0)
+    """
+    given = rule.params._asdict().items()
+    other = {k: v for k, v in given if isinstance(v, PacketUnits) and v.packet_size != size}
+    return _as_given(rule, {name: value.in_packets_of(size) for name, value in other.items()})
+
+
+def needs_base_rtt(rule: object) -> bool:
+    """Return whether the network gives a source its ``base_rtt``.
+
+    >>> from responsefn import HPCC
+    >>> needs_base_rtt(HPCC()), needs_base_rtt(HPCC(base_rtt=1e-5))
+    (True, False)
+    """
+    given = getattr(rule.params, "base_rtt", 0.0) if isinstance(rule, RateRule) else 0.0
+    return given is None or isinstance(given, FromNetwork)
+
+
+def with_base_rtt(rule: RateRule, rtt: float) -> RateRule:
+    """Return a rule with the round-trip time of a network in s, if it needs one; the next network gives another one."""
+    if not needs_base_rtt(rule) or rule.params.base_rtt == rtt:
+        return rule
+    return _as_given(rule, {"base_rtt": FromNetwork(rtt)})
+
+
+def _as_given(rule: RateRule, changes: dict[str, float]) -> RateRule:
+    """Return a rule with other parameters, which do not count as given: of none, the rule itself."""
+    if not changes:
+        return rule
+    given, found = rule._given, rule.replace(**changes)
+    object.__setattr__(found, "_given", given)
+    return found
 
 
 def window_place(rule: type) -> int:

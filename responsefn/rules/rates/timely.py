@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.units import PacketUnits, quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
@@ -47,7 +47,8 @@ class TIMELY(NoLossRate):
         Part of the first link's rate at which a flow begins, 0 < start_part <= 1. Where each of N flows that begin together has 1, the
         rates collapse for tens of milliseconds, in the fluid model of Zhu et al. as well.
 
-    The defaults are those of Zhu et al. with packets of 1500 bytes: 10 Mb/s, 50 and 500 us, 20 us, 16 kB.
+    The defaults are those of Zhu et al.: 10 Mb/s, 50 and 500 us, 20 us, 16 kB. In a network, rates and sizes are converted to
+    its packets, as are those that are given with units. Outside of a network packets have 1500 bytes.
 
     Examples
     --------
@@ -75,13 +76,13 @@ class TIMELY(NoLossRate):
     class Params(NamedTuple):
         """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
-        delta: float = 10e6 / 12000.0
+        delta: float = PacketUnits(10e6 / 12000.0, 1500.0)
         beta: float = 0.8
         alpha: float = 0.875
         t_low: float = 50e-6
         t_high: float = 500e-6
         min_rtt: float = 20e-6
-        segment: float = 16e3 / 1500.0
+        segment: float = PacketUnits(16e3 / 1500.0, 1500.0)
         start_part: float = 1.0
 
     reference = Reference(
@@ -144,13 +145,13 @@ class PatchedTIMELY(TIMELY):
     class Params(NamedTuple):
         """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
-        delta: float = 10e6 / 12000.0
+        delta: float = PacketUnits(10e6 / 12000.0, 1500.0)
         beta: float = 0.008
         alpha: float = 0.875
         t_low: float = 50e-6
         t_high: float = 500e-6
         min_rtt: float = 20e-6
-        segment: float = 16e3 / 1500.0
+        segment: float = PacketUnits(16e3 / 1500.0, 1500.0)
         start_part: float = 1.0
 
     dynamics: ClassVar[str] = (

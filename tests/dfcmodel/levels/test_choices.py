@@ -62,6 +62,7 @@ def test_what_packets_cannot_run_is_a_fluid() -> None:
     assert isinstance(found.method, Fluid)
     assert "per of link" in found.reason
     assert np.isnan(found.packet_seconds)
+    assert found.summary()["packets"] == "cannot run this"
 
 
 def test_packets_where_they_are_cheap(bottleneck) -> None:
@@ -142,6 +143,8 @@ def test_of_other_disciplines_nothing_was_measured(rule) -> None:
     links = (replace(scenario.links[0], discipline=rule, buffer=1e6),)
     found = choose_level(replace(scenario, links=links), affordable=0.0)
     assert np.isnan(found.error)
+    assert found.summary()["error of the fluid"] == "not measured for such scenarios"
+    assert "nan" not in str(found)
 
 
 @pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])

@@ -24,6 +24,7 @@ from dfcmodel import (
     Scenario,
     chain,
     default_refinements,
+    dumbbell,
     ensemble,
     explain,
     simulate,
@@ -38,7 +39,7 @@ from dfcmodel.levels.stack_parts import parts_of_stacks
 from dfcmodel.network.phase_effects import packet_time
 from dfcmodel.results import Explanation, Trajectory
 from hopflow import Status
-from responsefn import NewReno
+from responsefn import CUBIC, NewReno
 from responsefn.linux import LinuxCUBIC
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
@@ -225,14 +226,16 @@ def test_what_changes_nothing_gets_nothing() -> None:
 # Random instances: the same at both levels, different from run to run.
 
 
-def test_starts_are_delayed_and_differ_between_runs(bottleneck) -> None:
+def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottleneck) -> None:
     runs = Runs(3, seed=1, duration=1.0, sample=0.01, jitter=0.5)
-    found = [runs.instance(bottleneck, seeds) for seeds in runs.seeds()]
-    starts = [flow.start for scenario, _ in found for flow in scenario.flows]
-    assert len(set(starts)) == 6
-    assert all(0.0 <= start <= 0.5 for start in starts)
-    assert len({seed for _, seed in found}) == 3
-    assert runs.instance(bottleneck, runs.seeds()[1]) == found[1]
+    found = {
+        level: [simulate(bottleneck, level=level, **runs.settings(each)) for each in runs.seeds()]
+        for level in ("fluid", "packets")
+    }
+    fluid, packets = (np.array([run.started for run in found[level]]) for level in found)
+    np.testing.assert_allclose(fluid, packets, atol=found["fluid"][0].step)
+    assert len(set(packets.ravel())) == 6
+    assert ((packets >= 0.0) & (packets <= 0.5)).all()
 
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
@@ -262,23 +265,27 @@ def test_parts_add_up_to_the_gap_in_every_run(explanation) -> None:
 
 def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation) -> None:
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=explanation.jitter)
-    scenario, seed = runs.instance(bottleneck, runs.seeds()[0])
     wait = packet_time(bottleneck)
-    for found, run in (
-        (explanation.fluid[0, 0], simulate(scenario, Fluid(), seed=seed)),
-        (
-            explanation.fluid[0, -1],
-            simulate(scenario, packet_jitter=wait, seed=seed, level="fluid"),
-        ),
-        (explanation.packets[0, -1], simulate(scenario, Packets(), seed=seed)),
-        (
-            explanation.packets[0, 0],
-            simulate(scenario, Packets(ack_transmission=False), packet_jitter=wait, seed=seed),
-        ),
+    packets: Any = {"method": Packets(ack_transmission=False), "packet_jitter": wait}
+    for found, settings in (
+        (explanation.fluid[0, 0], {"level": "fluid"}),
+        (explanation.fluid[0, -1], {"level": "fluid", "packet_jitter": wait}),
+        (explanation.packets[0, -1], {"level": "packets"}),
+        (explanation.packets[0, 0], packets),
     ):
+        run = simulate(bottleneck, **settings, **runs.settings(runs.seeds()[0]))
         shares = run.measures["goodput"].values / 2e3
         expected = [*shares, run.lost.sum(), np.nanmin(run.first_loss)]
         np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_its_runs_are_those_of_an_ensemble(bottleneck, explanation, level) -> None:
+    """Starts, seeds and the default of ``jitter`` have one meaning: the same question has the same answer."""
+    many = ensemble(bottleneck, 2, seed=0, duration=1.0, level=level)
+    assert many.jitter == explanation.jitter
+    values = {"fluid": explanation.fluid[:, 0, :2], "packets": explanation.packets[:, -1, :2]}
+    np.testing.assert_allclose(values[level], many.goodput.to_numpy() / 2e3)
 
 
 def test_transmission_times_account_for_first_losses_that_come_early() -> None:
@@ -290,6 +297,32 @@ def test_transmission_times_account_for_first_losses_that_come_early() -> None:
     part, rest = found.contributions[:, :, 0].T
     assert (part > 0.07 * found.packets[:, 0, 0]).all()
     assert (abs(rest) < 0.2 * part).all()
+
+
+def test_what_sack_takes_for_in_flight_is_a_part(bottleneck) -> None:
+    """CUBIC beside NewReno after a slow start that loses many packets: the rest is small, and is not without this part."""
+    links = dumbbell(
+        2, rate="24Mbps", delay="10ms", access_rate="100Mbps", access_delay="1ms", buffer=200
+    )
+    rules = (NewReno(), CUBIC())
+    flows = [
+        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule) for n, rule in enumerate(rules, 1)
+    ]
+    scenario = Scenario("pair", links, flows, duration=10.0)
+    parts = default_refinements(scenario)
+    rest = {}
+    for with_pipe in (True, False):
+        chosen = [each for each in parts if with_pipe or each.name != "SACK pipe"]
+        found = explain(scenario, runs=8, refinements=chosen)
+        place = found.parts.index("unexplained")
+        rest[with_pipe] = found.contributions[:, place, 1]
+    assert abs(rest[True].mean()) < 0.03
+    assert rest[False].mean() > 0.09
+    low, high = student_interval(rest[True])
+    assert low < 0.0 < high
+    assert "recovery of the rules" in found.summary()
+    names = [each.name for each in default_refinements(bottleneck)]
+    assert "SACK pipe" not in names  # nobody has SACK there
 
 
 def test_refinements_of_your_own(bottleneck) -> None:
@@ -382,9 +415,9 @@ def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
     found = explain(bottleneck, "losses", runs=2, refinements=changed, packet_jitter="2pkt")
     assert found.parts == ("unexplained",)
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=found.jitter)
-    scenario, seed = runs.instance(bottleneck, runs.seeds()[1])
     for values, level in ((found.fluid, "fluid"), (found.packets, "packets")):
-        run = simulate(scenario, level=level, packet_jitter="2pkt", seed=seed)
+        given = runs.settings(runs.seeds()[1])
+        run = simulate(bottleneck, level=level, packet_jitter="2pkt", **given)
         assert values[1, 0, 0] == run.lost.sum()
 
 

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from dfcmodel import PFC, Cable, Fabric, Packets, headroom, permutation, simulate
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    INT,
+    PFC,
+    Cable,
+    Credits,
+    Fabric,
+    Packets,
+    Scenario,
+    StepMarking,
+    flows_from,
+    headroom,
+    permutation,
+    simulate,
+)
 from dfcmodel.lossless import (
     chip,
     deadlock,
@@ -142,3 +159,27 @@ def test_a_cable_that_no_link_has_is_refused() -> None:
     with pytest.raises(ValueError, match=r"cable = .*: must be one of"):
         fabric.headroom(Cable("400Gbps"))
     assert "links" in repr(replace(fabric, packet_size=4000))
+
+
+@pytest.mark.parametrize("rule", [FIFO(), INT(), PFC(counts="switch"), Credits(), StepMarking(40)])
+def test_hosts_of_fabrics_have_network_interfaces_under_any_discipline(rule: Any) -> None:
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=rule)
+    given: Any = {"sizes": 10, "source": FixedRate(), "links": fabric.links}
+    flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], **given)
+    scenario = Scenario("hosts", fabric.links, flows, packet_size=fabric.packet_size)
+    assert scenario.host_of(flows[0]) == "nic"
+    assert scenario.host_is("nic").all()
+    assert not scenario.host_is("direct").any()
+    run = simulate(fabric.scenario("said", flows, 1e-3), Packets(seed=1))
+    assert run.summary()["scenario"].endswith("1 flow, host 'nic'")
+    if not isinstance(rule, Credits):  # which need an interface
+        flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], host="direct", **given)
+        assert fabric.scenario("direct", flows, 1e-3).host_of(flows[0]) == "direct"
+
+
+def test_a_law_that_reports_a_rate_has_no_network_interface() -> None:
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=DFC())
+    flows = flows_from(
+        fabric.hosts[:1], fabric.hosts[3:], source=CBR(1e5), links=fabric.links, sizes=10
+    )
+    assert fabric.scenario("law", flows, 1e-3).host_of(flows[0]) == "direct"

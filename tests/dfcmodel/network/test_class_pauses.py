@@ -211,9 +211,14 @@ def test_a_buffer_has_room_for_all_that_is_reserved() -> None:
     """Two inputs of 50 packets and the headroom of 120 Mb/s and 1 ms, 22.07 each."""
     scenario = two_classes()
     small = replace(scenario.links[2], buffer=144.0)
-    match = r"buffer of link '3->4' = 144: PFC reserves 144.143 packets of its buffer for 2 ingress"
+    match = (
+        r"buffer of link '3->4' = 144: PFC reserves 144.143 packets of its buffer for 2 ingress queues; "
+        r"increase it to 145 packets \(217.5 kB\), .*; with counts='switch'"
+    )
     with pytest.raises(ValueError, match=match):
         replace(scenario, links=[*scenario.links[:2], small])
+    enough = replace(scenario.links[2], buffer=145.0)
+    assert replace(scenario, links=[*scenario.links[:2], enough]).links[2] == enough
     with pytest.raises(ValueError, match=r"shared of link a->b = False: its classes divide one"):
         Link("a", "b", **LINK, discipline=RULE_CLASS_PAUSES, shared=False)
 

@@ -149,6 +149,9 @@ def test_chunks_hold_all_packets() -> None:
         (lambda: binary_tree(4, 10, 0), "pieces = 0: must be a whole number"),
         (lambda: binary_tree(4, 2, 3), r"packets = 2: must be a whole number in 3\.\."),
         (lambda: pairwise(4, 0), "packets = 0: must be a whole number"),
+        (lambda: ring(4, "4MB"), r"packets = '4MB': .* write math.ceil\(4000000 / 4096\)"),
+        (lambda: pairwise(4, "64KiB"), r"write math.ceil\(65536 / 4096\)"),
+        (lambda: ring(4, "many"), "packets = 'many': must be a whole number"),
     ],
 )
 def test_bad_sizes_are_refused(call, said: str) -> None:

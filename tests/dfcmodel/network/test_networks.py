@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import FrozenInstanceError, replace
 
 import networkx as nx
@@ -12,6 +13,7 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
+    INT,
     RED,
     Fair,
     Flow,
@@ -31,7 +33,9 @@ from dfcmodel import (
 from dfcmodel.network import run_tables
 from dfcmodel.network.phase_effects import phased_flows, random_time
 from dfcmodel.packets.kernel import codes
-from responsefn import CUBIC, NewReno, NS2Vegas, Reno
+from hopflow import gbps
+from responsefn import CUBIC, DCQCN, HPCC, TIMELY, NewReno, NS2Vegas, RateRule, Reno
+from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 
 # Links and scenarios: paths, graphs, immutability, refused fields.
 
@@ -328,3 +332,84 @@ def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
 
     spread = np.array([share(run) for run in runs])
     assert abs(share(plain) - spread.mean()) > 3.0 * spread.std(ddof=1)
+
+
+# What rate rules take from the network: its packets, and its longest round-trip time.
+
+
+def with_rules(*rules: RateRule, size: float = 4096.0, delay: float = 1e-6) -> Scenario:
+    """Return a scenario of flows over two links of 10 Gb/s, each rule on a path that is longer by a link."""
+    rate = gbps(10, packet_size=size)
+    nodes = ["a", *(f"s{n}" for n in range(len(rules))), "b"]
+    links = [Link(*ends, rate, delay, 1000, INT()) for ends in itertools.pairwise(nodes)]
+    flows = [Flow(f"{n}", tuple(nodes[n:]), rule) for n, rule in enumerate(rules)]
+    return Scenario("rules", links, flows, duration=1e-3, packet_size=size)
+
+
+@pytest.mark.parametrize("size", [1000.0, 1500.0, 4096.0])
+def test_parameters_in_bits_or_bytes_are_in_packets_of_the_network(size: float) -> None:
+    """10 MB, 40 and 400 Mb/s of DCQCN; 10 Mb/s and 16 kB of TIMELY; 80 bytes of HPCC."""
+    given = (DCQCN(), TIMELY(), HPCC(), DCQCN(additive="80Mbps", counter=50.0))
+    dcqcn, timely, hpcc, own = (flow.source for flow in with_rules(*given, size=size).flows)
+    assert size * dcqcn.counter == pytest.approx(10e6, rel=1e-12)
+    assert 8.0 * size * dcqcn.additive == pytest.approx(40e6, rel=1e-12)
+    assert 8.0 * size * dcqcn.hyper == pytest.approx(400e6, rel=1e-12)
+    assert 8.0 * size * timely.delta == pytest.approx(10e6, rel=1e-12)
+    assert size * timely.segment == pytest.approx(16e3, rel=1e-12)
+    assert size * hpcc.additive == pytest.approx(80.0, rel=1e-12)
+    assert 8.0 * size * own.additive == pytest.approx(80e6, rel=1e-12)
+    assert own.counter == 50.0  # a number of packets of any size
+    assert own.notification == DCQCN().notification
+
+
+def test_a_rule_in_other_packets_is_another_one() -> None:
+    packets = DCQCN(counter=DCQCN().counter + 0.0)  # a number
+    assert packets != DCQCN()
+    assert with_rules(DCQCN(), size=1500.0).flows[0].source == DCQCN()
+    assert with_rules(packets, size=1500.0).flows[0].source == packets
+    rates = [
+        simulate(with_rules(rule, size=4096.0), Packets(seed=1)).scenario.flows[0].source.counter
+        for rule in (DCQCN(), packets)
+    ]
+    assert rates == pytest.approx([10e6 / 4096, 10e6 / 1500])
+
+
+def test_base_rtt_is_the_longest_one_of_the_network() -> None:
+    """Two links of 10 Gb/s: two packets and two ACKs of 40 bytes, and four propagation delays; three links for the longer path."""
+    short, fixed, long = (
+        with_rules(*rules).flows[-1].source.base_rtt
+        for rules in ((HPCC(),), (HPCC(base_rtt=5e-6),), (HPCC(), HPCC()))
+    )
+    for links, found in ((2, short), (3, long)):
+        assert found == pytest.approx(links * (2e-6 + 8.0 * (4096 + 40) / 10e9), rel=1e-9)
+    assert fixed == 5e-6
+    scenario = with_rules(HPCC())
+    again = replace(scenario, packet_size=1000.0).flows[0].source
+    assert again.base_rtt == pytest.approx(
+        short + 2 * 40 / 4096 * (4.096 - 1.0) * 8 * 4096 / 10e9
+    )  # longer ACKs
+    assert HPCC() == HPCC(base_rtt=None)
+    with pytest.raises(ValueError, match="base_rtt of HPCC\\(\\) = None: must be given"):
+        HPCC().start(1e6)
+
+
+def test_hpcc_reaches_its_target_on_a_path_that_it_is_not_told() -> None:
+    """A load of eta / (1 - W_AI / W), without a queue."""
+    scenario = replace(with_rules(HPCC(), size=1000.0, delay=1e-5), duration=4e-3)
+    run = simulate(scenario, Packets(seed=1), sample=1e-4)
+    rate = scenario.links[0].rate
+    window = 0.95 * rate * scenario.flows[0].source.base_rtt
+    part = run.mean_goodput(since=2e-3)[0] / rate
+    assert part == pytest.approx(0.95 / (1.0 - 80 / 1000 / window), rel=1e-3)
+    assert run.peak_queue.max() <= 1.0
+
+
+@pytest.mark.parametrize("rule", [DCQCN(), HPCC(), DCQCN(additive="80Mbps"), HPCC(additive=0.5)])
+def test_files_keep_what_the_network_gives(rule: RateRule) -> None:
+    scenario = with_rules(rule)
+    text = write_scenario(scenario)
+    assert read_scenario(text) == scenario
+    assert "base_rtt" not in text
+    other = read_scenario(text.replace("packet_size = 4096.0", "packet_size = 1000.0"))
+    expected = replace(scenario, packet_size=1000.0).flows[0].source
+    assert other.flows[0].source == expected

@@ -54,6 +54,7 @@ def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
     job = job_completion(ring)
     assert job.time == pytest.approx(job.bound, rel=1e-9)
     assert job.bounds.link == ""
+    assert "for these routes and transfers" in str(job.summary()["lower bound"])
     assert math.isnan(job.bus_bandwidth)
 
 

@@ -55,6 +55,7 @@ def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
     longest = found.edges.iloc[0]
     assert longest.seconds == found.edges.seconds.max()
     assert f"{longest.asked} paused {longest.paused}" in found.summary()
+    assert f"sum over links out of {next(iter(found.waited))}" in found.summary()
 
 
 def test_a_deadlock_has_no_origin() -> None:
