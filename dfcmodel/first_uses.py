@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dfcmodel.network.disciplines import Discipline
-    from responsefn import RateRule
 
 __all__ = ["short_calls"]
 
@@ -51,7 +50,7 @@ def _alone(rule: Any) -> None:
     simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
 
 
-def _fabric(discipline: Discipline, rule: RateRule | None = None) -> None:
+def _fabric(discipline: Discipline, rule: Any = None) -> None:
     from dfcmodel import Cable, Fabric, permutation, simulate
     from dfcmodel.lossless import leaf_spine
     from responsefn import FixedRate
