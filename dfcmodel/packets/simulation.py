@@ -109,6 +109,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,
+        packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )
