@@ -16,15 +16,15 @@ from dfcmodel.engine.trajectories import trajectory
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
-from dfcmodel.methods import Fluid, Level, Packets, method_of
+from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import instance, number, one_number, random_source
-from hopflow.deprecations import renamed
+from hopflow.checks import choice, instance, number, one_number, random_source
+from hopflow.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["simulate"]
+__all__ = ["method_of", "simulate"]
 
 MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
@@ -141,6 +141,57 @@ def simulate(
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise
+
+
+def method_of(
+    level: Level | None, method: Fluid | Packets | str | None, called: str = "simulate"
+) -> Fluid | Packets | None:
+    """Return the method for a level and the settings given with it; None where the level is to be chosen.
+
+    Parameters
+    ----------
+    level
+        ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or ``"auto"`` without one.
+    method
+        Settings of a level, or None for its defaults. ``"auto"`` is the former spelling of ``level="auto"``.
+    called
+        Name of the function for the messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown level, something else than a method, or a level and a method that differ.
+
+    Examples
+    --------
+    >>> method_of("packets", None) == Packets(), method_of("auto", None), method_of(None, Fluid()) == Fluid()
+    (True, None, True)
+    """
+    if isinstance(method, str):
+        if method not in LEVELS:
+            levels = ", ".join(map(repr, LEVELS))
+            raise ValueError(
+                f"method = {method!r}: must be Fluid(...), Packets(...) or None; level is one of {levels}"
+            )
+        warn_deprecated(f"{called}(method={method!r})", f"{called}(level={method!r})", stacklevel=5)
+        method, level = None, method if level is None else level
+    if method is not None:
+        instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...) or None")
+    if level is None:
+        return method
+    choice("level", level, LEVELS)
+    if level == "auto":
+        if method is not None:
+            raise ValueError(
+                f"method = {method!r}: must be None with level='auto', which chooses it"
+            )
+        return None
+    kind = Fluid if level == "fluid" else Packets
+    if method is None:
+        return kind()
+    if type(method) is not kind:
+        raise ValueError(f"level = {level!r}: method = {method!r} is of the other level")
+    return method
 
 
 class _Times(NamedTuple):
