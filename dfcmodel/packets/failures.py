@@ -45,8 +45,6 @@ class Rerouting:
 
 def check_failures(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for links that cannot fail: of hosts, under DFC or a law, or with random losses."""
-    if not method.failures:
-        return
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
     for name in method.failures:
         choice("failures: link", name, links.names)

@@ -15,10 +15,10 @@ from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
-from dfcmodel.packets.failures import check_failures
+from dfcmodel.packets.failures import check_failures, rerouted
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
-from dfcmodel.packets.spraying import is_sprayed, spread
+from dfcmodel.packets.spraying import spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -72,8 +72,9 @@ def plan_scenario(
     if jitter > 0.0:
         starts = starts + np.random.default_rng(method.seed or 0).uniform(0.0, jitter, len(starts))
     spraying = None
-    check_failures(scenario, method)
-    if is_sprayed(scenario, method):
+    if method.failures:
+        check_failures(scenario, method)
+    if _is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
         if scenario.elements:
@@ -85,6 +86,13 @@ def plan_scenario(
         scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,
         spraying=spraying,
     )  # fmt: skip
+
+
+def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
+    """Return whether any flow has several paths, of its own or because links fail."""
+    if any(paths != () for paths in scenario.table.columns["paths"].values):
+        return True
+    return bool(method.failures) and rerouted(scenario, method)[1] is not None
 
 
 def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
