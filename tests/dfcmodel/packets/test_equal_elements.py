@@ -28,6 +28,7 @@ from dfcmodel import (
     WeightedFair,
     dumbbell,
 )
+from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from responsefn import BBR, CUBIC, Copa, NewReno
 from tests.oracles.engines import begin_run, equal_records, plan_scenario
 
@@ -109,5 +110,5 @@ def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
     assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
     without = begin_run(plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1)).arrays
-    names = ("element", "steps", "chain", "chain_of", "rated")
-    assert {len(without[name]) for name in names} == {1}
+    elements = lay_out_elements(plan, arrays["port"], len(arrays["chain_of"]))
+    assert {len(without[name]) for name in elements} == {1}
