@@ -64,14 +64,14 @@ def sources(root: Path, *folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((root / folder).rglob("*.py"))]
 
 
-def parameters(root: Path) -> Iterator[int]:
-    """Yield the number of parameters of each function of the packages, without ``self`` and ``cls``."""
+def parameters(root: Path) -> Iterator[tuple[str, int]]:
+    """Yield name and number of parameters of each function of the packages, without ``self`` and ``cls``."""
     for path in sources(root, *PACKAGES):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
                 bound = names[:1] in (["self"], ["cls"])
-                yield len(names) - bound + len(node.args.kwonlyargs)
+                yield node.name, len(names) - bound + len(node.args.kwonlyargs)
 
 
 def code_lines(path: Path) -> list[str]:
@@ -153,7 +153,7 @@ def lines(paths: list[Path]) -> int:
 
 def measured(root: Path) -> dict[str, int | str]:
     """Return the measures of a checkout, by name."""
-    counts = list(parameters(root))
+    counts = [count for _, count in parameters(root)]
     tests = [path for path in sources(root, "tests") if path.name.startswith("test_")]
     return {
         "functions with more than 6 parameters": sum(count > 6 for count in counts),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,12 +16,11 @@ from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
-from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
-from dfcmodel.theory.stability import endless_limit
+from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source
 from hopflow.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
@@ -267,7 +265,7 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    _warn_if_unstable(scenario)
+    warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = np.array([flow.start for flow in scenario.flows], dtype=float)
     starts += random.uniform(0.0, jitter, len(starts))
@@ -305,15 +303,3 @@ def _simulate_packets(
         scenario, method, duration=end, sample=sample, jitter=given.jitter,
         packet_jitter=given.packet_jitter,
     )  # fmt: skip
-
-
-def _warn_if_unstable(scenario: Scenario) -> None:
-    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
-    for link in scenario.link_table.kinds:
-        if isinstance(link.discipline, DFC):
-            D, alpha = link.discipline.diffusion, link.discipline.intensity
-            limit = endless_limit(alpha, "closed")
-            if limit < D:
-                msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"
-                warnings.warn(f"diffusion of link {link.name} = {D:g}: {msg}", stacklevel=3)
-                return
