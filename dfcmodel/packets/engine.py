@@ -86,6 +86,8 @@ T = TypeVar("T")
 KERNEL = "dfcmodel.packets.kernel"
 HOPS = 3_000_000
 """Hops of packets in a part of a run if all links were busy: about 0.2 s."""
+PARTS_WITHOUT_PROGRESS = 3
+"""Parts of a run that are over before a bar would be shown."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out", "arrivals")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
@@ -394,7 +396,7 @@ def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
     spare = 1
     while True:
         run = begin_run(plan, spare)
-        if plan.samples > run.part and alone():
+        if plan.samples > PARTS_WITHOUT_PROGRESS * run.part and alone():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         found = work(run, spare)
         if run.bar is not None:
