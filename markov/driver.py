@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -285,7 +285,10 @@ def _solve(
         choose(Q, components) if method is None else (method, "requested by the caller")
     )
     tolerance = getattr(method, "tolerance", None)
-    with nullcontext([]) if tolerance is None else watched(tolerance) as history:
+    watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])
+    if tolerance is not None:  # the method iterates
+        watching = watched(tolerance)
+    with watching as history:
         solution = method.solve(Q, components)
     part = solution.pi
     finite = bool(np.all(np.isfinite(part)))

@@ -55,7 +55,11 @@ def trajectory(
     """
     flows = plan.network.flows
     inside = _packets_inside(plan, steps)
-    has_pauses = len(plan.feedback.pauses) > 0
+    rows = np.arange(len(flows))
+    notifications: Any = Deferred(notifications_of, plan.scenario.table, flows, rows)
+    paused = np.zeros(0, dtype=PAUSED)
+    if len(plan.feedback.pauses):
+        paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
     by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
         0, 1
@@ -72,15 +76,13 @@ def trajectory(
         round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
         timeouts=flows["timeouts"].copy(),
         loss_events=flows["loss_events"].copy(),
-        notifications=Deferred(notifications_of, plan.scenario.table, flows, np.arange(len(flows))),
+        notifications=notifications,
         imbalance=_imbalance(plan, inside),
         seconds=record.seconds,
         first_loss=flows["first_loss"].copy(),
         finished=flows["finished"].copy(),
         started=starts,
-        paused=intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
-        if has_pauses
-        else np.zeros(0, dtype=PAUSED),
+        paused=paused,
         recoveries=tuple(
             RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
             for flow in flows

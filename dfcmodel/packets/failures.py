@@ -46,7 +46,7 @@ class Rerouting:
 def check_failures(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for links that cannot fail: of hosts, under DFC or a law, or with random losses."""
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
-    for name in method.failures:
+    for name in method.failures or ():
         choice("failures: link", name, links.names)
         n = links.names.index(name)
         rule = scenario.links[n].discipline

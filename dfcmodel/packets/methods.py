@@ -220,7 +220,7 @@ class Packets(Described):
         own: str | LossRecovery = getattr(source, "recovery", "")
         if own != "" and own not in RECOVERIES:
             check_choice(f"recovery of {source!r}", own)
-        if chosen is not None and is_repair(chosen):
+        if isinstance(chosen, SelectiveRepair) or (chosen is not None and is_repair(chosen)):
             if name is not None and own:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
