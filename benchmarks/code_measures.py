@@ -44,16 +44,17 @@ import json, sys
 from pathlib import Path
 {imports}
 folders = tuple(str(Path({root!r}, name)) + "/" for name in {packages!r})
-files = set()
+files = {{}}
 def follow(frame, event, argument):
     code = frame.f_code
     if event == "call" and code.co_name != "<module>" and code.co_filename.startswith(folders):
-        files.add(code.co_filename)
+        functions = files.setdefault(str(Path(code.co_filename).relative_to({root!r})), {{}})
+        functions[code.co_qualname] = functions.get(code.co_qualname, 0) + 1
 {call}
 sys.setprofile(follow)
 {call}
 sys.setprofile(None)
-print(json.dumps(sorted(files)))
+print(json.dumps(files))
 """
 """Counts files whose functions are called; the second of two calls, when all is compiled and imported."""
 
@@ -63,14 +64,14 @@ def sources(root: Path, *folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((root / folder).rglob("*.py"))]
 
 
-def parameters(root: Path) -> Iterator[int]:
-    """Yield the number of parameters of each function of the packages, without ``self`` and ``cls``."""
+def parameters(root: Path) -> Iterator[tuple[str, int]]:
+    """Yield name and number of parameters of each function of the packages, without ``self`` and ``cls``."""
     for path in sources(root, *PACKAGES):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
                 bound = names[:1] in (["self"], ["cls"])
-                yield len(names) - bound + len(node.args.kwonlyargs)
+                yield node.name, len(names) - bound + len(node.args.kwonlyargs)
 
 
 def code_lines(path: Path) -> list[str]:
@@ -123,14 +124,26 @@ def imports_private(path: Path) -> bool:
     return any(name.split(".")[0] in PACKAGES and name not in PUBLIC for name in modules)
 
 
-def walk(root: Path, imports: str, call: str) -> int:
-    """Return how many files of the packages a call enters, in a process of its own."""
+def walk(root: Path, imports: str, call: str) -> dict[str, dict[str, int]]:
+    """Return how often a call enters each function of the packages, by file, in a process of its own."""
     text = FOLLOW.format(imports=imports, root=str(root), packages=PACKAGES, call=call)
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=root, env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return len(json.loads(done.stdout.splitlines()[-1]))
+    found: dict[str, dict[str, int]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def print_walks(root: Path) -> None:
+    """Print the files that each call of `WALKS` enters, with the functions called in each."""
+    for name, call in WALKS.items():
+        files = walk(root, *call)
+        typer.echo(f"{name}: {len(files)} files")
+        for file, functions in files.items():
+            typer.echo(f"  {file}: {len(all_lines(root / file))} lines")
+            for function, count in functions.items():
+                typer.echo(f"    {count:6d} {function}")
 
 
 def lines(paths: list[Path]) -> int:
@@ -140,13 +153,13 @@ def lines(paths: list[Path]) -> int:
 
 def measured(root: Path) -> dict[str, int | str]:
     """Return the measures of a checkout, by name."""
-    counts = list(parameters(root))
+    counts = [count for _, count in parameters(root)]
     tests = [path for path in sources(root, "tests") if path.name.startswith("test_")]
     return {
         "functions with more than 6 parameters": sum(count > 6 for count in counts),
         "functions with more than 8 parameters": sum(count > 8 for count in counts),
         "most parameters": max(counts),
-        **{f"files entered: {name}": walk(root, *call) for name, call in WALKS.items()},
+        **{f"files entered: {name}": len(walk(root, *call)) for name, call in WALKS.items()},
         "lines in packages": lines(sources(root, *PACKAGES)),
         "lines in tests": lines(sources(root, "tests")),
         f"pairs of places that share {SHARED} lines": repeats(
@@ -163,9 +176,14 @@ def measured(root: Path) -> dict[str, int | str]:
 
 def main(
     checkouts: Annotated[list[Path] | None, typer.Argument(help="none: this one")] = None,
+    functions: Annotated[bool, typer.Option(help="what each call enters, instead")] = False,
 ) -> None:
     """Print a table with a column for each checkout."""
     roots = [path.resolve() for path in checkouts or [Path(__file__).parents[1]]]
+    if functions:
+        for root in roots:
+            print_walks(root)
+        return
     columns = [measured(root) for root in roots]
     typer.echo(f"| measure | {' | '.join(root.name for root in roots)} |")
     typer.echo(f"|---|{'--:|' * len(roots)}")

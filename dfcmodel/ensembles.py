@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
-from dfcmodel.methods import method_of
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
-from dfcmodel.simulation import simulate
+from dfcmodel.simulation import method_of, simulate
 from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch

@@ -3,51 +3,35 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel.records import RATE_RULE, WINDOW
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.engine.remains import (
-    acks_under_way,
-    dropped_packets,
-    most_excess,
-    packets_inside,
-    remaining_packets,
-    times_of_pauses,
-)
-from dfcmodel.engine.sender_tables import RECOVERY_NAMES
 from dfcmodel.engine.step_doubling import double_steps
+from dfcmodel.engine.trajectories import trajectory
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
-from dfcmodel.methods import Fluid, Level, Packets, method_of
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.phase_effects import packet_wait, random_starts
-from dfcmodel.results.pauses import intervals_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
-from dfcmodel.theory.stability import endless_limit
-from hopflow.checks import instance, number, one_number, random_source
-from hopflow.deprecations import renamed
+from dfcmodel.theory.stability import warn_if_unstable
+from hopflow.checks import choice, instance, number, one_number, random_source
+from hopflow.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.engine.driver import Records
-    from dfcmodel.engine.plans import Plan
-
     Floats = NDArray[np.float64]
 
-__all__ = ["simulate"]
+__all__ = ["method_of", "simulate"]
 
 MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
@@ -143,7 +127,7 @@ def simulate(
         return with_fields(run, choice=chosen.reason)
     late = in_units("jitter", jitter, "time")
     late = one_number("jitter", late, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
-    wait = packet_wait(scenario, packet_jitter)
+    wait = 0.0 if packet_jitter is None else packet_wait(scenario, packet_jitter)
     wait = one_number("packet_jitter", wait, at_least=0.0, at_most=end, hint="in s")
     every = None
     if sample is not None:
@@ -151,11 +135,61 @@ def simulate(
     given = _Times(end, every, late, wait)
     check_cost(scenario, settings, end, max_cpu_time)
     try:
-        run = with_fields(_simulate(scenario, settings, given, seed), packet_jitter=wait)
+        return _simulate(scenario, settings, given, seed)
     except ValueError as error:
         check_other_level(scenario, settings, error)
         raise
-    return run
+
+
+def method_of(
+    level: Level | None, method: Fluid | Packets | str | None, called: str = "simulate"
+) -> Fluid | Packets | None:
+    """Return the method for a level and the settings given with it; None where the level is to be chosen.
+
+    Parameters
+    ----------
+    level
+        ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or ``"auto"`` without one.
+    method
+        Settings of a level, or None for its defaults. ``"auto"`` is the former spelling of ``level="auto"``.
+    called
+        Name of the function for the messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an unknown level, something else than a method, or a level and a method that differ.
+
+    Examples
+    --------
+    >>> method_of("packets", None) == Packets(), method_of("auto", None), method_of(None, Fluid()) == Fluid()
+    (True, None, True)
+    """
+    if isinstance(method, str):
+        if method not in LEVELS:
+            levels = ", ".join(map(repr, LEVELS))
+            raise ValueError(
+                f"method = {method!r}: must be Fluid(...), Packets(...) or None; level is one of {levels}"
+            )
+        warn_deprecated(f"{called}(method={method!r})", f"{called}(level={method!r})", stacklevel=5)
+        method, level = None, method if level is None else level
+    if method is not None:
+        instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...) or None")
+    if level is None:
+        return method
+    choice("level", level, LEVELS)
+    if level == "auto":
+        if method is not None:
+            raise ValueError(
+                f"method = {method!r}: must be None with level='auto', which chooses it"
+            )
+        return None
+    kind = Fluid if level == "fluid" else Packets
+    if method is None:
+        return kind()
+    if type(method) is not kind:
+        raise ValueError(f"level = {level!r}: method = {method!r} is of the other level")
+    return method
 
 
 class _Times(NamedTuple):
@@ -232,7 +266,7 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    _warn_if_unstable(scenario)
+    warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario, jitter, random)
     plan = compile_scenario(
@@ -241,95 +275,8 @@ def _simulate_fluid(
     every = max(1, round(sample / h))
     steps = max(1, round(end / h))
     record = driver.advance(plan, steps, every)
-    run = _trajectory(plan, record, starts, steps, every)
+    run = trajectory(plan, record, starts, steps, every, packet_jitter)
     return run if plan.scenario is scenario else replace(run, scenario=scenario)
-
-
-def _trajectory(plan: Plan, record: Records, starts: Floats, steps: int, every: int) -> Trajectory:
-    """Return what was recorded of a run, ``every`` so many steps."""
-    flows = plan.network.flows
-    by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
-    in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
-        0, 1
-    )
-    return Trajectory(
-        scenario=plan.scenario,
-        step=plan.step,
-        time=plan.step * np.minimum(every * np.arange(1.0, len(record.flows) + 1.0), steps),
-        in_transit=in_transit * _propagating(plan)[:, np.newaxis],
-        delivered=delivered.copy(),
-        window=np.where(by_rate, 0.0, window),
-        rate=np.where(by_rate, window, np.nan),
-        backlog=backlog.copy(),
-        round_trip=np.where(round_trip > 0.0, round_trip, np.nan),
-        timeouts=flows["timeouts"].copy(),
-        loss_events=flows["loss_events"].copy(),
-        notifications=notifications_of(plan.scenario.table, flows, np.arange(len(flows))),
-        imbalance=_imbalance(plan, steps),
-        seconds=record.seconds,
-        first_loss=flows["first_loss"].copy(),
-        finished=flows["finished"].copy(),
-        started=starts,
-        paused=intervals_of(times_of_pauses(plan, record.switches), steps * plan.step),
-        recoveries=tuple(
-            RECOVERY_NAMES[int(flow["recovery"])] if flow["source"] == WINDOW else ""
-            for flow in flows
-        ),
-        dropped=dropped_packets(plan),
-        excess=most_excess(plan),
-        remaining=remaining_packets(plan, record.sent_before),
-        emitted=flows["emitted"].copy(),
-        inside=packets_inside(plan, steps) + acks_under_way(plan, steps),
-        **_at_nodes(plan, record, steps),
-    )
-
-
-def _propagating(plan: Plan) -> Floats:
-    """Return the part of the way from a flow's first queue that is propagation; shape (F,).
-
-    The rest are transmission times, and what the way back leaves of a whole step.
-    """
-    scenario, layout = plan.scenario, plan.layout
-    parts = np.ones(len(scenario.flows))
-    for f, flow in enumerate(scenario.flows):
-        own = layout.path[layout.path_at[f] : layout.path_at[f + 1]]
-        way = plan.step * float(np.sum(layout.lag[own] + 1.0 - layout.weight[own]))
-        delay = sum(scenario.links[n].delay for n in scenario.path_index(flow))
-        if abs(way / delay - 1.0) > 1e-9:
-            parts[f] = delay / way
-    return parts
-
-
-def _at_nodes(plan: Plan, record: Records, steps: int) -> dict[str, Any]:
-    """Return what was recorded at the sending nodes, fields of `Trajectory`."""
-    scenario, queues, layout = plan.scenario, plan.network.queues, plan.layout
-    nodes = {node: n for n, node in enumerate(scenario.senders)}
-    F, N, T = len(scenario.flows), len(nodes), len(record.queued)
-    wire = plan.network.wire
-    found = {
-        "queued": np.zeros((N, T)),
-        "lost": np.zeros((F, N, T)),
-        "peak_queue": np.zeros(N),
-        "carried": np.zeros((F, N)),
-        "mean_queue": np.zeros((F, N)),
-    }
-    for f, flow in enumerate(scenario.flows):
-        last, ahead = f, 0  # a link that never queues carries its arrivals over the last queue's
-        for n, c in zip(scenario.path_index(flow), layout.hop_queues[f], strict=True):
-            node = nodes[scenario.links[n].source]
-            last, ahead = (c, queues["lag"][c]) if c >= 0 else (last, ahead)
-            found["carried"][f, node] = wire[(steps - 1 + ahead) % len(wire), last]
-            ahead -= round(layout.delays[n])
-            if c >= 0:
-                found["queued"][node] += record.queued[:, c]
-                found["lost"][f, node] += record.lost[:, c]
-                found["mean_queue"][f, node] = queues["mean_area"][c] / steps
-    for i, n in enumerate(layout.order):
-        own = queues["peak"][slice(*layout.queues[i])]
-        most = max(plan.network.links["peak"][i], np.where(np.isfinite(own), own, 0.0).max())
-        node = nodes[scenario.links[n].source]
-        found["peak_queue"][node] = max(found["peak_queue"][node], most)
-    return found
 
 
 def _simulate_packets(
@@ -357,26 +304,3 @@ def _simulate_packets(
         scenario, method, duration=end, sample=sample, starts=starts,
         packet_jitter=given.packet_jitter,
     )  # fmt: skip
-
-
-def _warn_if_unstable(scenario: Scenario) -> None:
-    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
-    for link in scenario.links:
-        if isinstance(link.discipline, DFC):
-            D, alpha = link.discipline.diffusion, link.discipline.intensity
-            limit = endless_limit(alpha, "closed")
-            if limit < D:
-                msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"
-                warnings.warn(f"diffusion of link {link.name} = {D:g}: {msg}", stacklevel=3)
-                return
-
-
-def _imbalance(plan: Plan, steps: int) -> Floats:
-    """Packets emitted less those delivered, lost, queued, in transit or waiting; relative, (F,)."""
-    flows, queues = plan.network.flows, plan.network.queues
-    found = np.zeros(len(flows))
-    for f, (flow, inside) in enumerate(zip(flows, packets_inside(plan, steps), strict=True)):
-        path = [f, *plan.layout.path[flow["path_first"] : flow["path_end"]]]
-        known = flow["delivered"] + queues["lost"][path].sum() + inside
-        found[f] = abs(flow["emitted"] - known) / max(flow["emitted"], 1.0)
-    return found

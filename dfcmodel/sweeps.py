@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.methods import method_of
 from dfcmodel.network.collectives import flows_from
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
-from dfcmodel.simulation import simulate
+from dfcmodel.simulation import method_of, simulate
 from hopflow.checks import listed, one_number, shown
 from hopflow.grids import Row
 from hopflow.units import quantities_of

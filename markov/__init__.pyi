@@ -10,7 +10,7 @@ from .analysis.thresholds import pause_thresholds
 from .chains import MarkovChain
 from .computing.vectors import add_at
 from .driver import stationary, stationary_by_class
-from .exploration import explore, generator
+from .exploration import explore
 from .files import (
     from_networkx,
     read_explicit,
@@ -20,6 +20,7 @@ from .files import (
     to_networkx,
     write_explicit,
 )
+from .generators.building import generator
 from .generators.operators import GeneratorOperator
 from .inference.estimates import estimate
 from .inference.observations import ObservedPath, Panel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -20,7 +21,7 @@ from markov.methods.choice import choose
 from markov.methods.exact import exact_distribution
 from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
-from markov.multigrid.grids.methods import MatrixFree, is_tried
+from markov.multigrid.grids.methods import MatrixFree, is_numbered
 from markov.proofs.certificates import Certificate, relative_residual
 from markov.stationary_results import Stationary
 
@@ -40,6 +41,8 @@ USEFUL = 1e-3
 """A larger bound on the total-variation distance proves nothing that one would want to know."""
 FEW_STATES = 4_000_000  # whose matrix is made where no bound was found without it
 MATRIX_BYTES = 500.0  # per state, to find a bound with a matrix
+MIN_GRID_STATES, MAX_GRID_STATES = 1_000_000, 300_000_000
+"""States of spaces of whole numbers that are solved without a matrix, where that is possible, without being asked to."""
 ELIMINATED_STATES = 1500  # states that are eliminated whatever their components
 
 
@@ -227,8 +230,10 @@ def _made(chain: Any) -> MarkovChain:
 def _without_matrix(model: ChainModel, method: Method | None, proof: Proof) -> Stationary | None:
     """Return the result for a large model on a grid, or a requested one; None for all others."""
     requested = isinstance(method, MatrixFree)
-    if not (requested or (method is None and is_tried(model))):
-        return None
+    if not requested:
+        large = model.has_space and MIN_GRID_STATES <= model.size <= MAX_GRID_STATES
+        if method is not None or not large or not is_numbered(model):
+            return None
     from markov.multigrid.grids.matrix_free import grid_model, solve_on_grid
 
     watch = Stopwatch()
@@ -280,7 +285,10 @@ def _solve(
         choose(Q, components) if method is None else (method, "requested by the caller")
     )
     tolerance = getattr(method, "tolerance", None)
-    with watched(tolerance) as history:
+    watching: AbstractContextManager[list[tuple[int, float]]] = nullcontext([])
+    if tolerance is not None:  # the method iterates
+        watching = watched(tolerance)
+    with watching as history:
         solution = method.solve(Q, components)
     part = solution.pi
     finite = bool(np.all(np.isfinite(part)))

@@ -1,4 +1,4 @@
-"""From a model or a plain function to its states and its generator."""
+"""From a model or a plain function to its states and the chain on them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from markov.models.bare import FunctionModel
 from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
-
     from markov.generators.unbounded.hulls import Hull
 
-__all__ = ["InfiniteChain", "Reachable", "explore", "generator"]
+__all__ = ["InfiniteChain", "Reachable", "explore"]
 
 
 class Reachable(NamedTuple):
@@ -235,44 +233,3 @@ def explore(
         return InfiniteChain.of_error(error)
     chain = MarkovChain.of_built(model, built)
     return Reachable(chain.states, chain)
-
-
-def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = True) -> sp.csr_matrix:
-    """Return the generator matrix Q of a model, shape (states, states), rates in 1/s.
-
-    Parameters
-    ----------
-    model
-        The chain's rules and parameters.
-    reachable
-        With a start, only the states that it leads to; False: the whole space. `MarkovChain` has the
-        states beside the matrix.
-    compiled
-        False runs the rules state by state as they stand, whatever the number of states.
-
-    Returns
-    -------
-    scipy.sparse.csr_matrix
-        Off-diagonal rates, and the diagonal that makes every row sum to zero. Each row in the order
-        of its columns, none of them twice.
-
-    Raises
-    ------
-    RuleError
-        When the rules go wrong in a state that counts, with the state, the file and the line.
-    TooLargeError
-        When the matrix would not fit into memory, before it is built.
-
-    Examples
-    --------
-    >>> from markov import MM1K
-    >>> generator(MM1K(capacity=2)).toarray()
-    array([[ -7.,   7.,   0.],
-           [ 10., -17.,   7.],
-           [  0.,  10., -10.]])
-    """
-    if not isinstance(model, ChainModel):
-        raise RuleError(f"model = {model!r}: a ChainModel is expected; a matrix is one already")
-    choice("reachable", reachable, (True, False))
-    choice("compiled", compiled, (True, False))
-    return build_chain(model, reachable=reachable, by=None if compiled else "python").Q

@@ -1,4 +1,7 @@
-"""The page on the architecture names what is there, and all of it; claims and the fluid's kernel are made of short functions."""
+"""The page on the architecture names what is there, and all of it; functions are short, take few parameters, and enter few files.
+
+Names of files answer most questions of where something is.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 
 import dfcmodel
 import responsefn
+from benchmarks import code_measures, where_is
 from dfcmodel.network.disciplines import Discipline
 from responsefn import RateRule, WindowRule, linux
 from tests.surface import PACKAGES
@@ -26,6 +30,19 @@ PICTURE = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
 PATHS = sorted(
     {path for path in re.findall(r"`([\w./-]+)`", PAGE + WALKS + CHOICES) if "/" in path}
 )
+MANY_PARAMETERS = 8
+FLAT_CALLS = {
+    "compare", "coexist", "coexist_sweep", "credits", "ensemble", "explain", "headroom", "packet_limit",
+    "pause_thresholds", "simulate", "simulate_curve", "simulate_rule",
+}  # fmt: skip
+"""Public calls with more parameters than that: `docs/architecture-choices.md` says why."""
+MOST_FILES = {
+    "generator of PauseTandem()": 13,
+    "stationary of PauseTandem()": 36,
+    "simulate(takano2006('1')), fluid": 36,
+    "simulate(takano2006('1')), packets": 52,
+}
+"""Files of the packages that a call may enter."""
 FOLDERS = sorted(
     path.parent.relative_to(ROOT)
     for package in PACKAGES
@@ -123,3 +140,23 @@ def test_claims_use_the_rules_and_settings_that_users_get() -> None:
     of_fabrics = ["PerAck", "PerRoundTrip"]
     assert sorted(own) == sorted(["TwoPackets", "HalvingAIMD", *of_fabrics])
     assert private == []
+
+
+def test_functions_take_few_parameters_except_for_calls_that_are_better_flat() -> None:
+    many = {name for name, count in code_measures.parameters(ROOT) if count > MANY_PARAMETERS}
+    assert many == FLAT_CALLS
+    section = CHOICES.split("## Calls with more than eight parameters")[1]
+    assert set(re.findall(r"`(\w+)`", section)) >= FLAT_CALLS
+
+
+@pytest.mark.parametrize("name", MOST_FILES)
+def test_a_call_enters_few_files(name: str) -> None:
+    files = code_measures.walk(ROOT, *code_measures.WALKS[name])
+    assert len(files) <= MOST_FILES[name], "\n".join(files)
+
+
+def test_names_of_files_answer_most_questions_of_where_something_is() -> None:
+    asked = where_is.questions()
+    missed = [each.question for each in asked if where_is.answer(ROOT, each) is None]
+    assert len(asked) == 72
+    assert len(missed) <= 4, missed

@@ -91,7 +91,7 @@ MAY_IMPORT = {
         "hopflow", "markov", "dfcmodel.network", "dfcmodel.packets", "dfcmodel.results",
     },
     "dfcmodel.engine": {
-        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.kernel"
+        "hopflow", "responsefn", "dfcmodel.network", "dfcmodel.results", "dfcmodel.theory", "dfcmodel.engine.kernel"
     },
     "dfcmodel.engine.kernel": {"hopflow.kernels", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law"},
     "dfcmodel.packets": {

@@ -103,8 +103,10 @@ def advance(
     for first, end in _parts(plan, steps, every, (last_part, *rates, *delays)):
         check_stop()
         k = first
-        set_rates(plan, rates.get(k, []))
-        set_delays(plan, k, delays.get(k, {}))
+        if k in rates:
+            set_rates(plan, rates[k])
+        if k in delays:
+            set_delays(plan, k, delays[k])
         if k == last_part:
             sent_before = _sent(plan)
         while k < end:
@@ -147,8 +149,11 @@ def _span(plan: Plan, given: tuple[int, int, int, int]) -> Span:
 def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     """Return the loop, ready to run, and the groups of arrays that it takes."""
     events = source_events_of(plan.rules, compiled=compiled)
+    managers = np.zeros(1, dtype=np.uint64 if compiled else object)
+    if plan.managers:
+        managers = manager_events_of(plan.managers, compiled=compiled)
     service = plan.service._replace(
-        managers=manager_events_of(plan.managers, compiled=compiled),
+        managers=managers,
         rows=plan.order.rows,
         total=plan.order.total,
         shared=plan.shared,

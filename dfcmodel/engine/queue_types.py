@@ -49,7 +49,7 @@ FOR_PACKETS = {
 def check_disciplines(scenario: Scenario) -> None:
     """Raise ValueError for a discipline that the engine would have to run as another."""
     _check_elements(scenario)
-    for link in scenario.links:
+    for link in scenario.link_table.kinds:
         check_known(link, "Fluid()")
     for flow in scenario.flows:
         what = "pacing" if flow.pacing else ""
@@ -57,10 +57,11 @@ def check_disciplines(scenario: Scenario) -> None:
             what = "a rule of deliveries"
         elif isinstance(flow.source, (ArrivalProcess, Replay)):
             what = "an arrival process"
-        elif sees_telemetry(type(flow.source)):
-            what = "a rule that follows telemetry"
-        elif isinstance(flow.source, RateRule) and window_place(type(flow.source)):
-            what = "a rate rule that bounds its packets in flight"
+        elif isinstance(flow.source, RateRule):
+            if sees_telemetry(type(flow.source)):
+                what = "a rule that follows telemetry"
+            elif window_place(type(flow.source)):
+                what = "a rate rule that bounds its packets in flight"
         if what:
             msg = f"{what} is for packets; use method=Packets()"
             raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")

@@ -248,7 +248,7 @@ def check_cost(
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
     smallest = LONG_RUN if max_cpu_time is None else limit
-    if isinstance(method, Packets) and _at_most(scenario, duration) <= smallest:
+    if _at_most(scenario, method, duration) <= smallest:
         return
     seconds = predicted_seconds(scenario, method, duration)
     if seconds <= smallest:
@@ -261,16 +261,18 @@ def check_cost(
     warnings.warn(f"{said}; max_cpu_time= sets another limit", stacklevel=4)
 
 
-def _at_most(scenario: Scenario, duration: float) -> float:
-    """Return an upper bound of the prediction for packets, which takes no paths: all links full of other packets.
+def _at_most(scenario: Scenario, method: Fluid | Packets, duration: float) -> float:
+    """Return an upper bound of the prediction, for which no paths are followed.
 
-    A packet that crosses a path of n links counts n times here, which is more than `length_factor`; what sources send
-    beside that is taken to cross all links.
+    For packets all links are full of other packets. A packet that crosses a path of n links counts n times here, which is
+    more than `length_factor`; what sources send beside that is taken to cross all links.
     """
+    table = measured(measured_discipline(scenario) or "FIFO")
+    if isinstance(method, Fluid):
+        return float(table.fluid_nanoseconds.max()) * 1e-9 * fluid_work(scenario, duration, method)
     rates = float(scenario.by_link(lambda link: link.rate).sum())
     longest = float(length_factor(np.array(max(2, len(scenario.link_table)))))
     rates += longest * float(scenario.table.each("source", _own_rate).sum())
-    table = measured(measured_discipline(scenario) or "FIFO")
     return float(table.packet_nanoseconds.max()) * 1e-9 * rates * duration
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, declares, quantities, quantity
 
-__all__ = ["ByteBuffer", "buffer_in_packets", "buffer_of"]
+__all__ = ["ByteBuffer", "buffer_of"]
 
 LARGEST = 1e15
 """Bytes of the largest buffer: sums of whole bytes are exact in double precision."""
@@ -97,12 +97,3 @@ def buffer_of(name: str, text: str) -> float | ByteBuffer:
     if re.search(r"[\d.\s][kKmMgGtT]?B\s*$", text):
         return ByteBuffer(text)
     return quantity(name, text, "amount")
-
-
-def buffer_in_packets(buffer: float | ByteBuffer, packet_size: float) -> float:
-    """Return the buffer of a link in packets of ``packet_size`` bytes.
-
-    >>> buffer_in_packets(100.0, 1500.0), buffer_in_packets(ByteBuffer("150 kB"), 1500.0)
-    (100.0, 100.0)
-    """
-    return buffer.packets(packet_size) if isinstance(buffer, ByteBuffer) else buffer

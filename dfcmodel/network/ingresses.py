@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.buffers import ByteBuffer, buffer_in_packets
+from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.links import Node
+from dfcmodel.network.links import Node, buffer_in_packets
 from dfcmodel.network.routed_flows import RoutedFlows
 from dfcmodel.network.routes import coded, distinct, distinct_rows, present
 from hopflow.units import readable_text
@@ -210,9 +210,7 @@ class Ingresses(RoutedFlows):
             for rule, link in zip(rules, kinds, strict=True)
             for feeder in kinds
         )
-        return bool(
-            2.0 * ingresses * most <= min(buffer_in_packets(link.buffer, size) for link in kinds)
-        )
+        return bool(2.0 * ingresses * most <= min(buffer_in_packets(link, size) for link in kinds))
 
     @cached_property
     def _has_to_be_checked(self) -> NDArray[np.bool_]:

@@ -155,6 +155,17 @@ def _is_plain(link: Link) -> bool:
     )
 
 
+def buffer_in_packets(link: Link, packet_size: float) -> float:
+    """Return the buffer of a link in packets of ``packet_size`` bytes.
+
+    >>> links = [Link(1, 2, rate=1e3, delay=0.01, buffer=each) for each in (100.0, ByteBuffer("150 kB"))]
+    >>> [buffer_in_packets(link, 1500.0) for link in links]
+    [100.0, 100.0]
+    """
+    buffer = link.buffer
+    return buffer.packets(packet_size) if isinstance(buffer, ByteBuffer) else buffer
+
+
 def can_pause(link: Link, room: float) -> None:
     """Refuse a pause threshold that is never exceeded: the queue has ``room`` packets at most.
 

@@ -130,7 +130,8 @@ class Scenario(Ingresses):
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
         self._check_byte_buffers()
         suspect = ~self.by_link(lambda link: link.shared)
-        if not self._has_room_by_far:
+        by_class = any(isinstance(link.discipline, ByClass) for link in alike)
+        if by_class and not self._has_room_by_far:
             suspect |= self._has_to_be_checked
         if suspect.any():
             self._check_buffers(suspect)

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import DFC, Pause
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.links import Link, Links, Node
+from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
 from dfcmodel.network.routes import Routes, distinct, places_of
 from hopflow.results import Described
 from hopflow.units import WithUnit
@@ -338,12 +337,12 @@ class RoutedFlows(Described):
         >>> Scenario("bytes", links, [Flow("a", (1, 2), CBR(1e3))]).buffer_of(0)
         40.0
         """
-        return buffer_in_packets(self.links[n].buffer, self.packet_size)
+        return buffer_in_packets(self.links[n], self.packet_size)
 
     @cached_property
     def _buffers(self) -> NDArray[np.float64]:
         """Buffers of the links in packets, (L,)."""
-        return self.by_link(lambda link: buffer_in_packets(link.buffer, self.packet_size))
+        return self.by_link(lambda link: buffer_in_packets(link, self.packet_size))
 
     @cached_property
     def followers(self) -> Followers:

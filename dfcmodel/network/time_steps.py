@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.links import buffer_in_packets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def _times(scenario: Scenario) -> Iterator[float]:
             yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
     routes, size = scenario.routes, scenario.packet_size
     slowest = routes.first_least(scenario.by_link(lambda link: link.rate))
-    emptied = scenario.by_link(lambda link: buffer_in_packets(link.buffer, size) / link.rate)
+    emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
     yield float(emptied[slowest].min())
     yield float(scenario.base_rtts().min()) / PART_OF_TRIP
     inner = np.ones(len(routes.places), dtype=np.bool_)

@@ -20,6 +20,8 @@ from dfcmodel.network.callback_events import (
     program_events_of,
 )
 from dfcmodel.network.flows import rules_among
+from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.packets.kernel import layout as kernel
 from dfcmodel.packets.kernel.arrivals import CALLED
@@ -84,6 +86,8 @@ T = TypeVar("T")
 KERNEL = "dfcmodel.packets.kernel"
 HOPS = 3_000_000
 """Hops of packets in a part of a run if all links were busy: about 0.2 s."""
+PARTS_WITHOUT_PROGRESS = 3
+"""Parts of a run that are over before a bar would be shown."""
 CONSTANT = ("transmission", "passage", "sizes", "order", "out", "arrivals")
 """Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
@@ -133,9 +137,9 @@ class PacketRun:
     ----------
     plan, layout, records
         What is run, its whole state, and its records.
-    events, managers, programs, recoveries, agents, laws
-        Addresses of compiled events of rules, of managers, of switch programs, of loss recoveries, of receiver agents and of
-        laws between the ends of links.
+    addresses
+        Addresses of compiled events by their names in the kernel: of rules, of loss recoveries, of managers, and of switch
+        programs, receiver agents and laws between the ends of links where there are any.
     done
         Samples that have been completed.
     keeps
@@ -149,12 +153,7 @@ class PacketRun:
     plan: Plan
     layout: Layout
     records: Records
-    events: Any
-    managers: Any
-    programs: Any
-    recoveries: Any
-    agents: Any
-    laws: Any
+    addresses: dict[str, Any]
     done: int = 0
     keeps: bool = True
     kept: list[NDArray[Any]] = field(default_factory=list)
@@ -214,12 +213,7 @@ class PacketRun:
 
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the fields of the kernel's three groups; `grow` replaces some arrays between two calls."""
-        given = {**self.layout.arrays, **self.records.rows()}
-        given["events"], given["managers"] = self.events, self.managers
-        given["programs"] = self.programs
-        given["recoveries"] = self.recoveries
-        given["agents"] = self.agents
-        given["laws"] = self.laws
+        given = {**self.layout.arrays, **self.addresses, **self.records.rows()}
         return tuple(fields(given) for fields in GROUPS)
 
     def _refuse_sender(self, f: int) -> None:
@@ -331,17 +325,22 @@ def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
 
 def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
-    columns = plan.scenario.table.columns
-    sources = (*columns["source"].values, *columns["arrivals"].values)
+    table = plan.scenario.table
+    sources = (*table.columns["source"].values, *table.columns["arrivals"].values)
     signatures = signatures_of(dict.fromkeys(rules_among(sources)))  # flows share rules
-    events = sender_events(signatures)
-    managers = manager_events_of(called_managers(plan))
-    programs = program_events_of(program_signatures(plan))
-    recoveries = recovery_events(plan.recovery_kinds)
-    agents = agent_events_of(agent_signatures(plan))
-    laws = law_events_of(law_signatures(plan))
-    layout, records = lay_out(plan, signatures, spare), Records(plan)
-    return PacketRun(plan, layout, records, events, managers, programs, recoveries, agents, laws)
+    addresses = {
+        "events": sender_events(signatures),
+        "recoveries": recovery_events(plan.recovery_kinds),
+    }
+    if managers := called_managers(plan):
+        addresses["managers"] = manager_events_of(managers)
+    if plan.has(SwitchProgram):
+        addresses["programs"] = program_events_of(program_signatures(plan))
+    if table.given("receiver").any():
+        addresses["agents"] = agent_events_of(agent_signatures(plan))
+    if plan.has(LinkLaw):
+        addresses["laws"] = law_events_of(law_signatures(plan))
+    return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), addresses)
 
 
 def run_engine(plan: Plan) -> Records:
@@ -397,7 +396,7 @@ def with_room(plan: Plan, work: Callable[[PacketRun, int], T | None]) -> T:
     spare = 1
     while True:
         run = begin_run(plan, spare)
-        if plan.samples > run.part and alone():
+        if plan.samples > PARTS_WITHOUT_PROGRESS * run.part and alone():
             run.bar = progress_bar(total=plan.samples, desc=plan.scenario.name, unit="sample")
         found = work(run, spare)
         if run.bar is not None:

@@ -45,10 +45,8 @@ class Rerouting:
 
 def check_failures(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError for links that cannot fail: of hosts, under DFC or a law, or with random losses."""
-    if not method.failures:
-        return
     links, first = scenario.link_table, set(scenario.routes.first.tolist())
-    for name in method.failures:
+    for name in method.failures or ():
         choice("failures: link", name, links.names)
         n = links.names.index(name)
         rule = scenario.links[n].discipline

@@ -1,4 +1,7 @@
-"""All hops of a scenario's flows as columns, from which the tables of a plan and of its layout follow."""
+"""All hops of a scenario's flows as columns, from which the tables of a plan and of its layout follow.
+
+Among these are the calendar queues of the events of hosts: that of their interface, or the one that all other senders share.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,12 @@ from dfcmodel.network.routes import Routes, present
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.flow_tables import Flows
+
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Hops", "Ingresses", "arrivals_of", "hops_of"]
+__all__ = ["Hops", "Hosts", "Ingresses", "arrivals_of", "hops_of", "hosts_of"]
 
 
 class Hops(NamedTuple):
@@ -166,3 +171,51 @@ def hops_of(forward: Sequence[Sequence[int]], backward: Sequence[Sequence[int]])
         port = np.empty(len(flow), dtype=np.int64)
         port[~is_ack], port[is_ack] = out.places, back.places
     return Hops(flow, port, is_ack, begins)
+
+
+class Hosts(NamedTuple):
+    """Rows of calendar queues: those of ports, and after them that of senders without an interface.
+
+    Attributes
+    ----------
+    queue
+        That of the arrivals at each port, (P,).
+    sender, receiver
+        Those of the events of each flow at its ends, (F,).
+    """
+
+    queue: Integers
+    sender: Integers
+    receiver: Integers
+
+
+def hosts_of(hops: Hops, interfaces: NDArray[np.bool_], table: Flows) -> Hosts:
+    """Return where the events of hosts are.
+
+    Each interface has a queue of its own, for the senders and receivers of its host too. Flows to one receiver agent
+    share its state: where they answer over several links, all hosts share one queue, in which events are in order.
+
+    Parameters
+    ----------
+    hops
+        Those of all flows.
+    interfaces
+        Whether each port is an interface of a host, (P,).
+    table
+        The flows.
+    """
+    senders = len(interfaces)
+    queue = np.arange(senders)
+    if not interfaces.any():
+        return Hosts(queue, *np.full((2, len(table)), senders))
+    first = np.flatnonzero(hops.begins & interfaces[hops.port])
+    ends = np.full((2, len(table)), senders)
+    ends[hops.is_ack[first].astype(np.int64), hops.flow[first]] = hops.port[first]
+    answers = dict[object, int]()
+    for f in np.flatnonzero(table.given("receiver")).tolist():
+        agent = table.path(f)[-1], table.columns["receiver"][f]
+        if answers.setdefault(agent, int(ends[1, f])) != ends[1, f]:
+            queue[interfaces] = senders
+            ends[:] = senders
+            break
+    return Hosts(queue, *ends)

@@ -220,7 +220,7 @@ class Packets(Described):
         own: str | LossRecovery = getattr(source, "recovery", "")
         if own != "" and own not in RECOVERIES:
             check_choice(f"recovery of {source!r}", own)
-        if isinstance(chosen, SelectiveRepair) or is_repair(chosen):
+        if isinstance(chosen, SelectiveRepair) or (chosen is not None and is_repair(chosen)):
             if name is not None and own:
                 choice(f"recovery of flow {name!r} with {source!r}", chosen, RECOVERIES)
             chosen = None
@@ -236,7 +236,9 @@ class Packets(Described):
             Where a mapping gives such a flow a recovery of windows, or for timeouts in the wrong order.
         """
         given = self.recovery
-        usual = repair_named("recovery", given) if is_repair(given) else REPAIRS[0]
+        usual: str | SelectiveRepair = REPAIRS[0]
+        if given is not None and is_repair(given):
+            usual = repair_named("recovery", given)
         by_rate = scenario.table.columns["source"].map(lambda source: isinstance(source, RateRule))
         found: Sequence[str | SelectiveRepair] = by_rate.map(
             lambda has_rate: usual if has_rate else ""

@@ -13,8 +13,7 @@ from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct, present
-from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
-from dfcmodel.packets.hosts import Hosts, hosts_of
+from dfcmodel.packets.hops import Hops, Hosts, Ingresses, arrivals_of, hops_of, hosts_of
 from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.random_streams import first_states
@@ -421,12 +420,13 @@ class Plan:
     @kept
     def choices(self) -> dict[int, tuple[int, ...]]:
         """Rows of the hops among which a switch chooses, besides the one of the key; none at that where a time to live is over."""
-        return choices_of(self)
+        limited = self.scenario.table.given("ttl").any()
+        return choices_of(self) if limited or self.spraying is not None else {}
 
     @kept
     def routing(self) -> dict[int, tuple[int, ...]]:
         """Ports at which switches route packets, each with all those that are processed with it as one, in order."""
-        return routing_ports(self)
+        return routing_ports(self) if self.choices else {}
 
     @kept
     def path(self) -> PathPlan:

@@ -11,6 +11,7 @@ from dfcmodel.network.columns import constant
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
+from responsefn import RateRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,9 +186,9 @@ class Records:
         gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
-        self.notifications = notifications_of(
-            self.plan.scenario.table, arrays["rule"], flow["rule"]
-        )
+        table = self.plan.scenario.table
+        if table.of_kind(RateRule).any():
+            self.notifications = notifications_of(table, arrays["rule"], flow["rule"])
         for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
             setattr(self, name, flow[name].copy())
 

@@ -198,7 +198,8 @@ def _examples(scenario: Scenario, method: Packets) -> Iterable[int]:
 def _check_telemetry(scenario: Scenario) -> None:
     """Raise ValueError for a rule that follows telemetry where its path writes none, or other numbers."""
     table, routes = scenario.table, scenario.routes
-    rules = [each for each in table.columns["source"].values if sees_telemetry(type(each))]
+    sources: list[Any] = list(table.columns["source"].values)
+    rules = [each for each in sources if isinstance(each, RateRule) and sees_telemetry(type(each))]
     if not rules:
         return
     kinds, own = scenario.link_table.kinds, scenario.link_table.kind_of.tolist()

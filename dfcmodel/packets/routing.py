@@ -24,8 +24,6 @@ def choices_of(plan: Any) -> dict[int, tuple[int, ...]]:
     table, spraying = plan.scenario.table, plan.spraying
     chooses = spraying is not None and plan.method.spraying == "least queue"
     limited = np.flatnonzero(table.given("ttl")).tolist()
-    if not (limited or chooses):
-        return found
     starts = plan.hops.row[plan.hops.begins & ~plan.hops.is_ack]
     for f in limited:
         links, ttl = len(table.paths[f]) - 1, int(table.columns["ttl"][f])
@@ -61,8 +59,6 @@ def routing_ports(plan: Any) -> dict[int, tuple[int, ...]]:
         For a port with DFC, whose rates are those of paths.
     """
     choices = plan.choices
-    if not choices:
-        return {}
     port_of = dict(zip(plan.hops.row.tolist(), plan.hops.port.tolist(), strict=True))
     alone: set[int] = set()
     together: set[int] = set()

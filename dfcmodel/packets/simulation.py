@@ -15,10 +15,10 @@ from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
-from dfcmodel.packets.failures import check_failures
+from dfcmodel.packets.failures import check_failures, rerouted
 from dfcmodel.packets.planning import plan_packets
 from dfcmodel.packets.remains import dropped_packets, excess_rows
-from dfcmodel.packets.spraying import is_sprayed, spread
+from dfcmodel.packets.spraying import spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
@@ -71,8 +71,9 @@ def plan_scenario(
     if starts is None:
         starts = scenario.table.numbers("start")
     spraying = None
-    check_failures(scenario, method)
-    if is_sprayed(scenario, method):
+    if method.failures:
+        check_failures(scenario, method)
+    if _is_sprayed(scenario, method):
         if not may_spray:
             raise ValueError(f"paths of {scenario.name}: sprayed flows are for simulate alone")
         if scenario.elements:
@@ -84,6 +85,13 @@ def plan_scenario(
         scenario, method, end=duration, sample=sample, starts=starts, jitter=packet_jitter,
         spraying=spraying,
     )  # fmt: skip
+
+
+def _is_sprayed(scenario: Scenario, method: Packets) -> bool:
+    """Return whether any flow has several paths, of its own or because links fail."""
+    if any(paths != () for paths in scenario.table.columns["paths"].values):
+        return True
+    return bool(method.failures) and rerouted(scenario, method)[1] is not None
 
 
 def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
@@ -108,6 +116,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,
+        packet_jitter=plan.jitter,
         repeats_frames=bool((plan.errors > 0.0).any()),
         **{name: Deferred(getattr(view, name)) for name in VIEWED},
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["Spraying", "is_sprayed", "spread"]
+__all__ = ["Spraying", "spread"]
 
 BY_FLOW = (
     "delivered", "window", "backlog", "round_trip", "timeouts", "loss_events", "imbalance",
@@ -100,14 +100,6 @@ class Spraying:
         found = rows.copy()
         found["flow"] = (self.owner - self.lenders)[rows["flow"]]
         return found
-
-
-def is_sprayed(scenario: Scenario, method: Packets) -> bool:
-    """Return whether any flow has several paths, of its own or because links fail."""
-    scenario, rerouting = rerouted(scenario, method)
-    return rerouting is not None or any(
-        paths != () for paths in scenario.table.columns["paths"].values
-    )
 
 
 def spread(scenario: Scenario, method: Packets) -> tuple[Spraying, Scenario]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.disciplines import (
     DFC,
@@ -27,6 +26,7 @@ from dfcmodel.network.disciplines import (
 )
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
+from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import needs_marks
 from dfcmodel.network.offered_rates import (
     bottlenecks,
@@ -197,7 +197,7 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
         if loses and has_window(flow):
             link = scenario.links[n]
             kind = type(link.discipline)
-            buffer = buffer_in_packets(link.buffer, scenario.packet_size)
+            buffer = buffer_in_packets(link, scenario.packet_size)
             if buffer <= SMALL_BUFFER and (kind is FIFO or issubclass(kind, QueueManager)):
                 links[link.name] = buffer
     if not links:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC, Pause, QueueManager, manager_of
 from dfcmodel.network.flows import of_kind
+from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.marking import RampMarking, StepMarking
 from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.results.at_nodes import columns_of
@@ -114,7 +114,7 @@ def _room(run: Records, link: Link) -> str:
     scenario = run.scenario
     fed = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
     arrive = sum(each.rate * (2.0 * each.delay + rule.signalling) for each in fed)
-    room = buffer_in_packets(link.buffer, scenario.packet_size) - rule.high
+    room = buffer_in_packets(link, scenario.packet_size) - rule.high
     if arrive <= room:
         return ""
     return f"Pause(high={rule.high:g}) leaves room for {room:g} packets, up to {arrive:.0f} can arrive until links obey"

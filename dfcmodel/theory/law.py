@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.theory.feedback_law import diffusive_rate
 from hopflow.checks import choice, number, one_number, whole
 
@@ -118,7 +118,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         intensity=float(law.intensity),
         delays=tuple(float(link.delay) for link in path),
         link_rate=float(first.rate),
-        buffer=float(buffer_in_packets(first.buffer, scenario.packet_size)),
+        buffer=float(buffer_in_packets(first, scenario.packet_size)),
         host=scenario.host_of(own),
         synchronous=law.phases == "synchronous",
     )

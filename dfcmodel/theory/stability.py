@@ -24,10 +24,12 @@ theory.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
@@ -49,6 +51,7 @@ __all__ = [
     "scenario_clocks",
     "stability_limit",
     "stability_map",
+    "warn_if_unstable",
 ]
 
 KINDS = ("closed", "prescribed", "finite")
@@ -245,6 +248,18 @@ def endless_limit(alpha: float, kind: str) -> float:
     if kind == "prescribed":
         return 1.0 / 3.0
     return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
+
+
+def warn_if_unstable(scenario: Scenario) -> None:
+    """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
+    for link in scenario.link_table.kinds:
+        if isinstance(link.discipline, DFC):
+            D, alpha = link.discipline.diffusion, link.discipline.intensity
+            limit = endless_limit(alpha, "closed")
+            if limit < D:
+                msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"
+                warnings.warn(f"diffusion of link {link.name} = {D:g}: {msg}", stacklevel=3)
+                return
 
 
 def _radius(matrix: NDArray[np.float64]) -> float:

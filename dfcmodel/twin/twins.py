@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.disciplines import DFC, Pause
+from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.sources import CBR
 from dfcmodel.network.time_steps import shortest_delay
@@ -179,8 +179,7 @@ class Twin:
         """The parameters of the scenario."""
         flows, size = self.scenario.flows, self.scenario.packet_size
         links = [
-            replace(link, buffer=buffer_in_packets(link.buffer, size))
-            for link in self.scenario.links
+            replace(link, buffer=buffer_in_packets(link, size)) for link in self.scenario.links
         ]
         thresholds = [
             min(flow.source.State().ssthresh, flow.max_window)

@@ -211,7 +211,8 @@ class _Parts(NamedTuple):
     def module(self) -> Module:
         """Return the module to be compiled."""
         named = {self.template.__name__, *(helper.__name__ for helper in self.helpers)}
-        module = Module(self.tuples | definitions(self.records), named, checked=self.checked)
+        records = definitions(self.records) if any(self.records) else {}
+        module = Module(self.tuples | records, named, checked=self.checked)
         for name, function in self.functions.items():
             module.add(name, function, _owner(name, self.tuples))
         for name, (of, omitted) in self.changes.items():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.checks import choice
 from hopflow.errors import RuleError
 from markov.computing.memory import StateLimitError
 from markov.computing.progress import Counter
@@ -24,14 +25,16 @@ from markov.generators.built_chains import Built, Series
 from markov.generators.compilation import compiled
 from markov.generators.regions import seconds_by_regions
 from markov.generators.ways import FEW_STATES, LARGE, SAMPLE, Ways
+from markov.models.rules import ChainModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from markov.generators.enumeration import Enumeration
-    from markov.models.rules import ChainModel
+    import scipy.sparse as sp
 
-__all__ = ["build_chain", "build_chains"]
+    from markov.generators.enumeration import Enumeration
+
+__all__ = ["build_chain", "build_chains", "generator"]
 
 MAX_STATES = 50_000_000  # states
 PYTHON_STATES = (
@@ -54,6 +57,47 @@ _BY = {
     "compiled": Ways.by_compiler,
     "arrays": Ways.by_arrays,
 }
+
+
+def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = True) -> sp.csr_matrix:
+    """Return the generator matrix Q of a model, shape (states, states), rates in 1/s.
+
+    Parameters
+    ----------
+    model
+        The chain's rules and parameters.
+    reachable
+        With a start, only the states that it leads to; False: the whole space. `MarkovChain` has the
+        states beside the matrix.
+    compiled
+        False runs the rules state by state as they stand, whatever the number of states.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix
+        Off-diagonal rates, and the diagonal that makes every row sum to zero. Each row in the order
+        of its columns, none of them twice.
+
+    Raises
+    ------
+    RuleError
+        When the rules go wrong in a state that counts, with the state, the file and the line.
+    TooLargeError
+        When the matrix would not fit into memory, before it is built.
+
+    Examples
+    --------
+    >>> from markov import MM1K
+    >>> generator(MM1K(capacity=2)).toarray()
+    array([[ -7.,   7.,   0.],
+           [ 10., -17.,   7.],
+           [  0.,  10., -10.]])
+    """
+    if not isinstance(model, ChainModel):
+        raise RuleError(f"model = {model!r}: a ChainModel is expected; a matrix is one already")
+    choice("reachable", reachable, (True, False))
+    choice("compiled", compiled, (True, False))
+    return build_chain(model, reachable=reachable, by=None if compiled else "python").Q
 
 
 def build_chain(
@@ -232,7 +276,10 @@ def _from_start(ways: Ways) -> Built:
     """
     if (found := _on_arrays(ways, 0)) is not None:
         return found
-    return _continued(ways, ways, ways.search(), time.perf_counter())
+    search, begin = ways.search(), time.perf_counter()
+    if search.run(PYTHON_STATES):
+        return _listed(ways, search)
+    return _continued(ways, ways, search, begin)
 
 
 def _without_space(ways: Ways) -> Built:
@@ -244,19 +291,20 @@ def _without_space(ways: Ways) -> Built:
     hull = ways.closed_set(search)
     box = WaysInBox.of(ways, hull) if hull else WaysInGrowingBox.around(ways, search.states)
     with ways.explained():
-        return ways.completed(search) if box is None else _continued(ways, box, search, begin)
+        if box is None:
+            return ways.completed(search)
+        if search.run(PYTHON_STATES):
+            return _listed(ways, search)
+        return _continued(ways, box, search, begin)
 
 
 def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Built:
     """Go on with a search by plain Python, begun at a time in s, until another way is predicted to be faster."""
-    count = PYTHON_STATES
-    costs: dict[_Way, Callable[[float], float]] | None = None
+    if (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
+        return found
+    costs, done = _costs(ways), False
     with Counter("states") as counter:
-        while not search.run(count):
-            if costs is None:
-                if (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
-                    return found
-                costs = _costs(ways)
+        while not done:
             counter.show(search.done)
             spent, count = time.perf_counter() - begin, search.done
             for way in [
@@ -268,8 +316,14 @@ def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Bu
                     del costs[way]
                 except TimeoutError:
                     costs[way] = _constant(AGAIN * spent)
+            done = search.run(count)
+    return _listed(plain, search)
+
+
+def _listed(ways: Ways, search: Enumeration) -> Built:
+    """Return the chain that a finished search by plain Python has found."""
     _experience.add(ways, search.done)
-    return plain.listed(search)
+    return ways.listed(search)
 
 
 def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Enumeration", "Rows", "refuse_changed", "refuse_changing", "some_of"]
 
-BURST = 4096  # states between two looks at the time, the memory and the number of states
+BURST = 4096  # states between two checks of the memory
 BYTES_PER_STATE, BYTES_PER_TRANSITION = 200.0, 16.0
 ASKED = 32  # states that are asked again
 SHOWN = 3  # transitions of an answer in a message
@@ -79,7 +79,7 @@ class Enumeration:
     ) -> None:
         self.calls, self.most = calls, most
         self.states = list(states)
-        self.done = 0
+        self.done = self._weighed = 0
         self._index = {state: k for k, state in enumerate(self.states)}
         self._ends, self._targets, self._rates = array("q", [0]), array("q"), array("d")
         self._add = self._refuse if closed else self._adder(calls.space)
@@ -152,10 +152,12 @@ class Enumeration:
 
     def _check_size(self) -> None:
         name, count = self.calls.name, len(self.states)
-        room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
         if count > self.most:
             raise StateLimitError(name, self.most)
-        check_room(f"{name}: more than {count} reachable states", room)
+        if self.done >= self._weighed + BURST:
+            self._weighed = self.done
+            room = BYTES_PER_STATE * count + BYTES_PER_TRANSITION * len(self._rates)
+            check_room(f"{name}: more than {count} reachable states", room)
 
     def answers(self, places: Iterable[int]) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
         """Yield some of the states that are done, with the transitions found."""

@@ -15,8 +15,7 @@ from markov.infinite.bounds import LEFT, NOTHING, Height, distance, sides_of
 from markov.infinite.truncations import Truncation, Truncations
 from markov.methods.choice import choose
 from markov.methods.sparse_lu import LUFactors, best_order
-from markov.proofs import poisson_solvers
-from markov.proofs.poisson import MultigridPoisson
+from markov.proofs.poisson import MultigridPoisson, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,4 +286,4 @@ def _solvers(truncation: Truncation, pi: Vector, solution: Solution | None) -> I
     if solution is None:
         yield LUFactors(Q, int(np.argmax(pi)), best_order(Q))
         return
-    yield from poisson_solvers.candidates(Q, pi, np.ones_like(pi), None, solution)
+    yield from candidates(Q, pi, np.ones_like(pi), None, solution)

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import DoubleDouble, U, excess
+from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
 from markov.computing.vectors import inner, row_numbers
-from markov.proofs import poisson_solvers
-from markov.proofs.poisson import MultigridPoisson, balanced
-from markov.proofs.supersolutions import SHARP, Supersolution, supersolution
+from markov.proofs.poisson import MultigridPoisson, balanced, candidates, solved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +22,19 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Certificate", "error_bound", "net_flow", "relative_residual"]
+__all__ = [
+    "SHARP",
+    "Certificate",
+    "Supersolution",
+    "error_bound",
+    "net_flow",
+    "relative_residual",
+    "supersolution",
+]
 
+SHARP = 0.5  # of c: an h that proves more is not looked for
+PLAIN_CYCLES = 12  # of multigrid
+ROUNDED_UP = 1.0 + 1e-12
 REFINEMENTS = 3
 NEGLIGIBLE_SHARE = 0.2  # of the whole bound: what is left for a better vector and does not matter
 TIGHT = 0.02  # of what plain residuals prove: what a better vector is to leave, and
@@ -74,6 +83,60 @@ def error_bound(
         less by half of what the sum of ``pi`` differs from one. See `Certificate`.
     """
     return Certificate(Q, pi, components).distance
+
+
+class Supersolution(NamedTuple):
+    """h with h(reference) = 0 and, verified elsewhere, (Q h)(x) <= -c and (Q h)(x) <= -relative w(x).
+
+    Attributes
+    ----------
+    h
+        Shape (n,), rounded up; positive but in the reference, as it has its least value there: where
+        else it had, Q h would not be negative.
+    c, relative
+        What is not positive proves nothing.
+    """
+
+    h: Vector
+    c: float
+    relative: float
+
+
+def supersolution(products: DoubleDouble, solver: Solver, weights: Vector) -> Supersolution:
+    """Return an h near the mean costs until the solver's reference, and the bound it proves.
+
+    Parameters
+    ----------
+    products
+        What multiplies the generator by h.
+    solver
+        Of Q g = -f.
+    weights
+        w, the costs per second, shape (n,), at least one.
+    """
+    reference, n = solver.reference, len(weights)
+
+    def enough(rest: Vector) -> bool:
+        drift = rest - weights
+        drift[reference] = -math.inf
+        return float(drift.max()) < -SHARP
+
+    h = np.zeros(n), np.zeros(n)
+    rest, best = weights, Supersolution(h[0], 0.0, 0.0)
+    for _ in range(REFINEMENTS):
+        h = pair_sum(h, solved(solver, rest, enough, PLAIN_CYCLES))
+        drift, error = products.drift(*h)
+        worst = drift + error
+        worst[reference] = -math.inf
+        c = -float(worst.max())
+        if not (c > best.c and np.all(np.isfinite(h[0]))):
+            break
+        worst /= weights
+        best = Supersolution((h[0] + h[1]) * ROUNDED_UP, c, -float(worst.max()))
+        if c > SHARP:
+            break
+        rest = weights + drift
+    return best
 
 
 class Certificate:
@@ -155,7 +218,7 @@ class Certificate:
         tight: bool,
     ) -> None:
         """Try one solver after the other, the fastest first."""
-        found = poisson_solvers.candidates(self.Q, self.pi, self.weights, components, solution)
+        found = candidates(self.Q, self.pi, self.weights, components, solution)
         for solver in found:
             self.solver = self.solver or solver
             proof = supersolution(self.products, solver, self.weights)

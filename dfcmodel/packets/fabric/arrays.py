@@ -11,6 +11,7 @@ from dfcmodel.network.columns import column_of
 from dfcmodel.network.routes import places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
+from dfcmodel.packets.layouts.absent import no_followers
 from dfcmodel.packets.layouts.capacities import aligned
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
@@ -97,7 +98,9 @@ def lay_out_fabric(
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows.per_sample / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
-    arrays |= lay_out_followers(plan) | _ingresses(plan, hop["ingress"], rows)
+    arrays |= (
+        lay_out_followers(plan) if plan.scenario.table.waits.any() else no_followers()
+    ) | _ingresses(plan, hop["ingress"], rows)
     _start(plan, arrays)
     return arrays
 

@@ -32,12 +32,6 @@ def lay_out_agents(plan: Plan, flow: NDArray[Any]) -> dict[str, Any]:
         receiver: Any = table.columns["receiver"][f]
         flow["agent"][f] = places.setdefault((table.path(f)[-1], receiver), len(places))
         flow["credits"][f] = receiver.unsolicited
-    if not places:
-        return {
-            "agent": np.zeros(1, AGENT),
-            "agent_state": np.zeros((1, MAX_OF_FLOW)),
-            "agent_sizes": np.zeros(1),
-        }
     signatures = agent_signatures(plan)
     agent, own = np.zeros(len(places), AGENT), np.zeros((len(table), MAX_OF_FLOW))
     for (_, rule), n in places.items():

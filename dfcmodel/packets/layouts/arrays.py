@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.columns import among
+from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
@@ -24,6 +26,7 @@ from dfcmodel.packets.kernel.layout import (
     TRACE,
 )
 from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.layouts.absent import absent_rows
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
@@ -92,7 +95,9 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
     inline, parts, order, ahead = plan.once("lookahead", lambda: lookahead_of(plan))
     flow, rule, bits, sent = lay_out_flows(plan, signatures)
-    agents = lay_out_agents(plan, flow)
+    found = absent_rows()
+    if plan.scenario.table.given("receiver").any():
+        found |= lay_out_agents(plan, flow)
     numbers = manager_numbers(plan)
     port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
@@ -112,7 +117,10 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
     feeder = lay_out_feeders(plan, port_rows, hop, lane)
-    laws = lay_out_laws(plan, port_rows, hop, feeder, len(lane))
+    if plan.has(LinkLaw):
+        found |= lay_out_laws(plan, port_rows, hop, feeder, len(lane))
+    if plan.has(BFC):
+        found["backflow"] = lay_out_backpressure(plan, hop, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
         port_rows["plain"] |= _with_plain_lanes(plan, port_rows)
     clocks = plan.clocks
@@ -123,6 +131,7 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     selective |= bool((flow["agent"] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
+        **found,
         "packet": aligned(size, PACKET),
         "sent_at": np.empty(size),
         "port": port_rows,
@@ -137,7 +146,6 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "lane": lane,
         "diffusive": lay_out_rates(plan, port_rows, lane),
         "feeder": feeder,
-        "backflow": lay_out_backpressure(plan, hop, len(lane)),
         "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
@@ -164,17 +172,21 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         ),
         "counters": np.array([-1, 0, 0, 0, 0, 0, 0, alarm, 0, 0, 0], dtype=np.int64),
     }
-    arrays.update(lay_out_programs(plan, size, len(hop)))
-    arrays.update(lay_out_elements(plan, port_rows, len(hop)))
-    arrays.update(agents)
-    arrays.update(laws)
-    arrays.update(lay_out_followers(plan))
-    arrays.update(lay_out_routing(plan, arrays))
-    arrays.update(lay_out_watchdogs(plan, arrays))
+    if plan.has(SwitchProgram):
+        arrays.update(lay_out_programs(plan, size, len(hop)))
+    if plan.scenario.elements:
+        arrays.update(lay_out_elements(plan, port_rows, len(hop)))
+    if plan.scenario.table.waits.any():
+        arrays.update(lay_out_followers(plan))
+    if plan.choices or any(plan.down_times) or plan.spraying is not None:
+        arrays.update(lay_out_routing(plan, arrays))
+    if plan.watchdogs or plan.routing:
+        arrays.update(lay_out_watchdogs(plan, arrays))
     wake_all(plan, arrays)
     begin_stops(plan, arrays)
     begin_storms(plan, arrays)
-    begin_watchdogs(plan, arrays)
+    if plan.watchdogs:
+        begin_watchdogs(plan, arrays)
     begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
 
@@ -191,7 +203,8 @@ def trace_ports(arrays: dict[str, Any], ports: Sequence[int], spare: int) -> Non
 def _with_plain_lanes(plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.bool_]:
     """Return at which ports with lanes nothing but the room of a queue decides about packets, or a program that sees them leave it."""
     found = np.isin(port_rows["by_turns"], (0, BY_CLASS))
-    found[plan.under(SwitchProgram)] = sees_departures_alone(plan)
+    if plan.has(SwitchProgram):
+        found[plan.under(SwitchProgram)] = sees_departures_alone(plan)
     found &= port_rows["kind"] == LANES
     for name in ("manager", "faults", "feeders"):
         found &= port_rows[name] == 0

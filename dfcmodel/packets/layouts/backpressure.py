@@ -18,9 +18,7 @@ __all__ = ["lay_out_backpressure"]
 
 
 def lay_out_backpressure(plan: Plan, hop: NDArray[Any], lanes: int) -> NDArray[Any]:
-    """Return what each lane pauses; one row without backpressure flow control."""
-    if not plan.has(BFC):
-        return np.zeros(1, BACKFLOW)
+    """Return what each lane pauses."""
     found = np.zeros(lanes, BACKFLOW)
     found["upstream"] = -1
     hops = plan.hops

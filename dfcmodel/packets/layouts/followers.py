@@ -15,9 +15,7 @@ __all__ = ["lay_out_followers"]
 
 
 def lay_out_followers(plan: Plan) -> dict[str, Any]:
-    """Return the rows by their names in both kernels; none where no flow waits for others."""
-    if not plan.scenario.table.waits.any():
-        return {"follow": np.zeros(0, FOLLOW), "followers": np.zeros(0, FOLLOWER)}
+    """Return the rows by their names in both kernels."""
     given = plan.scenario.followers
     rows = np.zeros(len(given.missing), FOLLOW)
     for name, values in (("begin", given.begin[:-1]), ("end", given.begin[1:]),

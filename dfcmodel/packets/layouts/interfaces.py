@@ -8,23 +8,15 @@ import numpy as np
 
 from dfcmodel.network.class_pauses import CONTROL
 from dfcmodel.network.routes import coded
-from dfcmodel.packets.kernel.layout import LANE
 from dfcmodel.packets.kernel.ports import INTERFACE
+from dfcmodel.packets.layouts.lanes import empty_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["empty_lanes", "lay_out_interfaces"]
-
-
-def empty_lanes(count: int) -> NDArray[Any]:
-    """Return lanes in which nothing waits."""
-    lane = np.zeros(count, LANE)
-    for name in ("head", "tail", "next", "first", "last"):
-        lane[name] = -1
-    return lane
+__all__ = ["lay_out_interfaces"]
 
 
 def lay_out_interfaces(

@@ -21,10 +21,10 @@ from dfcmodel.packets.kernel.layout import (
     BY_RANK,
     BY_RATE,
     FEEDER,
+    LANE,
 )
 from dfcmodel.packets.kernel.managers import NO_LANE
 from dfcmodel.packets.kernel.ports import LANES
-from dfcmodel.packets.layouts.interfaces import empty_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,20 @@ if TYPE_CHECKING:
 
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["begin_storms", "class_lanes", "lay_out_feeders", "lay_out_lanes"]
+__all__ = ["begin_storms", "class_lanes", "empty_lanes", "lay_out_feeders", "lay_out_lanes"]
 
 KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram, LinkLaw, BFC)
 """Disciplines with several lanes, or one in order of ranks; others have one."""
 TURNS = (BY_FLOW, BY_FLOW, BY_RATE, BY_CLASS, 0, BY_RANK, BY_LAW, BY_BACKPRESSURE, 0)
 """How lanes take turns under `KINDS`, and under others."""
+
+
+def empty_lanes(count: int) -> NDArray[Any]:
+    """Return lanes in which nothing waits."""
+    lane = np.zeros(count, LANE)
+    for name in ("head", "tail", "next", "first", "last"):
+        lane[name] = -1
+    return lane
 
 
 def lay_out_lanes(plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any]) -> NDArray[Any]:

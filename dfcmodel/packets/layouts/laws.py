@@ -29,11 +29,7 @@ def lay_out_laws(
     plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], feeder: NDArray[Any], lanes: int
 ) -> dict[str, Any]:
     """Return the rows of laws, one per feeder, and those of the lanes; mark the interfaces of hosts that send over such links."""
-    found = np.zeros(1, LAW)
-    found["kind"] = -1
     given = plan.under(LinkLaw)
-    if not given:
-        return {"law": found, "lawful": np.full(1, -1, dtype=np.int32)}
     found = np.zeros(len(feeder), LAW)
     found["kind"] = -1
     lawful = np.full(lanes, -1, dtype=np.int32)

@@ -50,14 +50,6 @@ def lay_out_elements(plan: Plan, port_rows: NDArray[Any], hops: int) -> dict[str
     hops
         Rows of the table of hops.
     """
-    if not plan.scenario.elements:
-        return {
-            "element": np.zeros(1, ELEMENT),
-            "steps": np.zeros((1, 2)),
-            "chain": np.full(1, -1, dtype=np.int64),
-            "chain_of": np.zeros(1, dtype=np.int64),
-            "rated": np.zeros(1, dtype=np.int64),
-        }
     path, steps = plan.path, list[Any]()
     element = np.zeros(len(path.elements), ELEMENT)
     element["period"] = math.inf

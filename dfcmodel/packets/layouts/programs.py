@@ -9,7 +9,7 @@ import numpy as np
 from dfcmodel.network.callback_events import Signature, signature_of
 from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
-from dfcmodel.packets.layouts.interfaces import empty_lanes
+from dfcmodel.packets.layouts.lanes import empty_lanes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,15 +55,8 @@ def _sees_departures_alone(rule: Any) -> bool:
 
 
 def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
-    """Return the kernel's arrays of programs, for as many packets and rows of hops."""
+    """Return the kernel's arrays of programs, for as many packets and rows of hops; without those that none of them needs."""
     ports = plan.under(SwitchProgram)
-    found = {
-        "program": np.zeros(1, PROGRAM), "own": np.zeros(1, OWN), "rank": np.zeros(1),
-        "program_queue": np.zeros(1, QUEUE), "trimmed": np.zeros(1, dtype=np.int32),
-        "telemetry": np.zeros((1, 1, 1 + MOST_TELEMETRY)),
-    }  # fmt: skip
-    if not ports:
-        return found
     signatures = program_signatures(plan)
     program, own = np.zeros(len(plan.ports), PROGRAM), np.zeros(hops, OWN)
     at = np.zeros(hops, dtype=np.int64)
@@ -97,7 +90,7 @@ def lay_out_programs(plan: Plan, packets: int, hops: int) -> dict[str, Any]:
     for name, values in (("priority", plan.priorities), ("size", plan.all_packets + plan.opening)):
         own[name][rows] = values[each.flow]
     own["hash"][rows] = flow_hash(plan.seeds[each.port], each.flow, each.is_ack)
-    found |= {"program": program, "own": own, "rank": np.zeros(packets)}
+    found = {"program": program, "own": own, "rank": np.zeros(packets)}
     if any(len(rows) for rows in queues):
         found["program_queue"] = np.concatenate(queues)
     if (program["trim"][ports] >= 0).any():

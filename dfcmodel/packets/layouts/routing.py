@@ -10,27 +10,32 @@ from dfcmodel.packets.kernel.layout import EXPIRES
 from dfcmodel.packets.kernel.spraying import BY_EPOCH
 
 if TYPE_CHECKING:
+    from dfcmodel.packets.failures import Rerouting
     from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.spraying import Spraying
 
 __all__ = ["lay_out_routing"]
 
 
 def lay_out_routing(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return the choices of switches, when links are down, and the paths of flows by time.
+    """Return the choices of switches, when links are down, and the paths of flows by time; of these, what there is.
 
     The ports among which a switch chooses are processed together: they get a circle of mates.
     """
     for p, together in plan.routing.items():
         arrays["port"]["mate"][p] = (*together, *together)[together.index(p) + 1]
-    return {
-        **_choices(plan, len(arrays["hop"])),
-        **_failures(plan),
-        **_epochs(plan, arrays["flow"]),
-    }
+    found: dict[str, Any] = {}
+    if plan.choices:
+        found |= _choices(plan, len(arrays["hop"]))
+    if any(plan.down_times):
+        found |= _failures(plan)
+    if plan.spraying is not None and plan.spraying.rerouting is not None:
+        found |= _epochs(plan.spraying, plan.spraying.rerouting, arrays["flow"])
+    return found
 
 
 def _choices(plan: Plan, hops: int) -> dict[str, Any]:
-    choice = np.zeros((hops if plan.choices else 1, 2), dtype=np.int32)
+    choice = np.zeros((hops, 2), dtype=np.int32)
     candidates: list[int] = []
     for row, others in plan.choices.items():
         ends = others == (EXPIRES,)
@@ -41,26 +46,19 @@ def _choices(plan: Plan, hops: int) -> dict[str, Any]:
 
 def _failures(plan: Plan) -> dict[str, Any]:
     counts = np.array([len(times) for times in plan.down_times], dtype=np.int64)
-    down = np.array([time for times in plan.down_times for time in times]).reshape(-1, 2)
+    down = np.array([time for times in plan.down_times for time in times])
     ends = np.cumsum(counts)
-    rows = np.transpose([ends - counts, ends]) if len(down) else np.zeros((1, 2), dtype=np.int64)
+    rows = np.transpose([ends - counts, ends])
     return {"down": down, "downs": np.ascontiguousarray(rows)}
 
 
-def _epochs(plan: Plan, flow: Any) -> dict[str, Any]:
-    given = plan.spraying.rerouting if plan.spraying is not None else None
-    if plan.spraying is None or given is None:
-        return {
-            "epochs": np.zeros(0),
-            "routes": np.zeros((1, 1, 2), dtype=np.int32),
-            "turns": np.zeros(0, dtype=np.int32),
-        }
-    lenders = plan.spraying.lenders
+def _epochs(spraying: Spraying, given: Rerouting, flow: Any) -> dict[str, Any]:
+    lenders = spraying.lenders
     routes = np.zeros((len(flow), len(given.times) + 1, 2), dtype=np.int32)
     turns: list[int] = []
     for f, epochs in enumerate(given.turns):
         for n, paths in enumerate(epochs):
             routes[lenders + f, n] = len(turns), len(paths)
             turns += paths
-    flow["drawn"][plan.spraying.count > 0] += BY_EPOCH
+    flow["drawn"][spraying.count > 0] += BY_EPOCH
     return {"epochs": given.times, "routes": routes, "turns": np.array(turns, dtype=np.int32)}

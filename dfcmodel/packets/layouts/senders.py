@@ -68,7 +68,8 @@ def lay_out_flows(
         flow["paths"], flow["lent"] = given.count, way[given.first]
         flow["stride"] = np.where(given.count > 0, count[given.first], 0)
         flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
-    if any(sees_telemetry(type(source)) for source in table.columns["source"].values):
+    rules = [each for each in table.columns["source"].values if isinstance(each, RateRule)]
+    if any(sees_telemetry(type(rule)) for rule in rules):
         told = table.each("source", lambda source: sees_telemetry(type(source)))
         flow["reports"] = np.where(told, plan.telemetry[1], 0)
     again = flow["repair"] == SELECTIVE

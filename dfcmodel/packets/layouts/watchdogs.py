@@ -24,7 +24,7 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
     for storms after the end of the run.
     """
     plain = arrays["port"]["plain"]
-    found = np.zeros(max(1, len(plan.watchdogs) + len(plan.routing)), WATCHDOG)
+    found = np.zeros(len(plan.watchdogs) + len(plan.routing), WATCHDOG)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"]) if plan.watchdogs else {}
     storms = 1
     for g, p in enumerate(sorted(plan.routing), len(plan.watchdogs)):
@@ -43,8 +43,6 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the first poll of each watchdog."""
-    if not plan.watchdogs:
-        return
     from dfcmodel.packets.kernel.calendar_queue import push, take
     from dfcmodel.packets.kernel.codes import POLL
     from dfcmodel.packets.kernel.watchdogs import POLLS

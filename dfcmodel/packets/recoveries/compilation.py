@@ -63,7 +63,8 @@ def recovery_events(kinds: Iterable[type[LossRecovery]], *, compiled: bool = Tru
     given = tuple(kinds)
     table = np.zeros((max(1, len(given)), len(EVENTS)), dtype=np.uint64 if compiled else object)
     for row, kind in zip(table, given, strict=False):
-        check_recovery(kind)
+        if not compiled:
+            check_recovery(kind)
         callbacks = _callbacks(kind) if compiled else {}
         for n, event in enumerate(_events_of(kind)):
             row[n] = callbacks[event].address if compiled else _on_record(kind, event)
@@ -98,6 +99,7 @@ def _callbacks(kind: type[LossRecovery]) -> dict[str, Any]:
     known = _compiled.get(kind)
     if known is not None and all(module.is_current() for module in known[0]):
         return known[1]
+    check_recovery(kind)
     fields = kind.Sender._fields
     types = {"State": fields, "Event": RecoveryEvent._fields}
     modules, adapters = [], {}

@@ -11,7 +11,6 @@ from markov.multigrid.grids.chains import GridChain
 from markov.multigrid.grids.checkpoints import checkpoint_of
 from markov.multigrid.grids.loops import place_kernels
 from markov.multigrid.grids.loops.teams import Team
-from markov.multigrid.grids.methods import is_tried
 from markov.multigrid.grids.models import GridModel
 from markov.multigrid.grids.multigrid import Multigrid
 from markov.multigrid.grids.places import RECURRENT, SeveralClassesError
@@ -62,8 +61,6 @@ def grid_model(model: ChainModel, requested: bool) -> GridModel | None:
     ValueError
         Where it is requested and not possible.
     """
-    if not requested and not is_tried(model):
-        return None
     try:
         grid = GridModel(model)
     except Unsuitable as error:

@@ -12,12 +12,7 @@ from markov.models.spaces import Space
 if TYPE_CHECKING:
     from markov.models.rules import ChainModel
 
-__all__ = ["MatrixFree", "is_numbered", "is_tried"]
-
-MIN_STATES, MAX_STATES = (
-    1_000_000,
-    300_000_000,
-)  # states of spaces that are tried without being asked to
+__all__ = ["MatrixFree", "is_numbered"]
 
 
 @dataclass(frozen=True)
@@ -90,8 +85,3 @@ class MatrixFree:
 def is_numbered(model: ChainModel) -> bool:
     """Return whether a model declares a space of whole numbers."""
     return model.has_space and Space.of(model.State, model.space(), model.name).whole
-
-
-def is_tried(model: ChainModel) -> bool:
-    """Return whether a model is laid out on a grid without being asked to, where that is possible."""
-    return is_numbered(model) and MIN_STATES <= model.size <= MAX_STATES

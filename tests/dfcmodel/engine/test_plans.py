@@ -47,8 +47,8 @@ from dfcmodel.engine.kernel.records import (
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
 from dfcmodel.engine.queue_types import queueing
-from dfcmodel.engine.remains import times_of_pauses
 from dfcmodel.engine.sender_tables import source_events_of
+from dfcmodel.engine.trajectories import times_of_pauses
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.results import Trajectory

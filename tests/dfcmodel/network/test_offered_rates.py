@@ -41,7 +41,6 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver
 from dfcmodel.network.arrivals import Arrival
-from dfcmodel.network.buffers import buffer_in_packets
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     crowds,
@@ -157,7 +156,7 @@ def test_cells_are_whole() -> None:
         160.0,
     )
     assert ByteBuffer("15.2 kB", cell=80).packets(1500.0) == 10.0
-    assert buffer_in_packets(ByteBuffer("3 MB"), 1500.0) == 2000.0
+    assert ByteBuffer("3 MB").packets(1500.0) == 2000.0
     assert ByteBuffer(1500.0) == ByteBuffer("1.5 kB")
 
 

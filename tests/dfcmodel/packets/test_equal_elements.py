@@ -109,7 +109,6 @@ def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
     rows, path = arrays["chain"], plan.path
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
     assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
-    empty = lay_out_elements(
-        plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1), arrays["port"], 1
-    )
-    assert {len(each) for each in empty.values()} == {1}
+    without = begin_run(plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1)).arrays
+    elements = lay_out_elements(plan, arrays["port"], len(arrays["chain_of"]))
+    assert {len(without[name]) for name in elements} == {1}

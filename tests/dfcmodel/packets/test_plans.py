@@ -24,8 +24,7 @@ from dfcmodel import (
     chain,
     simulate,
 )
-from dfcmodel.packets.hops import hops_of
-from dfcmodel.packets.hosts import Hosts
+from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes

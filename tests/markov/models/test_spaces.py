@@ -14,17 +14,17 @@ import pytest
 from markov import NO_END, ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
-from markov.models.components import (
+from markov.models.samples import SAMPLE, ends_of, sample_of
+from markov.models.spaces import (
     MAX_CODE,
     Component,
+    Space,
     codes_of,
     is_finite,
     is_vector,
     known_value,
     values_of,
 )
-from markov.models.samples import SAMPLE, ends_of, sample_of
-from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
 from tests.markov.conftest import Machine, Mode, Queue
 

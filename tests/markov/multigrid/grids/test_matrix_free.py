@@ -34,7 +34,6 @@ from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.chains import GridChain
 from markov.multigrid.grids.checkpoints import Checkpoint, checkpoint_of
 from markov.multigrid.grids.levels import SOURCE
-from markov.multigrid.grids.matrix_free import grid_model
 from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.models import GridModel
 from markov.multigrid.grids.multigrid import Multigrid
@@ -140,7 +139,7 @@ def test_several_classes_are_refused(plain):
 
 
 def test_small_models_are_left_to_other_methods():
-    assert grid_model(TANDEM, requested=False) is None
+    assert not isinstance(stationary(TANDEM).method, MatrixFree)
 
 
 @pytest.mark.slow
