@@ -106,7 +106,10 @@ class Scenario(Ingresses):
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         for name in ("duration", "min_rto", "packet_size"):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
-        self._set_sources(lambda rule: with_packets_of(rule, self.packet_size))
+        sources = self.table.columns["source"].values
+        by_rate = any(isinstance(each, RateRule) for each in sources)
+        if by_rate:
+            self._set_sources(lambda rule: with_packets_of(rule, self.packet_size))
         self._check_packet_units()
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
@@ -119,7 +122,8 @@ class Scenario(Ingresses):
         if self.table.waits.any():
             _ = self.followers
         self._check_hosts()
-        self._set_base_rtts()
+        if by_rate:
+            self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
             object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
             check_elements(self)
