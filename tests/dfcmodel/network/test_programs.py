@@ -61,9 +61,9 @@ def test_what_a_program_must_be() -> None:
         type("Reset", (Trimming,), {"of_queue": ("skip", "data", "sent")})
     with pytest.raises(TypeError, match="queues of None = 0: of_queue and skip need queues"):
         type("None", (Trimming,), {"queues": 0})
-    with pytest.raises(ValueError, match=r"queues of Half = 1\.5: must be a whole number from 0"):
+    with pytest.raises(ValueError, match=r"queues of Half = 1\.5: must be a whole number in 0"):
         type("Half", (Trimming,), {"queues": 1.5})
-    with pytest.raises(ValueError, match="queues of CAKE = 0: must be a whole number from 1 to"):
+    with pytest.raises(ValueError, match="queues of CAKE = 0: must be a whole number in 1.."):
         CAKE(queues=0)
     with pytest.raises(ValueError, match="weight_2 = 0"):
         WeightedFair(weight_2=0.0)
@@ -99,7 +99,7 @@ def test_a_number_of_queues_that_cannot_be_is_refused_before_the_run() -> None:
 
     links = [Link("a", "b", 1e5, 1e-4, 100, Hashed(queues=65537))]
     scenario = Scenario("one", links, [Flow("one", ("a", "b"), CBR(1e3))], duration=0.01)
-    with pytest.raises(ValueError, match="queues of Hashed = 65537: must be a whole number from 1"):
+    with pytest.raises(ValueError, match="queues of Hashed = 65537: must be a whole number in 1"):
         simulate(scenario, Packets())
 
 
