@@ -164,8 +164,12 @@ class Response(Parametrized):
         return self._rate(p, rtt, bandwidth, unit_check)
 
     def _rate(
-        self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
-    ) -> float | NDArray[np.float64]:  # noqa: ARG002
+        self,
+        p: Any,
+        rtt: Any,
+        bandwidth: float | None,  # noqa: ARG002
+        unit_check: bool,
+    ) -> float | NDArray[np.float64]:
         """Return `rate` of plain arrays, by the closed form; other responses override this."""
         losses, rtt = LossRates(p), round_trip(rtt, unit_check)
         shape = same_shape(p=losses.values, rtt=rtt)
