@@ -15,13 +15,14 @@ __all__ = [
     "FlowQueueCoDel",
     "HashedQueues",
     "ShortestRemaining",
+    "Weighted",
     "WeightedFair",
     "check_codel",
 ]
 
 
 @dataclass(frozen=True)
-class _Weighted(SwitchProgram):
+class Weighted(SwitchProgram):
     """Base of programs with a weight for each priority."""
 
     weight_0: float = 1.0
@@ -52,7 +53,7 @@ class HashedQueues(SwitchProgram):
 
 
 @dataclass(frozen=True)
-class WeightedFair(_Weighted):
+class WeightedFair(Weighted):
     """Start-time fair queueing with a weight per priority (Goyal, Vin and Cheng 1996, Sect. 2).
 
     Each flow is served in proportion to the weight of its ``priority``, 0 to 3, while it has packets.
@@ -97,7 +98,7 @@ class WeightedFair(_Weighted):
 
 @quantities(quantum="size")
 @dataclass(frozen=True)
-class DeficitRoundRobin(HashedQueues, _Weighted):
+class DeficitRoundRobin(HashedQueues, Weighted):
     """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
 
     A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn, and keeps
@@ -139,7 +140,7 @@ class DeficitRoundRobin(HashedQueues, _Weighted):
 
     def __post_init__(self) -> None:
         HashedQueues.__post_init__(self)
-        _Weighted.__post_init__(self)
+        Weighted.__post_init__(self)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:

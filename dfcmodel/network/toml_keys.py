@@ -54,6 +54,8 @@ BASES = (
     class_pauses.ByClass,
     link_laws.LinkLaw,
     SwitchProgram,
+    schedulers.HashedQueues,
+    schedulers.Weighted,
 )
 DISCIPLINES = {
     kind.__name__: kind

@@ -28,7 +28,6 @@ from dfcmodel import (
     WeightedFair,
     dumbbell,
 )
-from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from responsefn import BBR, CUBIC, Copa, NewReno
 from tests.oracles.engines import begin_run, equal_records, plan_scenario
 
@@ -109,7 +108,6 @@ def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
     rows, path = arrays["chain"], plan.path
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
     assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
-    empty = lay_out_elements(
-        plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1), arrays["port"], 1
-    )
-    assert {len(each) for each in empty.values()} == {1}
+    plain = plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1)
+    empty = begin_run(plain).arrays
+    assert {len(empty[name]) for name in ("element", "steps", "chain", "chain_of")} == {1}
