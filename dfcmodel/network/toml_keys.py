@@ -10,6 +10,7 @@ from typing import Any
 import responsefn
 from dfcmodel.network import (
     aqm_programs,
+    backpressure,
     class_pauses,
     coupled,
     disciplines,
@@ -69,6 +70,7 @@ DISCIPLINES = {
         schedulers,
         aqm_programs,
         fabric_programs,
+        backpressure,
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
