@@ -207,9 +207,9 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50},
         "simulate_rule": {**one, "events": 50},
         "smoothness": {"amounts": [1.0, 3.0], "bin_time": 0.125, "time_scale": 0.125},
-        "Response.rate": {"self": Reno(), "p": [0.015625, 0.125], "rtt": 0.125},
+        "WindowRule.rate": {"self": Reno(), "p": [0.015625, 0.125], "rtt": 0.125},
         "WindowRule.mean_window": {"self": Reno(), "p": 0.015625, "rtt": 0.125},
-        "Response.rate (CUBIC)": {"self": CUBIC(), "p": 0.015625, "rtt": 0.125},
+        "WindowRule.rate (CUBIC)": {"self": CUBIC(), "p": 0.015625, "rtt": 0.125},
         "Law.rate": {"self": TFRC(), "p": 0.015625, "rtt": 0.125},
         "Gilbert.gaps": {"self": responsefn.Gilbert(), "p": 0.25, "count": 3, "seed": np.random.default_rng(1)},
     }  # fmt: skip

@@ -80,7 +80,7 @@ LINK = (
     Knob("small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False),
     MTU,
 )
-"""The knobs of a link, but for the largest frame of its lossless class."""
+"""The knobs of a link, without the largest frame of its lossless class."""
 RESPONSE = Knob(
     "response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False
 )

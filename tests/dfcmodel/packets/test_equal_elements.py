@@ -102,7 +102,7 @@ def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
 
 
 def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
-    """Each chain stands once, and hops without elements end at once."""
+    """Each chain stands once, and hops without elements end at once (`dfcmodel.packets.layouts.path_elements`)."""
     plan = plan_scenario(three_flows(ELEMENTS["all"]), Packets(), duration=1.0, sample=0.1)
     arrays = begin_run(plan).arrays
     rows, path = arrays["chain"], plan.path
