@@ -47,6 +47,7 @@ TARGET = 0.04
 SEEDS = (1, 2, 3)
 BITS = 12_000.0
 KEPT = 819 / 1024
+"""Part of the window that CUBIC and BIC of Linux 2.6.22 keep."""
 PAIRS: dict[str, WindowRule] = {
     "reno": Reno(),
     "cubic": CUBIC(beta=KEPT, fast_convergence=1),

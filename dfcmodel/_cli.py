@@ -77,6 +77,13 @@ def _rules(incomplete: str) -> list[str]:
     return beginning(incomplete, windows)
 
 
+PaperTcp = Annotated[
+    str | None,
+    typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps),
+]
+Duration = Annotated[str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")]
+
+
 @dataclass(frozen=True)
 class _Network:
     """What differs from the paper's settings in a scenario of takano2006."""
@@ -89,12 +96,7 @@ class _Network:
             show_default=False,
         ),
     ] = None
-    tcp: Annotated[
-        str | None,
-        typer.Option(
-            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
-        ),
-    ] = None
+    tcp: PaperTcp = None
     host: Annotated[
         str | None,
         typer.Option(
@@ -129,9 +131,7 @@ class _Network:
 class _Run:
     """How long, at which level, and how many times."""
 
-    duration: Annotated[
-        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
-    ] = None
+    duration: Duration = None
     level: Annotated[
         str | None,
         typer.Option(
@@ -411,15 +411,8 @@ class _Explained:
             help="Of share (goodput over the rate of the slowest link of the flow's path; default), losses, first_loss, completion, paused; by commas."
         ),
     ] = None
-    tcp: Annotated[
-        str | None,
-        typer.Option(
-            help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps
-        ),
-    ] = None
-    duration: Annotated[
-        str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")
-    ] = None
+    tcp: PaperTcp = None
+    duration: Duration = None
     since: Annotated[
         str | None,
         typer.Option(help="Shares are measured from this time on, without the start-up: 5s."),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.schedulers import HashedQueues, check_codel
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 
@@ -90,7 +91,7 @@ class AFD(SwitchProgram):
 
 @quantities(target="time", interval="time", quantum="size")
 @dataclass(frozen=True)
-class CAKE(SwitchProgram):
+class CAKE(HashedQueues):
     """The core of CAKE (Høiland-Jørgensen, Täht and Morton 2018): fair queueing with priority for sparse flows, and COBALT.
 
     Flows share ``queues`` queues by hash. Deficit round robin serves them; a queue that was empty goes before those that
@@ -123,7 +124,6 @@ class CAKE(SwitchProgram):
     interval: WithUnit = 0.1
     quantum: WithUnit = 1514.0
     queues: int = 1024
-    overflow = "longest"
 
     class State(NamedTuple):
         """The largest packet (bytes); of a queue its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
@@ -141,15 +141,8 @@ class CAKE(SwitchProgram):
     of_queue = ("deficit", "dropping", "drops", "drop_next")
 
     def __post_init__(self) -> None:
-        self.check_queues()
-        one_number("interval", self.interval, above=0.0, hint="in s")
-        one_number("target", self.target, above=0.0, below=self.interval, hint="in s, < interval")
-        one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
-
-    @staticmethod
-    def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return the queue of the flow's hash."""
-        return e.hash * q.queues
+        super().__post_init__()
+        check_codel(self.target, self.interval)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:

@@ -10,11 +10,50 @@ from dfcmodel.network.programs import SwitchProgram
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 
-__all__ = ["DeficitRoundRobin", "FlowQueueCoDel", "ShortestRemaining", "WeightedFair"]
+__all__ = [
+    "DeficitRoundRobin",
+    "FlowQueueCoDel",
+    "HashedQueues",
+    "ShortestRemaining",
+    "Weighted",
+    "WeightedFair",
+    "check_codel",
+]
 
 
 @dataclass(frozen=True)
-class WeightedFair(SwitchProgram):
+class Weighted(SwitchProgram):
+    """Base of programs with a weight for each priority."""
+
+    weight_0: float = 1.0
+    weight_1: float = 1.0
+    weight_2: float = 1.0
+    weight_3: float = 1.0
+
+    def __post_init__(self) -> None:
+        for n in range(4):
+            one_number(f"weight_{n}", getattr(self, f"weight_{n}"), above=0.0)
+
+
+class HashedQueues(SwitchProgram):
+    """Base of programs that hash flows into queues, which take turns of a quantum; both are fields of theirs."""
+
+    quantum: WithUnit
+    queues = 1024
+    overflow = "longest"
+
+    def __post_init__(self) -> None:
+        self.check_queues()
+        one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return the queue of the flow's hash."""
+        return e.hash * q.queues
+
+
+@dataclass(frozen=True)
+class WeightedFair(Weighted):
     """Start-time fair queueing with a weight per priority (Goyal, Vin and Cheng 1996, Sect. 2).
 
     Each flow is served in proportion to the weight of its ``priority``, 0 to 3, while it has packets.
@@ -34,11 +73,6 @@ class WeightedFair(SwitchProgram):
     [25.0, 74.0]
     """
 
-    weight_0: float = 1.0
-    weight_1: float = 1.0
-    weight_2: float = 1.0
-    weight_3: float = 1.0
-
     class State(NamedTuple):
         """The virtual time v, and the finish tag of a flow's last packet."""
 
@@ -49,10 +83,6 @@ class WeightedFair(SwitchProgram):
         finish: float = 0.0
 
     of_flow = ("finish",)
-
-    def __post_init__(self) -> None:
-        for n in range(4):
-            one_number(f"weight_{n}", getattr(self, f"weight_{n}"), above=0.0)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
@@ -68,7 +98,7 @@ class WeightedFair(SwitchProgram):
 
 @quantities(quantum="size")
 @dataclass(frozen=True)
-class DeficitRoundRobin(SwitchProgram):
+class DeficitRoundRobin(HashedQueues, Weighted):
     """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
 
     A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn, and keeps
@@ -94,13 +124,8 @@ class DeficitRoundRobin(SwitchProgram):
     [25.0, 74.0]
     """
 
-    weight_0: float = 1.0
-    weight_1: float = 1.0
-    weight_2: float = 1.0
-    weight_3: float = 1.0
     quantum: WithUnit = 1500.0
     queues: int = 1024
-    overflow = "longest"
 
     class State(NamedTuple):
         """Bytes that a queue may still send in its turn."""
@@ -114,15 +139,8 @@ class DeficitRoundRobin(SwitchProgram):
     of_queue = ("deficit",)
 
     def __post_init__(self) -> None:
-        self.check_queues()
-        for n in range(4):
-            one_number(f"weight_{n}", getattr(self, f"weight_{n}"), above=0.0)
-        one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
-
-    @staticmethod
-    def queue_of(s: Any, q: Any, e: Any) -> Any:
-        """Return the queue of the flow's hash."""
-        return e.hash * q.queues
+        HashedQueues.__post_init__(self)
+        Weighted.__post_init__(self)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
@@ -195,8 +213,7 @@ class FlowQueueCoDel(SwitchProgram):
     of_flow = ("finish", "above", "dropping", "drops", "last_drops", "drop_next")
 
     def __post_init__(self) -> None:
-        one_number("interval", self.interval, above=0.0, hint="in s")
-        one_number("target", self.target, above=0.0, below=self.interval, hint="in s, < interval")
+        check_codel(self.target, self.interval)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
@@ -230,6 +247,12 @@ class FlowQueueCoDel(SwitchProgram):
         if acts and e.ect == 1.0:
             return s._replace(mark=1.0)
         return s._replace(drop=1.0) if acts else s
+
+
+def check_codel(target: WithUnit, interval: WithUnit) -> None:
+    """Check the times of CoDel in a program."""
+    one_number("interval", interval, above=0.0, hint="in s")
+    one_number("target", target, above=0.0, below=interval, hint="in s, < interval")
 
 
 def weight_of(q: Any, e: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import responsefn
 from dfcmodel.network import (
     aqm_programs,
+    backpressure,
     class_pauses,
     coupled,
     disciplines,
@@ -54,6 +55,8 @@ BASES = (
     class_pauses.ByClass,
     link_laws.LinkLaw,
     SwitchProgram,
+    schedulers.HashedQueues,
+    schedulers.Weighted,
 )
 DISCIPLINES = {
     kind.__name__: kind
@@ -67,6 +70,7 @@ DISCIPLINES = {
         schedulers,
         aqm_programs,
         fabric_programs,
+        backpressure,
     )
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)

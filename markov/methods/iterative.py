@@ -14,14 +14,13 @@ from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,
     Iteration,
+    JumpChain,
     held_bytes,
     normalised,
     relax,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 __all__ = ["GaussSeidel", "Power"]
@@ -68,13 +67,9 @@ class GaussSeidel(Iteration):
         choice("ordering", self.ordering, ("natural", "cuthill-mckee", "flow"))
         super().__post_init__()
 
-    def flows(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
-    ) -> Flows:
-        """Return the flows out of the states of an irreducible chain."""
+    def flows(self, chain: JumpChain) -> Flows:
+        """Return the flows out of the states."""
+        inflow, exit_rates, _ = chain
         order = self._order(inflow, exit_rates)
         ordered, exits = inflow[order][:, order], exit_rates[order]
         flow = np.empty_like(exit_rates)
@@ -129,13 +124,9 @@ class Power(Iteration):
         number("laziness", self.laziness, above=0.0, below=1.0)
         super().__post_init__()
 
-    def flows(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None = None,  # noqa: ARG002
-    ) -> Flows:
-        """Return the flows out of the states of an irreducible chain."""
+    def flows(self, chain: JumpChain) -> Flows:
+        """Return the flows out of the states."""
+        inflow, exit_rates, _ = chain
         flow = normalised(exit_rates.copy())
         steps = 0
         while True:

@@ -26,9 +26,36 @@ if TYPE_CHECKING:
 
     from markov.multigrid.hierarchy import Hierarchy
 
-__all__ = ["Flows", "Iteration", "held_bytes", "jumps", "normalised", "relax", "sweep_states"]
+__all__ = [
+    "Flows",
+    "Iteration",
+    "JumpChain",
+    "held_bytes",
+    "jumps",
+    "normalised",
+    "relax",
+    "sweep_states",
+]
 
 SWEEPS_AT_ONCE = 10
+
+
+class JumpChain(NamedTuple):
+    """The jump chain of an irreducible generator.
+
+    Attributes
+    ----------
+    inflow
+        Its transposed transition matrix, shape (n, n).
+    exit_rates
+        Shape (n,), in 1/s.
+    components
+        The value of each component of a model's state, shape (n,) each, where they are known.
+    """
+
+    inflow: sp.csr_matrix
+    exit_rates: NDArray[np.float64]
+    components: Mapping[str, NDArray[np.int64]] | None = None
 
 
 class Flows(NamedTuple):
@@ -68,39 +95,24 @@ class Iteration:
         """Return pi of an irreducible generator."""
         if Q.shape[0] == 1:
             return Solution(np.ones(1))
-        inflow, exit_rates = jumps(Q)
-        found = self.flows(inflow, exit_rates, components)
-        pi = normalised(found.flow / exit_rates)
+        chain = jumps(Q, components)
+        found = self.flows(chain)
+        pi = normalised(found.flow / chain.exit_rates)
         return Solution(pi, found.iterations, found.memory, hierarchy=found.hierarchy)
 
-    def flows(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None = None,
-    ) -> Flows:
-        """Return the flows out of the states of an irreducible chain.
-
-        Parameters
-        ----------
-        inflow
-            The transposed transition matrix of the jump chain, shape (n, n).
-        exit_rates
-            Shape (n,), in 1/s.
-        components
-            As for the methods, or None.
-        """
+    def flows(self, chain: JumpChain) -> Flows:
+        """Return the flows out of the states."""
         raise NotImplementedError
 
 
-def jumps(Q: sp.csr_matrix) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
-    """Return the transposed transition matrix of the jump chain, CSR, and the exit rates."""
+def jumps(Q: sp.csr_matrix, components: Mapping[str, NDArray[np.int64]] | None = None) -> JumpChain:
+    """Return the jump chain of a generator."""
     exit_rates = -np.asarray(Q.diagonal())
     edges = Q.tocoo()
     off = edges.row != edges.col
     rows, columns = edges.row[off], edges.col[off]
     inflow = sp.csr_matrix((edges.data[off] / exit_rates[rows], (columns, rows)), shape=Q.shape)
-    return inflow, exit_rates
+    return JumpChain(inflow, exit_rates, components)
 
 
 def relax(

@@ -17,6 +17,7 @@ from markov.methods.jump_chain import (
     SWEEPS_AT_ONCE,
     Flows,
     Iteration,
+    JumpChain,
     held_bytes,
     normalised,
     relax,
@@ -26,7 +27,7 @@ from markov.methods.projections import RESTART, bicgstab, gmres
 from markov.multigrid.linear_multigrid import CoarseLevels, LinearMultigrid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -91,15 +92,11 @@ class Krylov(Iteration):
         number("fill_factor", self.fill_factor, at_least=1.0)
         super().__post_init__()
 
-    def flows(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None = None,
-    ) -> Flows:
-        """Return the flows out of the states of an irreducible chain."""
+    def flows(self, chain: JumpChain) -> Flows:
+        """Return the flows out of the states."""
+        inflow, exit_rates, _ = chain
         n = len(exit_rates)
-        flow, iterations, hierarchy = self._initial_guess(inflow, exit_rates, components)
+        flow, iterations, hierarchy = self._initial_guess(chain)
         reference = int(np.argmax(flow))
         others = np.delete(np.arange(n), reference)
         matrix = sp.csc_matrix(sp.identity(n - 1) - inflow[others][:, others])
@@ -117,18 +114,13 @@ class Krylov(Iteration):
         memory = held_bytes(inflow) + held_bytes(matrix) + held + vectors
         return Flows(flow, iterations + sweeps, memory, hierarchy)
 
-    def _initial_guess(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None,
-    ) -> tuple[NDArray[np.float64], int, Hierarchy | None]:
+    def _initial_guess(self, chain: JumpChain) -> tuple[NDArray[np.float64], int, Hierarchy | None]:
         """Return a flow to start from, the number of iterations that it took, and its levels."""
         if self.preconditioner == "ilu":
-            return *relax(inflow, exit_rates, 0.0, SWEEPS_AT_ONCE), None
+            return *relax(chain.inflow, chain.exit_rates, 0.0, SWEEPS_AT_ONCE), None
         cycles = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES)
         with watched(None):  # what is reported are residuals of the answer
-            found = cycles.flows(inflow, exit_rates, components)
+            found = cycles.flows(chain)
         return normalised(found.flow), found.iterations, found.hierarchy
 
     def _inverse(

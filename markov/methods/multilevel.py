@@ -20,14 +20,12 @@ from hopflow.checks import choice
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.progress import report
-from markov.methods.jump_chain import Flows, Iteration, held_bytes, relax
+from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
 from markov.multigrid import multilevel_kernels as kernels
 from markov.multigrid.hierarchy import Hierarchy, build_hierarchy
 from markov.multigrid.iteration import GROWTH_FACTOR, LEAST_SHARE, StoppingRule, best_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 __all__ = ["Multilevel"]
@@ -82,18 +80,12 @@ class Multilevel(Iteration):
         choice("geometric", self.geometric, (True, False))
         super().__post_init__()
 
-    def flows(
-        self,
-        inflow: sp.csr_matrix,
-        exit_rates: NDArray[np.float64],
-        components: Mapping[str, NDArray[np.int64]] | None = None,
-        apart: int | None = None,
-    ) -> Flows:
-        """Return the flows out of the states of an irreducible chain.
+    def flows(self, chain: JumpChain, apart: int | None = None) -> Flows:
+        """Return the flows out of the states.
 
-        Arguments as for `Iteration.flows`; ``apart`` is a state that stays an aggregate of its own, for
-        chains without components.
+        ``apart`` is a state that stays an aggregate of its own, for chains without components.
         """
+        inflow, exit_rates, components = chain
         start, _ = relax(inflow, exit_rates, 0.0, FIRST_SWEEPS)
         with np.errstate(all="ignore"):  # what is not finite shows in pi, which is looked at
             hierarchy = build_hierarchy(

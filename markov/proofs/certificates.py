@@ -66,14 +66,7 @@ def error_bound(
 ) -> float:
     """Return an upper bound on the total-variation distance of ``pi`` to the stationary vector.
 
-    Parameters
-    ----------
-    Q
-        Irreducible generator, shape (n, n); its off-diagonals are taken as exact.
-    pi
-        Approximate stationary vector, shape (n,), non-negative.
-    components
-        The value of each component of a model's state, shape (n,) each.
+    Parameters are those of `Certificate`.
 
     Returns
     -------

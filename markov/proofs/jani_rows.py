@@ -35,18 +35,10 @@ ROUNDINGS: dict[str, Callable[[Any], Any]] = {"floor": floor, "ceil": ceil}
 
 
 class JaniRows(ModelRows):
-    """The transitions that a JANI file gives for listed states: a `Source` of rows.
-
-    Parameters
-    ----------
-    path
-        The file.
-    constants
-        Values of constants by name: int, bool, or a string or Fraction for a real number.
-    """
+    """The transitions that a JANI file gives for listed states: a `Source` of rows, with the parameters of `ModelRows`."""
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
-        super().__init__(Path(path).name, constants)
+        super().__init__(path, constants)
         self._known: dict[str, Any] = {}
         self._transient: set[str] = set()
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markov.proofs.checker import CertificateError, compared
@@ -31,8 +32,8 @@ class ModelRows:
 
     Parameters
     ----------
-    name
-        Of the file.
+    path
+        The file.
     constants
         Values of constants by name: int, bool, or a string or Fraction for a real number.
 
@@ -46,9 +47,9 @@ class ModelRows:
         Which go together: pairs of the number of a module and a label.
     """
 
-    def __init__(self, name: str, constants: Mapping[str, Any] | None) -> None:
+    def __init__(self, path: str | Path, constants: Mapping[str, Any] | None) -> None:
         given = dict(constants or {})
-        self.name = name
+        self.name = Path(path).name
         self._said = "".join(f", {key} = {value}" for key, value in given.items())
         self.given = {key: exact(value) for key, value in given.items()}
         self.ranges: dict[str, tuple[Any, Any]] = {}

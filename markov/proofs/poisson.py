@@ -180,7 +180,7 @@ def _multigrid(
     """Return multigrid on given levels, or on others of its own."""
     flow = pi * -Q.diagonal()
     if hierarchy is None:
-        inflow, _ = jumps(Q)
+        inflow = jumps(Q).inflow
         hierarchy = build_hierarchy(inflow, flow, flow, components)
     return MultigridPoisson(Q, pi, hierarchy, weights)
 

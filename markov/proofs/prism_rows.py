@@ -22,18 +22,10 @@ __all__ = ["PrismRows"]
 
 
 class PrismRows(ModelRows):
-    """The transitions that a PRISM file gives for listed states: a `Source` of rows.
-
-    Parameters
-    ----------
-    path
-        The file.
-    constants
-        Values of constants by name: int, bool, or a string or Fraction for a real number.
-    """
+    """The transitions that a PRISM file gives for listed states: a `Source` of rows, with the parameters of `ModelRows`."""
 
     def __init__(self, path: str | Path, constants: Mapping[str, Any] | None = None) -> None:
-        super().__init__(Path(path).name, constants)
+        super().__init__(path, constants)
         self._names: dict[str, Any] = {}  # of constants and formulas
         self._words: dict[str, list[tuple[str, int]]] = {}  # of modules and formulas
         try:

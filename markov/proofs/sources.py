@@ -41,13 +41,7 @@ def model_rows(path: str | Path, constants: Mapping[str, Any] | None = None) -> 
 
 
 def source_of(path: str | Path, constants: Mapping[str, Any] | None = None) -> Source:
-    """Return the rows of a model's file or of a list of transitions.
-
-    Raises
-    ------
-    ValueError
-        For another ending of the file's name; CertificateError where the file is not read.
-    """
+    """Return the rows of a model's file or of a list of transitions; errors are those of `model_rows`."""
     suffix = Path(path).suffix
     if suffix in LISTED:
         if constants:

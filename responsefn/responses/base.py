@@ -130,20 +130,23 @@ class Response(Parametrized):
         self,
         p: ArrayLike,
         rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,  # noqa: ARG002
+        bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
     ) -> float | NDArray[np.float64]:
         """Return the rate in packets/s.
+
+        Of a window rule it is the closed form where it holds, as `closed_form_holds` says, else that of the numerical
+        cycle.
 
         Parameters
         ----------
         p
             Loss event rate, 0 < p <= 1, any shape.
         rtt
-            Round-trip time in s, any shape that broadcasts with ``p``.
+            Round-trip time without queue in s, any shape that broadcasts with ``p``.
         bandwidth
-            Capacity in packets/s; only rules that see the queue use it.
+            Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
         unit_check
             Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
 
@@ -155,7 +158,19 @@ class Response(Parametrized):
         ------
         ValueError
             Naming the parameter, its value and what is allowed.
+        ArithmeticError
+            Where the window of a rule without a closed form still drifts after four million loss events.
         """
+        return self._rate(p, rtt, bandwidth, unit_check)
+
+    def _rate(
+        self,
+        p: Any,
+        rtt: Any,
+        bandwidth: float | None,  # noqa: ARG002
+        unit_check: bool,
+    ) -> float | NDArray[np.float64]:
+        """Return `rate` of plain arrays, by the closed form; other responses override this."""
         losses, rtt = LossRates(p), round_trip(rtt, unit_check)
         shape = same_shape(p=losses.values, rtt=rtt)
         return plain(spread(self.value_at(self.expression, losses, rtt), shape))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import quantities
 from responsefn.responses.base import Response
 from responsefn.responses.dynamics import Event
 from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape
-from responsefn.responses.labels import keeps_labels
 from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
@@ -100,18 +99,11 @@ class Corrected(Response):
         """Return False: rates are computed from those of the rule."""
         return False
 
-    @quantities(rtt="time", bandwidth="rate", p="share")
     @quiet()
-    @keeps_labels
-    def rate(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
+    def _rate(
+        self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
     ) -> float | NDArray[np.float64]:
-        """Return the rate in packets/s; parameters and shapes as for `WindowRule.rate`."""
+        """Return `rate` of plain arrays, from that of the rule."""
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         shape = same_shape(p=p, rtt=rtt)
         flat, rtts = (np.broadcast_to(each, shape).ravel() for each in (p, rtt))

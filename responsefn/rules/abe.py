@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.base import RenoGrowth, cut
 from responsefn.rules.classic import AIMD
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["ABE"]
 
 
-class ABE(WindowRule):
+class ABE(RenoGrowth):
     """NewReno with alternative backoff (RFC 8511): a mark leaves more of the window than a loss.
 
     A mark leaves ``beta_ecn`` of the window, once per window, a loss half. Marks come from short queues, which empty
@@ -48,11 +48,6 @@ class ABE(WindowRule):
     def check(self) -> None:
         """Check the range of the part."""
         one_number("beta_ecn", self.params.beta_ecn, at_least=0.5, below=1.0)
-
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start below the threshold, 1 / cwnd above."""
-        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

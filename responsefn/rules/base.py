@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from responsefn.responses.dynamics import Cycle
 
-__all__ = ["Event", "WindowRule", "answers_marks", "cut", "grow"]
+__all__ = ["Event", "RenoGrowth", "WindowRule", "answers_marks", "cut", "grow"]
 
 
 MIN_ARRAY = 64
@@ -305,42 +305,10 @@ class WindowRule(Response, ABC):
             remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
         return f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
 
-    @quantities(rtt="time", bandwidth="rate", p="share")
-    @keeps_labels
-    def rate(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
+    def _rate(
+        self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
     ) -> float | NDArray[np.float64]:
-        """Return the rate in packets/s: the closed form where it holds, else the numerical cycle.
-
-        `closed_form_holds` says where that is.
-
-        Parameters
-        ----------
-        p
-            Loss event rate, 0 < p <= 1, any shape.
-        rtt
-            Round-trip time without queue in s, any shape that broadcasts with ``p``.
-        bandwidth
-            Capacity in packets/s, for rules that see the queue (``capacity``); others ignore it.
-        unit_check
-            Whether to refuse an ``rtt`` of 5 s or more, which was probably meant in ms.
-
-        Returns
-        -------
-        A float for two numbers, else an array of the broadcast shape.
-
-        Raises
-        ------
-        ValueError
-            Naming the parameter, its value and what is allowed.
-        ArithmeticError
-            Where the window of a rule without a closed form still drifts after four million loss events.
-        """
+        """Return `rate` of plain arrays: the closed form where it holds, else the numerical cycle."""
         bandwidth = self._capacity(bandwidth, unit_check)
         return self._either("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
 
@@ -476,6 +444,15 @@ class WindowRule(Response, ABC):
         if not used or any("R" in map(str, each.free_symbols) for each in used):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, losses, np.asarray(1.0), bandwidth)  # any will do
+
+
+class RenoGrowth(WindowRule):
+    """Base of rules that grow as Reno does: one packet per round trip above slow start (RFC 5681)."""
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start below the threshold, 1 / cwnd above."""
+        return grow(s, 1.0 / s.cwnd)
 
 
 def answers_marks(rule: type[WindowRule]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
@@ -99,7 +99,7 @@ class AIMD(WindowRule):
         return _aimd_cycle(self.params.form)
 
 
-class Reno(WindowRule):
+class Reno(RenoGrowth):
     """TCP Reno: half the window at a loss, one packet per round trip otherwise (RFC 5681).
 
     The response functions are those of AIMD(1, 1/2), with the same forms and domain: the default
@@ -129,11 +129,6 @@ class Reno(WindowRule):
     def check(self) -> None:
         """Check the name of the form."""
         choice("form", self.params.form, FORMS)
-
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start below the threshold, 1 / cwnd above."""
-        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -166,7 +161,7 @@ class NewReno(Reno):
     reference = references.RFC6582
 
 
-class Tahoe(WindowRule):
+class Tahoe(RenoGrowth):
     r"""TCP Tahoe: after every loss slow start from one packet to half the window (Jacobson 1988).
 
     Response of the deterministic cycle, derived here: with the peak W and the threshold
@@ -191,11 +186,6 @@ class Tahoe(WindowRule):
     recovery: ClassVar[str] = "tahoe"
     reference = references.JACOBSON
     domain = (0.0, 0.02)
-
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start below the threshold, 1 / cwnd above."""
-        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

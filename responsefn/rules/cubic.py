@@ -15,7 +15,7 @@ from responsefn.rules.base import WindowRule
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
 
-__all__ = ["CUBIC"]
+__all__ = ["CUBIC", "begin_curve"]
 
 
 class CUBIC(WindowRule):
@@ -141,15 +141,7 @@ class CUBIC(WindowRule):
         """Keep beta; the cube root is taken here, once."""
         lower = where(s.cwnd < s.peak, q.fast_convergence, 0.0)
         peak = s.cwnd * (1.0 - 0.5 * (1.0 - q.beta) * lower)
-        kept = maximum(1.0, q.beta * s.cwnd)
-        return s._replace(
-            cwnd=kept,
-            ssthresh=maximum(2.0, q.beta * s.cwnd),
-            peak=peak,
-            plateau=(maximum(0.0, peak - kept) / q.C) ** (1.0 / 3.0),
-            since=e.time,
-            reno=kept,
-        )
+        return begin_curve(s, q.C, maximum(1.0, q.beta * s.cwnd), peak, e.time)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -163,6 +155,15 @@ class CUBIC(WindowRule):
     def formula(self) -> Formula:
         """Return rate and peak window in p, R, C, beta."""
         return _cubic(bool(self.params.friendly), self.params.form == "published")
+
+
+def begin_curve(s: Any, C: Any, kept: Any, peak: Any, now: Any) -> Any:
+    """Return the state after a loss that leaves a window of ``kept`` packets, on the curve back to ``peak``."""
+    plateau = (maximum(0.0, peak - kept) / C) ** (1.0 / 3.0)
+    ssthresh = maximum(2.0, kept)
+    return s._replace(
+        cwnd=kept, ssthresh=ssthresh, peak=peak, plateau=plateau, since=now, reno=kept
+    )
 
 
 FEWEST_ROUNDS = 6

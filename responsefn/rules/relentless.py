@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from responsefn.responses import references
-from responsefn.rules.base import WindowRule, cut, grow
+from responsefn.rules.base import RenoGrowth, cut
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Relentless"]
 
 
-class Relentless(WindowRule):
+class Relentless(RenoGrowth):
     r"""Relentless congestion control (Mathis 2009): one packet less for each packet lost.
 
     The growth of one packet per round trip makes up for it in one round trip, whatever the window, so
@@ -36,11 +36,6 @@ class Relentless(WindowRule):
     recovery: ClassVar[str] = "sack"
     reference = references.RELENTLESS
     domain = (0.0, 0.02)
-
-    @staticmethod
-    def on_ack(s: Any, q: Any, e: Any) -> Any:
-        """Slow start below the threshold, 1 / cwnd above."""
-        return grow(s, 1.0 / s.cwnd)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -17,6 +17,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     ThreadPoolExecutor,
 )
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -25,6 +26,7 @@ import pytest
 import hopflow
 from hopflow.executing import AHEAD, check_stop, completed, cores
 from hopflow.worker_processes import processes
+from tests.dask_clusters import dask_client
 
 # Tasks on executors: all of them, each once, also where workers die.
 
@@ -241,15 +243,7 @@ def test_an_error_or_ctrl_c_cancels_what_has_not_begun():
 
 @pytest.mark.slow
 def test_on_dask_workers_of_which_one_dies(work, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
-    from functools import partial
-
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with dask_client() as client:
         function = partial(work.dying_once, str(tmp_path))
         found = dict(completed(function, range(8), client.get_executor()))
     assert (tmp_path / "died").is_dir()
@@ -259,15 +253,10 @@ def test_on_dask_workers_of_which_one_dies(work, tmp_path):
 @pytest.mark.slow
 def test_a_task_that_kills_every_dask_worker_is_named(work):
     """Dask gives it up after some workers (one here), and so do we after it came back."""
-    distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
-    import dask
-
+    dask = pytest.importorskip("dask", reason="needs hopflow[scale]")
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
+        dask_client() as client,
         pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"),
     ):
         list(completed(work.dying, range(8), client.get_executor()))

@@ -160,11 +160,6 @@ def test_each_bar_begins_where_the_one_before_ends() -> None:
 # Status of a solution, and delivery of results that are not solved.
 
 
-class Answer_of_status(Result):
-    def __init__(self, status):
-        self.status = status
-
-
 class TestStatus:
     def test_status(self):
         usable = [status for status in Status if status.ok]
@@ -184,7 +179,7 @@ class TestStatus:
         assert len({status.label for status in Status}) == len(Status)
 
     def test_deliver(self):
-        good, bad = Answer_of_status(Status.CONVERGED), Answer_of_status(Status.NEGATIVE)
+        good, bad = Answer(Status.CONVERGED), Answer(Status.NEGATIVE)
         for on_failure in ("raise", "return"):
             assert deliver(good, on_failure) is good
         assert deliver(bad, "return") is bad

@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MM1K, MarkovChain, PauseTandem, explore
-from markov.selections import as_chain, distribution, selected
+from markov import MM1K, MarkovChain, PauseTandem, explore, passage
 from tests.markov.conftest import Machine, Mode
 
 QUEUE = MarkovChain(MM1K(capacity=4))
 NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
+
+
+def selected(chain: Any, states: Any) -> np.ndarray:
+    """Return the set as a passage has it, from the first state."""
+    return passage(chain, to=states, start=np.eye(1, chain.size)[0]).target
+
+
+def distribution(chain: Any, start: Any) -> np.ndarray:
+    """Return the distribution from which a passage begins."""
+    return passage(chain, to=np.eye(1, chain.size)[0] > 0.0, start=start).start
 
 
 @pytest.mark.parametrize(
@@ -33,15 +42,15 @@ NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
     ids=itertools.count(),
 )
 def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[int]) -> None:
-    assert np.flatnonzero(selected(QUEUE, states, "to")).tolist() == members
+    assert np.flatnonzero(selected(QUEUE, states)).tolist() == members
 
 
 def test_labels_and_names_of_states() -> None:
     chain = MarkovChain(Machine())
     busy = [mode is Mode.BUSY for mode in chain.states.mode]
-    assert selected(chain, "busy", "to").tolist() == busy
-    assert selected(NAMED, "down", "to").tolist() == [False, True]
-    assert selected(NAMED, ["up", "down"], "to").all()
+    assert selected(chain, "busy").tolist() == busy
+    assert selected(NAMED, "down").tolist() == [False, True]
+    assert selected(NAMED, ["up", "down"]).all()
 
 
 @pytest.mark.parametrize(
@@ -58,7 +67,7 @@ def test_labels_and_names_of_states() -> None:
 )
 def test_what_is_no_set_is_refused(chain: MarkovChain, states: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        selected(chain, states, "to")
+        selected(chain, states)
 
 
 def switch(s: str) -> Any:
@@ -68,11 +77,11 @@ def switch(s: str) -> Any:
 def test_a_string_is_a_state_or_a_label() -> None:
     chain = explore(switch, start="idle", labels=lambda s: {"off": s != "idle", "idle": True}).chain
     for text in ("down", "off", ["down"]):
-        assert selected(chain, text, "to").tolist() == [s == "down" for s in chain.table.plain()]
+        assert selected(chain, text).tolist() == [s == "down" for s in chain.table.plain()]
     with pytest.raises(ValueError, match=r"'idle': is a label and a state; write to=\['idle'\]"):
-        selected(chain, "idle", "to")
+        selected(chain, "idle")
     with pytest.raises(ValueError, match=r"^to = 'on': must be one of 'off', 'idle', 'down'"):
-        selected(chain, "on", "to")
+        selected(chain, "on")
 
 
 def test_a_start_may_be_selected() -> None:
@@ -109,17 +118,20 @@ def test_what_is_no_start_is_refused(start: Any, message: str) -> None:
 
 
 def test_a_chain_is_taken_from_whatever_has_one() -> None:
-    assert as_chain(QUEUE) is QUEUE
-    assert as_chain(MM1K(capacity=4)).size == 5
-    assert as_chain([[-1.0, 1.0], [1.0, -1.0]]).size == 2
+    def taken(given: Any, to: Any, start: Any) -> MarkovChain:
+        return passage(given, to=to, start=start).chain
+
+    assert taken(QUEUE, (0,), (4,)) is QUEUE
+    assert taken(MM1K(capacity=4), (0,), (4,)).size == 5
+    assert taken([[-1.0, 1.0], [1.0, -1.0]], 0, 1).size == 2
     found = explore(lambda n: [((n + 1) % 3, 1.0)], start=2)
-    assert as_chain(found) is found.chain
+    assert taken(found, 0, None) is found.chain
 
 
 def test_a_measure_that_is_no_set_of_states_is_refused_by_name() -> None:
     """Mean queues of two stages, and a throughput: their names are none of labels."""
-    tandem = as_chain(PauseTandem())
+    tandem = MarkovChain(PauseTandem())
     for name in ("mean_queue", "throughput", "loss_probability"):
         with pytest.raises(ValueError, match=f"^to = '{name}': must be one of 'pause_fraction'$"):
-            selected(tandem, name, "to")
-    assert selected(tandem, "pause_fraction", "to").any()
+            selected(tandem, name)
+    assert selected(tandem, "pause_fraction").any()

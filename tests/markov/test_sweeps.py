@@ -11,6 +11,7 @@ import pytest
 
 from hopflow import NotSolvedError
 from markov import PauseTandem, Power, SparseLU, stationary, sweep
+from tests.dask_clusters import dask_client
 
 
 def test_sweep():
@@ -145,16 +146,10 @@ def test_sweep_over_processes_of_which_one_dies(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_sweep_on_dask_into_a_store(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
     pytest.importorskip("zarr", reason="needs hopflow[scale]")
     swept = {"high_threshold": range(10, 19), "rtt": np.linspace(0.5, 3.0, 6)}
     alone = sweep(PauseTandem(), **swept)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with dask_client() as client:
         store = tmp_path / "pause.zarr"
         found = sweep(PauseTandem(), executor=client.get_executor(), store=store, **swept)
         assert agree(alone, found.load())

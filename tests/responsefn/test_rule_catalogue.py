@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from responsefn import NewReno, NS2Vegas, Reno, catalogue
-from responsefn.rule_catalogue import names, rule_named
+from tests.surface import invoke
 
 
 def test_catalogue():
@@ -105,6 +107,13 @@ def test_rules_of_operating_systems_repair_losses_by_sack() -> None:
 
 
 def test_rules_are_found_by_the_names_of_their_classes() -> None:
-    assert {type(rule_named("rule", name)).__name__.lower() for name in names()} == set(names())
+    for entry in catalogue().entries:
+        name = type(entry).__name__
+        command = ["response", name.lower(), "--p", "0.01", "--rtt", "40ms", "--bandwidth", "1Mbps"]
+        found = invoke([*command, "--json"])
+        if found.exit_code == 0:
+            assert list(json.loads(found.stdout)["rate"]) == [repr(type(entry)())], name
+        else:
+            assert str(found.exception).startswith(repr(type(entry)())), name
     with pytest.raises(ValueError, match=r"^rule = 'rno': .*such as 'reno'"):
-        rule_named("rule", "rno")
+        invoke(["response", "rno"], catch_exceptions=False)

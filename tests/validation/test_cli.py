@@ -16,6 +16,7 @@ from rich.console import Console
 
 from hopflow.shell import main
 from markov import PauseTandem, stationary
+from tests.dask_clusters import dask_client
 from tests.surface import invoke
 from validation import Verdict, cases, ledger, recomputing, running
 from validation.claims import find
@@ -369,12 +370,10 @@ def distributed():
 
 
 @pytest.mark.slow
-def test_claims_are_checked_on_the_workers_of_a_cluster(distributed, tmp_path):
+def test_claims_are_checked_on_the_workers_of_a_cluster(tmp_path):
     """The same finding as in this process, of a claim that is checked again."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0"
-    ) as cluster:
-        on_workers = ["--dask", cluster.scheduler_address, "--fresh"]
+    with dask_client() as client:
+        on_workers = ["--dask", client.cluster.scheduler_address, "--fresh"]
         rows = []
         for where in (on_workers, ["--fresh"]):
             command = ["validate", "--claim", "M06", "--json", "--report", str(tmp_path), *where]

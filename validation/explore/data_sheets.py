@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +12,16 @@ from validation.explore.views import Bars, Knob
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.headroom_items import Item
+    from dfcmodel.lossless.quantities import Given
 
 __all__ = [
-    "CABLE",
     "CABLES",
     "CELLS",
+    "LINK",
     "MTU",
-    "RATE",
     "RESPONSE",
     "SHARES",
-    "SMALL_FRAMES",
+    "LinkSheet",
     "item_bars",
     "sizes",
     "words",
@@ -72,15 +73,28 @@ def sizes(name: str, label: str, values: Iterable[int], start: str, *, without: 
     return Knob(name, label, options, start, slider=False, free=str)
 
 
-RATE = words("rate", "Line rate", RATES, "400Gbps")
-CABLE = words("cable", "Cable", CABLES, "300m")
-SMALL_FRAMES = Knob(
-    "small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False
-)
 MTU = sizes("mtu", "Largest frame of the port", (4200, 9100, 9216, 9600), "9216 B")
+LINK = (
+    words("rate", "Line rate", RATES, "400Gbps"),
+    words("cable", "Cable", CABLES, "300m"),
+    Knob("small", "Frames that may be small", SHARES, "none, all have the MTU", slider=False),
+    MTU,
+)
+"""The knobs of a link, without the largest frame of its lossless class."""
 RESPONSE = Knob(
     "response", "Response time of the peer", RESPONSES, "maximum of IEEE 802.3", slider=False
 )
+
+
+@dataclass(frozen=True)
+class LinkSheet:
+    """The values of the knobs of a link, and its largest lossless frame."""
+
+    rate: str
+    cable: str
+    small: float
+    mtu: Given
+    lossless: Given
 
 
 def item_bars(title: str, x: str, items: Sequence[Item]) -> Bars:

@@ -11,11 +11,9 @@ from dfcmodel.lossless import credits
 from dfcmodel.lossless.quantities import Given, metres
 from dfcmodel.lossless.results import RequiredCredits
 from validation.explore.data_sheets import (
-    CABLE,
     CABLES,
-    MTU,
-    RATE,
-    SMALL_FRAMES,
+    LINK,
+    LinkSheet,
     item_bars,
     sizes,
     words,
@@ -29,14 +27,9 @@ UPDATES = ("0ns", "100ns", "500ns", "1us", "5us")
 
 
 @dataclass(frozen=True)
-class _Link:
+class _Link(LinkSheet):
     """The values of the knobs."""
 
-    rate: str
-    cable: str
-    small: float
-    mtu: Given
-    lossless: Given
     credit: Given | None
     message: Given
     update: Given
@@ -108,10 +101,7 @@ VIEW = View(
         "and the peer of a pause takes the longest time that IEEE 802.3 allows."
     ),
     knobs=(
-        RATE,
-        CABLE,
-        SMALL_FRAMES,
-        MTU,
+        *LINK,
         sizes("lossless", "Largest frame under credits", (512, 1088, 2200, 4096, 4200), "4096 B"),
         sizes("credit", "Bytes of a credit", CREDITS, "192 B", without="bytes, no cells"),
         sizes("message", "Message that returns credits", (8, 16, 72, 84), "72 B"),

@@ -41,27 +41,9 @@ def _notebooks() -> list[str]:
 
 
 def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> None:
-    """Draw a view with its knobs below a notebook's cell.
+    """Draw one of the views by its name below a notebook's cell, as `validation.explore.show` does.
 
     A server in the kernel draws, and answers to the notebook's page alone; kernel and browser run on one machine.
-
-    Parameters
-    ----------
-    views
-        The pages.
-    name
-        Of one of them.
-    notebook
-        ``"host:port"`` of the notebook's page; None: that of any Jupyter server of this machine.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, or a page without a port.
-    RuntimeError
-        Outside of a notebook.
-    ImportError
-        Without Bokeh.
     """
     check_bokeh()
     from bokeh.embed import server_document

@@ -10,14 +10,12 @@ from dfcmodel import headroom
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import Headroom
 from validation.explore.data_sheets import (
-    CABLE,
     CABLES,
     CELLS,
-    MTU,
-    RATE,
+    LINK,
     RESPONSE,
     SHARES,
-    SMALL_FRAMES,
+    LinkSheet,
     item_bars,
     sizes,
     words,
@@ -30,14 +28,9 @@ PIPELINES = ("0ns", "100ns", "250ns", "500ns", "1us", "2us")
 
 
 @dataclass(frozen=True)
-class _Port:
+class _Port(LinkSheet):
     """The values of the knobs."""
 
-    rate: str
-    cable: str
-    small: float
-    mtu: Given
-    lossless: Given
     cell: Given | None
     response: str | None
     pipeline: str
@@ -105,10 +98,7 @@ VIEW = View(
         "in whole frames and cells. Delays of MAC and retimers are zero here. A change takes a hundredth of a second."
     ),
     knobs=(
-        RATE,
-        CABLE,
-        SMALL_FRAMES,
-        MTU,
+        *LINK,
         sizes("lossless", "Largest lossless frame", (512, 1024, 1088, 2200, 4096, 4200), "4096 B"),
         sizes("cell", "Buffer cell", CELLS, "192 B", without="bytes, no cells"),
         RESPONSE,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from hopflow.units import quantities
 from markov.proofs.bounded import Bounded
 from markov.time.passages.distributions import Distribution, PassageTime
 from markov.time.passages.results import Passage
@@ -64,7 +63,8 @@ class InfinitePassage(Passage):
     """The time T until a chain with infinitely many states first enters a set.
 
     ``chain`` has finitely many of the states, those of the set that are entered from them, and the rates between
-    them. ``means`` and ``probabilities`` are of these states. ``variance`` is not computed: NaN.
+    them. ``means`` and ``probabilities`` are of these states. ``variance`` is not computed: NaN. In `distribution`
+    ``cdf`` is a lower and ``survival`` an upper value; the density has no bound.
 
     Attributes
     ----------
@@ -115,33 +115,15 @@ class InfinitePassage(Passage):
         """Raise ValueError: not for infinitely many states."""
         self._refuse("reward")
 
-    @quantities(times="time")
-    def distribution(self, times: ArrayLike) -> Distribution:
-        """Return P(T <= t), P(T > t) and the density at some times, with a bound.
-
-        Parameters
-        ----------
-        times
-            In s, >= 0, ascending, shape (times,); or one time.
-
-        Returns
-        -------
-        Distribution
-            ``cdf`` is a lower, ``survival`` an upper value; the density has no bound.
-        """
-        found = super().distribution(times)
+    def _distribution(self, times: Vector) -> Distribution:
+        """Return it with what leaves the states of ``chain``."""
+        found = super()._distribution(times)
         never = np.full_like(found.relative_error, math.inf)
         return replace(found, error_bound=found.error_bound + self.left, relative_error=never)
 
-    def quantile(self, q: float) -> Bounded:
-        """Return the time t with P(T <= t) = q, in s, with an interval that holds it.
-
-        Parameters
-        ----------
-        q
-            0 < q < 1. The time is inf where the set is entered with a probability of less than q.
-        """
-        upper = super().quantile(q)
+    def _quantile(self, q: float) -> Bounded:
+        """Return it with an interval that is wider by what leaves the states of ``chain``."""
+        upper = super()._quantile(q)
         if q <= self.left:
             return Bounded(upper.value, 0.0, upper.upper)
         if upper == PassageTime.never:

@@ -50,9 +50,10 @@ def multigrid_solver(A: sp.csr_matrix, leaving: Vector, costs: Vector) -> Solver
     inside = sp.hstack([-A, sp.csr_matrix(leaving[:, None])])
     restart = sp.csr_matrix(np.append(np.full(m, 1.0 / m), -1.0)[None, :])
     Q = sp.csr_matrix(sp.vstack([inside, restart]))
-    inflow, exits = jumps(Q)
+    chain = jumps(Q)
+    exits = chain.exit_rates
     with watched(None):  # what is reported are residuals of an answer
-        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(inflow, exits, apart=m)
+        found = Multilevel(tolerance=ROUGH, max_iterations=MAX_CYCLES).flows(chain, apart=m)
     flow = normalised(found.flow)
     if found.hierarchy is None or not (np.all(np.isfinite(flow)) and flow.min() > 0.0):
         return None

@@ -141,7 +141,11 @@ class Passage(Result):
         times
             In s, >= 0, ascending, shape (times,); or one time.
         """
-        return self._time.at(ascending("times", times))
+        return self._distribution(ascending("times", times))
+
+    def _distribution(self, times: NDArray[np.float64]) -> Distribution:
+        """Return `distribution` at checked times."""
+        return self._time.at(times)
 
     @quantities(times="time")
     def survival(self, times: ArrayLike) -> NDArray[np.float64]:
@@ -156,7 +160,10 @@ class Passage(Result):
         q
             0 < q < 1. The time is inf where the set is entered with a probability of less than q.
         """
-        q = float(number("q", q, above=0.0, below=1.0))
+        return self._quantile(float(number("q", q, above=0.0, below=1.0)))
+
+    def _quantile(self, q: float) -> Bounded:
+        """Return `quantile` of a checked number."""
         if self.probability + self.probability_error < q:
             return self._time.never
         scale = self.conditional_mean.value

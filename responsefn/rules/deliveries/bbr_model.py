@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from hopflow.tcp_constants import INITIAL_WINDOW
+from responsefn.rules.deliveries.probe_rtt import has_ended, held_down, window_to_restore
 
 __all__ = [
     "aggregation",
@@ -277,24 +278,15 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     if s.probe_rtt_min_delay < s.min_rtt or e.time > s.min_rtt_stamp + q.min_rtt_window:
         s = s._replace(min_rtt=s.probe_rtt_min_delay, min_rtt_stamp=s.probe_rtt_min_stamp)
     if s.mode != PROBE_RTT and expired and e.restarted == 0.0:  # idle_restart
-        saved = s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)
         s = s._replace(
-            mode=PROBE_RTT, prior_cwnd=saved, probe_rtt_done_stamp=0.0, ack_phase=STOPPING,
+            mode=PROBE_RTT, prior_cwnd=window_to_restore(s), probe_rtt_done_stamp=0.0, ack_phase=STOPPING,
             next_round_delivered=e.delivered,
         )  # fmt: skip
     if s.mode != PROBE_RTT:
         return s
-    s = s._replace(limited_until=e.delivered + e.in_flight)
-    if s.probe_rtt_done_stamp == 0.0:
-        if e.in_flight > probe_rtt_window(s):
-            return s
-        return s._replace(
-            probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
-            next_round_delivered=e.delivered,
-        )  # fmt: skip
-    done = max(s.probe_rtt_round_done, s.round_start)
-    if done == 0.0 or e.time <= s.probe_rtt_done_stamp:
-        return s._replace(probe_rtt_round_done=done)
+    s = held_down(s, q, e, probe_rtt_window(s))
+    if not has_ended(s, e):
+        return s
     s = s._replace(
         probe_rtt_min_stamp=e.time, cwnd=max(s.cwnd, s.prior_cwnd), bw_shortterm=math.inf,
         inflight_shortterm=math.inf, mode=STARTUP,

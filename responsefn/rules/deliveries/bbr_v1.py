@@ -10,6 +10,7 @@ from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.deliveries.probe_rtt import has_ended, held_down, window_to_restore
 
 __all__ = ["BBRv1"]
 
@@ -246,21 +247,12 @@ def round_trip_time(s: Any, q: Any, e: Any) -> Any:
     if e.rtt <= s.min_rtt - q.min_rtt_tick or expired:
         s = s._replace(min_rtt=e.rtt, min_rtt_stamp=e.time)
     if s.mode != PROBE_RTT and expired:
-        saved = s.cwnd if s.recovering == 0.0 else max(s.prior_cwnd, s.cwnd)
-        s = s._replace(mode=PROBE_RTT, prior_cwnd=saved, probe_rtt_done_stamp=0.0)
+        s = s._replace(mode=PROBE_RTT, prior_cwnd=window_to_restore(s), probe_rtt_done_stamp=0.0)
     if s.mode != PROBE_RTT:
         return s
-    s = s._replace(limited_until=e.delivered + e.in_flight)
-    if s.probe_rtt_done_stamp == 0.0:
-        if e.in_flight > MIN_CWND:
-            return s
-        return s._replace(
-            probe_rtt_done_stamp=e.time + q.probe_rtt_duration, probe_rtt_round_done=0.0,
-            next_round_delivered=e.delivered,
-        )  # fmt: skip
-    done = max(s.probe_rtt_round_done, s.round_start)
-    if done == 0.0 or e.time <= s.probe_rtt_done_stamp:
-        return s._replace(probe_rtt_round_done=done)
+    s = held_down(s, q, e, MIN_CWND)
+    if not has_ended(s, e):
+        return s
     s = s._replace(min_rtt_stamp=e.time, cwnd=max(s.cwnd, s.prior_cwnd), mode=STARTUP)
     return begin_cycle(s, e) if s.filled_pipe > 0.0 else s
 

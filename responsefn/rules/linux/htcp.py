@@ -10,7 +10,7 @@ from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
-__all__ = ["LinuxHTCP"]
+__all__ = ["LinuxHTCP", "judged", "measured"]
 
 
 class LinuxHTCP(LinuxRule):
@@ -88,18 +88,9 @@ class LinuxHTCP(LinuxRule):
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(80.0, maximum(4.0, math.floor(8.0 * q.hz / (10.0 * ticks))))
         a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(8.0 * factor / scale))
-        early = e.time - since <= 4.0 * base
-        now = s.cwnd / e.rtt
-        throughput = where(early, now, s.throughput + 0.25 * (now - s.throughput) / s.cwnd)
         step = 1.0 / (math.ceil(whole(s.cwnd) / a) + 1.0)
-        return s._replace(
-            cwnd=s.cwnd + where(slow, 1.0, step),
-            since=since,
-            base_rtt=base,
-            top_rtt=maximum(s.top_rtt, e.rtt),
-            throughput=throughput,
-            most=where(early, now, maximum(s.most, throughput)),
-        )
+        s = measured(s, e, since, 4.0)
+        return s._replace(cwnd=s.cwnd + where(slow, 1.0, step))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -109,21 +100,39 @@ class LinuxHTCP(LinuxRule):
         ticks = math.ceil(base * q.hz - 1e-9)
         ratio = math.floor(128.0 * ticks / math.ceil(top * q.hz - 1e-9)) / 128.0
         kept = minimum(102.0 / 128.0, maximum(0.5, ratio))
-        alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
-        kept = where(alike & (s.steady > 0.0) & (ticks > math.ceil(0.01 * q.hz)), kept, 0.5)
-        window = maximum(2.0, whole(kept * whole(s.cwnd)))
-        return s._replace(
-            cwnd=window,
-            ssthresh=window,
-            since=-1.0,
-            top_rtt=base + 0.95 * (top - base),
-            kept=kept,
-            most_before=s.most,
-            steady=where(alike, 1.0, 0.0),
-        )
+        s = judged(s, where(ticks > math.ceil(0.01 * q.hz), kept, 0.5))
+        window = maximum(2.0, whole(s.kept * whole(s.cwnd)))
+        top = base + 0.95 * (top - base)
+        return s._replace(cwnd=window, ssthresh=window, since=-1.0, top_rtt=top)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
         """Slow start from one packet to the part of the window that a loss leaves at least."""
         kept = maximum(2.0, whole(0.5 * whole(s.cwnd)))
         return s._replace(cwnd=1.0, ssthresh=kept, since=-1.0)
+
+
+def measured(s: Any, e: Any, since: Any, trips: float) -> Any:
+    """Return the state after an ACK with its round-trip time and the throughput.
+
+    Throughput is averaged with a gain of 1/4 per round trip; until ``trips`` least round-trip times after ``since`` it is
+    that of the last ACK.
+    """
+    base = minimum(s.base_rtt, e.rtt)
+    early = e.time - since <= trips * base
+    now = s.cwnd / e.rtt
+    throughput = where(early, now, s.throughput + 0.25 * (now - s.throughput) / s.cwnd)
+    return s._replace(
+        since=since,
+        base_rtt=base,
+        top_rtt=maximum(s.top_rtt, e.rtt),
+        throughput=throughput,
+        most=where(early, now, maximum(s.most, throughput)),
+    )
+
+
+def judged(s: Any, kept: Any) -> Any:
+    """Return the state at the end of a cycle: ``kept`` is kept after two whose highest throughputs were alike, else half."""
+    alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
+    kept = where(alike & (s.steady > 0.0), kept, 0.5)
+    return s._replace(kept=kept, most_before=s.most, steady=where(alike, 1.0, 0.0))

@@ -28,7 +28,6 @@ from dfcmodel import (
     chain,
     simulate,
 )
-from dfcmodel.network.disciplines import Arrivals
 from responsefn import DCQCN, DCTCP, NewReno
 
 # Queue managers: RED as Floyd and Jacobson have it, CoDel and PIE as their RFCs, step marking.
@@ -36,10 +35,10 @@ from responsefn import DCQCN, DCTCP, NewReno
 RATE, STEP = 1e3, 1e-3
 
 
-def seen(arrivals: float = 1.0, backlog: float = 10.0, **more: float) -> Arrivals:
+def seen(arrivals: float = 1.0, backlog: float = 10.0, **more: float) -> Any:
     """What a manager sees of a step of a link of 1,000 packets/s."""
     known = {"time": 0.0, "step": STEP, "capacity": RATE, "delay": backlog / RATE, "random": 0.5}
-    return Arrivals(**{**known, **more}, backlog=backlog, arrivals=arrivals)
+    return SimpleNamespace(**{**known, **more}, backlog=backlog, arrivals=arrivals)
 
 
 def parameters(manager: QueueManager):
@@ -191,7 +190,7 @@ def test_step_marking_marks_all_above_its_threshold() -> None:
     rule = StepMarking(10.0)
     marks = [
         rule.on_step(
-            rule.State(), rule, Arrivals(backlog=n, arrivals=3.0, random=0.5, **QUEUE)
+            rule.State(), rule, SimpleNamespace(backlog=n, arrivals=3.0, random=0.5, **QUEUE)
         ).mark
         for n in (9.0, 10.0, 10.1)
     ]
@@ -206,7 +205,7 @@ def test_ramp_marking_marks_with_the_probability_of_the_queue(backlog: float, p:
     rule, random, packets = RampMarking(10.0, 50.0, 0.2), np.random.default_rng(1), 20_000
     state, marks = rule.State(), 0.0
     for _ in range(packets):
-        seen = Arrivals(backlog=backlog, arrivals=1.0, random=random.random(), **QUEUE)
+        seen = SimpleNamespace(backlog=backlog, arrivals=1.0, random=random.random(), **QUEUE)
         state = rule.on_step(state, rule, seen)
         marks += state.mark
     assert abs(marks - p * packets) <= 4.0 * np.sqrt(p * (1 - p) * packets)

@@ -63,7 +63,7 @@ def test_what_a_program_must_be() -> None:
         type("None", (Trimming,), {"queues": 0})
     with pytest.raises(ValueError, match=r"queues of Half = 1\.5: must be a whole number in 0"):
         type("Half", (Trimming,), {"queues": 1.5})
-    with pytest.raises(ValueError, match="queues of CAKE = 0: must be a whole number in 1.."):
+    with pytest.raises(ValueError, match=r"queues of CAKE = 0: must be a whole number in 1\.\."):
         CAKE(queues=0)
     with pytest.raises(ValueError, match="weight_2 = 0"):
         WeightedFair(weight_2=0.0)
@@ -284,8 +284,21 @@ def test_a_window_sender_loses_what_is_cut() -> None:
     assert run.delivered[0, -1] == 3000.0
 
 
-class Watcher(RateRule):
-    """Sends at a fifth of its first link; its state has what telemetry says of the second link."""
+class AFifth(RateRule):
+    """Sends at a fifth of its first link."""
+
+    def start(self, line_rate: float) -> Any:
+        """Begin at a fifth."""
+        return self.State(rate=line_rate / 5.0)
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        """Keep the rate."""
+        return s
+
+
+class Watcher(AFifth):
+    """Its state has what telemetry says of the second link."""
 
     telemetry = ("sent", "queue")
 
@@ -297,15 +310,6 @@ class Watcher(RateRule):
         time: float = 0.0
         queue: float = 0.0
         hop: float = 0.0
-
-    def start(self, line_rate: float) -> Any:
-        """Begin at a fifth."""
-        return self.State(rate=line_rate / 5.0)
-
-    @staticmethod
-    def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Keep the rate."""
-        return s
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:
@@ -392,7 +396,7 @@ class Carried(SwitchProgram):
         return s._replace(twice=2.0 * s.found)
 
 
-class Finder(RateRule):
+class Finder(AFifth):
     """Sends at twice the rate of the second link; its state has what two records said last."""
 
     telemetry = ("found", "twice")
@@ -404,15 +408,6 @@ class Finder(RateRule):
         found: float = 0.0
         before: float = 0.0
         wrong: float = 0.0
-
-    def start(self, line_rate: float) -> Any:
-        """Begin at a fifth."""
-        return self.State(rate=line_rate / 5.0)
-
-    @staticmethod
-    def on_feedback(s: Any, q: Any, e: Any) -> Any:
-        """Keep the rate."""
-        return s
 
     @staticmethod
     def on_telemetry(s: Any, q: Any, e: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from typing import NamedTuple
 
@@ -39,7 +40,6 @@ from dfcmodel import (
     save_scenario,
     takano2006,
 )
-from dfcmodel.network import toml_reading
 from hopflow import gbps, mbps, ms
 from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule, linux
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
@@ -138,7 +138,11 @@ max_window = 1000
 
 
 def test_the_example_of_the_module_is_read() -> None:
-    text = toml_reading.__doc__.partition("::\n")[2].partition("\nPlain numbers")[0]
+    text = (
+        sys.modules[load_scenario.__module__]
+        .__doc__.partition("::\n")[2]
+        .partition("\nPlain numbers")[0]
+    )
     one = read_scenario(textwrap.dedent(text))
     assert one.links[1].discipline == Pause(high=600)
     assert [link.rate for link in one.links] == [mbps(370), mbps(100)]

@@ -28,7 +28,6 @@ from dfcmodel import (
     WeightedFair,
     dumbbell,
 )
-from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from responsefn import BBR, CUBIC, Copa, NewReno
 from tests.oracles.engines import begin_run, equal_records, plan_scenario
 
@@ -103,12 +102,12 @@ def test_rules_of_deliveries_without_data(rule: Any, process: Any) -> None:
 
 
 def test_chains_are_shared_by_hops_with_the_same_elements() -> None:
-    """Each chain stands once, and hops without elements end at once."""
+    """Each chain stands once, and hops without elements end at once (`dfcmodel.packets.layouts.path_elements`)."""
     plan = plan_scenario(three_flows(ELEMENTS["all"]), Packets(), duration=1.0, sample=0.1)
     arrays = begin_run(plan).arrays
     rows, path = arrays["chain"], plan.path
     assert np.count_nonzero(rows == -1) == 1 + len(set(path.first[path.first >= 0].tolist()))
     assert (rows[arrays["chain_of"][plan.hops.row[path.first < 0]]] == -1).all()
-    without = begin_run(plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1)).arrays
-    elements = lay_out_elements(plan, arrays["port"], len(arrays["chain_of"]))
-    assert {len(without[name]) for name in elements} == {1}
+    plain = plan_scenario(three_flows(()), Packets(), duration=1.0, sample=0.1)
+    empty = begin_run(plain).arrays
+    assert {len(empty[name]) for name in ("element", "steps", "chain", "chain_of")} == {1}

@@ -21,7 +21,6 @@ from dfcmodel import (
     Trimming,
     simulate,
 )
-from dfcmodel.network.run_tables import TRIMMED
 from responsefn import DCQCN, TIMELY, NewReno, RateRule
 from tests.oracles.engines import plan_scenario, run_engine
 from tests.oracles.packets.receivers import Packet
@@ -178,8 +177,8 @@ def test_both_engines_agree_of_trimmed_headers(
     scenario = incast_of_trimmed_headers(rule, receiver, hosts=4)
     plans = (plan_scenario(scenario, method, duration=4e-3, sample=4e-4) for _ in range(2))
     found, wanted = run_engine(next(plans)), run_reference(next(plans))
-    assert found.causes[:, TRIMMED].sum() > 0
-    assert found.causes.sum() > found.causes[:, TRIMMED].sum()
+    run = simulate(scenario, method, duration=4e-3, sample=4e-4)
+    assert {"trimmed"} < set(run.drops().cause.values.tolist())
     for name in ("finished", "timeouts", "loss_events", "causes", "inside", "emitted"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
     for name in ("delivered", "lost"):

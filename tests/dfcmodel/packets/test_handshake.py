@@ -24,8 +24,6 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.network.flows import acks_per_packet, first_state
-from dfcmodel.network.stacks import STACKS
 from responsefn import AIMD, BBR, CUBIC, DCTCP, BBRv1, NewReno, Reno, Tahoe, Vegas
 from responsefn.linux import LinuxCDG, LinuxCUBIC, LinuxHSTCP, LinuxHybla
 from tests.oracles.engines import (
@@ -186,10 +184,12 @@ def test_a_stack_gives_what_is_not_given() -> None:
     plain = Flow("f", ("a", "b"), NewReno())
     assert (plain.initial_window, plain.delayed_acks, plain.quick_acks) == (None, False, 0)
     scenario = path(NewReno(), stack="linux-6.12")
-    assert Packets().recovery_of(scenario) == (STACKS["linux-6.12"].recovery,) == ("linux-6.12",)
+    assert Packets().recovery_of(scenario) == ("linux-6.12",)
     assert Packets(recovery="sack").recovery_of(scenario) == ("sack",)
-    assert first_state(flow, 0.04).cwnd == 10.0
-    assert first_state(plain, 0.04) == NewReno().start(0.04)
+    for given, window in ((flow, 10.0), (plain, NewReno().start(0.04).cwnd)):
+        one = Scenario("one", scenario.links, [given], duration=2 * DELAY)
+        for level in ("fluid", "packets"):
+            assert simulate(one, level=level).window[0, 0] == pytest.approx(window), level
 
 
 @pytest.mark.parametrize(
@@ -320,14 +320,22 @@ def test_counted_acks_double_the_window_of_a_slow_start_as_an_ack_per_packet_doe
     assert found[True] == [10.0, 15.0, pytest.approx(22.5, abs=0.5)]
 
 
-def test_the_fluid_grows_by_acks_and_packets() -> None:
-    assert [
-        acks_per_packet(Flow("f", ("a", "b"), NewReno(), delayed_acks=each))
-        for each in (False, True, "counted")
-    ] == [1.0, 0.5, 1.0]
-    assert acks_per_packet(Flow("f", ("a", "b"), LinuxHSTCP(), delayed_acks="counted")) == 0.5
-    run = simulate(path(NewReno(), duration=0.02, initial_window=10), level="fluid", method=Fluid())
-    assert float(np.asarray(run.window).reshape(-1)[-1]) == pytest.approx(10.0)
+@pytest.mark.parametrize(
+    ("rule", "kind", "windows"),
+    [
+        (NewReno(), False, [10.0, 20.0, 40.0]),
+        (NewReno(), True, [10.0, 15.0, 22.5]),
+        (NewReno(), "counted", [10.0, 20.0, 40.0]),
+        (
+            LinuxHSTCP(),
+            "counted",
+            [10.0, 15.0, 22.5],
+        ),  # grows per ACK, however many packets it counts
+    ],
+)
+def test_the_fluid_grows_by_acks_and_packets(rule: Any, kind: Any, windows: list[float]) -> None:
+    scenario = path(rule, 500.0, 0.2, initial_window=10, delayed_acks=kind)
+    assert packets_per_round(simulate(scenario, Fluid())) == pytest.approx(windows, rel=1e-2)
 
 
 @pytest.mark.parametrize("level", ["fluid", "packets"])

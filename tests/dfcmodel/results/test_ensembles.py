@@ -30,8 +30,6 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus
 from dfcmodel.results import Ensemble
-from dfcmodel.results.ensembles import mean_interval
-from dfcmodel.results.lower_bounds import empty_network_times, transfers
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 
@@ -52,11 +50,8 @@ def test_dataset_and_intervals(many) -> None:
     np.testing.assert_array_equal(many.occupancy.sel(run=2).values, many.runs[2].queued)
     found = many.intervals(since=0.05)
     values = many.mean_efficiency(since=0.05)
-    low, high = mean_interval(values)
     target = found["efficiency"].sel(flow="target")
     assert float(target.sel(estimate="mean")) == pytest.approx(values[:, 0].mean(), rel=1e-12)
-    assert float(target.sel(estimate="low")) == pytest.approx(low[0], rel=1e-12)
-    assert float(target.sel(estimate="high")) == pytest.approx(high[0], rel=1e-12)
     began = int(np.searchsorted(many.time, 0.05, side="right"))
     told = [
         (r.delivered[:, -1] - r.delivered[:, began - 1]) / (r.time[-1] - r.time[began - 1])
@@ -72,16 +67,16 @@ def test_dataset_and_intervals(many) -> None:
     assert lost[0, 0] > 0
 
 
-def test_interval_is_students() -> None:
-    """Four runs: half-width 3.182 standard errors; the level is kept to where it should be."""
-    values = np.array([1.0, 2.0, 3.0, 4.0])
-    low, high = mean_interval(values)
-    assert (low + high) / 2 == pytest.approx(2.5)
-    assert (high - low) / 2 == pytest.approx(3.182 * values.std(ddof=1) / 2, rel=1e-3)
-    samples = np.random.default_rng(0).normal(size=(5, 20_000))
-    low, high = mean_interval(samples, 0.9)
-    # binomial: three standard deviations of 20,000 intervals
-    assert np.mean((low < 0) & (high > 0)) == pytest.approx(0.9, abs=3 * (0.09 / 20_000) ** 0.5)
+@pytest.mark.parametrize(("level", "quantile"), [(0.95, 3.182446), (0.9, 2.353363)])
+def test_interval_is_students(many, level: float, quantile: float) -> None:
+    """Four runs: quantiles of Student's distribution with three degrees of freedom."""
+    values = many.mean_efficiency(since=0.05)
+    found = many.intervals(since=0.05, level=level)["efficiency"]
+    low, high = (found.sel(estimate=end).values for end in ("low", "high"))
+    half = quantile * values.std(axis=0, ddof=1) / 2.0
+    assert half[0] > 0.0
+    np.testing.assert_allclose(high - low, 2.0 * half, rtol=1e-6)
+    np.testing.assert_allclose(high + low, 2.0 * values.mean(axis=0), rtol=1e-12)
 
 
 def test_display(many) -> None:
@@ -248,7 +243,6 @@ def test_bounds_by_hand() -> None:
         Flow("stopped", (1, 2), size=9, stop=3.0, **given),
     ]
     scenario = Scenario("by hand", links, flows, duration=1.0)
-    assert transfers(scenario).tolist() == [True, True, True, False, False]
     bound = completion_bounds(scenario)
     expected = [0.2 + 11e-3, 1.1 + 20e-3, 1.1 + 20e-3 + 0.5 + 0.1 + 5e-3]
     np.testing.assert_allclose(bound.finished[:3], expected, rtol=1e-12)
@@ -285,13 +279,12 @@ def test_an_empty_network_takes_its_time_to_the_rounding_error() -> None:
     )
     scenario = fabric.scenario("one", flows, 1e-3)
     run = simulate(scenario, Packets(seed=1), sample=1e-3)
-    assert run.finished[0] == pytest.approx(empty_network_times(scenario)[0], rel=1e-9)
+    bound = completion_bounds(scenario)
+    assert run.finished[0] == pytest.approx(bound.finished[0], rel=1e-9)
     slow = 9 * 1500 * 8 / 100e9
     other = 1500 * 8 / 100e9 + 4 * 1500 * 8 / 400e9
     delay = 2 * 35e-9 + 4 * 450e-9
-    assert empty_network_times(scenario)[0] == pytest.approx(slow + other + delay, rel=1e-12)
-    fluid = empty_network_times(scenario, forwards_whole_packets=False)
-    assert fluid[0] == pytest.approx(slow + delay, rel=1e-12)
+    assert bound.finished[0] == pytest.approx(slow + other + delay, rel=1e-12)
 
 
 def test_an_access_link_counts() -> None:

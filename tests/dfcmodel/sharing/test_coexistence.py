@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from benchmarks.ns3_sharing import KEPT
+from benchmarks.ns3_sharing import PAIRS as LINUX
 from dfcmodel import Jitter, Packets, coexist, coexist_sweep, compare, simulate
 from dfcmodel.sharing import coexistence
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
@@ -27,7 +29,6 @@ from responsefn import (
     WindowRule,
     simulate_rule,
 )
-from tests.dfcmodel.sharing.ns2_pairs import KEPT, LINUX, PAIRS
 from validation import evidence
 
 # Flows that share a bottleneck: balances, known shares, ns-2's pairs.
@@ -345,8 +346,8 @@ def test_what_it_shows():
 
 def goodputs(names):
     """Return ours and ns-2's, packets/s, shape (pairs, flows, seeds), with ns-2's own starts."""
-    flows = evidence.table(PAIRS, "flows")
-    links = evidence.table(PAIRS, "links").set_index(["first", "second", "seed"])
+    flows = evidence.table("kaneko2007/pairs-ns2", "flows")
+    links = evidence.table("kaneko2007/pairs-ns2", "links").set_index(["first", "second", "seed"])
     found = []
     for (first, second), pair in flows.groupby(["first", "second"]):
         if not {first, second} <= set(names):
@@ -485,8 +486,8 @@ def test_intervals_within_limits_hold_the_truth_as_often() -> None:
 @pytest.mark.slow
 def test_shares_of_ns2s_pairs() -> None:
     """0.04 in the median over the 10 pairs of different rules: the difference of simulators."""
-    flows = evidence.table(PAIRS, "flows")
-    links = evidence.table(PAIRS, "links").set_index(["first", "second", "seed"])
+    flows = evidence.table("kaneko2007/pairs-ns2", "flows")
+    links = evidence.table("kaneko2007/pairs-ns2", "links").set_index(["first", "second", "seed"])
     errors = []
     for (first, second), pair in flows.groupby(["first", "second"]):
         if first == second or not {first, second} <= set(LINUX):

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from markov import Kanban, passage, stationary
-from markov.models.functions import evaluation
-from markov.selections import selected
 from tests.markov.files.conftest import model_of
 
 MODEL = """
@@ -65,28 +63,48 @@ NUMBERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    text = MODEL
+def model_with_labels(folder: Path, text: str) -> Any:
+    """Return a model with a label for each condition, and a reward for each number."""
     text += "".join(f'label "c{n}" = {text};\n' for n, text in enumerate(CONDITIONS))
     text += "".join(f'rewards "r{n}" true : {text}; endrewards\n' for n, text in enumerate(NUMBERS))
-    folder: Path = tmp_path_factory.mktemp("functions")
     return model_of(folder, text)
 
 
-@pytest.mark.parametrize("limit", [evaluation.PLAIN_STATES, 0], ids=["by state", "at once"])
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return model_with_labels(tmp_path_factory.mktemp("functions"), MODEL)
+
+
 @pytest.mark.parametrize("text", CONDITIONS)
-def test_conditions(model: Any, text: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "PLAIN_STATES", limit)
+def test_conditions(model: Any, text: str) -> None:
     chain, number = model.chain, list(CONDITIONS).index(text)
     expected = np.array([bool(CONDITIONS[text](s)) for s in chain.table.plain()])
-    assert selected(chain, f"c{number}", "to").tolist() == expected.tolist()
-    assert selected(chain, CONDITIONS[text], "to").tolist() == expected.tolist()
+    for named in (f"c{number}", CONDITIONS[text]):
+        assert passage(model, to=named).target.tolist() == expected.tolist()
     pi = stationary(model).pi
     assert model.property(f"S=? [ {text} ]").value == pytest.approx(pi @ expected, rel=1e-12)
     found = passage(model, to=CONDITIONS[text]).distribution([0.4]).survival[0]
     within = model.property(f"P=? [ F<=0.4 ({text}) ]").value
     assert within == pytest.approx(1.0 - found, rel=1e-9, abs=1e-12)
+
+
+def test_conditions_of_many_states_which_are_evaluated_at_once(tmp_path: Path) -> None:
+    """10,080 states: an independent component beside those that the conditions are about."""
+    many = """module beside
+  z : [0..119] init 0;
+  [] z < 119 -> 2.0 : (z' = z + 1);
+  [] z > 0 -> 3.0 : (z' = z - 1);
+endmodule
+"""
+    large = model_with_labels(tmp_path, MODEL + many)
+    answer = stationary(large)
+    states = list(large.chain.table.plain())
+    assert len(states) == 10_080
+    for number, (text, condition) in enumerate(CONDITIONS.items()):
+        expected = np.array([bool(condition(s)) for s in states])
+        for named in (f"c{number}", condition):
+            assert passage(large, to=named).target.tolist() == expected.tolist(), text
+        assert answer[f"c{number}"] == pytest.approx(answer.pi @ expected, rel=1e-12), text
 
 
 @pytest.mark.parametrize("text", NUMBERS)

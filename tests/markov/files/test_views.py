@@ -21,6 +21,7 @@ from markov.files.listed import ListedChain
 from markov.files.rewards import rewards_of
 from markov.models.bare import named_state
 from markov.models.spaces import Space
+from tests.dask_clusters import dask_client
 from tests.markov.files.conftest import QUEUE, jani_queue, model_of
 
 # A file's states as those of a model: their names, the start, labels and rewards.
@@ -142,12 +143,7 @@ def test_models_of_files_go_to_processes_and_to_dask(where: str, tmp_path: Path)
     models = [read_jani(jani, constants={"N": 4}), read_prism(prism, constants={"N": 4})]
     with ExitStack() as closed:
         if where == "Dask":
-            distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
-            cluster = distributed.LocalCluster(
-                n_workers=1, threads_per_worker=1, dashboard_address=":0"
-            )
-            client = closed.enter_context(distributed.Client(closed.enter_context(cluster)))
-            pool: Any = client.get_executor()
+            pool: Any = closed.enter_context(dask_client(1)).get_executor()
         else:
             pool = closed.enter_context(ProcessPoolExecutor(1, get_context("spawn")))
         for model, found in zip(models, pool.map(stationary, models), strict=True):

@@ -58,7 +58,7 @@ def test_cycles_that_diverge_get_more_sweeps():
     pi = np.maximum(pi, 1e-8 * pi.max())
     flow, weights = pi * -chain.Q.diagonal(), (pi / pi.max()) ** -0.1
     components = chain.components_of(chain.recurrent_classes[0])
-    levels = build_hierarchy(jumps(chain.Q)[0], flow, flow, components)
+    levels = build_hierarchy(jumps(chain.Q).inflow, flow, flow, components)
     found = supersolution(
         DoubleDouble(chain.Q), MultigridPoisson(chain.Q, pi, levels, weights), weights
     )

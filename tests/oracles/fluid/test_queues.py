@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -19,7 +22,6 @@ from dfcmodel import (
     Scenario,
     StepMarking,
 )
-from dfcmodel.network.disciplines import Arrivals
 from tests.oracles.engines import compile_scenario
 from tests.oracles.fluid import runs as reference
 from tests.oracles.fluid.drops import (
@@ -119,8 +121,16 @@ def test_drops_are_taken_from_what_came_last() -> None:
 # Queue managers in the reference, by hand: whole packets, marks and drops, all of a step.
 
 
-def seen(backlog: float, arrivals: float) -> Arrivals:
-    return Arrivals(0.0, 1e-3, backlog, arrivals, 1000.0, 0.0, 0.5)
+def seen(backlog: float, arrivals: float) -> Any:
+    return SimpleNamespace(
+        time=0.0,
+        step=1e-3,
+        backlog=backlog,
+        arrivals=arrivals,
+        capacity=1000.0,
+        delay=0.0,
+        random=0.5,
+    )
 
 
 def link(*hears: bool) -> ManagedLink:

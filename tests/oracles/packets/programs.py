@@ -179,6 +179,13 @@ class RankedQueue(Queue):
         self.counts[entry[2].flow, entry[2].is_ack] -= 1
         return entry
 
+    def send_on(self, came: float, packet: Packet) -> None:
+        """Send a packet, cut to its header where the program says so, with its record."""
+        whole = self.taken(packet)
+        self.cut(packet)
+        self.write_record(packet)
+        self.send(came, packet, whole)
+
     def go(self) -> None:
         """Send the next packet that the program does not drop, if the port is idle and not paused."""
         while self.ready():
@@ -186,10 +193,7 @@ class RankedQueue(Queue):
             if self.judge(packet, View(rank, came)):
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
-                whole = self.taken(packet)
-                self.cut(packet)
-                self.write_record(packet)
-                self.send(came, packet, whole)
+                self.send_on(came, packet)
 
 
 class ProgramQueues(RankedQueue):
@@ -313,7 +317,4 @@ class ProgramQueues(RankedQueue):
             if dropped:
                 self.drop_queued(came, packet, BY_MANAGER)
             else:
-                whole = self.taken(packet)
-                self.cut(packet)
-                self.write_record(packet)
-                self.send(came, packet, whole)
+                self.send_on(came, packet)

@@ -249,24 +249,12 @@ def test_classes_and_other_things_in_the_place_of_rules_are_named():
 
 # Compiled rules do what plain Python does.
 
-P_RULE_COMPILATION, RTT_RULE_COMPILATION = 2e-3, 0.1
-
-
-class Own_of_rule_compilation(WindowRule):
-    @staticmethod
-    def on_ack(s, q, e):
-        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
-
-    @staticmethod
-    def on_loss(s, q, e):
-        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
-
 
 def quick_step(s):
     return 2.0 / s.cwnd
 
 
-class Branches(Own_of_rule_compilation):
+class Branches(Own):
     """Branches, an early return, a loop, a helper and `max` all mean what they mean in Python."""
 
     @staticmethod
@@ -282,12 +270,10 @@ class Branches(Own_of_rule_compilation):
 def test_plain_python_and_compiled_rules_agree():
     """A cycle in plain Python, the compiled one and the simulation: one answer."""
     rule = Branches()
-    few = rule.rate(P_RULE_COMPILATION, RTT_RULE_COMPILATION)
-    many = rule.rate([P_RULE_COMPILATION] * 6, RTT_RULE_COMPILATION)
+    few = rule.rate(P, RTT)
+    many = rule.rate([P] * 6, RTT)
     assert many == pytest.approx(few, rel=1e-12)
-    assert simulate_rule(
-        rule, P_RULE_COMPILATION, RTT_RULE_COMPILATION, events=300
-    ).rate == pytest.approx(few, rel=2e-3)
+    assert simulate_rule(rule, P, RTT, events=300).rate == pytest.approx(few, rel=2e-3)
 
 
 def many_steps(ssthresh, q, cwnds):

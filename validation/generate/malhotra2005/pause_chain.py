@@ -279,6 +279,9 @@ SHORT = {0.1: 1e5, 1.0: 2e5, 5.0: 6e5, 20.0: 1.2e6}
 """The same for 0.3 to 0.5 %."""
 
 RTTS = (0.1, 1.0, 5.0, 20.0)
+PAUSES = ((0.0, 0.0), (0.0, 0.05), (0.0, 0.1), (0.0, 0.2), (2.0, 0.0), (10.0, 0.0))
+"""Rates while paused, packets/s, with delays after which queue 1 stops, s."""
+SIGNALLING = [(pause, high) for pause in PAUSES for high in (9, 11, 13, 15, 17, 19)]
 
 CASES = (
     _case(
@@ -466,11 +469,7 @@ CASES = (
         15,
         (
             _point((25, 1), 1.0, high, seconds=SHORT, paused_rate=paused_rate, signal_delay=delay)
-            for paused_rate, delay in (
-                *((0.0, delay) for delay in (0.0, 0.05, 0.1, 0.2)),
-                *((rate, 0.0) for rate in (2.0, 10.0)),
-            )
-            for high in (9, 11, 13, 15, 17, 19)
+            for (paused_rate, delay), high in SIGNALLING
         ),
     ),
     _case(
@@ -488,11 +487,7 @@ CASES = (
                 signal_delay=delay,
                 service="fixed",
             )
-            for paused_rate, delay in (
-                *((0.0, delay) for delay in (0.0, 0.05, 0.1, 0.2)),
-                *((rate, 0.0) for rate in (2.0, 10.0)),
-            )
-            for high in (9, 11, 13, 15, 17, 19)
+            for (paused_rate, delay), high in SIGNALLING
         ),
     ),
     _case(

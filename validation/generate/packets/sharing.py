@@ -67,6 +67,18 @@ def outputs(text: str) -> tuple[list[float], dict[str, float]]:
     return received, {"queue": float(queue[0]), "drops": int(queue[1])}
 
 
+PATH = {
+    "rate": Column("bit/s", "of the bottleneck"),
+    "rtt": Column("s", "propagation there and back"),
+    "buffer": Column("packets", "of the bottleneck"),
+    "seed": Column("1", "of the start times below 1 s"),
+}
+GOODPUT = Column("packets/s", "of 1446 bytes of data")
+QUEUE = {
+    "queue": Column("packets", "mean over time"),
+    "drops": Column("packets", "dropped by the queue"),
+}
+
 CASES = (
     Case(
         name="packets/sharing-ns3",
@@ -83,16 +95,12 @@ CASES = (
                 {
                     "first": Column("", "congestion control of the first flow"),
                     "second": Column("", "of the second flow"),
-                    "rate": Column("bit/s", "of the bottleneck"),
-                    "rtt": Column("s", "propagation there and back"),
-                    "buffer": Column("packets", "of the bottleneck"),
-                    "seed": Column("1", "of the start times below 1 s"),
+                    **PATH,
                 },
                 {
-                    "goodput_first": Column("packets/s", "of 1446 bytes of data"),
-                    "goodput_second": Column("packets/s", "of 1446 bytes of data"),
-                    "queue": Column("packets", "mean over time"),
-                    "drops": Column("packets", "dropped by the queue"),
+                    "goodput_first": GOODPUT,
+                    "goodput_second": GOODPUT,
+                    **QUEUE,
                 },
             )
         },

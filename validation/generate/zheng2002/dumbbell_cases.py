@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from validation.generate.cases import Case, Column, Heading, Run
@@ -410,14 +410,11 @@ FRIENDLY_15_TCP_SEEDS = replace(
         ),
     ),
 )
-ACCESS = case(
-    Heading(
-        "access-delay",
-        "8 + 8 flows of two kinds with access delays of 2 + 2.5 n ms (Figs. 17 to 21)",
-        ("Z14",),
-    ),
-    {"pair": PAIR, "reading": READING},
-    [
+
+
+def access_delays(pairs: Sequence[tuple[tuple[str, str], str]], seeds: Iterable[int]) -> list[Run]:
+    """List the runs of Figs. 17 to 21."""
+    return [
         make(
             {"pair": together(pair), "reading": reading},
             [(kind, 8) for kind in pair],
@@ -425,9 +422,19 @@ ACCESS = case(
             reading=reading,
             options={"step": 2.5e-3},
         )
-        for pair, reading in settings(PAIRS)
-        for seed in FIVE
-    ],
+        for pair, reading in pairs
+        for seed in seeds
+    ]
+
+
+ACCESS = case(
+    Heading(
+        "access-delay",
+        "8 + 8 flows of two kinds with access delays of 2 + 2.5 n ms (Figs. 17 to 21)",
+        ("Z14",),
+    ),
+    {"pair": PAIR, "reading": READING},
+    access_delays(settings(PAIRS), FIVE),
     {"access delay": ("2e-3 + 2.5e-3 n, n = 0 to 7", "s (on either side; n = flow - 1)")},
     (
         (
@@ -444,18 +451,9 @@ ACCESS_SEEDS = replace(
     ACCESS,
     name="zheng2002/access-delay-seeds",
     title="8 + 8 flows of two kinds with access delays of 2 + 2.5 n ms, ten more seeds",
-    runs=[
-        make(
-            {"pair": together(pair), "reading": reading},
-            [(kind, 8) for kind in pair],
-            seed,
-            reading=reading,
-            options={"step": 2.5e-3},
-        )
-        for pair, reading in settings(PAIRS)
-        if reading == "1-b"
-        for seed in LATER
-    ],
+    runs=access_delays(
+        [(pair, reading) for pair, reading in settings(PAIRS) if reading == "1-b"], LATER
+    ),
     notes=(
         *ACCESS.notes,
         (

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import grow
 from responsefn.rules.linux.bic import LinuxBIC
-from responsefn.rules.linux.versions import OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import OLD, of_kernel
 
 __all__ = ["LinuxBIC2622"]
 
@@ -27,22 +26,7 @@ class LinuxBIC2622(LinuxBIC):
     by its estimate of packets per ACK, which begins at 2 in sixteenths; d <- d - floor(d/16) + 1 takes 32 to
     31, where it stays although every packet is acknowledged: above Reno's region it grows 31/16 times as fast.
 
-    Domain: p <= 0.02.
-
-    Parameters
-    ----------
-    b
-        Fraction of the window lost at a loss (205/1024).
-    largest
-        Packets per round trip at most.
-    smooth
-        ``smooth_part``: round trips times 4 per packet near the last peak; 20, in ns-3 5.
-    low_window
-        Packets up to which it is Reno.
-    per_ack
-        Estimate of the packets that an ACK acknowledges; 31/16 in Linux, 1 in ns-3.
-    remembered
-        Part of a peak below the last one that is remembered; 1843/2048, in ns-3 0.8.
+    Domain: p <= 0.02. Parameters as of `LinuxBIC`.
 
     Examples
     --------
@@ -52,18 +36,6 @@ class LinuxBIC2622(LinuxBIC):
     """
 
     reference = references.TCP_BIC_C
-    monotone = False
-    why_no_inverse = "its cycles alternate over wide ranges of p, where its rate jumps"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        LinuxRule.check(self)
-        one_number("b", self.params.b, above=0.0, below=1.0)
-        one_number("largest", self.params.largest, above=0.0)
-        one_number("smooth", self.params.smooth, above=0.0)
-        one_number("low_window", self.params.low_window, at_least=0.0)
-        one_number("per_ack", self.params.per_ack, above=0.0)
-        one_number("remembered", self.params.remembered, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

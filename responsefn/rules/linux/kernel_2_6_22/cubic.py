@@ -9,6 +9,7 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.rules.cubic import begin_curve
 from responsefn.rules.linux.cubic import LinuxCUBIC
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
 
@@ -112,15 +113,7 @@ class LinuxCUBIC2622(LinuxCUBIC):
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep 1 - b; remember less of a peak below the last one."""
         peak = where(s.cwnd < s.peak, 1.0 - 0.5 * q.b, 1.0) * s.cwnd
-        kept = maximum(1.0, (1.0 - q.b) * s.cwnd)
-        return s._replace(
-            cwnd=kept,
-            ssthresh=maximum(2.0, kept),
-            peak=peak,
-            plateau=(maximum(0.0, peak - kept) / q.C) ** (1.0 / 3.0),
-            since=e.time,
-            reno=kept,
-        )
+        return begin_curve(s, q.C, maximum(1.0, (1.0 - q.b) * s.cwnd), peak, e.time)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.rules.linux.htcp import LinuxHTCP
+from responsefn.rules.base import cut
+from responsefn.rules.linux.htcp import LinuxHTCP, judged, measured
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
 
 __all__ = ["LinuxHTCP2622"]
@@ -54,34 +55,17 @@ class LinuxHTCP2622(LinuxHTCP):
         factor = 1.0 + math.floor(10.0 * late + 0.25 * late * late)
         scale = minimum(10.0, maximum(0.5, 0.1 / base))
         a = 2.0 * (1.0 - s.kept) * maximum(1.0, math.floor(factor / scale))
-        early = e.time - since <= 3.0 * base
-        now = s.cwnd / e.rtt
-        throughput = where(early, now, s.throughput + 0.25 * (now - s.throughput) / s.cwnd)
-        return s._replace(
-            cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd),
-            since=since,
-            base_rtt=base,
-            top_rtt=maximum(s.top_rtt, e.rtt),
-            throughput=throughput,
-            most=where(early, now, maximum(s.most, throughput)),
-        )
+        s = measured(s, e, since, 3.0)
+        return s._replace(cwnd=s.cwnd + where(slow, 1.0, a / s.cwnd))
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
         """Keep RTT_min/RTT_max of the window, within 0.5 and 0.8, or half of it."""
         top = maximum(s.top_rtt, e.rtt)
         kept = minimum(0.8, maximum(0.5, minimum(s.base_rtt, e.rtt) / top))
-        alike = (s.most >= 0.8 * s.most_before) & (s.most <= 1.2 * s.most_before)
-        kept = where(alike & (s.steady > 0.0), kept, 0.5)
-        return s._replace(
-            cwnd=maximum(1.0, kept * s.cwnd),
-            ssthresh=maximum(2.0, kept * s.cwnd),
-            since=e.time,
-            top_rtt=e.rtt,
-            kept=kept,
-            most_before=s.most,
-            steady=where(alike, 1.0, 0.0),
-        )
+        s = judged(s, kept)
+        s = cut(s, s.kept * s.cwnd)
+        return s._replace(since=e.time, top_rtt=e.rtt)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

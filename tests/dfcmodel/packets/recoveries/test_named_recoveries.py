@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from dfcmodel.packets.recoveries.ns2 import cleared_recover, is_new_loss
 from dfcmodel.recoveries import (
     NewRenoRecovery,
     PRRRecovery,
@@ -62,13 +61,16 @@ def test_the_ack_of_recover_ends_recovery(snd_una: float, recovering: float) -> 
 def test_a_loss_is_new_beyond_recover_or_after_ns2s_first_packet(
     snd_una: float, recover: float, ns2: float, new: bool
 ) -> None:
-    s = recovering_sender(NewRenoRecovery, snd_una=snd_una, recover=recover)
-    assert is_new_loss(s, recovery_event(ns2=ns2)) is new
+    for kind in (NewRenoRecovery, RenoRecovery, SackRecovery, TahoeRecovery):
+        s = recovering_sender(kind, snd_una=snd_una, recover=recover, dupacks=3.0)
+        after = kind.on_duplicate_ack(s, recovery_event(ns2=ns2, delivered=1.0))
+        assert after.reduce == (1.0 if new else 0.0)
 
 
 def test_recover_is_below_every_packet_or_ns2s_first_one() -> None:
-    assert cleared_recover(recovery_event()) == -2.0
-    assert cleared_recover(recovery_event(ns2=1.0)) == 0.0
+    s = recovering_sender(SackRecovery, recovering=1.0, recover=29.0, snd_una=30.0)
+    for ns2, recover in ((0.0, -2.0), (1.0, 0.0)):
+        assert SackRecovery.on_ack(s, recovery_event(acked=1.0, ns2=ns2)).recover == recover
 
 
 # Proportional rate reduction: the counts of RFC 6937, Sect. 3; runs are in test_equal_senders.

@@ -175,14 +175,19 @@ def test_the_residual_falls_by_the_factor_asked_for(
     assert np.max(np.abs(b - system.A @ x) / costs) <= 1.01e-9 * np.max(b / costs)
 
 
+def few_factors(monkeypatch: pytest.MonkeyPatch, most: int = 100) -> None:
+    """Let systems of more states go to multigrid."""
+    monkeypatch.setattr(absorbing, "FACTORED", most)
+    monkeypatch.setattr(absorbing, "FACTORED_TREE", most)
+
+
 @pytest.mark.parametrize("to", [0, [5, 900]])
 def test_passages_are_those_by_factors_within_both_bounds(
     chain: MarkovChain, to: int | list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
-    monkeypatch.setattr(absorbing, "FACTORED", 100)
-    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
+    few_factors(monkeypatch)
     cycled = passage(MarkovChain(chain.Q), to=to, start=start)
     for value, error in (("mean", "mean_error"), ("variance", "variance_error")):
         a, b = getattr(direct, value), getattr(cycled, value)
@@ -198,8 +203,7 @@ def test_the_bound_of_a_variance_holds_for_rough_means(
     """Means proved to a hundredth: what they lack is far above rounding in the variances."""
     start = chain.size - 1
     direct = passage(MarkovChain(chain.Q), to=to, start=start)
-    monkeypatch.setattr(absorbing, "FACTORED", 100)
-    monkeypatch.setattr(absorbing, "FACTORED_TREE", 100)
+    few_factors(monkeypatch)
     monkeypatch.setattr(absorbing, "MANY_ENTRIES_ROUNDING", 1e-2)
     rough = passage(MarkovChain(chain.Q), to=to, start=start, on_failure="return")
     off = np.abs(rough.moments.variance - direct.moments.variance)
@@ -217,8 +221,7 @@ def left_at(rate: float) -> MarkovChain:
 def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(absorbing, "FACTORED", 2)
-    monkeypatch.setattr(absorbing, "FACTORED_TREE", 2)
+    few_factors(monkeypatch, 2)
     found = passage(left_at(1e-40), to=3, start=0, on_failure="return")
     assert found.mean_error == found.variance_error == np.inf
     assert found.status is Status.INACCURATE

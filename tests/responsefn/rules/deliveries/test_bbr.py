@@ -8,7 +8,7 @@ import pytest
 
 from responsefn import BBR, BBRv1, Delivery, curve, invert, simulate_rule
 from responsefn.errors import RuleError
-from responsefn.rules.deliveries import bbr_model, bbr_v1
+from responsefn.rules.deliveries import bbr_model, bbr_v1, probe_rtt
 from tests.responsefn.rules.deliveries.draft_bbr import DraftBBR
 from tests.responsefn.rules.deliveries.draft_bbr_v1 import DraftBBRv1
 from tests.responsefn.rules.deliveries.random_deliveries import check_every_step
@@ -225,3 +225,18 @@ def test_a_new_connection_and_a_timeout_are_those_of_the_draft_of_bbr_v1() -> No
         state = RULE_BBR_V1.State()._replace(cwnd=80.0, prior_cwnd=prior, recovering=recovering)
         after = BBRv1.on_timeout(state, RULE_BBR_V1.params, None)
         assert after == state._replace(cwnd=1.0, prior_cwnd=saved, recovering=1.0)
+
+
+# ProbeRTT, which both versions have.
+
+
+@pytest.mark.parametrize(
+    ("stamp", "rounds", "time", "ends"),
+    [(0.0, 1.0, 9.0, False), (2.0, 0.0, 9.0, False), (2.0, 1.0, 2.0, False), (2.0, 1.0, 2.1, True)],
+    ids=["not begun", "within a round trip", "within its duration", "after both"],
+)
+def test_probe_rtt_takes_its_duration_and_a_round_trip(
+    stamp: float, rounds: float, time: float, ends: bool
+) -> None:
+    state = STATE._replace(probe_rtt_done_stamp=stamp, probe_rtt_round_done=rounds)
+    assert probe_rtt.has_ended(state, Delivery(*[0.0] * 15)._replace(time=time)) is ends
