@@ -15,7 +15,7 @@
 // number of the data packet within its flow and on `seed` alone.
 //
 // With `discipline` the queue is one of the kernel's: a third namespace forwards the packets and
-// shapes them to `rate` (queues.c). A packet departs when it leaves that namespace.
+// shapes them to `rate` (queues.c). A packet leaves that namespace when its transmission begins.
 //
 // usage: linkemu [key=value ...] [flow=RULE@START [extra=S] [message=BYTES interval=S] ...]
 // extra is a longer delay of the flow's reverse path; a flow with messages sends one each interval.
@@ -81,9 +81,15 @@ struct flow {
     long data_packets, bytes, bytes_before, queue_drops, losses, message;
     struct arrival *arrivals;
     unsigned first_arrival, last_arrival;
-    int64_t *delays, delay_sum, delay_max; // of all packets; of those since the last sample
-    long departed, departed_before, marks;
+    int64_t *delays; // in the queue, ns, from `since` on
+    long departed, marks;
 };
+
+// Delays of the packets of all flows since the last sample, ns.
+static struct {
+    long packets;
+    int64_t sum, min, max;
+} recent;
 
 static struct flow flows[MAX_FLOWS];
 static int flow_count, lateness_count;
@@ -269,6 +275,11 @@ static int select_loss(struct flow *flow)
     return loss > 0 && uniform((uint64_t)(flow - flows), (uint64_t)number) < loss;
 }
 
+static int64_t transmission(const struct link *link, int size)
+{
+    return (int64_t)llround(8.0 * (double)size / link->rate * 1e9);
+}
+
 // Read a packet of a flow into the next place of the ring; NULL if there is none.
 static struct flow *read_packet(struct link *link, int from, int forward)
 {
@@ -333,10 +344,12 @@ static void leave_queue(struct flow *flow, const struct packet *packet, int64_t 
             int64_t delay = now - arrival->time;
             if (now >= llround(since * 1e9))
                 flow->delays[flow->departed++] = delay;
-            flow->delay_sum += delay;
-            flow->departed_before++;
-            if (delay > flow->delay_max)
-                flow->delay_max = delay;
+            if (!recent.packets || delay < recent.min)
+                recent.min = delay;
+            if (delay > recent.max)
+                recent.max = delay;
+            recent.sum += delay;
+            recent.packets++;
             flow->marks += (packet->bytes[1] & 3) == CONGESTION_EXPERIENCED;
             flow->first_arrival++;
             return;
@@ -352,8 +365,10 @@ static void read_router(struct link *link, int64_t now)
 {
     struct flow *flow;
     while ((flow = read_packet(link, router_out, 1))) {
-        leave_queue(flow, &link->ring[link->tail % RING], now);
-        put_in_flight(link, now, now + link->delay);
+        struct packet *packet = &link->ring[link->tail % RING];
+        leave_queue(flow, packet, now);
+        int64_t departure = now + transmission(link, packet->size);
+        put_in_flight(link, departure, departure + link->delay);
     }
 }
 
@@ -387,7 +402,7 @@ static void accept_packets(struct link *link, int forward, int64_t now)
             continue;
         }
         int64_t begin = now > link->last_departure ? now : link->last_departure;
-        link->last_departure = begin + (int64_t)llround(8.0 * (double)size / link->rate * 1e9);
+        link->last_departure = begin + transmission(link, size);
         int64_t extra = forward ? 0 : flow->extra;
         put_in_flight(link, link->last_departure, link->last_departure + link->delay + extra);
     }
@@ -427,16 +442,10 @@ static void sample_queue(int64_t time)
     struct queue_state queue;
     if (read_queue(&queue))
         fail("statistics of the queue");
-    fprintf(output, "queue %lld %u %u %u %u %.9g\n", (long long)time, queue.packets, queue.bytes,
-            queue.drops, queue.marks, queue.control);
-    for (int i = 0; i < flow_count; i++) {
-        struct flow *flow = &flows[i];
-        fprintf(output, "delay %lld %d %ld %lld %lld %ld\n", (long long)time, i,
-                flow->departed_before, (long long)flow->delay_sum, (long long)flow->delay_max,
-                flow->marks);
-        flow->departed_before = 0;
-        flow->delay_sum = flow->delay_max = 0;
-    }
+    fprintf(output, "queue %lld %u %u %u %u %.9g %ld %lld %lld %lld\n", (long long)time,
+            queue.packets, queue.bytes, queue.drops, queue.marks, queue.control, recent.packets,
+            (long long)recent.sum, (long long)recent.min, (long long)recent.max);
+    memset(&recent, 0, sizeof recent);
 }
 
 static void sample_flows(int64_t time, int full_second)
@@ -521,7 +530,7 @@ static void report_delays(struct flow *flow)
     for (long i = 0; i < flow->departed; i++)
         sum += (double)flow->delays[i];
     qsort(flow->delays, (size_t)flow->departed, sizeof *flow->delays, compare_delays);
-    fprintf(output, "delays %d %ld %.0f", (int)(flow - flows), flow->departed,
+    fprintf(output, "delays %d %ld %ld %.0f", (int)(flow - flows), flow->marks, flow->departed,
             flow->departed ? sum / (double)flow->departed : 0);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         fprintf(output, " %lld",

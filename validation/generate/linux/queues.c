@@ -3,9 +3,9 @@
 // A shaper with one queue discipline of the kernel, by rtnetlink.
 //
 // The shaper is a token bucket (tbf) with one child. The bucket holds little more than a packet, so
-// that packets leave at the rate. tbf takes the packet at the head out of the child and holds it
-// until there are tokens for it: the child measures the delay up to that time, and the hold is the
-// packet's transmission.
+// that packets leave at the rate, each when the transmission of the one before it would end. At the
+// same time tbf takes the next packet out of the child and holds it until it leaves: a child that
+// measures delays does so one transmission early. What is held counts as queued.
 //
 // Options have the names and units of the kernel's netlink attributes (times in us), except those
 // of RED: its sizes are in bytes, `wlog` is the negative binary logarithm of the weight.

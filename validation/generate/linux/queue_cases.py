@@ -1,0 +1,152 @@
+"""Runs of Linux 6.12 through the queue disciplines of its own kernel: three sets of flows over a seen path and three drawn ones.
+
+A discipline stands below a shaper in a namespace that forwards, as in a router (README.md). All flows send packets of 1500 bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from validation.generate.cases import Case
+from validation.generate.linux.output import QUEUE_TABLES, calls, read, simulated_seconds
+from validation.generate.linux.program import LinuxKernel
+
+__all__ = ["CASES", "DISCIPLINES", "FLOWS", "PACKET", "PATHS", "SECONDS", "SINCE", "thresholds"]
+
+PACKET = 1500
+"""bytes"""
+PATHS = {
+    "seen": (20e6, 0.020),
+    "drawn-1": (11.4e6, 0.0330),
+    "drawn-2": (26.7e6, 0.0385),
+    "drawn-3": (46.6e6, 0.0140),
+}
+"""bit/s and s of both directions. The first one guided choices; the others were drawn and nothing was chosen by them.
+
+Drawn with ``random.Random(51)``: rates of 10 to 50 Mb/s and round trips of 20 to 120 ms, one in each third of both on a logarithmic
+scale, uniform in it. The thirds of the round trips are shuffled first; then rate and round trip are drawn for each path, and
+rounded to 0.1 Mb/s and ms.
+"""
+SECONDS, SINCE = 40, 10.0
+"""Of a run, and from when delays are measured."""
+MESSAGE = (1448, 0.05)
+"""bytes and s: a sparse flow, whose packets find the queue as it is."""
+FLOWS: dict[str, dict[str, Any]] = {
+    "one": {"rules": ("cubic", "reno"), "starts": (0.0, 0.1), "messages": {1: MESSAGE}},
+    "mixed": {
+        "rules": ("cubic", "reno", "cubic", "reno"),
+        "starts": (0.0, 0.1, 0.2, 0.3),
+        "messages": {3: MESSAGE},
+        "far": 2,
+    },
+    "seven": {
+        "rules": ("reno",) * 8,
+        "starts": tuple(round(0.1 * n, 1) for n in range(8)),
+        "messages": {7: MESSAGE},
+    },
+}
+"""Flows with data without end, and a sparse one last. ``far``: a flow with twice the round trip."""
+MARKED: dict[str, dict[str, Any]] = {
+    "one": {"rules": ("dctcp",), "starts": (0.0,)},
+    "four": {"rules": ("dctcp",) * 4, "starts": (0.0, 0.1, 0.2, 0.3)},
+}
+"""DCTCP's flows. A step drops what it cannot mark, so that none is without ECN."""
+
+
+def thresholds(rate: float, delay: float) -> dict[str, int]:
+    """Return what waits besides the packet in transmission, in packets, for the disciplines that are given a queue.
+
+    ``buffer``: of drop-tail, two products of rate and round trip. ``low``, ``high``: of RED, 5 and 15 ms. ``step``: DCTCP's K, a fifth of the
+    product, where Alizadeh et al. 2010, eq. (13), take more than a seventh.
+    """
+    per_second = rate / (8 * PACKET)
+    product = per_second * 2.0 * delay
+    return {
+        "buffer": math.ceil(2.0 * product),
+        "low": math.ceil(0.005 * per_second),
+        "high": math.ceil(0.015 * per_second),
+        "step": math.ceil(product / 5.0),
+    }
+
+
+def _drop_tail(queue: dict[str, int]) -> str:
+    return f"pfifo:limit={queue['buffer']}"
+
+
+def _early_marking(queue: dict[str, int]) -> str:
+    low, high = (PACKET * queue[name] for name in ("low", "high"))
+    return f"red:limit=1500000,min={low},max={high},wlog=9,probability=0.1,ecn=1"
+
+
+def _step(queue: dict[str, int]) -> str:
+    at = PACKET * queue["step"]
+    return f"red:limit=1500000,min={at},max={at + 1},wlog=0,probability=1,ecn=1"
+
+
+DISCIPLINES: dict[str, tuple[Callable[[dict[str, int]], str], str]] = {
+    "pfifo": (_drop_tail, "drop-tail, two products of rate and round trip"),
+    "codel": (lambda _: "codel", "CoDel"),
+    "pie": (lambda _: "pie", "PIE"),
+    "red": (_early_marking, "RED that marks, thresholds of 5 and 15 ms"),
+    "fq-codel": (lambda _: "fq_codel", "FQ-CoDel"),
+    "step": (_step, "RED without an average that marks from a step on, and DCTCP"),
+}
+"""The discipline's words by thresholds, and its title. Without options it has the kernel's defaults."""
+
+
+def _runs(name: str) -> list[dict[str, Any]]:
+    """Return the runs of a discipline."""
+    words = DISCIPLINES[name][0]
+    runs = list[dict[str, Any]]()
+    for path, (rate, delay) in PATHS.items():
+        for flows, own in (MARKED if name == "step" else FLOWS).items():
+            given = {key: value for key, value in own.items() if key != "far"}
+            extras = {"extras": {own["far"]: 2.0 * delay}} if "far" in own else {}
+            marks = {"ecn": 1} if name in ("red", "fq-codel", "step") else {}
+            runs.append(
+                {
+                    "run": f"{flows}-{path}",
+                    "rate": rate,
+                    "delay": delay,
+                    "seconds": SECONDS,
+                    "sample": 0.1,
+                    "since": SINCE,
+                    "discipline": words(thresholds(rate, delay)),
+                    **marks,
+                    **given,
+                    **extras,
+                }
+            )
+    return runs
+
+
+CASES = tuple(
+    Case(
+        name=f"linux/queue-{name}",
+        title=f"Flows of Linux 6.12 through the kernel's queue: {title}, {SECONDS} s",
+        claims=(),
+        program=LinuxKernel(queues=True),
+        parameters={
+            "size of the packets": (PACKET, "bytes"),
+            "data in each": (1448, "bytes"),
+            "bucket of the shaper": (1600, "bytes"),
+            "sample": (0.1, "s"),
+            "beginning of the measurement of delays": (SINCE, "s"),
+            "tick of the kernel (HZ 250)": (0.004, "s"),
+        },
+        tables=QUEUE_TABLES,
+        runs=_runs(name),
+        calls=calls,
+        read=read,
+        simulated_seconds=simulated_seconds,
+        notes=(
+            "The queue is the kernel's, in a namespace that forwards, below a token bucket of the rate of the path.",
+            "The shaper takes a packet out of the queue when the one before it leaves: CoDel and PIE measure delays one transmission early.",
+            "No segmentation offload on the wire, SACK, timestamps; ECN with RED and FQ-CoDel.",
+            "The drawn paths guided no choice; what was expected was written down before their runs.",
+        ),
+    )
+    for name, (_, title) in DISCIPLINES.items()
+)
