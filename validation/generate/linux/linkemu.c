@@ -233,6 +233,11 @@ static int open_tun(const char *name, const char *address)
     return fd;
 }
 
+static void print_option(const char *name, long long value)
+{
+    fprintf(output, "sysctl queue/%s %lld\n", name, value);
+}
+
 // A namespace that forwards from `router_in` to `router_out`, where the discipline is.
 static void open_router(void)
 {
@@ -243,6 +248,8 @@ static void open_router(void)
     const char *refused = install_queue("out", rate, (uint32_t)burst, discipline);
     if (refused)
         fail(refused);
+    if (report_options(print_option))
+        fail("options of the queue");
 }
 
 static struct sockaddr_in receiver_address(int flow)

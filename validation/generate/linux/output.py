@@ -74,7 +74,7 @@ TABLES = {
 QUANTILES = ("least", "tenth", "median", "ninth", "percentile_99", "most")
 """Of a flow's delays, as the emulator prints them."""
 DELAY = "in the queue of the packets that left it from the time `since` on: "
-_ALWAYS = ("rule", "start", "seed", "seconds", "bytes", "data_packets", "queue_drops")
+_ALWAYS = ("rule", "start", "seconds", "bytes", "data_packets", "queue_drops")
 _ALSO = ("retransmissions", "timeouts", "min_rtt", "mss", "dsacks", "lateness", "digest")
 QUEUE_TABLES = {
     "runs": Table(
@@ -113,7 +113,11 @@ QUEUE_TABLES = {
             "most": Column("ns", "longest of these"),
         },
     ),
-    **{name: TABLES[name] for name in ("drops", "seconds", "settings")},
+    **{name: TABLES[name] for name in ("drops", "seconds")},
+    "settings": Table(
+        {**RUN, "name": Column("", "of a setting below net in /proc/sys, or queue/ and an option")},
+        {"value": Column("", "as the kernel writes it; of options numbers, times in us")},
+    ),
 }
 """Of runs with a queue discipline of the kernel."""
 

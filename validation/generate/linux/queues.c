@@ -203,12 +203,17 @@ static const char *append_red(struct request *request, char *options, double rat
     return NULL;
 }
 
-static const char *append_numbers(struct request *request, char *options)
+static const struct option *known_options(void)
 {
-    const struct option *known = NULL;
     for (size_t i = 0; i < sizeof of_kind / sizeof *of_kind; i++)
         if (!strcmp(kind, of_kind[i].name))
-            known = of_kind[i].options;
+            return of_kind[i].options;
+    return NULL;
+}
+
+static const char *append_numbers(struct request *request, char *options)
+{
+    const struct option *known = known_options();
     if (!known)
         return kind;
     for (char *save, *word = strtok_r(options, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
@@ -299,32 +304,81 @@ static void read_own(struct queue_state *state, const struct rtattr *own)
         state->marks = (uint32_t)found.fq.ce_mark;
 }
 
+// The attribute of a type among those of an answer or of another attribute; NULL if there is none.
+static struct rtattr *find(struct rtattr *first, size_t size, int type)
+{
+    int left = (int)size;
+    for (struct rtattr *each = first; RTA_OK(each, left); each = RTA_NEXT(each, left))
+        if (each->rta_type == type)
+            return each;
+    return NULL;
+}
+
+static struct rtattr *find_within(struct rtattr *outer, int type)
+{
+    return find(RTA_DATA(outer), RTA_PAYLOAD(outer), type);
+}
+
+// Ask for the discipline; return the attribute of a type in the answer, or NULL with errno.
+static struct rtattr *ask(unsigned char *answer, int type)
+{
+    struct request request = new_request(RTM_GETQDISC, NLM_F_ECHO, 0x00010001, 0);
+    size_t before = NLMSG_LENGTH(sizeof(struct tcmsg));
+    ssize_t size = exchange(&request, answer, ROOM);
+    struct nlmsghdr *header = (struct nlmsghdr *)answer;
+    if (size < 0)
+        return NULL;
+    errno = EPROTO;
+    if (header->nlmsg_type != RTM_NEWQDISC)
+        return NULL;
+    return find((struct rtattr *)(answer + before), header->nlmsg_len - before, type);
+}
+
 int read_queue(struct queue_state *state)
 {
     unsigned char answer[ROOM];
-    struct request request = new_request(RTM_GETQDISC, NLM_F_ECHO, 0x00010001, 0);
-    ssize_t size = exchange(&request, answer, sizeof answer);
-    struct nlmsghdr *header = (struct nlmsghdr *)answer;
-    if (size < 0 || header->nlmsg_type != RTM_NEWQDISC)
+    struct rtattr *statistics = ask(answer, TCA_STATS2);
+    struct rtattr *common = statistics ? find_within(statistics, TCA_STATS_QUEUE) : NULL;
+    if (!common)
         return -1;
-    memset(state, 0, sizeof *state);
-    int left = (int)(header->nlmsg_len - NLMSG_LENGTH(sizeof(struct tcmsg)));
-    struct rtattr *attribute = (struct rtattr *)(answer + NLMSG_LENGTH(sizeof(struct tcmsg)));
-    for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left)) {
-        if (attribute->rta_type != TCA_STATS2)
-            continue;
-        int inner = (int)RTA_PAYLOAD(attribute);
-        struct rtattr *part = RTA_DATA(attribute);
-        for (; RTA_OK(part, inner); part = RTA_NEXT(part, inner)) {
-            if (part->rta_type == TCA_STATS_QUEUE) {
-                struct gnet_stats_queue queue;
-                memcpy(&queue, RTA_DATA(part), sizeof queue);
-                state->packets = queue.qlen;
-                state->bytes = queue.backlog;
-                state->drops = queue.drops;
-            } else if (part->rta_type == TCA_STATS_APP)
-                read_own(state, part);
-        }
+    struct gnet_stats_queue queue;
+    memcpy(&queue, RTA_DATA(common), sizeof queue);
+    *state = (struct queue_state){queue.qlen, queue.backlog, queue.drops, 0, 0};
+    struct rtattr *own = find_within(statistics, TCA_STATS_APP);
+    if (own)
+        read_own(state, own);
+    return 0;
+}
+
+int report_options(void (*report)(const char *name, long long value))
+{
+    unsigned char answer[ROOM];
+    struct rtattr *options = ask(answer, TCA_OPTIONS);
+    if (!options)
+        return -1;
+    if (!strcmp(kind, "red")) {
+        struct rtattr *parameters = find_within(options, TCA_RED_PARMS);
+        struct rtattr *probability = find_within(options, TCA_RED_MAX_P);
+        if (!parameters || !probability)
+            return -1;
+        struct tc_red_qopt red;
+        memcpy(&red, RTA_DATA(parameters), sizeof red);
+        report("limit", red.limit);
+        report("min", red.qth_min);
+        report("max", red.qth_max);
+        report("wlog", red.Wlog);
+        report("flags", red.flags);
+        report("cell_log", red.Scell_log);
+        report("max_p", *(uint32_t *)RTA_DATA(probability));
+        return 0;
+    }
+    const struct option *known = known_options();
+    if (!known)
+        report("limit", *(uint32_t *)RTA_DATA(options));
+    for (; known && known->name; known++) {
+        struct rtattr *found = find_within(options, known->attribute);
+        if (found)
+            report(known->name, *(uint32_t *)RTA_DATA(found));
     }
     return 0;
 }

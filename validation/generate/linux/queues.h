@@ -22,4 +22,7 @@ const char *install_queue(const char *device, double rate, uint32_t burst, char 
 // Read the state of the discipline; -1 and errno on failure.
 int read_queue(struct queue_state *state);
 
+// Report the options of the discipline as the kernel has them; -1 and errno on failure.
+int report_options(void (*report)(const char *name, long long value));
+
 #endif
