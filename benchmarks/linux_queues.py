@@ -3,21 +3,19 @@
 It writes ``results/linux_queues.csv``, a row for each quantity of each run, and ``results/linux_queues.md``, the tables of the
 documentation. Every number follows from the bundled runs (``linux/queue-...``).
 
-The expectations (`TOLERANCES`) were written down before the runs on the drawn paths. Those on the path of 20 Mb/s and 40 ms were seen before, and
-nothing was fitted to them: each manager has its defaults, each flow ``stack="linux-6.12"``. Of a quantity that misses, the tables have what it
-is with one part at a time switched (`SWITCHES`), which shows what it depends on.
+The expectations (`TOLERANCES`) were written down before the runs over the drawn paths. Runs over the path of 20 Mb/s and 40 ms were seen before;
+nothing was fitted to them. Each manager has its defaults, each flow ``stack="linux-6.12"``. Of a run with a miss, the tables have each quantity
+with one part at a time switched (`SWITCHES`), which shows what the miss depends on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from benchmarks.linux_agreement import Tolerance
 from dfcmodel import (
@@ -38,98 +36,32 @@ from dfcmodel import (
 from dfcmodel.network.disciplines import Discipline
 from responsefn import DCTCP, NewReno
 from responsefn.linux import LinuxCUBIC
-from validation import evidence
 from validation.generate.cases import Run
-from validation.generate.linux.queue_cases import (
-    CASES,
-    PACKET,
-    SECONDS,
-    SINCE,
-    thresholds,
-)
+from validation.generate.linux.queue_cases import CASES, PACKET, SECONDS, SINCE, thresholds
+from validation.queue_measures import PREFIX, QueueMeasures, measures_of_linux
 
-__all__ = ["TOLERANCES", "QueueMeasures", "compared", "measures_of_linux", "measures_of_trace"]
+__all__ = ["TOLERANCES", "compared", "discipline_of", "measures_of_trace", "traced"]
 
-Floats = NDArray[np.float64]
 FOLDER = Path(__file__).parent / "results"
-DATA_BITS = 8 * 1448
 RULES = {"cubic": LinuxCUBIC(), "reno": NewReno(), "dctcp": DCTCP()}
 INTERVAL = 0.1
 """s from one sample of Linux's queue to the next: the interval of CoDel."""
-PREFIX = "linux/queue-"
+UNLIMITED = 1000
+"""Packets of a buffer that none of the managers fills."""
 TOLERANCES: dict[str, Tolerance] = {
-    "goodput": Tolerance(0.02),
+    "used": Tolerance(0.02),
     "delay": Tolerance(0.15, 1.0),
     "standing": Tolerance(0.15, 1.0),
     "sparse": Tolerance(0.15, 1.0),
     "signals": Tolerance(0.2, 8.0),
     "share": Tolerance(by=0.05),
 }
-"""Of Mb/s, ms, packets, and of the share of the first flow."""
+"""Of parts, ms, packets."""
 
 
-@dataclass(frozen=True)
-class QueueMeasures:
-    """What is compared of a run, from `SINCE` on.
-
-    Attributes
-    ----------
-    goodput
-        Data of all flows that passed the queue, Mb/s.
-    share
-        Of the first flow in the goodput of all flows with data without end.
-    delay
-        Mean in the queue, ms.
-    standing
-        Median of the shortest delay in each `INTERVAL`, ms.
-    sparse
-        The delay that 99 % of the packets of the sparse flow do not exceed, ms; nan without one.
-    signals
-        Packets that were dropped or marked.
-    """
-
-    goodput: float
-    share: float
-    delay: float
-    standing: float
-    sparse: float
-    signals: float
-
-
-def run_of(name: str, run: str) -> Run:
-    """Return the parameters of a run of a discipline."""
-    (case,) = (case for case in CASES if case.name == PREFIX + name)
-    (found,) = (each for each in case.runs if each["run"] == run)
-    return found
-
-
-def measures_of_linux(name: str, run: str) -> QueueMeasures:
-    """Return the measures of a bundled run."""
-    tables = {table: _of_run(PREFIX + name, table, run) for table in ("runs", "queues")}
-    flows = tables["runs"].sort_values("flow")
-    before = tables["queues"][tables["queues"]["time"] <= SINCE].iloc[-1]
-    queue = tables["queues"][tables["queues"]["time"] > SINCE]
-    ended = queue.iloc[-1]
-    endless, sparse = flows[flows["message"] == 0], flows[flows["message"] > 0]
-    left = queue["left"].to_numpy(float)
-    return QueueMeasures(
-        goodput=float(flows["delayed"].sum() * DATA_BITS / (SECONDS - SINCE) / 1e6),
-        share=float(endless["delayed"].iloc[0] / endless["delayed"].sum()),
-        delay=float((queue["delay"] * left).sum() / left.sum() / 1e6),
-        standing=float(queue.loc[left > 0, "least"].median() / 1e6),
-        sparse=float(sparse["percentile_99"].iloc[0] / 1e6) if len(sparse) else np.nan,
-        signals=float(ended[["drops", "marks"]].sum() - before[["drops", "marks"]].sum()),
-    )
-
-
-def _of_run(case: str, table: str, run: str) -> pd.DataFrame:
-    rows = evidence.table(case, table)
-    return rows[rows["run"] == run]
-
-
-def discipline_of(name: str, rate: float, delay: float) -> Discipline:
-    """Return the manager for a discipline of the kernel, on a link with a rate in bit/s and a delay in s."""
-    queue = thresholds(rate, delay)
+def discipline_of(name: str, run: Run) -> Discipline:
+    """Return the manager for a discipline of the kernel in a run."""
+    queue = thresholds(run["rate"], run["delay"])
     if name == "red":
         return RED(queue["low"], queue["high"], weight=2.0**-9, max_p=0.1, gentle=False, ecn=True)
     if name == "step":
@@ -138,23 +70,22 @@ def discipline_of(name: str, rate: float, delay: float) -> Discipline:
 
 
 def traced(
-    name: str, run: Run, discipline: Discipline | None = None, **options: Any
+    name: str,
+    run: Run,
+    manager: Callable[[str, Run], Discipline] = discipline_of,
+    **options: Any,
 ) -> PacketTrace:
-    """Simulate a run at packet level; return the packets at its queue.
-
-    ``discipline``: in place of that of `discipline_of`; ``options``: of the flows.
-    """
+    """Simulate a run at packet level; return the packets at its queue. ``options``: of the flows."""
     rate, delay = run["rate"], run["delay"]
     per_second = rate / (8 * PACKET)
-    buffer = thresholds(rate, delay)["buffer"] if name == "pfifo" else 1000
-    manager = discipline or discipline_of(name, rate, delay)
+    buffer = thresholds(rate, delay)["buffer"] if name == "pfifo" else UNLIMITED
     links = [
-        Link("left", "right", per_second, delay, buffer, manager),
-        Link("right", "left", per_second, delay, 1000),
+        Link("left", "right", per_second, delay, buffer, manager(name, run)),
+        Link("right", "left", per_second, delay, UNLIMITED),
     ]
     flows = list[Flow]()
     for n, (rule, start) in enumerate(zip(run["rules"], run["starts"], strict=True)):
-        path = ("left", "right")
+        path: tuple[str, ...] = ("left", "right")
         if extra := run.get("extras", {}).get(n):
             path = (f"far {n}", *path)
             links.append(Link(path[0], "left", 1e3 * per_second, extra / 2.0, 1e5))
@@ -174,18 +105,18 @@ def measures_of_trace(trace: PacketTrace, run: Run) -> QueueMeasures:
     late = packets[packets["sent"] >= SINCE]
     waited = 1e3 * (late["sent"] - late["arrived"])
     sparse = list(run.get("messages", {}))
-    counts = np.bincount(late["flow"], minlength=len(run["rules"])).astype(float)
-    endless = np.delete(counts, sparse)
+    seconds = SECONDS - SINCE
+    rates = np.bincount(late["flow"], minlength=len(run["rules"])) / seconds
     least = pd.Series(waited).groupby(np.floor(late["sent"] / INTERVAL)).min()
-    dropped = np.sum(packets["drop_time"] >= SINCE)
     of_sparse = waited[np.isin(late["flow"], sparse)]
     return QueueMeasures(
-        goodput=float(counts.sum() * DATA_BITS / (SECONDS - SINCE) / 1e6),
-        share=float(endless[0] / endless.sum()),
+        rates=tuple(np.delete(rates, sparse).tolist()),
+        used=float(rates.sum() * 8 * PACKET / run["rate"]),
         delay=float(waited.mean()),
         standing=float(least.median()),
         sparse=float(np.quantile(of_sparse, 0.99)) if sparse else np.nan,
-        signals=float(dropped + late["marked"].sum()),
+        drops=float(np.sum(packets["drop_time"] >= SINCE)),
+        marks=float(late["marked"].sum()),
     )
 
 
