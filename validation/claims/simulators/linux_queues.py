@@ -169,6 +169,14 @@ def greatest_average(run: str) -> float:
     return 8e3 * greatest / rate
 
 
+def _without_marks(run: str) -> int:
+    """Return the number of flows of a run with RED that have no mark; all drops but those of a SYN must be theirs."""
+    flows = rows_of("red", "runs", run)
+    without = flows["marks"] == 0
+    assert flows.loc[~without, "queue_drops"].max() <= 1
+    return int(without.sum())
+
+
 @effects("S20", cases=(f"{PREFIX}red",))
 def red_of_linux() -> Effects:
     """Judge RED with ECN against RFC 3168 and Floyd and Jacobson 1993."""
@@ -191,7 +199,10 @@ def red_of_linux() -> Effects:
             "greatest average": curve(averages),
         },
         AXES,
-        values={"above": above, "marks": {name: run.marks for name, run in runs.items()}},
+        values={
+            "above": above,
+            "without": [_without_marks(name) for name in runs if name.startswith("seven")],
+        },
     )
 
 

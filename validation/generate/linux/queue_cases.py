@@ -6,7 +6,8 @@ A discipline stands below a shaper in a namespace that forwards, as in a router 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from validation.generate.cases import Case
@@ -48,6 +49,7 @@ FLOWS: dict[str, dict[str, Any]] = {
     },
 }
 """Flows with data without end, and a sparse one last. ``far``: a flow with twice the round trip."""
+EXPECTED = "The drawn paths guided no choice; what was expected was written down before their runs."
 MARKED: dict[str, dict[str, Any]] = {
     "one": {"rules": ("dctcp",), "starts": (0.0,)},
     "four": {"rules": ("dctcp",) * 4, "starts": (0.0, 0.1, 0.2, 0.3)},
@@ -85,26 +87,52 @@ def _step(queue: dict[str, int]) -> str:
     return f"red:limit=1500000,min={at},max={at + 1},wlog=0,probability=1,ecn=1"
 
 
-DISCIPLINES: dict[str, tuple[Callable[[dict[str, int]], str], str]] = {
-    "pfifo": (_drop_tail, "drop-tail, two products of rate and round trip"),
-    "codel": (lambda _: "codel", "CoDel"),
-    "pie": (lambda _: "pie", "PIE"),
-    "red": (_early_marking, "RED that marks, thresholds of 5 and 15 ms"),
-    "fq-codel": (lambda _: "fq_codel", "FQ-CoDel"),
-    "step": (_step, "RED without an average that marks from a step on, and DCTCP"),
+def _early_dropping(queue: dict[str, int]) -> str:
+    return f"{_early_marking(queue)},harddrop=1"
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A discipline of the kernel: its words by thresholds, the title, the sets of flows, and whether they use ECN.
+
+    Without options it has the kernel's defaults. ``note``: what is said of its runs besides.
+    """
+
+    words: Callable[[dict[str, int]], str]
+    title: str
+    flows: Mapping[str, Mapping[str, Any]]
+    ecn: bool = False
+    note: str = EXPECTED
+
+
+DISCIPLINES = {
+    "pfifo": Queue(_drop_tail, "drop-tail, two products of rate and round trip", FLOWS),
+    "codel": Queue(lambda _: "codel", "CoDel", FLOWS),
+    "pie": Queue(lambda _: "pie", "PIE", FLOWS),
+    "red": Queue(_early_marking, "RED that marks, thresholds of 5 and 15 ms", FLOWS, ecn=True),
+    "fq-codel": Queue(lambda _: "fq_codel", "FQ-CoDel", FLOWS, ecn=True),
+    "step": Queue(
+        _step, "RED without an average that marks from a step on, and DCTCP", MARKED, ecn=True
+    ),
+    "red-harddrop": Queue(
+        _early_dropping,
+        "RED that marks up to its upper threshold, 5 and 15 ms",
+        {"seven": FLOWS["seven"]},
+        ecn=True,
+        note="Made after the runs without harddrop, which mark above the upper threshold.",
+    ),
 }
-"""The discipline's words by thresholds, and its title. Without options it has the kernel's defaults."""
+"""The disciplines by their names in those of the cases."""
 
 
-def _runs(name: str) -> list[dict[str, Any]]:
+def _runs(queue: Queue) -> list[dict[str, Any]]:
     """Return the runs of a discipline."""
-    words = DISCIPLINES[name][0]
     runs = list[dict[str, Any]]()
     for path, (rate, delay) in PATHS.items():
-        for flows, own in (MARKED if name == "step" else FLOWS).items():
+        for flows, own in queue.flows.items():
             given = {key: value for key, value in own.items() if key != "far"}
             extras = {"extras": {own["far"]: 2.0 * delay}} if "far" in own else {}
-            marks = {"ecn": 1} if name in ("red", "fq-codel", "step") else {}
+            marks = {"ecn": 1} if queue.ecn else {}
             runs.append(
                 {
                     "run": f"{flows}-{path}",
@@ -113,7 +141,7 @@ def _runs(name: str) -> list[dict[str, Any]]:
                     "seconds": SECONDS,
                     "sample": 0.1,
                     "since": SINCE,
-                    "discipline": words(thresholds(rate, delay)),
+                    "discipline": queue.words(thresholds(rate, delay)),
                     **marks,
                     **given,
                     **extras,
@@ -125,7 +153,7 @@ def _runs(name: str) -> list[dict[str, Any]]:
 CASES = tuple(
     Case(
         name=f"linux/queue-{name}",
-        title=f"Flows of Linux 6.12 through the kernel's queue: {title}, {SECONDS} s",
+        title=f"Flows of Linux 6.12 through the kernel's queue: {queue.title}, {SECONDS} s",
         claims=(),
         program=LinuxKernel(queues=True),
         parameters={
@@ -137,7 +165,7 @@ CASES = tuple(
             "tick of the kernel (HZ 250)": (0.004, "s"),
         },
         tables=QUEUE_TABLES,
-        runs=_runs(name),
+        runs=_runs(queue),
         calls=calls,
         read=read,
         simulated_seconds=simulated_seconds,
@@ -145,8 +173,8 @@ CASES = tuple(
             "The queue is the kernel's, in a namespace that forwards, below a token bucket of the rate of the path.",
             "The shaper takes a packet out of the queue when the one before it leaves: CoDel and PIE measure delays one transmission early.",
             "No segmentation offload on the wire, SACK, timestamps; ECN with RED and FQ-CoDel.",
-            "The drawn paths guided no choice; what was expected was written down before their runs.",
+            queue.note,
         ),
     )
-    for name, (_, title) in DISCIPLINES.items()
+    for name, queue in DISCIPLINES.items()
 )
