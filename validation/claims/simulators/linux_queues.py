@@ -153,7 +153,7 @@ def pie_of_linux() -> Effects:
         },
         {"mean delay": curve({name: run.delay for name, run in (one | several).items()})},
         AXES,
-        values={"used": {name: run.used for name, run in several.items()}},
+        values={"target": PIE_TARGET, "used": {name: run.used for name, run in several.items()}},
     )
 
 
