@@ -39,8 +39,16 @@ from hopflow import where
 from responsefn import DCTCP, NewReno, WindowRule
 from responsefn.linux import LinuxCUBIC
 from validation.generate.cases import Run
-from validation.generate.linux.queue_cases import CASES, PACKET, SECONDS, SINCE, thresholds
-from validation.queue_measures import PREFIX, QueueMeasures, measures_of_linux
+from validation.generate.linux.queue_cases import CASES
+from validation.queue_measures import (
+    PACKET,
+    PREFIX,
+    SECONDS,
+    SINCE,
+    QueueMeasures,
+    measures_of_linux,
+    thresholds,
+)
 
 __all__ = [
     "SWITCHES",
@@ -49,6 +57,7 @@ __all__ = [
     "compared",
     "discipline_of",
     "measures_of_trace",
+    "run_of",
     "traced",
 ]
 
@@ -69,6 +78,13 @@ TOLERANCES: dict[str, Tolerance] = {
     "share": Tolerance(by=0.05),
 }
 """Of parts, ms, packets."""
+
+
+def run_of(discipline: str, run: str) -> Run:
+    """Return the parameters of a run of a discipline, by the names of both."""
+    (case,) = (case for case in CASES if case.name == PREFIX + discipline)
+    (found,) = (each for each in case.runs if each["run"] == run)
+    return found
 
 
 def discipline_of(name: str, run: Run) -> Discipline:

@@ -1,24 +1,65 @@
-"""What is measured of a run through a queue discipline: rates, delays in the queue, drops and marks."""
+"""Runs of Linux through its queue disciplines: their paths, and what is measured: rates, delays in the queue, drops and marks."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from validation import evidence
-from validation.generate.linux.queue_cases import CASES, PACKET, SECONDS, SINCE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from validation.generate.cases import Run
-
-__all__ = ["PREFIX", "QueueMeasures", "measures_of_linux", "run_of"]
+__all__ = [
+    "PACKET",
+    "PATHS",
+    "PREFIX",
+    "SECONDS",
+    "SINCE",
+    "QueueMeasures",
+    "measures_of_linux",
+    "path_of",
+    "rows_of",
+    "thresholds",
+]
 
 PREFIX = "linux/queue-"
 """Of the names of the cases; the name of the discipline follows."""
+PACKET = 1500
+"""bytes"""
+PATHS = {
+    "seen": (20e6, 0.020),
+    "drawn-1": (11.4e6, 0.0330),
+    "drawn-2": (26.7e6, 0.0385),
+    "drawn-3": (46.6e6, 0.0140),
+}
+"""bit/s and s of both directions. The first one guided choices; the others were drawn and nothing was chosen by them.
+
+Drawn with ``random.Random(51)``: rates of 10 to 50 Mb/s and round trips of 20 to 120 ms, one in each third of both on a logarithmic
+scale, uniform in it. The thirds of the round trips are shuffled first; then rate and round trip are drawn for each path, and
+rounded to 0.1 Mb/s and ms.
+"""
+SECONDS, SINCE = 40, 10.0
+"""Of a run, and from when delays are measured."""
+
+
+def thresholds(rate: float, delay: float) -> dict[str, int]:
+    """Return what waits besides the packet in transmission, in packets, for the disciplines that are given a queue.
+
+    ``buffer``: of drop-tail, two products of rate and round trip. ``low``, ``high``: of RED, 5 and 15 ms. ``step``: DCTCP's K, a fifth of the
+    product, where Alizadeh et al. 2010, eq. (13), take more than a seventh.
+    """
+    per_second = rate / (8 * PACKET)
+    product = per_second * 2.0 * delay
+    return {
+        "buffer": math.ceil(2.0 * product),
+        "low": math.ceil(0.005 * per_second),
+        "high": math.ceil(0.015 * per_second),
+        "step": math.ceil(product / 5.0),
+    }
 
 
 @dataclass(frozen=True)
@@ -28,7 +69,7 @@ class QueueMeasures:
     Attributes
     ----------
     rates
-        Packets/s that left the queue, of each flow with data without end.
+        Packets/s that left the queue, of each unlimited flow.
     used
         Part of the link's rate that was used.
     delay
@@ -51,7 +92,7 @@ class QueueMeasures:
 
     @property
     def share(self) -> float:
-        """Share of the first flow among those with data without end."""
+        """Share of the first flow among the unlimited ones."""
         return self.rates[0] / sum(self.rates)
 
     @property
@@ -61,15 +102,13 @@ class QueueMeasures:
 
     @property
     def evenness(self) -> float:
-        """Least over greatest rate of the flows with data without end."""
+        """Least over greatest rate of the unlimited flows."""
         return min(self.rates) / max(self.rates)
 
 
-def run_of(discipline: str, run: str) -> Run:
-    """Return the parameters of a run of a discipline, by the names of both."""
-    (case,) = (case for case in CASES if case.name == PREFIX + discipline)
-    (found,) = (each for each in case.runs if each["run"] == run)
-    return found
+def path_of(run: str) -> tuple[float, float]:
+    """Return rate, bit/s, and delay, s, of the path that the name of a run ends with."""
+    return PATHS[run.split("-", 1)[1]]
 
 
 def rows_of(discipline: str, table: str, run: str) -> pd.DataFrame:
@@ -89,7 +128,7 @@ def measures_of_linux(discipline: str, run: str) -> QueueMeasures:
     seconds = SECONDS - SINCE
     return QueueMeasures(
         rates=tuple((endless["delayed"] / seconds).tolist()),
-        used=float(left.sum() / seconds * 8 * PACKET / run_of(discipline, run)["rate"]),
+        used=float(left.sum() / seconds * 8 * PACKET / path_of(run)[0]),
         delay=float((queue["delay"] * left).sum() / left.sum() / 1e6),
         standing=float(queue.loc[left > 0, "least"].median() / 1e6),
         sparse=float(sparse["percentile_99"].iloc[0] / 1e6) if len(sparse) else np.nan,

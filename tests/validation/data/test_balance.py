@@ -11,6 +11,7 @@ from validation.generate.linux import cases as linux_cases
 from validation.generate.linux import queue_cases
 from validation.generate.linux.program import MAX_LATENESS, HostKernel
 from validation.network_runs import CASES
+from validation.queue_measures import PACKET
 
 # Packets in are packets out, dropped, or still there: in every bundled run that counts them.
 
@@ -212,7 +213,7 @@ def test_no_more_leaves_a_queue_than_its_link_takes(case: str) -> None:
     """The bucket of the shaper holds 1600 bytes, a fifteenth more than a packet; a packet waits at least until the one before it has left."""
     rates = {run["run"]: run["rate"] for run in _case(case).runs}
     queues = evidence.table(case, "queues")
-    most = queues["run"].map(rates) * 0.1 / (8 * queue_cases.PACKET) + 2.0
+    most = queues["run"].map(rates) * 0.1 / (8 * PACKET) + 2.0
     small = queues["time"] < 1.0  # opening a connection takes small packets
     assert (queues["left"] <= most)[~small].all()
     full = queues["least"] > 0

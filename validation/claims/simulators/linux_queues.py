@@ -1,6 +1,6 @@
 """Whether the queue disciplines of Linux 6.12 do what their RFCs and papers say (S17 to S21), from runs of the kernel in virtual time.
 
-Only the runs over drawn paths are judged (`queue_cases.PATHS`). They are deterministic: an estimate has no error.
+Only the runs over drawn paths are judged (`queue_measures.PATHS`). They are deterministic: an estimate has no error.
 """
 
 from __future__ import annotations
@@ -9,8 +9,17 @@ from collections.abc import Iterable, Mapping
 
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
-from validation.generate.linux.queue_cases import PACKET, PATHS, SINCE, thresholds
-from validation.queue_measures import PREFIX, QueueMeasures, measures_of_linux, rows_of
+from validation.queue_measures import (
+    PACKET,
+    PATHS,
+    PREFIX,
+    SINCE,
+    QueueMeasures,
+    measures_of_linux,
+    path_of,
+    rows_of,
+    thresholds,
+)
 from validation.statistics import Estimate
 
 DRAWN = tuple(path for path in PATHS if path != "seen")
@@ -39,7 +48,7 @@ def curve(values: Mapping[str, float]) -> Curve:
 
 def transmission(run: str) -> float:
     """Return the time that a packet takes on the link of a run, ms."""
-    rate, _ = PATHS[run.split("-", 1)[1]]
+    rate, _ = path_of(run)
     return 8e3 * PACKET / rate
 
 
@@ -161,7 +170,7 @@ def greatest_average(run: str) -> float:
     """Return the greatest average of the queue of a run with RED before `SINCE`, ms, from samples of its backlog."""
     samples = rows_of("red", "queues", run)
     early = samples[samples["time"] <= SINCE]
-    rate, _ = PATHS[run.split("-", 1)[1]]
+    rate, _ = path_of(run)
     average, greatest = 0.0, 0.0
     for backlog, left in zip(early["backlog"], early["left"], strict=True):
         average += (1.0 - (1.0 - RED_WEIGHT) ** left) * (backlog - average)
@@ -213,9 +222,8 @@ def dctcp_of_linux() -> Effects:
     most, wanted = dict[str, float](), dict[str, float]()
     for name in runs:
         flows = rows_of("step", "runs", name)
-        path = PATHS[name.split("-", 1)[1]]
         most[name] = float(flows["percentile_99"].max()) / 1e6 / transmission(name)
-        wanted[name] = float(thresholds(*path)["step"] + len(flows))
+        wanted[name] = float(thresholds(*path_of(name))["step"] + len(flows))
     return Effects(
         {
             "full": Statement(

@@ -86,7 +86,7 @@ QUEUE_TABLES = {
                 if name in (*_ALWAYS, *_ALSO)
             },
             "extra": Column("s", "longer delay of the flow's reverse path"),
-            "message": Column("bytes", "of the messages that the flow sends; 0: data without end"),
+            "message": Column("bytes", "of the messages that the flow sends; 0: unlimited"),
             "interval": Column("s", "from one message to the next"),
             "marks": Column("packets", "that left the queue with the mark CE"),
             "delayed": Column("packets", f"{DELAY}how many"),

@@ -5,7 +5,6 @@ A discipline stands below a shaper in a namespace that forwards, as in a router 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,25 +12,10 @@ from typing import Any
 from validation.generate.cases import Case
 from validation.generate.linux.output import QUEUE_TABLES, calls, read, simulated_seconds
 from validation.generate.linux.program import LinuxKernel
+from validation.queue_measures import PACKET, PATHS, PREFIX, SECONDS, SINCE, thresholds
 
-__all__ = ["CASES", "DISCIPLINES", "FLOWS", "PACKET", "PATHS", "SECONDS", "SINCE", "thresholds"]
+__all__ = ["CASES", "DISCIPLINES", "FLOWS"]
 
-PACKET = 1500
-"""bytes"""
-PATHS = {
-    "seen": (20e6, 0.020),
-    "drawn-1": (11.4e6, 0.0330),
-    "drawn-2": (26.7e6, 0.0385),
-    "drawn-3": (46.6e6, 0.0140),
-}
-"""bit/s and s of both directions. The first one guided choices; the others were drawn and nothing was chosen by them.
-
-Drawn with ``random.Random(51)``: rates of 10 to 50 Mb/s and round trips of 20 to 120 ms, one in each third of both on a logarithmic
-scale, uniform in it. The thirds of the round trips are shuffled first; then rate and round trip are drawn for each path, and
-rounded to 0.1 Mb/s and ms.
-"""
-SECONDS, SINCE = 40, 10.0
-"""Of a run, and from when delays are measured."""
 MESSAGE = (1448, 0.05)
 """bytes and s: a sparse flow, whose packets find the queue as it is."""
 FLOWS: dict[str, dict[str, Any]] = {
@@ -48,29 +32,13 @@ FLOWS: dict[str, dict[str, Any]] = {
         "messages": {7: MESSAGE},
     },
 }
-"""Flows with data without end, and a sparse one last. ``far``: a flow with twice the round trip."""
+"""Unlimited flows, and a sparse one last. ``far``: a flow with twice the round trip."""
 EXPECTED = "The drawn paths guided no choice; what was expected was written down before their runs."
 MARKED: dict[str, dict[str, Any]] = {
     "one": {"rules": ("dctcp",), "starts": (0.0,)},
     "four": {"rules": ("dctcp",) * 4, "starts": (0.0, 0.1, 0.2, 0.3)},
 }
 """DCTCP's flows. A step drops what it cannot mark, so that none is without ECN."""
-
-
-def thresholds(rate: float, delay: float) -> dict[str, int]:
-    """Return what waits besides the packet in transmission, in packets, for the disciplines that are given a queue.
-
-    ``buffer``: of drop-tail, two products of rate and round trip. ``low``, ``high``: of RED, 5 and 15 ms. ``step``: DCTCP's K, a fifth of the
-    product, where Alizadeh et al. 2010, eq. (13), take more than a seventh.
-    """
-    per_second = rate / (8 * PACKET)
-    product = per_second * 2.0 * delay
-    return {
-        "buffer": math.ceil(2.0 * product),
-        "low": math.ceil(0.005 * per_second),
-        "high": math.ceil(0.015 * per_second),
-        "step": math.ceil(product / 5.0),
-    }
 
 
 def _drop_tail(queue: dict[str, int]) -> str:
@@ -152,7 +120,7 @@ def _runs(queue: Queue) -> list[dict[str, Any]]:
 
 CASES = tuple(
     Case(
-        name=f"linux/queue-{name}",
+        name=f"{PREFIX}{name}",
         title=f"Flows of Linux 6.12 through the kernel's queue: {queue.title}, {SECONDS} s",
         claims=(),
         program=LinuxKernel(queues=True),
