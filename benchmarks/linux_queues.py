@@ -95,7 +95,9 @@ def discipline_of(name: str, run: Run) -> Discipline:
         return RED(queue["low"], queue["high"], weight=2.0**-9, max_p=0.1, gentle=False, ecn=True)
     if name == "step":
         return StepMarking(float(queue["step"]))
-    return {"pfifo": FIFO(), "codel": CoDel(), "pie": PIE(), "fq-codel": FlowQueueCoDel()}[name]
+    if name.startswith("fq-codel"):
+        return FlowQueueCoDel()
+    return {"pfifo": FIFO(), "codel": CoDel(), "pie": PIE()}[name]
 
 
 class ReducedDCTCP(DCTCP):
@@ -118,7 +120,7 @@ def measured_early(name: str, run: Run) -> Discipline:
     transmission = 8 * PACKET / run["rate"]
     if name == "codel":
         return CoDel(target=0.005 + transmission)
-    if name == "fq-codel":
+    if name.startswith("fq-codel"):
         return FlowQueueCoDel(target=0.005 + transmission)
     return PIE(target=0.015 + transmission) if name == "pie" else discipline_of(name, run)
 
@@ -340,7 +342,7 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
 def write(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> str:
     """Write the tables; return the text of the documentation."""
     rows.to_csv(FOLDER / "linux_queues.csv", index=False)
-    drawn = rows[~rows["run"].str.endswith("seen")]
+    drawn = rows[rows["run"].str.contains("drawn")]
     expected = [holds for holds in drawn["holds"] if holds is not None]
     lines = [
         "Linux / hopflow; parts of the rate, ms, packets; bold: outside of what was expected.",

@@ -35,12 +35,14 @@ PATHS = {
     "drawn-1": (11.4e6, 0.0330),
     "drawn-2": (26.7e6, 0.0385),
     "drawn-3": (46.6e6, 0.0140),
+    "fresh": (48.3e6, 0.011),
 }
 """bit/s and s of both directions. The first one guided choices; the others were drawn and nothing was chosen by them.
 
 Drawn with ``random.Random(51)``: rates of 10 to 50 Mb/s and round trips of 20 to 120 ms, one in each third of both on a logarithmic
 scale, uniform in it. The thirds of the round trips are shuffled first; then rate and round trip are drawn for each path, and
-rounded to 0.1 Mb/s and ms.
+rounded to 0.1 Mb/s and ms. The last one, for a manager that was changed after the runs over the others, is of ``random.Random(52)``: rate, then
+round trip, uniform on that scale.
 """
 SECONDS, SINCE = 40, 10.0
 """Of a run, and from when delays are measured."""

@@ -22,7 +22,7 @@ from validation.queue_measures import (
 )
 from validation.statistics import Estimate
 
-DRAWN = tuple(path for path in PATHS if path != "seen")
+DRAWN = tuple(path for path in PATHS if path.startswith("drawn"))
 TARGET, PIE_TARGET, HIGH = 5.0, 15.0, 15.0
 """ms: CoDel's and PIE's targets, and RED's upper threshold."""
 RED_WEIGHT = 2.0**-9
