@@ -5,7 +5,7 @@ documentation. Every number follows from the bundled runs (``linux/queue-...``).
 
 The expectations (`TOLERANCES`) were written down before the runs over the drawn paths. Runs over the path of 20 Mb/s and 40 ms were seen before;
 nothing was fitted to them. Each manager has its defaults, each flow ``stack="linux-6.12"``.
-`FlowQueueCoDel` was changed after the runs over the drawn paths: it was start-time fair queueing, with which 48 of its 54 expectations held. Of a run with a miss, the tables have each quantity
+`FlowQueueCoDel` was changed after the runs over the drawn paths: it was start-time fair queueing, with which 48 of its 54 expectations held. The path of ``fresh`` judges the present one. Of a run with a miss, the tables have each quantity
 with one part at a time switched (`SWITCHES`), which shows what the miss depends on.
 """
 

@@ -129,7 +129,7 @@ def test_measures_of_linux_begin_after_the_warm_up() -> None:
         pytest.param(
             case.name.removeprefix("linux/queue-"),
             run["run"],
-            marks=[] if run["run"].endswith("drawn-3") else pytest.mark.slow,
+            marks=[] if run["run"].endswith(("drawn-3", "fresh")) else pytest.mark.slow,
         )
         for case in CASES
         for run in case.runs
@@ -189,4 +189,6 @@ def test_the_expectations_that_hold_are_counted() -> None:
     assert (int(holds.sum()), len(drawn)) == (250, 300)
     of = holds.groupby(drawn["discipline"]).agg(["sum", "size"])
     assert of.loc["codel"].tolist() == [53, 54]
+    fresh = written[written["run"].str.endswith("fresh")]["holds"].astype(str)
+    assert (len(fresh), set(fresh)) == (18, {"True"})
     assert "250 of 300 expectations" in (FOLDER / "linux_queues.md").read_text()
