@@ -122,13 +122,13 @@ MAY_IMPORT = {
     "validation.claims": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
         "validation.evidence", "validation.further_seeds", "validation.judges", "validation.keeping", "validation.labels", "validation.network_comparison",
-        "validation.network_runs", "validation.own_links", "validation.random_networks", "validation.records",
+        "validation.network_runs", "validation.own_links", "validation.queue_measures", "validation.random_networks", "validation.records",
         "validation.statistics", "validation.unseen_networks", "validation.verdicts",
     },
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.claims", "validation.evidence",
-        "validation.further_seeds", "validation.inference", "validation.manifest", "validation.own_links", "validation.waterfalls", "validation.packet_networks",
+        "validation.further_seeds", "validation.inference", "validation.manifest", "validation.own_links", "validation.queue_measures", "validation.waterfalls", "validation.packet_networks",
         "validation.random_networks", "validation.random_packet_networks", "validation.unseen_networks",
     },
 }  # fmt: skip

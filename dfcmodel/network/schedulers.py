@@ -1,4 +1,4 @@
-"""Switch programs: weighted fair queueing, deficit round robin, shortest remaining transfer first, and flow queues with CoDel."""
+"""Switch programs: weighted fair queueing, deficit round robin, shortest remaining transfer first, and FQ-CoDel."""
 
 from __future__ import annotations
 
@@ -177,76 +177,116 @@ class ShortestRemaining(SwitchProgram):
         return s._replace(rank=e.left)
 
 
-@quantities(target="time", interval="time")
+@quantities(target="time", interval="time", quantum="size")
 @dataclass(frozen=True)
-class FlowQueueCoDel(SwitchProgram):
-    """A queue per flow, each with CoDel (RFC 8290), served by start-time fair queueing instead of deficit round robin.
+class FlowQueueCoDel(HashedQueues):
+    """FQ-CoDel (RFC 8290): a queue per flow, each with CoDel, served by deficit round robin, new queues first.
+
+    Flows are hashed into ``queues`` queues. One that was empty is new and goes before the old ones until it has sent a quantum. A new
+    queue that becomes empty counts as old until the old queues that had packets then have had a turn each (RFC 8290, 4.2). If it gets a packet
+    before, it goes behind the old queues, where the RFC keeps the place that it took when it became empty. A full buffer drops the first packet of
+    the queue with most bytes. Packets that can be marked are marked.
 
     Parameters
     ----------
     target, interval
         Of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
+    quantum
+        Bytes per turn, >= 1: one packet of 1500 bytes, which have no header of the link here (RFC 8290, 5.2.4, has 1514 with one).
+    queues
+        How many there are (RFC 8290, 5.2.5).
 
     Examples
     --------
     >>> FlowQueueCoDel().numbers()
-    {'target': 0.005, 'interval': 0.1}
+    {'target': 0.005, 'interval': 0.1, 'quantum': 1500.0, 'queues': 1024.0}
     """
 
     target: WithUnit = 0.005
     interval: WithUnit = 0.1
+    quantum: WithUnit = 1500.0
+    queues: int = 1024
 
     class State(NamedTuple):
-        """The virtual time; of a flow its finish tag, and the variables of RFC 8289, 5.3, with ``above`` for first_above_time, ``drops`` for count."""
+        """Turns of old queues that have ended, and the number of old queues with packets; then what a queue has.
+
+        Its deficit (bytes), whether it is old, at how many turns it is new again, and the variables of RFC 8289, 5.3, with ``above``
+        for first_above_time and ``drops`` for count.
+        """
 
         drop: float = 0.0
         mark: float = 0.0
         rank: float = 0.0
-        virtual: float = 0.0
-        finish: float = 0.0
+        skip: float = 0.0
+        turns: float = 0.0
+        old_queues: float = 0.0
+        deficit: float = 0.0
+        old: float = 0.0
+        new_at: float = 0.0
         above: float = 0.0
         dropping: float = 0.0
         drops: float = 0.0
         last_drops: float = 0.0
         drop_next: float = 0.0
 
-    of_flow = ("finish", "above", "dropping", "drops", "last_drops", "drop_next")
+    of_queue = (
+        "deficit", "old", "new_at", "above", "dropping", "drops", "last_drops", "drop_next",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_codel(self.target, self.interval)
 
     @staticmethod
     def on_enqueue(s: Any, q: Any, e: Any) -> Any:
-        """Tag the packet with its virtual start."""
-        start = max(s.virtual, s.finish)
-        return s._replace(rank=start, finish=start + e.size)
+        """Make a queue that was empty a new one with rank 0, or an old one with rank 1 while it still counts as one."""
+        if e.queue_backlog > 0.0:
+            return s
+        others = s.old_queues - s.old  # old: an overflow has emptied it
+        if s.turns >= s.new_at:
+            return s._replace(deficit=q.quantum, old=0.0, old_queues=others)
+        return s._replace(rank=1.0, old=1.0, old_queues=others + 1.0)
 
     @staticmethod
     def on_dequeue(s: Any, q: Any, e: Any) -> Any:
-        """Drop or mark by how long the packet has waited (RFC 8289, 5.6)."""
-        s = s._replace(virtual=max(s.virtual, e.rank))
-        below = e.waited < q.target or e.own == 0.0
-        above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
-        ok_to_drop = not below and s.above > 0.0 and e.time >= s.above
-        s = s._replace(above=above)
-        acts = False
-        if s.dropping == 1.0:
-            if not ok_to_drop:
-                return s._replace(dropping=0.0)
-            if e.time >= s.drop_next:
-                acts = True
-                count = s.drops + 1.0
-                s = s._replace(drops=count, drop_next=s.drop_next + q.interval / math.sqrt(count))
-        elif ok_to_drop:
-            acts = True
-            more = s.drops - s.last_drops
-            recent = e.time - s.drop_next < 16.0 * q.interval
-            count = more if more > 1.0 and recent else 1.0
-            at = e.time + q.interval / math.sqrt(count)
-            s = s._replace(dropping=1.0, drops=count, last_drops=count, drop_next=at)
-        if acts and e.ect == 1.0:
-            return s._replace(mark=1.0)
-        return s._replace(drop=1.0) if acts else s
+        """End a turn where the deficit is used up; else drop or mark by how long the packet has waited (RFC 8289, 5.6)."""
+        if s.deficit <= 0.0:
+            s = s._replace(turns=s.turns + s.old, old_queues=s.old_queues + 1.0 - s.old, old=1.0)
+            return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
+        s = controlled(s, q, e)
+        if s.mark == 1.0 and e.ect == 0.0:
+            return s._replace(mark=0.0, drop=1.0)
+        s = s._replace(deficit=s.deficit - e.size)
+        if e.queue_backlog > 0.0:
+            return s
+        turns = s.turns + s.old
+        return s._replace(
+            turns=turns,
+            old=0.0,
+            old_queues=s.old_queues - s.old,
+            new_at=turns if s.old == 1.0 else turns + s.old_queues,
+        )
+
+
+def controlled(s: Any, q: Any, e: Any) -> Any:
+    """Return the state of a queue after CoDel (RFC 8289, 5.6) has seen its first packet; ``mark`` is 1.0 if it drops or marks it."""
+    below = e.waited < q.target or e.queue_backlog == 0.0
+    above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
+    ok_to_drop = not below and s.above > 0.0 and e.time >= s.above
+    dropping = s.dropping == 1.0 and ok_to_drop
+    acts = ok_to_drop and (not dropping or e.time >= s.drop_next)
+    count, drop_next, last = s.drops, s.drop_next, s.last_drops
+    if acts and dropping:
+        count += 1.0
+        drop_next += q.interval / math.sqrt(count)
+    elif acts:
+        more = count - last
+        recent = e.time - drop_next < 16.0 * q.interval
+        count = more if more > 1.0 and recent else 1.0
+        last = count
+        drop_next = e.time + q.interval / math.sqrt(count)
+    s = s._replace(above=above, dropping=1.0 if ok_to_drop else 0.0, mark=1.0 if acts else 0.0)
+    return s._replace(drops=count, last_drops=last, drop_next=drop_next)
 
 
 def check_codel(target: WithUnit, interval: WithUnit) -> None:

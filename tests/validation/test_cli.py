@@ -197,7 +197,9 @@ def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
     assert len(alone) + len(papers) + len(printed(print_legend)) <= 104
     lines = [line for paper, some in papers.items() for line in printed(print_paper, paper, some)]
     assert len(lines) == len(papers) == 8
-    assert lines[0].startswith("S09 to S16 Linux: model 8 holds; Linux 8 contradicted; own packets")
+    assert lines[0].startswith(
+        "S09 to S21 Linux: model 13 holds; Linux 13 contradicted; own packets"
+    )
     assert lines[1] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
     assert max(map(len, lines)) <= 100
     of_fabrics = [each for some in list(papers.values())[1:] for each in some]

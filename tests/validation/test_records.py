@@ -257,7 +257,7 @@ def test_provenance_is_complete(case: str) -> None:
         else {".tcl", ".cc", ".h"}
     )
     if record["tool"] == "Linux":
-        kinds = {".c", ".config", ".sh"}
+        kinds = {".c", ".h", ".config", ".sh"}
     assert {Path(program).suffix for program in record["programs"]} <= kinds
     assert record["programs"]
     for file, about in record["files"].items():

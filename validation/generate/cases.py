@@ -151,7 +151,7 @@ def generate(case: Case, jobs: int = 2) -> None:
 
 def csv_text(rows: Rows, table: Table) -> bytes:
     """Return the CSV file of a table."""
-    frame = pd.DataFrame(rows)[list(table.columns)]
+    frame = pd.DataFrame(rows, columns=list(table.columns))
     return frame.to_csv(index=False, float_format="%.10g", lineterminator="\n").encode()
 
 

@@ -168,11 +168,12 @@ def test_approximate_fair_dropping_gives_max_min_shares_to_what_does_not_react()
     assert fifo.delivered[3, -1] > 1.3 * run.delivered[3, -1]
 
 
-def test_a_sparse_flow_waits_for_one_packet_and_cobalt_holds_the_other_queue() -> None:
-    """DRR++: a flow below its share goes before all bulk flows; FlowQueueCoDel's waits for a packet of each."""
+@pytest.mark.parametrize("program", [CAKE(), FlowQueueCoDel()], ids=["CAKE", "FQ-CoDel"])
+def test_a_sparse_flow_waits_for_one_packet_and_the_other_queues_are_held(program: Any) -> None:
+    """DRR++: a flow below its share goes before all bulk flows."""
     flows = [Flow(f"bulk {n}", ("a", "s", "b"), NewReno(), 1000.0) for n in range(4)]
     flows.append(Flow("thin", ("a", "s", "b"), CBR(50.0)))
-    scenario = one_link(CAKE(), *flows, duration=20.0)
+    scenario = one_link(program, *flows, duration=20.0)
     records = run_engine(plan_scenario(scenario, Packets(seed=1), duration=20.0, sample=0.1))
     hop = records.first_hop[4] + 1  # of the thin flow at the second link
     assert records.waited[hop] / records.carried[hop] <= 1.0 / 1e3
@@ -570,6 +571,43 @@ def test_a_full_buffer_drops_the_longest_transfer() -> None:
     assert lost[1] > 100.0
     tail = overloaded(WeightedFair(), *flows, buffer=10)
     assert tail.lost.sum(axis=(1, 2))[0] > 0.0
+
+
+def test_a_new_queue_that_is_empty_again_is_old_until_the_old_ones_have_had_a_turn() -> None:
+    """RFC 8290, 4.2."""
+    q = SimpleNamespace(**FlowQueueCoDel().numbers())
+    fields = dict.fromkeys(QueuedPacket._fields, 0.0)
+    seen = QueuedPacket(**{**fields, "size": 1500.0})
+    come, leave = FlowQueueCoDel.on_enqueue, FlowQueueCoDel.on_dequeue
+    start = come(FlowQueueCoDel.State(turns=5.0, old_queues=2.0), q, seen)
+    assert (start.rank, start.deficit, start.old) == (0.0, 1500.0, 0.0)
+    empty = leave(start, q, seen)
+    assert (empty.deficit, empty.new_at, empty.old_queues) == (0.0, 7.0, 2.0)
+    early = come(empty, q, seen)
+    assert (early.rank, early.old, early.old_queues, early.deficit) == (1.0, 1.0, 3.0, 0.0)
+    late = come(empty._replace(turns=7.0), q, seen)
+    assert (late.rank, late.old, late.old_queues, late.deficit) == (0.0, 0.0, 2.0, 1500.0)
+    turn = leave(early, q, seen)
+    assert (turn.skip, turn.rank, turn.turns, turn.deficit) == (1.0, 1.0, 6.0, 1500.0)
+    gone = leave(turn._replace(skip=0.0, rank=0.0), q, seen)
+    assert (gone.turns, gone.old, gone.old_queues, gone.new_at) == (7.0, 0.0, 2.0, 7.0)
+    # a queue that an overflow has emptied is counted no more
+    assert come(early, q, seen._replace(queue_backlog=0.0)).old_queues == 3.0
+
+
+def test_flow_queues_mark_what_can_be_marked_and_do_not_drop_the_last_packet() -> None:
+    q = SimpleNamespace(**FlowQueueCoDel().numbers())
+    fields = dict.fromkeys(QueuedPacket._fields, 0.0)
+    seen = QueuedPacket(
+        **{**fields, "time": 9.0, "size": 1500.0, "waited": 0.05, "queue_backlog": 1.0}
+    )
+    state = FlowQueueCoDel.State(deficit=100.0, above=8.0, dropping=1.0, drops=3.0, drop_next=8.99)
+    for ect, expected in ((0.0, (1.0, 0.0, 100.0)), (1.0, (0.0, 1.0, -1400.0))):
+        found = FlowQueueCoDel.on_dequeue(state, q, seen._replace(ect=ect))
+        assert (found.drop, found.mark, found.deficit) == expected
+        assert found.drop_next == 8.99 + 0.1 / 2.0
+    last = FlowQueueCoDel.on_dequeue(state, q, seen._replace(queue_backlog=0.0))
+    assert (last.drop, last.mark, last.dropping, last.above) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_a_thin_flow_passes_a_bulk_flow_and_codel_holds_its_queue() -> None:

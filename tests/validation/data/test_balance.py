@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from validation import evidence
+from validation.generate.cases import Case
 from validation.generate.linux import cases as linux_cases
+from validation.generate.linux import queue_cases
 from validation.generate.linux.program import MAX_LATENESS, HostKernel
 from validation.network_runs import CASES
+from validation.queue_measures import PACKET
 
 # Packets in are packets out, dropped, or still there: in every bundled run that counts them.
 
@@ -180,14 +183,65 @@ def test_packets_that_were_neither_dropped_nor_read_fit_into_the_window(case: st
     assert np.all(left <= largest + runs["dsacks"])
 
 
-@pytest.mark.parametrize("case", BUNDLED)
+QUEUES = [case.name for case in queue_cases.CASES]
+STANDSTILL = "linux/queue-red-harddrop"
+"""In three of four runs nothing leaves the queue any more, so that what was dropped is not missed."""
+
+
+def test_a_queue_that_drops_everything_does_not_recover() -> None:
+    """Some packets a second are dropped and none leaves, up to the end of the run."""
+    queues = evidence.table(STANDSTILL, "queues").set_index("time").groupby("run")
+    still = {run for run, own in queues if own["left"].loc[5.0:].sum() == 0}
+    assert still == {"seven-seen", "seven-drawn-1", "seven-drawn-3"}
+    for run, own in queues:
+        late = own["drops"].loc[40.0] - own["drops"].loc[5.0]
+        assert (run in still) == (0 < late < 60 and own["packets"].loc[40.0] == 0)
+
+
+@pytest.mark.parametrize("case", [case for case in QUEUES if case != STANDSTILL])
+def test_what_the_kernel_counts_is_what_passed_its_queue(case: str) -> None:
+    """Its drops and marks are those of the packets that came and left; some that were dropped last are not missed yet."""
+    runs = evidence.table(case, "runs").groupby("run")[["queue_drops", "marks"]].sum()
+    ends = evidence.table(case, "queues").groupby("run")[["drops", "marks", "packets"]].last()
+    missing = ends["drops"] - runs["queue_drops"].reindex(ends.index)
+    assert missing.between(0, 8).all()
+    assert (ends["marks"] - runs["marks"].reindex(ends.index)).between(0, ends["packets"]).all()
+
+
+@pytest.mark.parametrize("case", QUEUES)
+def test_no_more_leaves_a_queue_than_its_link_takes(case: str) -> None:
+    """The bucket of the shaper holds 1600 bytes, a fifteenth more than a packet; a packet waits at least until the one before it has left."""
+    rates = {run["run"]: run["rate"] for run in _case(case).runs}
+    queues = evidence.table(case, "queues")
+    most = queues["run"].map(rates) * 0.1 / (8 * PACKET) + 2.0
+    small = queues["time"] < 1.0  # opening a connection takes small packets
+    assert (queues["left"] <= most)[~small].all()
+    full = queues["least"] > 0
+    assert (queues["left"] >= most - 4.0)[full & ~small].mean() > 0.98
+
+
+def _case(name: str) -> Case:
+    (case,) = (case for case in queue_cases.CASES if case.name == name)
+    return case
+
+
+@pytest.mark.parametrize("case", QUEUES)
+def test_every_run_says_the_options_of_its_queue(case: str) -> None:
+    settings = evidence.table(case, "settings")
+    own = settings[settings["name"].str.startswith("queue/")]
+    assert set(own["run"]) == {run["run"] for run in _case(case).runs}
+    assert "queue/limit" in set(own["name"])
+
+
+@pytest.mark.parametrize("case", BUNDLED + QUEUES)
 def test_tables_agree_with_each_other(case: str) -> None:
     runs = evidence.table(case, "runs").set_index(["run", "flow"])
     drops = (
         evidence.table(case, "drops").groupby(["run", "flow", "cause"]).size().unstack(fill_value=0)
     )
-    for cause, column in (("queue", "queue_drops"), ("loss", "losses")):
-        counted = drops[cause] if cause in drops else 0 * drops.iloc[:, 0]
+    causes = (("queue", "queue_drops"), ("loss", "losses"))
+    for cause, column in causes if case in BUNDLED else causes[:1]:
+        counted = drops[cause] if cause in drops else 0 * runs[column]
         own = counted.reindex(runs.index, fill_value=0).to_numpy()
         assert np.array_equal(own, runs[column].to_numpy()), column
     seconds = evidence.table(case, "seconds").groupby(["run", "flow"])["bytes"].sum()

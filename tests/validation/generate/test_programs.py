@@ -97,6 +97,8 @@ REPEATED: list[tuple[str, dict[str, object]]] = [
     ("kaneko2007/loss-sweep-ns3", {"rules": ["cubic"], "loss": 0.1}),
     ("kaneko2007/parking-lot-ns2", {"seed": 1}),
     ("linux/alone", {"run": "bbr-67"}),
+    ("linux/queue-fq-codel", {"run": "one-drawn-1"}),
+    ("linux/queue-step", {"run": "one-drawn-1"}),
     ("malhotra2005/pause-off", {"seed": 1}),
     ("malhotra2005/tcp-flows", {"seed": 20}),
     ("ns3/rdma", {"run": "incast of 31"}),

@@ -32,5 +32,5 @@ make -C source ARCH=um "KCONFIG_ALLCONFIG=$here/kernel.config" allnoconfig
 make -C source ARCH=um "$@" linux
 cp source/.config config
 strip -o linux source/linux
-gcc -O2 -static -Wall -Wextra -o linkemu "$here/linkemu.c" -lm
+gcc -O2 -static -Wall -Wextra -o linkemu "$here/linkemu.c" "$here/queues.c" -lm
 sha256sum linux config linkemu

@@ -12,16 +12,23 @@ from validation.generate.linux.program import HostKernel, LinuxKernel
 
 __all__ = ["CASES"]
 
-EMULATOR = (
-    "validation/generate/linux/linkemu.c",
-    "9f493c8d12cff1457022a501b93125cd1c2dcb461b5331ab84bd74aa133bb157",
+FIRST_EMULATOR, EMULATOR = (
+    ("validation/generate/linux/linkemu.c", sha256)
+    for sha256 in (
+        "9f493c8d12cff1457022a501b93125cd1c2dcb461b5331ab84bd74aa133bb157",
+        "006fda3079e850bcb0f0b47c026e48f7647bf29f7fb8de4c652bbfaf1dbccaa8",
+    )
 )
-"""Before it had options for segments and ACKs. The present one has the same digest of all packets in ``linux/cubic-and-reno``, start-0.1."""
-BUILD = (
-    "validation/generate/linux/build.sh",
-    "d6ea998d2a947c51c5632e1d5943b5b99c0666a9163ef727a3c14a80aee43fb3",
+"""Before it had options for segments and ACKs, and before it had those for the kernel's queues. The present one makes equal rows (README.md)."""
+FIRST_BUILD, BUILD = (
+    ("validation/generate/linux/build.sh", sha256)
+    for sha256 in (
+        "d6ea998d2a947c51c5632e1d5943b5b99c0666a9163ef727a3c14a80aee43fb3",
+        "d0096a3ab65f011493f85d16949f753648c7323f494818694c5a6df1e54f17ae",
+    )
 )
-"""Before kernels were built that run on hosts with AMX, with the same digest."""
+"""Before kernels were built that run on hosts with AMX, with the same digest, and before the emulator had the kernel's queues."""
+WITHOUT_QUEUES = LinuxKernel(earlier=(EMULATOR, BUILD))
 FIRST_PAIRS = (("cubic", "reno"), ("vegas", "reno"))
 RATE, DELAY = 20e6, 0.02
 """bit/s and s of both directions: 1666.7 packets of 1500 bytes per s, a round trip of 40 ms."""
@@ -61,7 +68,7 @@ ALONE = Case(
     name="linux/alone",
     title="One flow of Linux 6.12 over 20 Mb/s, 40 ms, with a drop-tail buffer, 30 s",
     claims=(),
-    program=LinuxKernel(earlier=(EMULATOR, BUILD)),
+    program=LinuxKernel(earlier=(FIRST_EMULATOR, FIRST_BUILD)),
     parameters={
         "rate of the link, and of the link back": (RATE, "bit/s"),
         "delay of each": (DELAY, "s"),
@@ -124,7 +131,7 @@ def _on_drawn_path(
     path = {"rate": rate, "delay": delay, "seconds": 60}
     return replace(
         ALONE,
-        program=LinuxKernel(),
+        program=WITHOUT_QUEUES,
         name=f"linux/drawn-path-{number}" + ("-single-packets" if options else ""),
         title=f"One flow of {'ten rules' if len(rules) > 1 else rules[0]} of Linux 6.12 over {rate / 1e6:g} Mb/s, {2e3 * delay:g} ms, a buffer of {buffer} packets{', segments of one packet' if options else ''}, 60 s",
         parameters=_parameters(rate, delay),
@@ -158,15 +165,15 @@ def _losses_on_drawn_path(number: int) -> Case:
     one = _random_loss(f"linux/random-loss-drawn-path-{number}", range(101, 121))
     runs = [{**run, "rate": rate, "delay": delay, "buffer": buffer} for run in one.runs]
     return replace(
-        one, program=LinuxKernel(), parameters=_parameters(rate, delay, 0.1), runs=runs
+        one, program=WITHOUT_QUEUES, parameters=_parameters(rate, delay, 0.1), runs=runs
     )  # fmt: skip
 
 
 def _pair(first: str, second: str, suffix: str = "", title: str = "", **options: Any) -> Case:
     """Return runs of two flows, the second of which starts later, at eight times or ``starts``."""
     starts = options.pop("starts", STARTS)
-    made = (EMULATOR, BUILD) if (first, second) in FIRST_PAIRS else (EMULATOR,)
-    earlier = () if suffix else made
+    build = FIRST_BUILD if (first, second) in FIRST_PAIRS else BUILD
+    earlier = (EMULATOR, BUILD) if suffix else (FIRST_EMULATOR, build)
     return replace(
         ALONE,
         program=LinuxKernel(earlier=earlier),
@@ -197,7 +204,7 @@ def _in_real_time(name: str, title: str, one: Case, runs: Sequence[Run]) -> Case
         one,
         name=f"linux/{name}",
         title=title.replace("Linux 6.12", "the Linux of the host"),
-        program=HostKernel(),
+        program=HostKernel(earlier=(EMULATOR,)),
         parameters={key: value for key, value in one.parameters.items() if key != TICK},
         runs=runs,
         notes=notes,
@@ -233,7 +240,7 @@ CASES = (
     ),
     replace(
         ALONE,
-        program=LinuxKernel(),
+        program=WITHOUT_QUEUES,
         name="linux/remaining-rules",
         title="One flow of the six remaining rules of Linux 6.12, with buffers of 67 and 133 packets, 30 s",
         runs=[_alone(rule, buffer) for rule in REMAINING for buffer in (67, 133)],

@@ -14,10 +14,16 @@
 // packet that `loss` or `every` selects is discarded before the queue. The selection depends on the
 // number of the data packet within its flow and on `seed` alone.
 //
-// usage: linkemu [key=value ...] [flow=RULE@START ...]
+// With `discipline` the queue is one of the kernel's: a third namespace forwards the packets and
+// shapes them to `rate` (queues.c). A packet leaves that namespace when its transmission begins.
+//
+// usage: linkemu [key=value ...] [flow=RULE@START [extra=S] [message=BYTES interval=S] ...]
+// extra is a longer delay of the flow's reverse path; a flow with messages sends one each interval.
 // Results go to the file `output`: one line per sample, drop, second and flow.
 
 #define _GNU_SOURCE
+#include "queues.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,6 +49,7 @@
 #include <unistd.h>
 
 enum { MAX_FLOWS = 8, RING = 1 << 14, MTU = 1500, BUFFER_BYTES = 4 << 20, FIRST_PORT = 5000 };
+enum { CONGESTION_EXPERIENCED = 3 };
 #define NS 1000000000LL
 // Offset of tcpi_total_rto (Linux 6.7) from tcpi_snd_wnd, which older headers end with.
 #define TOTAL_RTO_AFTER_SND_WND 12
@@ -61,12 +68,28 @@ struct link {
     struct packet *ring;
 };
 
+// A packet on its way through the kernel's queue: its IP identification and when it came.
+struct arrival {
+    int64_t time;
+    unsigned id;
+};
+
 struct flow {
     char rule[16];
-    int64_t start;
+    int64_t start, extra, interval, next_message;
     int listener, sender, receiver;
-    long data_packets, bytes, bytes_before, queue_drops, losses;
+    long data_packets, bytes, bytes_before, queue_drops, losses, message;
+    struct arrival *arrivals;
+    unsigned first_arrival, last_arrival;
+    int64_t *delays; // in the queue, ns, from `since` on
+    long departed, marks;
 };
+
+// Delays of the packets of all flows since the last sample, ns.
+static struct {
+    long packets;
+    int64_t sum, min, max;
+} recent;
 
 static struct flow flows[MAX_FLOWS];
 static int flow_count, lateness_count;
@@ -74,6 +97,10 @@ static double rate = 20e6, delay = 0.02, seconds = 30, loss, sample = 0.01;
 static long buffer = 67, every, seed = 1;
 static char qdisc[16] = "pfifo_fast";
 static long min_tso_segs = 2, comp_sack_nr = 44, quickack; // the kernel's; 1: an ACK for each packet
+static long ecn = -1, burst = 1600; // burst: bytes of the shaper's bucket
+static double since = 5; // s from which delays of the kernel's queue are summed up
+static char *discipline;
+static int router_in = -1, router_out = -1;
 static int64_t origin, worst_lateness;
 static uint64_t digest = 14695981039346656037ULL;
 static FILE *output;
@@ -165,16 +192,22 @@ static void print_sysctls(const char *const *names, size_t count)
         print_sysctl(names[i]);
 }
 
-// Enter a new network namespace and bring up a TUN device there.
-static int open_tun(const char *address)
+static void enter_namespace(void)
 {
     if (unshare(CLONE_NEWNET))
         fail("unshare");
     set_sysctl("ipv4/tcp_no_metrics_save", "1");
     set_number("ipv4/tcp_min_tso_segs", min_tso_segs);
     set_number("ipv4/tcp_comp_sack_nr", comp_sack_nr);
+    if (ecn >= 0)
+        set_number("ipv4/tcp_ecn", ecn);
+}
+
+// Bring up a TUN device in the present network namespace.
+static int open_tun(const char *name, const char *address)
+{
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
-    strcpy(request.ifr_name, "tun0");
+    strcpy(request.ifr_name, name);
     int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
     if (fd < 0)
         fail("/dev/net/tun");
@@ -198,6 +231,25 @@ static int open_tun(const char *address)
         fail("SIOCSIFFLAGS");
     close(control);
     return fd;
+}
+
+static void print_option(const char *name, long long value)
+{
+    fprintf(output, "sysctl queue/%s %lld\n", name, value);
+}
+
+// A namespace that forwards from `router_in` to `router_out`, where the discipline is.
+static void open_router(void)
+{
+    enter_namespace();
+    set_sysctl("ipv4/ip_forward", "1");
+    router_in = open_tun("in", "10.0.1.1");
+    router_out = open_tun("out", "10.0.0.254");
+    const char *refused = install_queue("out", rate, (uint32_t)burst, discipline);
+    if (refused)
+        fail(refused);
+    if (report_options(print_option))
+        fail("options of the queue");
 }
 
 static struct sockaddr_in receiver_address(int flow)
@@ -230,20 +282,110 @@ static int select_loss(struct flow *flow)
     return loss > 0 && uniform((uint64_t)(flow - flows), (uint64_t)number) < loss;
 }
 
-static void accept_packets(struct link *link, int forward, int64_t now)
+static int64_t transmission(const struct link *link, int size)
+{
+    return (int64_t)llround(8.0 * (double)size / link->rate * 1e9);
+}
+
+// Read a packet of a flow into the next place of the ring; NULL if there is none.
+static struct flow *read_packet(struct link *link, int from, int forward)
 {
     for (;;) {
         struct packet *packet = &link->ring[link->tail % RING];
-        ssize_t size = read(link->from, packet->bytes, MTU);
+        ssize_t size = read(from, packet->bytes, MTU);
         if (size < 0)
-            return;
+            return NULL;
         const unsigned char *ip = packet->bytes, *tcp = ip + 4 * (ip[0] & 15);
         if (size < 40 || ip[0] >> 4 != 4 || ip[9] != IPPROTO_TCP)
             continue;
         int index = (forward ? tcp[2] << 8 | tcp[3] : tcp[0] << 8 | tcp[1]) - FIRST_PORT;
         if (index < 0 || index >= flow_count)
             continue;
-        struct flow *flow = &flows[index];
+        packet->size = (int)size;
+        return &flows[index];
+    }
+}
+
+// Deliver the packet that was read last at `due`, and not before it those that are due earlier.
+static void put_in_flight(struct link *link, int64_t departure, int64_t due)
+{
+    unsigned place = link->tail++;
+    if (link->tail - link->head >= RING) {
+        errno = ENOBUFS;
+        fail("ring of packets in flight");
+    }
+    link->ring[place % RING].departure = departure;
+    link->ring[place % RING].due = due;
+    static struct packet moved;
+    for (; place != link->head && link->ring[(place - 1) % RING].due > due; place--) {
+        moved = link->ring[place % RING];
+        link->ring[place % RING] = link->ring[(place - 1) % RING];
+        link->ring[(place - 1) % RING] = moved;
+    }
+}
+
+static unsigned identification(const struct packet *packet)
+{
+    return (unsigned)packet->bytes[4] << 8 | packet->bytes[5];
+}
+
+static void enter_queue(struct flow *flow, const struct packet *packet, int64_t now)
+{
+    flow->arrivals[flow->last_arrival++ % RING] =
+        (struct arrival){.time = now, .id = identification(packet)};
+    if (flow->last_arrival - flow->first_arrival >= RING) {
+        errno = ENOBUFS;
+        fail("packets in the queue");
+    }
+    if (write(router_in, packet->bytes, (size_t)packet->size) < 0)
+        fail("write to TUN");
+}
+
+// The kernel keeps the order of a flow: those before a packet that departs were dropped.
+static void leave_queue(struct flow *flow, const struct packet *packet, int64_t now)
+{
+    int index = (int)(flow - flows);
+    for (; flow->first_arrival != flow->last_arrival; flow->first_arrival++) {
+        struct arrival *arrival = &flow->arrivals[flow->first_arrival % RING];
+        if (arrival->id == identification(packet)) {
+            int64_t delay = now - arrival->time;
+            if (now >= llround(since * 1e9))
+                flow->delays[flow->departed++] = delay;
+            if (!recent.packets || delay < recent.min)
+                recent.min = delay;
+            if (delay > recent.max)
+                recent.max = delay;
+            recent.sum += delay;
+            recent.packets++;
+            flow->marks += (packet->bytes[1] & 3) == CONGESTION_EXPERIENCED;
+            flow->first_arrival++;
+            return;
+        }
+        flow->queue_drops++;
+        fprintf(output, "drop %lld %d queue\n", (long long)arrival->time, index);
+    }
+    errno = EPROTO;
+    fail("order of the packets of a flow");
+}
+
+static void read_router(struct link *link, int64_t now)
+{
+    struct flow *flow;
+    while ((flow = read_packet(link, router_out, 1))) {
+        struct packet *packet = &link->ring[link->tail % RING];
+        leave_queue(flow, packet, now);
+        int64_t departure = now + transmission(link, packet->size);
+        put_in_flight(link, departure, departure + link->delay);
+    }
+}
+
+static void accept_packets(struct link *link, int forward, int64_t now)
+{
+    struct flow *flow;
+    while ((flow = read_packet(link, link->from, forward))) {
+        struct packet *packet = &link->ring[link->tail % RING];
+        const unsigned char *ip = packet->bytes, *tcp = ip + 4 * (ip[0] & 15);
+        int index = (int)(flow - flows), size = packet->size;
         int has_data = size > (tcp - ip) + 4 * (tcp[12] >> 4);
         discard_departed(link, now);
         long waiting = (long)(link->tail - link->in_system) - 1;
@@ -257,21 +399,19 @@ static void accept_packets(struct link *link, int forward, int64_t now)
             fprintf(output, "drop %lld %d loss\n", (long long)now, index);
             continue;
         }
+        if (forward && discipline) {
+            enter_queue(flow, packet, now);
+            continue;
+        }
         if (forward && waiting >= buffer) {
             flow->queue_drops++;
             fprintf(output, "drop %lld %d queue\n", (long long)now, index);
             continue;
         }
         int64_t begin = now > link->last_departure ? now : link->last_departure;
-        link->last_departure = begin + (int64_t)llround(8.0 * (double)size / link->rate * 1e9);
-        packet->departure = link->last_departure;
-        packet->due = packet->departure + link->delay;
-        packet->size = (int)size;
-        link->tail++;
-        if (link->tail - link->head >= RING) {
-            errno = ENOBUFS;
-            fail("ring of packets in flight");
-        }
+        link->last_departure = begin + transmission(link, size);
+        int64_t extra = forward ? 0 : flow->extra;
+        put_in_flight(link, link->last_departure, link->last_departure + link->delay + extra);
     }
 }
 
@@ -304,9 +444,22 @@ static struct tcp_info read_info(struct flow *flow, unsigned *timeouts)
     return data.info;
 }
 
+static void sample_queue(int64_t time)
+{
+    struct queue_state queue;
+    if (read_queue(&queue))
+        fail("statistics of the queue");
+    fprintf(output, "queue %lld %u %u %u %u %.9g %ld %lld %lld %lld\n", (long long)time,
+            queue.packets, queue.bytes, queue.drops, queue.marks, queue.control, recent.packets,
+            (long long)recent.sum, (long long)recent.min, (long long)recent.max);
+    memset(&recent, 0, sizeof recent);
+}
+
 static void sample_flows(int64_t time, int full_second)
 {
     unsigned timeouts;
+    if (discipline)
+        sample_queue(time);
     for (int i = 0; i < flow_count; i++) {
         struct flow *flow = &flows[i];
         if (flow->sender < 0)
@@ -328,6 +481,10 @@ static void start_flow(struct flow *flow)
     open_socket(&flow->sender, SO_SNDBUFFORCE);
     if (setsockopt(flow->sender, IPPROTO_TCP, TCP_CONGESTION, flow->rule, strlen(flow->rule)))
         fail(flow->rule);
+    int on = 1;
+    if (flow->message && setsockopt(flow->sender, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on))
+        fail("TCP_NODELAY");
+    flow->next_message = flow->start + flow->interval;
     if (connect(flow->sender, (struct sockaddr *)&to, sizeof to) && errno != EINPROGRESS)
         fail("connect");
 }
@@ -348,11 +505,46 @@ static void process_sockets(struct flow *flow)
         fail("TCP_QUICKACK");
 }
 
+static char zeros[1 << 16];
+
+// A message that is due before the connection is open, or with a full send buffer, is left out.
+static void send_messages(struct flow *flow, int64_t now)
+{
+    for (; flow->sender >= 0 && flow->message && flow->next_message <= now;
+         flow->next_message += flow->interval)
+        if (send(flow->sender, zeros, (size_t)flow->message, MSG_NOSIGNAL) != flow->message &&
+            errno != EAGAIN)
+            fail("message");
+}
+
 static void fill_sender(struct flow *flow)
 {
-    static char zeros[1 << 16];
     while (send(flow->sender, zeros, sizeof zeros, MSG_NOSIGNAL) > 0)
         ;
+}
+
+static int compare_delays(const void *one, const void *other)
+{
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a > b) - (a < b);
+}
+
+// Mean delay of a flow in the kernel's queue, ns, and what a part of its packets does not exceed.
+static void report_delays(struct flow *flow)
+{
+    static const double parts[] = {0, 0.1, 0.5, 0.9, 0.99, 1};
+    double sum = 0;
+    for (long i = 0; i < flow->departed; i++)
+        sum += (double)flow->delays[i];
+    qsort(flow->delays, (size_t)flow->departed, sizeof *flow->delays, compare_delays);
+    fprintf(output, "delays %d %ld %ld %.0f", (int)(flow - flows), flow->marks, flow->departed,
+            flow->departed ? sum / (double)flow->departed : 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        fprintf(output, " %lld",
+                flow->departed
+                    ? (long long)flow->delays[llround(parts[i] * (double)(flow->departed - 1))]
+                    : 0);
+    fprintf(output, "\n");
 }
 
 static void report(void)
@@ -370,6 +562,8 @@ static void report(void)
                 (unsigned long long)info.tcpi_rwnd_limited,
                 (unsigned long long)info.tcpi_sndbuf_limited, info.tcpi_dsack_dups,
                 info.tcpi_reord_seen);
+        if (discipline)
+            report_delays(flow);
     }
     fprintf(output, "link delivered=%d worst_lateness=%lld digest=%016llx\n", lateness_count,
             (long long)worst_lateness, (unsigned long long)digest);
@@ -406,6 +600,20 @@ static void read_options(int count, char **words)
             quickack = atol(value);
         else if (!strcmp(words[i], "qdisc"))
             snprintf(qdisc, sizeof qdisc, "%s", value);
+        else if (!strcmp(words[i], "discipline"))
+            discipline = value;
+        else if (!strcmp(words[i], "burst"))
+            burst = atol(value);
+        else if (!strcmp(words[i], "ecn"))
+            ecn = atol(value);
+        else if (!strcmp(words[i], "since"))
+            since = atof(value);
+        else if (!strcmp(words[i], "extra") && flow_count)
+            flows[flow_count - 1].extra = llround(atof(value) * 1e9);
+        else if (!strcmp(words[i], "message") && flow_count)
+            flows[flow_count - 1].message = atol(value);
+        else if (!strcmp(words[i], "interval") && flow_count)
+            flows[flow_count - 1].interval = llround(atof(value) * 1e9);
         else if (!strcmp(words[i], "flow") && flow_count < MAX_FLOWS) {
             struct flow *flow = &flows[flow_count++];
             char *at = strchr(value, '@');
@@ -434,8 +642,12 @@ static void run(struct link *forward, struct link *reverse)
         deliver_packets(reverse, now);
         for (int i = 0; i < flow_count; i++)
             process_sockets(&flows[i]);
+        for (int i = 0; i < flow_count; i++)
+            send_messages(&flows[i], now);
         accept_packets(reverse, 0, now);
         accept_packets(forward, 1, now);
+        if (discipline)
+            read_router(forward, now);
         if (now >= next_sample) {
             sample_flows(next_sample, next_sample % NS == 0);
             next_sample += period;
@@ -445,17 +657,21 @@ static void run(struct link *forward, struct link *reverse)
             wake = forward->ring[forward->head % RING].due;
         if (reverse->head != reverse->tail && reverse->ring[reverse->head % RING].due < wake)
             wake = reverse->ring[reverse->head % RING].due;
-        struct pollfd polled[2 + 2 * MAX_FLOWS];
+        struct pollfd polled[3 + 2 * MAX_FLOWS];
         nfds_t n = 0;
         polled[n++] = (struct pollfd){.fd = forward->from, .events = POLLIN};
         polled[n++] = (struct pollfd){.fd = reverse->from, .events = POLLIN};
+        polled[n++] = (struct pollfd){.fd = router_out, .events = POLLIN};
         for (int i = 0; i < flow_count; i++) {
             struct flow *flow = &flows[i];
             int receiving = flow->receiver < 0 ? flow->listener : flow->receiver;
             if (flow->sender < 0 && flow->start < wake)
                 wake = flow->start;
             polled[n++] = (struct pollfd){.fd = receiving, .events = POLLIN};
-            polled[n++] = (struct pollfd){.fd = flow->sender, .events = POLLOUT};
+            if (flow->sender >= 0 && flow->message && flow->next_message < wake)
+                wake = flow->next_message;
+            int filling = flow->message ? -1 : flow->sender;
+            polled[n++] = (struct pollfd){.fd = filling, .events = POLLOUT};
         }
         now = now_ns();
         if (wake < now)
@@ -464,7 +680,7 @@ static void run(struct link *forward, struct link *reverse)
         if (ppoll(polled, n, &timeout, NULL) < 0)
             fail("ppoll");
         for (int i = 0; i < flow_count; i++)
-            if (polled[3 + 2 * i].revents & POLLOUT)
+            if (polled[4 + 2 * i].revents & POLLOUT)
                 fill_sender(&flows[i]);
     }
 }
@@ -491,15 +707,28 @@ int main(int count, char **words)
     struct link forward = {.rate = rate, .delay = llround(delay * 1e9)}, reverse = forward;
     forward.ring = calloc(RING, sizeof *forward.ring);
     reverse.ring = calloc(RING, sizeof *reverse.ring);
-    forward.to = reverse.from = open_tun("10.0.0.2");
+    enter_namespace();
+    forward.to = reverse.from = open_tun("tun0", "10.0.0.2");
     for (int i = 0; i < flow_count; i++) {
         struct sockaddr_in at = receiver_address(i);
         open_socket(&flows[i].listener, SO_RCVBUFFORCE);
         if (bind(flows[i].listener, (struct sockaddr *)&at, sizeof at) ||
             listen(flows[i].listener, 1))
             fail("listen");
+        // DCTCP's receiver reports every mark; those of other rules repeat one until it is answered.
+        if (!strcmp(flows[i].rule, "dctcp") &&
+            setsockopt(flows[i].listener, IPPROTO_TCP, TCP_CONGESTION, "dctcp", 5))
+            fail("dctcp");
     }
-    forward.from = reverse.to = open_tun("10.0.0.1");
+    if (discipline) {
+        for (int i = 0; i < flow_count; i++) {
+            flows[i].arrivals = calloc(RING, sizeof *flows[i].arrivals);
+            flows[i].delays = calloc((size_t)(rate * seconds / 320) + RING, sizeof *flows[i].delays);
+        }
+        open_router();
+    }
+    enter_namespace();
+    forward.from = reverse.to = open_tun("tun0", "10.0.0.1");
     run(&forward, &reverse);
     report();
     print_sysctls(of_namespace, sizeof of_namespace / sizeof *of_namespace);

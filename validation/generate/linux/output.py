@@ -1,4 +1,4 @@
-"""Reads the link emulator's output: totals of flows, samples of windows, drops, bytes received in each second."""
+"""Reads the link emulator's output: totals of flows, samples of windows and of the kernel's queue, drops, bytes received in each second."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["OPTIONS", "TABLES", "calls", "read", "simulated_seconds"]
+__all__ = ["OPTIONS", "QUEUE_TABLES", "TABLES", "calls", "read", "simulated_seconds"]
 
 OPTIONS = (
     *("rate", "delay", "buffer", "seconds", "loss", "every", "seed", "sample"),
-    *("min_tso_segs", "quickack"),
+    *("min_tso_segs", "quickack", "discipline", "ecn", "since"),
 )
 """Options of the emulator, which a run may have under the same names."""
 LIMITS = ("rwnd_limited", "sndbuf_limited")
@@ -71,15 +71,78 @@ TABLES = {
         {"value": Column("", "as the kernel writes it")},
     ),
 }
+QUANTILES = ("least", "tenth", "median", "ninth", "percentile_99", "most")
+"""Of a flow's delays, as the emulator prints them."""
+DELAY = "in the queue of the packets that left it from the time `since` on: "
+_ALWAYS = ("rule", "start", "seconds", "bytes", "data_packets", "queue_drops")
+_ALSO = ("retransmissions", "timeouts", "min_rtt", "mss", "dsacks", "lateness", "digest")
+QUEUE_TABLES = {
+    "runs": Table(
+        FLOW,
+        {
+            **{
+                name: column
+                for name, column in TABLES["runs"].values.items()
+                if name in (*_ALWAYS, *_ALSO)
+            },
+            "extra": Column("s", "longer delay of the flow's reverse path"),
+            "message": Column("bytes", "of the messages that the flow sends; 0: unlimited"),
+            "interval": Column("s", "from one message to the next"),
+            "marks": Column("packets", "that left the queue with the mark CE"),
+            "delayed": Column("packets", f"{DELAY}how many"),
+            "delay": Column("ns", f"{DELAY}mean"),
+            "least": Column("ns", f"{DELAY}the shortest"),
+            "tenth": Column("ns", f"{DELAY}that of a tenth is at most this"),
+            "median": Column("ns", f"{DELAY}median"),
+            "ninth": Column("ns", f"{DELAY}that of nine tenths is at most this"),
+            "percentile_99": Column("ns", f"{DELAY}that of 99 % is at most this"),
+            "most": Column("ns", f"{DELAY}the longest"),
+        },
+    ),
+    "queues": Table(
+        {**RUN, "time": Column("s", "since the start of the run")},
+        {
+            "packets": Column("packets", "in the queue, as the kernel reports"),
+            "backlog": Column("bytes", "in the queue, as the kernel reports"),
+            "drops": Column("packets", "until then, as the kernel reports"),
+            "marks": Column("packets", "until then, as the kernel reports"),
+            "control": Column("1", "drop probability of PIE; count of CoDel; 0: others"),
+            "left": Column("packets", "that left the queue since the last sample"),
+            "delay": Column("ns", "mean delay of these in the queue"),
+            "least": Column("ns", "shortest of these"),
+            "most": Column("ns", "longest of these"),
+        },
+    ),
+    **{name: TABLES[name] for name in ("drops", "seconds")},
+    "settings": Table(
+        {**RUN, "name": Column("", "of a setting below net in /proc/sys, or queue/ and an option")},
+        {"value": Column("", "as the kernel writes it; of options numbers, times in us")},
+    ),
+}
+"""Of runs with a queue discipline of the kernel."""
 
 
 def calls(run: Run) -> Calls:
     """Return the words of the emulator for a run: its options and its flows."""
     options = [f"{name}={run[name]}" for name in OPTIONS if name in run]
-    flows = [
-        f"flow={rule}@{start}" for rule, start in zip(run["rules"], run["starts"], strict=True)
+    return [[*options, *(word for flow in range(len(run["rules"])) for word in _flow(run, flow))]]
+
+
+def _flow(run: Run, flow: int) -> list[str]:
+    """Return the words of a flow."""
+    extra, (message, interval) = _path_and_messages(run, flow)
+    return [
+        f"flow={run['rules'][flow]}@{run['starts'][flow]}",
+        *([f"extra={extra}"] if extra else []),
+        *([f"message={message}", f"interval={interval}"] if message else []),
     ]
-    return [[*options, *flows]]
+
+
+def _path_and_messages(run: Run, flow: int) -> tuple[float, tuple[int, float]]:
+    """Return the longer delay of a flow, s, and the bytes and interval, s, of its messages."""
+    no_message = (0, 0.0)
+    messages = run.get("messages", {})
+    return run.get("extras", {}).get(flow, 0.0), messages.get(flow, no_message)
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
@@ -109,7 +172,44 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             )
         elif kind == "flow":
             rows["runs"].append(_totals(run, int(words[0]), _pairs(words[1:]), link))
+        elif kind == "delays":
+            rows["runs"][-1] |= _delays(run, list(map(int, words)))
+        elif kind == "queue":
+            rows.setdefault("queues", []).append(_queue(run, words))
     return rows
+
+
+def _delays(run: Run, words: Sequence[int]) -> dict[str, Any]:
+    """Return what a flow has besides where the queue is the kernel's."""
+    flow, marks, delayed, mean, *quantiles = words
+    extra, (message, interval) = _path_and_messages(run, flow)
+    return {
+        "extra": extra,
+        "message": message,
+        "interval": interval,
+        "marks": marks,
+        "delayed": delayed,
+        "delay": mean,
+        **dict(zip(QUANTILES, quantiles, strict=True)),
+    }
+
+
+def _queue(run: Run, words: Sequence[str]) -> dict[str, Any]:
+    """Return a sample of the queue."""
+    time, packets, backlog, drops, marks, control, left, total, least, most = words
+    return {
+        "run": run["run"],
+        "time": int(time) / 1e9,
+        "packets": int(packets),
+        "backlog": int(backlog),
+        "drops": int(drops),
+        "marks": int(marks),
+        "control": float(control),
+        "left": int(left),
+        "delay": round(int(total) / max(1, int(left))),
+        "least": int(least),
+        "most": int(most),
+    }
 
 
 def _pairs(words: Sequence[str]) -> dict[str, str]:

@@ -71,16 +71,20 @@ class LinuxKernel:
 
     The words of a call are the emulator's ``key=value``. It returns the text of the emulator's output. ``earlier`` are
     sources with the SHA-256 of the versions that the bundled runs of a case were made with, where that is not the present one; leave them out
-    when the case is made again.
+    when the case is made again. ``queues``: whether the runs use the queues of the kernel.
     """
 
     tool: str = "Linux"
     earlier: tuple[tuple[str, str], ...] = ()
+    queues: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The emulator, the kernel's options, and the commands that build both."""
-        return tuple(f"{HERE}/linux/{file}" for file in ("linkemu.c", "kernel.config", "build.sh"))
+        queues = ("queues.c", "queues.h") if self.queues else ()
+        return tuple(
+            f"{HERE}/linux/{file}" for file in ("linkemu.c", *queues, "kernel.config", "build.sh")
+        )
 
     def version(self) -> str:
         """Return the version of the source package, the compiler and the SHA-256 of the kernel and its options."""
@@ -127,11 +131,12 @@ class HostKernel:
     """The link emulator on the host's own kernel, in real time: it takes root and a TUN device.
 
     Computing takes time here, and other processes too, so that runs are no more than alike. It is a check of `LinuxKernel` by another
-    clock and another kernel.
+    clock and another kernel. ``earlier`` as there.
     """
 
     tool: str = "Linux"
     sources: tuple[str, ...] = (f"{HERE}/linux/linkemu.c",)
+    earlier: tuple[tuple[str, str], ...] = ()
 
     def version(self) -> str:
         """Return the release of the kernel that runs."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dfcmodel import (
+    AFD,
     CAKE,
     CBR,
     DFC,
@@ -19,7 +20,6 @@ from dfcmodel import (
     CoDel,
     Fair,
     Flow,
-    FlowQueueCoDel,
     Link,
     Packets,
     Pause,
@@ -152,21 +152,21 @@ def test_a_manager_of_a_user_is_called_by_address(one_link) -> None:
 def test_a_port_has_its_parameters_and_a_flow_its_size() -> None:
     links = [
         Link("a", "b", 1e3, 1e-3, 50.0, WeightedFair(1.0, 7.0)),
-        Link("b", "c", 1e3, 1e-3, 50.0, FlowQueueCoDel(0.01, 0.2)),
+        Link("b", "c", 1e3, 1e-3, 50.0, AFD(50.0, 0.01)),
     ]
     flows = [Flow("few", "abc", CBR(10.0), size=5, priority=1), Flow("all", "abc", CBR(10.0))]
     plan = plan_of(Scenario("programs", links, flows, duration=0.1), Packets(seed=1))
     assert [kind.__name__ for kind, _ in program_signatures(plan)] == [
         "WeightedFair",
-        "FlowQueueCoDel",
+        "AFD",
     ]
     found = lay_out_programs(plan, 10, 8)
     program, own = found["program"], found["own"]
     assert program["parameters"][0, :4].tolist() == [1.0, 7.0, 1.0, 1.0]
-    assert program["parameters"][1, :2].tolist() == [0.01, 0.2]
+    assert program["parameters"][1, :2].tolist() == [50.0, 0.01]
     assert program["capacity"].tolist() == [1.5e6, 1.5e6]
-    assert program["of_flow"].tolist() == [1, 6]
-    assert program["first_of_flow"].tolist() == [4, 4]
+    assert program["of_flow"].tolist() == [1, 2]
+    assert program["first_of_flow"].tolist() == [4, 7]
     rows = plan.hops.row
     assert own["size"][rows].tolist() == [5.0, 5.0, math.inf, math.inf]
     assert own["priority"][rows].tolist() == [1.0, 1.0, 0.0, 0.0]
