@@ -6,6 +6,7 @@ equations and uniformization, both with rigorous bounds.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ import scipy.sparse as sp
 from markov.chains import MarkovChain
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
+from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime, stopping_rates
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
-from markov.time.transients.squaring import exponential, worthwhile
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
@@ -107,11 +108,12 @@ class Checker:
         """
         part, into = stopped(self.rates, running, right)
         jumps = Uniformized(part)
-        if worthwhile(len(into), jumps.rate * time):
-            squared = exponential(stopping_rates(self.rates, running, right), time)
-            if squared is not None:
-                reached = squared.matrix.high[:-2, -2]
-                error = (squared.relative + 2.0 * UNIT) * reached + squared.absolute
+        if worthwhile(len(into), jumps.rate * time, part.nnz):
+            with suppress(ValueError):  # nothing is proved
+                evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
+                evolved = evolution.backward(into, [time])
+                reached = evolved.values[0, :-2]
+                error = (evolved.relative[0] + 2.0 * UNIT) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
         alone: tuple[float, float] | None = None
         place = -1 if asked is None or not running[asked] else int(running[:asked].sum())

@@ -156,6 +156,7 @@ class PowerSums:
         F = system.F.astype(np.longdouble)
         F.data /= self.rate  # SciPy would multiply by a quotient in double precision
         P = sp.csr_matrix(F + sp.diags(stays))
+        self.entries = P.nnz
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
         lost = system.most_transitions / (
