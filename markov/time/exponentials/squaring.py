@@ -6,8 +6,8 @@
 3. A time is a sum of some 2^k h and a rest below h: a vector is multiplied by the E_k of those, and by T for the rest.
 
 No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large in E_(k + 1). So
-the first matrices are kept in three float64 per entry where the last would have too large an error in two. The docs page ``markov-exponentials`` has
-the proof. Another way to a bound of this kind, in working precision and with a condition number: M. Shao, W. Gao, J. Xue,
+the first matrices are kept in three float64 per entry where the last would have too large an error in two. The docs page ``markov-time`` has the
+proof. Another way to a bound of this kind, in working precision and with a condition number: M. Shao, W. Gao, J. Xue,
 SIAM J. Matrix Anal. Appl. 35, 2014.
 """
 
@@ -31,7 +31,7 @@ from markov.time.exponentials.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,7 +52,7 @@ LARGEST = 1e-6  # relative error beyond which second-order terms would have to b
 FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
 SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
 ALWAYS = 5e-3  # s: a predicted time that relative errors are worth, whatever else takes
-SECONDS_PER_JUMP, SECONDS_PER_ENTRY = 5e-6, 1.5e-9  # of uniformization
+SECONDS_PER_JUMP, SECONDS_PER_ENTRY = 5e-6, 6e-10  # of uniformization
 
 
 class Evolved(NamedTuple):
@@ -167,7 +167,7 @@ class Evolution:
     shortest, longest
         Times > 0 in s.
     stored
-        Whether all E_k are stored, for many calls; otherwise one call is allowed.
+        Whether all E_k are stored: then only the first call takes long.
 
     Raises
     ------
@@ -239,8 +239,7 @@ class Evolution:
             counts.append(count)
             rests.append(rest)
         self._add_rests(rows, vector, rests, transposed)
-        for k in range(max(counts, default=0).bit_length()):
-            level = self._level(k)
+        for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
             chosen = [row for row, count in enumerate(counts) if count >> k & 1]
             if chosen:
                 rows[:, chosen] = product(
@@ -296,16 +295,18 @@ class Evolution:
             found = total(sums[:, k], product(found, power))
         return found
 
-    def _level(self, k: int) -> Words:
-        """Return E_k in two words."""
-        while len(self._levels) <= k:
-            if len(self._levels) >= self.planned.precise:
-                self._top = self._top[:2].copy()
-            self._top = product(self._top, self._top)
-            if not self._stored:
-                self._levels[-1] = self._top[:0]
-            self._levels.append(self._top[:2])
-        return self._levels[k]
+    def _squares(self, count: int) -> Iterator[Words]:
+        """Yield so many of E_0, E_1, .. in two words: those that are stored, then others."""
+        yield from self._levels[:count]
+        top = self._top
+        for k in range(len(self._levels), count):
+            if k >= self.planned.precise:
+                top = top[:2]
+            top = product(top, top)
+            if self._stored:
+                self._top = top
+                self._levels.append(top[:2])
+            yield top[:2]
 
     def _relative(self, count: int, rest: bool) -> float:
         """Return the relative error after so many steps and a rest."""

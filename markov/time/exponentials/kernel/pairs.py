@@ -5,7 +5,7 @@
 2. The error t = sum + a b, d = a b - (t - sum) is found by fused multiplication and addition: no factor is split.
 3. Four terms are added between two loads of a sum; then the rounding errors of these are merged into it.
 
-The docs page ``markov-exponentials`` has the proof of `markov.time.exponentials.words.unit_error`.
+The docs page ``markov-time`` has the proof of `markov.time.exponentials.words.unit_error`.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
