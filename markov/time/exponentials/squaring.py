@@ -48,6 +48,7 @@ FACTORS = {2: 7, 3: 8}  # powers of P that are made, by number of words
 BLOCKS = {2: 6, 3: 7}  # of as many terms of the Taylor polynomial
 TRUNCATED = {2: 2.0**-114, 3: 2.0**-170}  # at least 2.5^d / d! for the first degree d that T lacks
 TARGET = 4e-13  # relative error
+MOST_JUMPS = 1e40  # in the mean: far beyond what three words allow
 LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
 FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
 SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
@@ -150,7 +151,7 @@ def worthwhile(n: int, jumps: float, entries: int) -> bool:
     n is the number of states, ``jumps`` that of jumps in the mean at the largest exit rate until the last time, and
     ``entries`` that of transitions.
     """
-    if n > MAX_STATES:
+    if n > MAX_STATES or jumps > MOST_JUMPS:
         return False
     rate = 2.0 * jumps  # q is up to twice the largest exit rate
     seconds = planned(n, max(rate, 1e-3), max(rate, 1e-3)).seconds
@@ -190,12 +191,10 @@ class Evolution:
                 f"rates from {least:g} to {largest:g} 1/s: more than 290 decades apart"
             )
         self._last: tuple[tuple[bytes, bool], Words] | None = None
-        self.planned = planned(n, self._q * shortest, self._q * longest)
-        self._step = Fraction(longest) / 2**self.planned.squarings
-        self._errors = self.planned.errors(n)
-        if self._relative(2**self.planned.squarings, False) > LARGEST:
+        jumps = self._q * longest
+        if jumps > MOST_JUMPS or self._plan_relative(jumps) > LARGEST:
             raise ValueError(
-                f"times up to {longest:g}: about {self._q * longest:.1e} jumps, too many jumps for a relative error"
+                f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error"
             )
         words = self.planned.words
         self._P = np.zeros((words, n, n))
@@ -204,6 +203,13 @@ class Evolution:
             self._P[:, i, i] = exact_sum([1.0, *(-part / self._q for part in exit_rate)], words)
         self._top = self._first()
         self._levels = [self._top[:2]]
+
+    def _plan_relative(self, jumps: float) -> float:
+        """Plan steps and squarings, and return the relative error at the longest time."""
+        self.planned = planned(self._n, self._q * self.shortest, jumps)
+        self._step = Fraction(self.longest) / 2**self.planned.squarings
+        self._errors = self.planned.errors(self._n)
+        return self._relative(2**self.planned.squarings, False)
 
     @property
     def products(self) -> int:

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Distribution", "PassageTime", "stopping_rates"]
 
 UNIT = 2.0**-53
-SPAN = (
-    16.0  # times shorter and longer than the first that is asked for, which the same squares serve
-)
+SPAN = 16.0
+"""Times shorter or longer by this factor than those that were asked for are served by the same squares."""
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
 
@@ -87,6 +86,7 @@ class PassageTime:
         self._rates, self._target, self._start = rates, target, start
         self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
         self._evolution: Evolution | None = None
+        self._span = math.inf, 0.0  # times that were asked for
         self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, UNIT, UNIT)
 
     @cached_property
@@ -113,19 +113,9 @@ class PassageTime:
         """Return a place by squaring; None where that proves nothing, or too little."""
         evolution = self._evolution
         if evolution is None or not evolution.covers(time):
-            known = (
-                (time / SPAN, time * SPAN)
-                if evolution is None
-                else (evolution.shortest, evolution.longest)
-            )
-            try:
-                evolution = Evolution(
-                    self._stopping,
-                    min(known[0], time / SPAN),
-                    max(known[1], time * SPAN),
-                    stored=True,
-                )
-            except ValueError:  # nothing is proved
+            low, high = min(self._span[0], time / SPAN), max(self._span[1], time * SPAN)
+            evolution = self._evolution_of(low, high) or self._evolution_of(time, time)
+            if evolution is None:
                 return None
             self._evolution = evolution
         first = np.append(self._start[self._running], self._ended)
@@ -138,12 +128,23 @@ class PassageTime:
         relative = relative * (1.0 + 1e-9) + 4.0 * UNIT
         return Place(time, float(values[-2]), survival, density, error, relative)
 
+    def _evolution_of(self, shortest: float, longest: float) -> Evolution | None:
+        """Return the squares for some times; None where nothing is proved."""
+        try:
+            return Evolution(self._stopping, shortest, longest, stored=True)
+        except ValueError:
+            return None
+
     @cached_property
     def _stopping(self) -> Words:
         return stopping_rates(self._rates, self._running, self._target)
 
     def at(self, times: Vector) -> Distribution:
         """Return the distribution at ascending times."""
+        later = times[times > 0.0]
+        if len(later):
+            low, high = self._span
+            self._span = min(low, float(later[0])), max(high, float(later[-1]))
         found = [self._after(time) for time in times.tolist()]
         columns = ("cdf", "survival", "density", "error", "relative")
         return Distribution(

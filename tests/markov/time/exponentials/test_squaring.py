@@ -122,6 +122,10 @@ def test_no_time_no_rates_and_what_cannot_be_proved():
     assert still.products == 0
     with pytest.raises(ValueError, match=r"times up to 1e\+40: .* too many jumps"):
         Evolution(pair(DISKS), 1e40, 1e40)
+    for time in (1e36, 1e300):  # of which the first may be planned
+        with pytest.raises(ValueError, match="too many jumps for a relative error"):
+            Evolution(pair(DISKS), time, time)
+        assert worthwhile(3, 60.0 * time, 4) is (time < 1e39)
     with pytest.raises(ValueError, match="more than 290 decades apart"):
         Evolution(pair(np.array([[0.0, 1e-300], [1.0, 0.0]])), 1.0, 1.0)
     with pytest.raises(ValueError, match=r"times = \[2.0\]: must be 0, or from 0.5 to 1.0"):
