@@ -183,10 +183,12 @@ class PowerSums:
         Raises
         ------
         ValueError
-            Where that takes more than 1e7 powers, and no slowest decay is proved.
+            Where that takes more than 1e7 powers, and no slowest decay is proved, or jumps are more than a float.
         """
         mean = self.rate * time
-        self._extend(time, math.ceil(min(mean + 12.0 * math.sqrt(mean) + 100.0, 1e18)))
+        if math.isinf(mean):
+            raise ValueError(f"time = {time:g}: more than 1e308 jumps")
+        self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
         if mean >= CLOSED[0] * len(self) + CLOSED[1]:  # all jumps of the table have been made
             return self._place(time, self._late(mean))
         cut = TAIL
