@@ -31,10 +31,26 @@ from markov import (
 from markov.chains import MarkovChain
 from markov.files.parsing.prism_parsing import parse_prism
 from markov.methods.exact import exact_distribution
+from markov.time.exponentials.squaring import Evolution, Evolved
 from markov.time.passages.distributions import PassageTime
 from markov.time.transients.uniformization import Uniformized
 
 ROUNDS = 3
+LEAST_OF = 12  # runs
+MOST_SUMMED = 1e5  # jumps for which uniformization is run beside squaring
+SQUARED = [
+    (16, 1e3),
+    (16, 8e14),
+    (50, 1e3),
+    (50, 1e16),
+    (200, 1e3),
+    (200, 1e5),
+    (200, 8e14),
+    (200, 1e16),
+    (200, 1e22),
+    (500, 1e16),
+]
+"""States, and jumps until the time."""
 GRID = """ctmc
 const int N;
 module first
@@ -136,6 +152,55 @@ def rare_targets(size: int) -> None:
           f"S {tails.survival}, relative error {tails.relative_error.max():.1e}")  # fmt: skip
 
 
+def random_stiff(states: int) -> np.ndarray:
+    """Return dense rates over nine decades."""
+    rates = 10.0 ** np.random.default_rng(5).uniform(-9.0, 0.0, (states, states))
+    np.fill_diagonal(rates, 0.0)
+    return rates
+
+
+def squared(states: int, jumps: float) -> None:
+    """Print the least time of squaring for a start and a time, its relative error, and both of uniformization."""
+    rates = random_stiff(states)
+    time_of_all, start = jumps / rates.sum(axis=1).max(), np.eye(1, states)[0]
+    pair = np.array([rates, np.zeros_like(rates)])
+
+    def evolved() -> Evolved:
+        return Evolution(pair, time_of_all, time_of_all).forward(start, [time_of_all])
+
+    relative, took = evolved().relative[0], least(evolved)
+    line = (
+        f"squaring, {states} states, {jumps:.0e} jumps: {took:.4f} s, relative error {relative:.1e}"
+    )
+    if jumps <= MOST_SUMMED:
+        Q = sp.csr_matrix(rates - np.diag(rates.sum(axis=1)))
+        uniformized = Uniformized(Q)
+        error = uniformized.distribution(start, time_of_all, 1e-13).error
+        took = least(lambda: uniformized.distribution(start, time_of_all, 1e-13))
+        line += f"; uniformization {took:.4f} s, absolute error {error:.1e}"
+    print(line)
+
+
+def reliability() -> None:
+    """Print the least time of a quantile of the time until two disks of a pair have failed."""
+    rates = np.array([[-2e-5, 2e-5, 0.0], [30.0, -30.0 - 1e-5, 1e-5], [0.0, 0.0, 0.0]])
+    chain, target, start = MarkovChain(rates), np.array([False, False, True]), np.eye(1, 3)[0]
+    took = least(lambda: PassageTime(chain, target, start).quantile(0.5, 1.5e11))
+    found = PassageTime(chain, target, start).quantile(0.5, 1.5e11)
+    print(f"reliability, 3 states, quantile {found.value:.16g} +- {found.error:.1g}: {took:.4f} s")
+
+
+def least(run: Callable[[], object]) -> float:
+    """Return the least CPU time of some runs, after one to warm up."""
+    run()
+    found = []
+    for _ in range(LEAST_OF):
+        begin = time.process_time()
+        run()
+        found.append(time.process_time() - begin)
+    return min(found)
+
+
 def exact_fractions(states: int, transitions: int) -> None:
     """Print how long exact probabilities of a chain with random rates take."""
     rng = np.random.default_rng(0)
@@ -215,6 +280,9 @@ def main() -> None:
         sensitivities(with_buffers(model, buffer))
     for size in (25, 50, 100):
         rare_targets(size)
+    for states, jumps in SQUARED:
+        squared(states, jumps)
+    reliability()
     for states in (10, 50, 100, 500):
         exact_fractions(states, 4)
     estimates()

@@ -60,14 +60,16 @@ MAY_IMPORT = {
         "hopflow", "markov.chains", "markov.driver", "markov.stationary_results", "markov.selections",
         "markov.proofs.bounded", "markov.time.passages",
     },
+    "markov.time.exponentials": {"hopflow", "markov.computing"},
     "markov.time.transients": {
-        "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.chains",
+        "hopflow", "markov.time.exponentials", "markov.computing", "markov.models", "markov.methods", "markov.chains",
         "markov.driver", "markov.selections", "markov.exploration", "markov.infinite", "markov.generators",
     },
     "markov.time.passages": {
         "hopflow", "markov.computing", "markov.models", "markov.chains", "markov.driver",
         "markov.selections", "markov.methods", "markov.multigrid", "markov.proofs.bounded",
-        "markov.time.transients", "markov.exploration", "markov.infinite", "markov.generators",
+        "markov.time.transients", "markov.time.exponentials", "markov.exploration", "markov.infinite",
+        "markov.generators",
     },
     "markov.phases": {
         "hopflow", "markov.computing", "markov.models", "markov.methods",

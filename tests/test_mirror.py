@@ -21,6 +21,7 @@ TESTED_TOGETHER = (
     "dfcmodel/engine/kernel",
     "dfcmodel/packets/kernel",
     "dfcmodel/packets/fabric/kernel",
+    "markov/time/exponentials/kernel",
     "responsefn/responses/kernel",
     "responsefn/responses/closed_forms/law_kernels",
     "responsefn/responses/rule_kernels",

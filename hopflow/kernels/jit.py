@@ -48,6 +48,7 @@ __all__ = [
     "counting_entry",
     "entry",
     "inlined",
+    "multiply_add",
     "prefetch",
     "summing",
     "unaliased_entry",
@@ -172,6 +173,25 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # 
 @inlined
 def prefetch(array, index):  # type: ignore[no-untyped-def]  # noqa: D103
     _prefetch(array, index)
+
+
+@intrinsic
+def _multiply_add(typing_context, a, b, c):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    signature = types.float64(types.float64, types.float64, types.float64)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]  # noqa: ARG001
+        from llvmlite import ir
+
+        real = ir.DoubleType()
+        kind = ir.FunctionType(real, [real] * 3)
+        return builder.call(builder.module.declare_intrinsic("llvm.fma", [real], kind), arguments)
+
+    return signature, generate
+
+
+@inlined
+def multiply_add(a, b, c):  # type: ignore[no-untyped-def]  # noqa: D103
+    return _multiply_add(a, b, c)
 
 
 @intrinsic

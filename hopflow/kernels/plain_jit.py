@@ -8,6 +8,7 @@ of times slower.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ __all__ = [
     "counting_entry",
     "entry",
     "inlined",
+    "multiply_add",
     "prefetch",
     "summing",
     "unaliased_entry",
@@ -99,6 +101,11 @@ def call_law(event: Any, link: Any) -> None:
 def call_manager(manager: Any, link: Any) -> None:
     """Let a queue manager see a link's arrivals; see `dfcmodel.network.callback_events`."""
     manager(link)
+
+
+def multiply_add(a: float, b: float, c: float) -> float:
+    """Return a b + c, rounded once."""
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
 def prefetch(array: Any, index: int) -> None:

@@ -13,7 +13,7 @@ from markov.computing import costs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["bound_kernel", "compiled", "remembered", "without_numba"]
+__all__ = ["bound_kernel", "by_numpy", "compiled", "remembered", "without_numba"]
 
 
 def compiled(
@@ -68,7 +68,12 @@ def remembered(
 def without_numba(
     seconds: float, template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
 ) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading what compiles the template takes longer.
+    """Return whether to use NumPy for work of ``seconds``, since loading what compiles the template takes longer."""
+    return by_numpy(seconds, lambda: remembered(template, helpers))
+
+
+def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
+    """Return whether to use NumPy for work of ``seconds``, since loading a kernel, an `Entry`, takes longer.
 
     That is its machine code, or Numba where it was not compiled before. Work that NumPy has done counts too: a sweep
     over many small chains loads it once they have taken as long as that, and so never takes twice as long as with the better choice.
@@ -78,10 +83,8 @@ def without_numba(
     if "numba" in sys.modules:
         return False
     spent = _spent["by NumPy"] + seconds
-    if spent >= costs.LOADING_CODE:
-        kernel: Any = remembered(template, helpers)
-        if spent >= costs.LOADING or kernel.is_compiled:
-            return False
+    if spent >= costs.LOADING_CODE and (spent >= costs.LOADING or kernel().is_compiled):
+        return False
     _spent["by NumPy"] = spent
     return True
 

@@ -10,7 +10,7 @@ from typing import Any
 from hopflow.checks import file_path
 from markov.files.errors import FileError
 from markov.files.models import FileModel
-from markov.files.parsing.jani_expressions import JaniReader
+from markov.files.parsing.jani_expressions import KINDS, JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
 from markov.files.parsing.tokens import read_text
 from markov.files.program import (
@@ -29,8 +29,7 @@ from markov.files.syntax import Chain, Choice, Expression, Literal, Name
 
 __all__ = ["read_jani"]
 
-KINDS = {"int": "int", "real": "double", "bool": "bool"}
-FEATURES = {"derived-operators", "state-exit-rewards"}
+FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
 
 
 def read_jani(
@@ -42,7 +41,7 @@ def read_jani(
     ------
     FileError
         A ValueError, with the place in the file and the reason, where it cannot be used: it is no
-        JSON, no continuous-time Markov chain, or uses arrays, functions or other extensions.
+        JSON, no continuous-time Markov chain, or uses arrays or other extensions.
 
     Examples
     --------
@@ -73,9 +72,9 @@ def read_jani(
     reader = _Reader(path.name)
     given = _json(path)
     model = FileModel(reader.program(given), constants, most)
-    model.properties = JaniProperties(path.name, set(reader.transient)).read(
-        given.get("properties", [])
-    )
+    properties = JaniProperties(path.name, set(reader.transient))
+    properties.functions = reader.functions
+    model.properties = properties.read(given.get("properties", []))
     return model
 
 
@@ -108,10 +107,9 @@ class _Reader(JaniReader):
         if given.get("type") != "ctmc":
             raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
         if unread := set(given.get("features", [])) - FEATURES:
-            said = f"{', '.join(sorted(map(str, unread)))}: not read"
-            if given.get("functions") or unread - {"functions"}:
-                raise self.wrong("features", said)
+            raise self.wrong("features", f"{', '.join(sorted(map(str, unread)))}: not read")
         found = Program(self.file, "ctmc")
+        self.read_functions(given.get("functions", []), "functions")
         for k, constant in enumerate(given.get("constants", [])):
             self._constant_of(found, constant, f"constants[{k}]")
         for k, variable in enumerate(given.get("variables", [])):
@@ -163,6 +161,8 @@ class _Reader(JaniReader):
 
     def _automaton(self, found: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
+        of_all = dict(self.functions)
+        self.read_functions(value.get("functions", []), f"{where}.functions")
         for k, variable in enumerate(value.get("variables", [])):
             self._variable(found, variable, f"{where}.variables[{k}]")
         locations = self.of(value, "locations", where, list)
@@ -188,6 +188,7 @@ class _Reader(JaniReader):
         if name in found.modules:
             raise self.wrong(where, f"automaton {name!r} is defined twice")
         found.modules[name] = Module(name, commands, 1)
+        self.functions = of_all
 
     def _ref(self, value: Any, where: str) -> str:
         ref: str = self.of(value, "ref", where, str)

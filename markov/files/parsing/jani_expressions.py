@@ -7,12 +7,13 @@ interaction, TACAS 2017; specification at jani-spec.org.
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 from markov.files.errors import FileError
 from markov.files.syntax import Call, Chain, Choice, Expression, Literal, Name, Negation
 
-__all__ = ["JaniReader"]
+__all__ = ["KINDS", "JaniReader"]
 
 BINARY = {
     "∨": "|",
@@ -35,6 +36,17 @@ DEEPEST = 150
 LARGEST = 2**62
 
 
+MAX_NODES = 100_000  # of an expression with the bodies of the functions that it calls
+KINDS = {"int": "int", "real": "double", "bool": "bool"}
+
+
+class Function(NamedTuple):
+    """A function of a file: the names of its parameters, and its body as JSON."""
+
+    parameters: tuple[str, ...]
+    body: Any
+
+
 class JaniReader:
     """Base class of readers of parts of a JANI file.
 
@@ -42,10 +54,36 @@ class JaniReader:
     ----------
     file
         In messages.
+
+    Attributes
+    ----------
+    functions
+        Those that expressions may call, by name. A call is replaced by the body, with the arguments in place of parameters.
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.functions: dict[str, Function] = {}
+        self._arguments: dict[str, Expression] = {}  # of the call whose body is being read
+        self._called: list[str] = []  # functions whose bodies are being read
+
+    def read_functions(self, given: Any, where: str) -> None:
+        """Add the functions of a model or of an automaton."""
+        for k, value in enumerate(given):
+            here = f"{where}[{k}]"
+            name = self.of(value, "name", here, str)
+            parameters = [
+                self.of(p, "name", f"{here}.parameters", str)
+                for p in self.of(value, "parameters", here, list)
+            ]
+            for each in (value, *value["parameters"]):
+                if each.get("type") not in KINDS:
+                    raise self.wrong(here, f"type {each.get('type')!r}: must be int, real or bool")
+            if name in self.functions or len(set(parameters)) < len(parameters):
+                raise self.wrong(here, f"function {name!r}: it or a parameter is defined twice")
+            if "body" not in value:
+                raise self.wrong(here, "'body' is missing")
+            self.functions[name] = Function(tuple(parameters), value["body"])
 
     def wrong(self, where: str, reason: str) -> FileError:
         """Return an error about a place such as ``automata[0].edges[2].guard``."""
@@ -74,7 +112,7 @@ class JaniReader:
                 raise self.wrong(where, f"{value}: beyond the range of numbers")
             return Literal(value, 1)
         if isinstance(value, str):
-            return Name(value, 1)
+            return self._arguments.get(value) or Name(value, 1)
         if not isinstance(value, dict):
             raise self.wrong(where, f"{type(value).__name__} is no expression")
         if "constant" in value:
@@ -82,13 +120,36 @@ class JaniReader:
         operator = value.get("op")
         if operator in BINARY:
             return self._joined(value, where, depth)
-        return self._called(operator, value, where, depth)
+        if operator == "call":
+            return self._inlined(value, where, depth)
+        return self._applied(operator, value, where, depth)
 
     def _constant(self, name: Any, where: str) -> Expression:
         found = {"e": math.e, "π": math.pi}.get(name) if isinstance(name, str) else None
         if found is None:
             raise self.wrong(where, f"constant {name!r}: must be e or π")
         return Literal(found, 1)
+
+    def _inlined(self, value: Any, where: str, depth: int) -> Expression:
+        """Return the body of the function that is called, with the arguments in place of its parameters."""
+        name, given = self.of(value, "function", where, str), self.of(value, "args", where, list)
+        if name not in self.functions:
+            raise self.wrong(where, f"function {name!r} is not defined")
+        if name in self._called:
+            raise self.wrong(where, f"{' -> '.join([*self._called, name])}: functions in a circle")
+        parameters, body = self.functions[name]
+        if len(given) != len(parameters):
+            taken = f"{len(parameters)} arguments ({', '.join(parameters)})"
+            raise self.wrong(where, f"{name!r} with {len(given)} arguments: takes {taken}")
+        arguments = [self.expression(each, where, depth + 1) for each in given]
+        outer, self._arguments = self._arguments, dict(zip(parameters, arguments, strict=True))
+        self._called.append(name)
+        found = self.expression(body, f"{where}, in the body of {name!r}", depth + 1)
+        self._called.pop()
+        self._arguments = outer
+        if _nodes(found, {}) > MAX_NODES:
+            raise self.wrong(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
+        return found
 
     def _joined(self, value: Any, where: str, depth: int) -> Expression:
         """Read operands joined by one operator from the left, however many there are."""
@@ -103,7 +164,7 @@ class JaniReader:
             rest = [step for part in rest for step in _flat(part)]
         return Chain(self.expression(value, where, depth + 1), tuple(rest[::-1]), 1)
 
-    def _called(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
+    def _applied(self, operator: Any, value: Any, where: str, depth: int) -> Expression:
         def part(name: str) -> Expression:
             if name not in value:
                 raise self.wrong(where, f"{operator!r} without {name!r}")
@@ -118,6 +179,17 @@ class JaniReader:
         if operator in ROUNDINGS:
             return Call(ROUNDINGS[operator], (part("exp"),), 1)
         raise self.wrong(where, f"operator {operator!r} is not read")
+
+
+def _nodes(tree: Any, known: dict[int, int]) -> int:
+    """Return the number of nodes of a tree, of which parts may be shared."""
+    if isinstance(tree, tuple):
+        return sum(_nodes(part, known) for part in tree)
+    if not isinstance(tree, Expression):
+        return 0
+    if id(tree) not in known:
+        known[id(tree)] = 1 + sum(_nodes(getattr(tree, f.name), known) for f in fields(tree))
+    return known[id(tree)]
 
 
 def _flat(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:

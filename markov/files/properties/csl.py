@@ -6,6 +6,7 @@ equations and uniformization, both with rigorous bounds.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ import scipy.sparse as sp
 from markov.chains import MarkovChain
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
+from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime, stopping_rates
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
-from markov.time.transients.squaring import exponential, worthwhile
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
@@ -83,9 +84,14 @@ class Checker:
         return probability(values, error, Truth.exactly(positive), Truth.exactly(partial))
 
     def until_within(
-        self, left: Marks, right: Marks, time: float, asked: int | None = None
+        self,
+        left: Marks,
+        right: Marks,
+        time: float,
+        asked: int | None = None,
+        avoided: bool = False,
     ) -> Known:
-        """P(left U[0, time] right) in each state, for a finite time.
+        """P(left U[0, time] right) in each state, for a finite time; with ``avoided``, one minus it.
 
         It is one in the right states only: in others no jump may happen until then. In the state that is asked for
         the error is relative to the probability, however small that is; over many jumps the other states have no
@@ -93,46 +99,58 @@ class Checker:
         """
         possible = self.leads_to(right, left & ~right) if time > 0.0 else right
         open_ = possible & ~right
-        values, error = right.astype(float), np.zeros(self.n)
+        values, error = (right != avoided).astype(float), np.zeros(self.n)
         if open_.any():
-            values[open_], error[open_] = self._reached_within(open_, right, time, asked)
-        return self._probability(values, error, possible, ~right)
+            part, into = stopped(self.rates, open_, right)
+            given = 1.0 - into if avoided else into
+            found = self._expected_within((part, given), (open_, right), time, asked)
+            values[open_], error[open_] = found
+        sets = (~right, possible) if avoided else (possible, ~right)
+        return self._probability(values, error, *sets)
 
-    def _reached_within(
-        self, running: Marks, right: Marks, time: float, asked: int | None
+    def _expected_within(
+        self,
+        stopping: tuple[sp.csr_matrix, Vector],
+        sets: tuple[Marks, Marks],
+        time: float,
+        asked: int | None,
     ) -> tuple[Vector, Vector]:
-        """P(right is entered within a time, through running states) from each of those, with its error.
+        """Return the probability of ends at a time from each of the running states, with its error.
 
+        ``stopping`` is the stopped chain, whose last two states are the right ones and others, with the probability
+        that is asked for: one in the right ones, or in all but those. ``sets`` are the running and the right states.
         For few states, or where uniformization needs many terms, the error is relative to each probability.
         """
-        part, into = stopped(self.rates, running, right)
+        (part, given), (running, right) = stopping, sets
         jumps = Uniformized(part)
-        if worthwhile(len(into), jumps.rate * time):
-            squared = exponential(stopping_rates(self.rates, running, right), time)
-            if squared is not None:
-                reached = squared.matrix.high[:-2, -2]
-                error = (squared.relative + 2.0 * UNIT) * reached + squared.absolute
+        if worthwhile(len(given), jumps.rate * time, part.nnz):
+            with suppress(ValueError):  # nothing is proved
+                evolution = Evolution(stopping_rates(self.rates, running, right), time, time)
+                evolved = evolution.backward(given, [time])
+                reached = evolved.values[0, :-2]
+                error = (evolved.relative[0] + 2.0 * UNIT) * reached + evolved.absolute[0]
                 return np.clip(reached, 0.0, 1.0), error
         alone: tuple[float, float] | None = None
         place = -1 if asked is None or not running[asked] else int(running[:asked].sum())
         if place >= 0 and jumps.rate * time * part.nnz > MAX_PRODUCTS:
-            alone = self._reached_from(place, running, right, time)
+            alone = self._alone(place, sets, time, avoided=given[-2] == 0.0)
             if alone is not None:
-                values, error = np.full(len(into) - 2, 0.5), np.full(len(into) - 2, 0.5)
+                values, error = np.full((2, len(given) - 2), 0.5)
                 values[place], error[place] = alone
                 return values, error
-        found = jumps.expectation(into, time, TOLERANCE)
-        error = np.full(len(into) - 2, found.error + self._merging(found.steps))
+        found = jumps.expectation(given, time, TOLERANCE)
+        error = np.full(len(given) - 2, found.error + self._merging(found.steps))
         values = np.clip(found.values[:-2], 0.0, 1.0)
         if place >= 0 and error[place] > RARE * values[place]:
-            alone = self._reached_from(place, running, right, time)
+            alone = self._alone(place, sets, time, avoided=given[-2] == 0.0)
             values[place], error[place] = alone or (values[place], error[place])
         return values, error
 
-    def _reached_from(
-        self, place: int, running: Marks, right: Marks, time: float
+    def _alone(
+        self, place: int, sets: tuple[Marks, Marks], time: float, avoided: bool
     ) -> tuple[float, float] | None:
         """Return the probability of one of the running states, with an error relative to it; None where that takes too long."""
+        running, right = sets
         Q = sp.csr_matrix(sp.diags(running.astype(np.float64)) @ self.Q)
         start = np.zeros(self.n)
         start[np.flatnonzero(running)[place]] = 1.0
@@ -140,7 +158,7 @@ class Checker:
             found = PassageTime(MarkovChain(Q), right, start).at(np.array([time]))
         except ValueError:  # no slowest decay is proved, and there are too many jumps
             return None
-        value = float(found.cdf[0])
+        value = float((found.survival if avoided else found.cdf)[0])
         relative = float(found.relative_error[0]) * value if value > SMALLEST else np.inf
         return value, min(float(found.error_bound[0]), relative)
 
@@ -149,14 +167,22 @@ class Checker:
         return (steps + 2) * (int(np.diff(self.rates.indptr).max(initial=0)) + 2) * UNIT
 
     def until_between(
-        self, left: Marks, right: Marks, low: float, high: float, asked: int | None = None
+        self,
+        left: Marks,
+        right: Marks,
+        times: tuple[float, float],
+        asked: int | None = None,
+        avoided: bool = False,
     ) -> Known:
-        """P(left U[low, high] right) in each state; ``high`` may be inf. ``asked`` as for `until_within`."""
+        """P(left U[low, high] right) in each state; ``high`` may be inf. ``asked`` and ``avoided`` as for `until_within`."""
+        low, high = times
         if low == 0.0 and not np.isinf(high):
-            return self.until_within(left, right, high, asked)
+            return self.until_within(left, right, high, asked, avoided)
         infinite = np.isinf(high)
-        later = self.until(left, right) if infinite else self.until_within(left, right, high - low)
-        return later if low == 0.0 else self.kept(left, low, later)
+        found = self.until(left, right) if infinite else self.until_within(left, right, high - low)
+        if low > 0.0:
+            found = self.kept(left, low, found)
+        return found.negated() if avoided else found
 
     def kept(self, left: Marks, time: float, later: Known) -> Known:
         """E[later(X(time)); left until then] in each state, for probabilities and a time above zero.

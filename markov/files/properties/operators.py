@@ -112,13 +112,13 @@ class Operators:
         if path.kind == "F":
             return self._until(everywhere, right, (low, high), asked)
         if path.kind == "G":
-            return self._until(everywhere, ~right, (low, high), asked).negated()
+            return self._avoided(everywhere, ~right, (low, high), asked)
         left = self.scope.truth(path.left)
         if path.kind == "U":
             return self._until(left, right, (low, high), asked)
         if path.kind == "W":  # not: (left and not right) until neither
-            return self._until(left & ~right, ~left & ~right, (low, high), asked).negated()
-        return self._until(~left, ~right, (low, high), asked).negated()
+            return self._avoided(left & ~right, ~left & ~right, (low, high), asked)
+        return self._avoided(~left, ~right, (low, high), asked)
 
     def _now(self, states: Any) -> Known:
         """Return the probability that a set of states has the first one."""
@@ -133,9 +133,19 @@ class Operators:
         self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None
     ) -> Known:
         def until(left: Marks, right: Marks) -> Known:
-            return self.checker.until_between(left, right, *times, asked)
+            return self.checker.until_between(left, right, times, asked)
 
         return _growing(until, left, right)
+
+    def _avoided(
+        self, left: Truth, right: Truth, times: tuple[float, float], asked: int | None
+    ) -> Known:
+        """Return one minus the probability of an until operator: by itself where times end, as small ones are."""
+
+        def avoided(not_left: Marks, not_right: Marks) -> Known:
+            return self.checker.until_between(~not_left, ~not_right, times, asked, avoided=True)
+
+        return _growing(avoided, ~left, ~right)
 
     def _reward(self, operator: Operator) -> Known:
         path: Path = operator.of

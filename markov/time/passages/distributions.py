@@ -15,21 +15,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.proofs.bounded import Bounded
+from markov.time.exponentials.squaring import Evolution, worthwhile
+from markov.time.exponentials.words import exact_sum
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.powers import Place, PowerSums
 from markov.time.passages.reachability import leads_to, off_diagonal
-from markov.time.transients import squaring
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from markov.chains import MarkovChain
+    from markov.time.exponentials.words import Words
 
     Vector = NDArray[np.float64]
 
 __all__ = ["Distribution", "PassageTime", "stopping_rates"]
 
 UNIT = 2.0**-53
+SPAN = 16.0
+"""Times shorter or longer by this factor than those that were asked for are served by the same squares."""
 MAX_STEPS = 100  # of a bisection; Newton's method needs some six
 
 
@@ -81,6 +85,8 @@ class PassageTime:
         self._running = transient & leads_to(rates, start > 0.0, transient)
         self._rates, self._target, self._start = rates, target, start
         self._ended = math.fsum(start[target]), math.fsum(start[~(transient | target)])
+        self._evolution: Evolution | None = None
+        self._span = math.inf, 0.0  # times that were asked for
         self._begin = Place(0.0, self._ended[0], math.fsum(start[~target]), 0.0, UNIT, UNIT)
 
     @cached_property
@@ -96,7 +102,8 @@ class PassageTime:
     def _after(self, time: float) -> Place:
         if time <= 0.0 or self._powers is None:
             return replace(self._begin, time=time)
-        if squaring.worthwhile(int(self._running.sum()) + 2, self._powers.rate * time):
+        entries = self._powers.entries
+        if worthwhile(int(self._running.sum()) + 2, self._powers.rate * time, entries):
             found = self._squared(time)
             if found is not None:
                 return found
@@ -104,24 +111,40 @@ class PassageTime:
 
     def _squared(self, time: float) -> Place | None:
         """Return a place by squaring; None where that proves nothing, or too little."""
-        found = squaring.exponential(self._stopping, time)
-        if found is None:
-            return None
+        evolution = self._evolution
+        if evolution is None or not evolution.covers(time):
+            low, high = min(self._span[0], time / SPAN), max(self._span[1], time * SPAN)
+            evolution = self._evolution_of(low, high) or self._evolution_of(time, time)
+            if evolution is None:
+                return None
+            self._evolution = evolution
         first = np.append(self._start[self._running], self._ended)
-        values, relative = found.applied(first)
-        relative += UNIT * (1.0 + found.relative)  # of the probabilities at time 0
-        error = found.error(values, relative)
-        survival = math.fsum(values[:-2]) + float(values[-1])
-        density = float(values @ self._stopping.high[:, -2])
+        found = evolution.forward(first, [time])
+        values, relative = found.values[0], float(found.relative[0])
+        relative += UNIT * (1.0 + relative)  # of the probabilities at time 0
+        error = relative * math.fsum(values.tolist()) + float(found.absolute[0])
+        survival = math.fsum(values[:-2].tolist()) + float(values[-1])
+        density = float(values @ self._stopping[0, :, -2])
         relative = relative * (1.0 + 1e-9) + 4.0 * UNIT
         return Place(time, float(values[-2]), survival, density, error, relative)
 
+    def _evolution_of(self, shortest: float, longest: float) -> Evolution | None:
+        """Return the squares for some times; None where nothing is proved."""
+        try:
+            return Evolution(self._stopping, shortest, longest, stored=True)
+        except ValueError:
+            return None
+
     @cached_property
-    def _stopping(self) -> squaring.Pair:
+    def _stopping(self) -> Words:
         return stopping_rates(self._rates, self._running, self._target)
 
     def at(self, times: Vector) -> Distribution:
         """Return the distribution at ascending times."""
+        later = times[times > 0.0]
+        if len(later):
+            low, high = self._span
+            self._span = min(low, float(later[0])), max(high, float(later[-1]))
         found = [self._after(time) for time in times.tolist()]
         columns = ("cdf", "survival", "density", "error", "relative")
         return Distribution(
@@ -182,15 +205,15 @@ def _guess(low: Place, high: Place, last: Place, q: float) -> float:
 
 def stopping_rates(
     rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
-) -> squaring.Pair:
-    """Return the rates of the stopped chain, dense, those into its two ends as exact sums."""
+) -> Words:
+    """Return the rates of the stopped chain, shape (2, m + 2, m + 2), those into its two ends as exact sums."""
     rows = sp.csr_matrix(rates[running])
     m = rows.shape[0]
-    high, low = np.zeros((m + 2, m + 2)), np.zeros((m + 2, m + 2))
-    high[:m, :m] = rows[:, running].toarray()
+    found = np.zeros((2, m + 2, m + 2))
+    found[0, :m, :m] = rows[:, running].toarray()
     for end, inside in ((m, target), (m + 1, ~(running | target))):
         part = sp.csr_matrix(rows[:, inside])
         for s in range(m):
             values = part.data[part.indptr[s] : part.indptr[s + 1]].tolist()
-            high[s, end], low[s, end] = squaring.exact_sum(values)
-    return squaring.Pair(high, low)
+            found[:, s, end] = exact_sum(values)
+    return found

@@ -156,6 +156,7 @@ class PowerSums:
         F = system.F.astype(np.longdouble)
         F.data /= self.rate  # SciPy would multiply by a quotient in double precision
         P = sp.csr_matrix(F + sp.diags(stays))
+        self.entries = P.nnz
         self._P, self._transposed = P, sp.csr_matrix(P.T)
         terms = max(int(np.diff(M.indptr).max()) for M in (P, self._transposed))
         lost = system.most_transitions / (
@@ -182,9 +183,11 @@ class PowerSums:
         Raises
         ------
         ValueError
-            Where that takes more than 1e7 powers, and no slowest decay is proved.
+            Where that takes more than 1e7 powers, and no slowest decay is proved, or jumps are more than a float.
         """
         mean = self.rate * time
+        if math.isinf(mean):
+            raise ValueError(f"time = {time:g}: more than 1e308 jumps")
         self._extend(time, math.ceil(mean + 12.0 * math.sqrt(mean) + 100.0))
         if mean >= CLOSED[0] * len(self) + CLOSED[1]:  # all jumps of the table have been made
             return self._place(time, self._late(mean))

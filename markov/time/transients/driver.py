@@ -14,7 +14,7 @@ from markov.chains import MarkovChain
 from markov.driver import stationary
 from markov.exploration import InfiniteChain
 from markov.selections import as_any_chain, distribution
-from markov.time.transients import squaring
+from markov.time.exponentials.squaring import MAX_STATES, Evolution, worthwhile
 from markov.time.transients.infinite import transient_of_infinite
 from markov.time.transients.rational import Resolvents, cheaper_order
 from markov.time.transients.results import Transient
@@ -104,8 +104,9 @@ def transient(
     begins = distribution(chain, start)
     jumps = Uniformized(chain.Q)
     acceptable = max(1000.0 * tolerance, 1e-6)
-    far = not timed and jumps.rate * float(moments[-1]) > MOST_JUMPS
-    squared = _by_squaring(chain.Q, begins, moments) if far else None
+    count = jumps.rate * float(moments[-1])
+    quick = not timed and (count > MOST_JUMPS or worthwhile(chain.size, count, chain.Q.nnz))
+    squared = _by_squaring(chain.Q, begins, moments) if quick else None
     if squared is None:
         check_horizon("times", jumps, float(moments[-1]))
 
@@ -176,24 +177,19 @@ def _by_squaring(
     Q: sp.csr_matrix, start: NDArray[np.float64], moments: NDArray[np.float64]
 ) -> _Squared | None:
     """Return the distributions by squaring, from time 0 to each; None of too many states, or where nothing is proved."""
-    n = Q.shape[0]
-    if n > squaring.MAX_STATES:
+    n, last = Q.shape[0], float(moments[-1])
+    if n > MAX_STATES or last == 0.0:
         return None
-    rates = Q.toarray()
-    np.fill_diagonal(rates, 0.0)
-    exact = squaring.Pair(rates, np.zeros((n, n)))
-    pi, errors, relative = (
-        np.empty((len(moments), n)),
-        np.empty(len(moments)),
-        np.empty(len(moments)),
-    )
-    for k, moment in enumerate(moments.tolist()):
-        evolution = squaring.exponential(exact, moment)
-        if evolution is None:
-            return None
-        pi[k], relative[k] = evolution.applied(start)
-        errors[k] = evolution.error(pi[k], relative[k])
-    return _Squared(_Found(pi, errors, len(moments), "squaring"), relative)
+    rates = np.zeros((2, n, n))
+    rates[0] = Q.toarray()
+    np.fill_diagonal(rates[0], 0.0)
+    try:
+        evolution = Evolution(rates, float(moments[moments > 0.0][0]), last)
+    except ValueError:  # nothing is proved
+        return None
+    found = evolution.forward(start, moments.tolist())
+    errors = np.array([found.error(row) for row in range(len(moments))])
+    return _Squared(_Found(found.values, errors, evolution.products, "squaring"), found.relative)
 
 
 def _by_powers(

@@ -425,6 +425,12 @@ def test_events_get_what_they_are_called_with() -> None:
     assert called == [("flow", 1.0, 0.1, 2.0, 3.0), ("link",)]
 
 
+def test_a_product_and_a_sum_are_rounded_once() -> None:
+    """1 + 2^-52 squared is 1 + 2^-51 + 2^-104: what a rounded product lacks is found."""
+    a = 1.0 + 2.0**-52
+    assert plain_jit.multiply_add(a, a, -(a * a)) == 2.0**-104
+
+
 # The decorators of a compiled package and those of its plain copy have the same names.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import reduce
 from pathlib import Path
 from pathlib import Path as File
 from typing import Any
@@ -36,6 +37,67 @@ def test_the_same_queue_as_jani(tmp_path: Path, queue: Any) -> None:
     path.write_text(json.dumps(jani_queue()))
     found = read_jani(path, constants={"N": 10})
     assert (found.chain.Q != queue.chain.Q).nnz == 0
+
+
+def function(name: str, body: Any, *parameters: str) -> dict[str, Any]:
+    """Return a function of a JANI file, of whole numbers."""
+    of = [{"name": each, "type": "int"} for each in parameters]
+    return {"name": name, "type": "int", "parameters": of, "body": body}
+
+
+def call(name: str, *arguments: Any) -> dict[str, Any]:
+    return {"op": "call", "function": name, "args": list(arguments)}
+
+
+def test_functions_of_jani_are_their_bodies(tmp_path: Path, queue: Any) -> None:
+    """A parameter hides the variable of its name, and arguments are those of the caller."""
+    given = jani_queue()
+    given["features"] = ["functions"]
+    given["functions"] = [function("more", {"op": "+", "left": "n", "right": "step"}, "n", "step")]
+    machine = given["automata"][0]
+    machine["functions"] = [
+        function("twice", call("more", call("more", "step", "n"), "n"), "n", "step")
+    ]
+    rise, fall = (edge["destinations"][0]["assignments"][0] for edge in machine["edges"])
+    rise["value"] = call("more", 1, "n")
+    fall["value"] = call("twice", -1, {"op": "+", "left": "n", "right": 1})  # (n + 1) - 1 - 1
+    given["properties"][0]["expression"]["values"]["exp"] = {
+        "op": "=", "left": call("more", "n", 0), "right": "N",
+    }  # fmt: skip
+    path = tmp_path / "queue.jani"
+    path.write_text(json.dumps(given))
+    found = read_jani(path, constants={"N": 10})
+    assert (found.chain.Q != queue.chain.Q).nnz == 0
+    assert found.property("full").value == queue.property("S=? [ n=10 ]").value
+
+
+@pytest.mark.parametrize(
+    ("functions", "rate", "message"),
+    [
+        ([], call("f"), r"edges\[0\].rate: function 'f' is not defined"),
+        ([function("f", "x", "x")], call("f"), r"'f' with 0 arguments: takes 1 arguments \(x\)"),
+        ([function("f", call("g")), function("g", call("f"))], call("f"),
+         "f -> g -> f: functions in a circle"),
+        ([function("f", 1), function("f", 2)], 1, r"functions\[1\]: function 'f'.* defined twice"),
+        ([function("f", 1, "x", "x")], 1, "a parameter is defined twice"),
+        ([{**function("f", 1), "type": "clock"}], 1, "type 'clock': must be int, real or bool"),
+        ([{"name": "f", "type": "int", "parameters": []}], 1, "'body' is missing"),
+        ([function("f", {"op": "+", "left": "x", "right": "x"}, "x")],
+         reduce(lambda inner, _: call("f", inner), range(30), "n"),
+         "'f': more than 100,000 nodes with all calls"),
+    ],
+    ids=["undefined", "arguments", "circle", "twice", "parameters", "type", "body", "size"],
+)  # fmt: skip
+def test_functions_of_jani_that_cannot_be_used_are_refused(
+    tmp_path: Path, functions: Any, rate: Any, message: str
+) -> None:
+    given = jani_queue()
+    given["functions"] = functions
+    given["automata"][0]["edges"][0]["rate"]["exp"] = rate
+    path = tmp_path / "queue.jani"
+    path.write_text(json.dumps(given))
+    with pytest.raises(FileError, match=rf"^queue\.jani: .*{message}"):
+        read_jani(path, constants={"N": 10})
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,19 @@ def test_rare_probabilities_have_relative_bounds_at_any_horizon(tmp_path: Path, 
     assert f"{found.relative_bound:.1e} of the value" in repr(found)
 
 
+@pytest.mark.parametrize("time", [30, 100_000, 3 * 10**7])
+def test_what_is_rarely_avoided_has_relative_bounds_too(tmp_path: Path, time: int) -> None:
+    """``G`` and ``W`` are not found as one minus a probability near one."""
+    many, few = (model_of(tmp_path, QUEUE_BESIDE, M=size) for size in (19, 0))
+    for text in (f"P=? [ G<={time} x<40 ]", f"P=? [ x<40 W<={time} false ]"):
+        found, truth = many.property(text), few.property(text)
+        assert max(found.relative_bound, truth.relative_bound) <= 1e-12
+        assert abs(found.value - truth.value) <= found.error_bound + truth.error_bound
+        assert found.value < 1e-6 or time < 10**7
+    entered = few.property(f"P=? [ F<={time} x=40 ]")
+    assert abs(entered.value + truth.value - 1.0) <= entered.error_bound + truth.error_bound + 2e-16
+
+
 def test_all_states_are_found_where_more_than_the_initial_one_is_asked_for(tmp_path: Path) -> None:
     model = model_of(tmp_path, QUEUE_BESIDE, M=19)
     whole = model.property("filter(max, P=? [ F<=300 x=40 ], x < 39)")

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 
 from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
+from markov.time.exponentials.squaring import MAX_STATES
 from markov.time.passages import absorbing, powers
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.multigrid import multigrid_solver
 from markov.time.passages.powers import PowerSums
 from markov.time.passages.reachability import leads_to, off_diagonal, stopped
-from markov.time.transients import squaring
 from tests.markov.conftest import generator_of
 from tests.markov.time.exact_exponentials import exact
 from tests.markov.time.passages.conftest import erlang
@@ -88,7 +88,7 @@ def test_thousands_of_states_agree_with_the_forty_or_hundred_that_matter(levels,
     times = np.array([0.0, 30.0, 300.0, 2e4, 1e9, 1e14 if levels > 40 else 1e8])
     found = large.at(times)
     system = Absorbing(Q, ~target)
-    assert system.F.shape[0] > squaring.MAX_STATES
+    assert system.F.shape[0] > MAX_STATES
     for k, time in enumerate(times.tolist()):
         truth = few._squared(time) if time else few.at(times[:1])
         cdf, survival = float(np.ravel(truth.cdf)[0]), float(np.ravel(truth.survival)[0])

@@ -1,0 +1,334 @@
+"""exp(Q t) applied to vectors, with a proved relative error of every entry, at any stiffness: squared non-negative matrices.
+
+1. P = I + Q / q with a power of two q >= max exit, so that P >= 0.
+2. E_0 = exp(-x) T(x P), x = q h <= 2, T the Taylor polynomial of the exponential function, from the powers of P up to the root
+   of its degree (M. S. Paterson, L. J. Stockmeyer, SIAM J. Comput. 2, 1973). E_(k + 1) = E_k E_k.
+3. A time is a sum of some 2^k h and a rest below h: a vector is multiplied by the E_k of those, and by T for the rest.
+
+No step subtracts: relative errors add up, whatever the size of the entries. A relative error of E_k is twice as large in E_(k + 1). So
+the first matrices are kept in three float64 per entry where the last would have too large an error in two. The docs page ``markov-time`` has the
+proof. Another way to a bound of this kind, in working precision and with a condition number: M. Shao, W. Gao, J. Xue,
+SIAM J. Matrix Anal. Appl. 35, 2014.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from markov.time.exponentials.poisson_words import most_jumps, weights
+from markov.time.exponentials.words import (
+    U,
+    exact_sum,
+    product,
+    product_seconds,
+    total,
+    total_error,
+    unit_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from markov.time.exponentials.words import Words
+
+    Vector = NDArray[np.float64]
+
+__all__ = ["MAX_STATES", "Evolution", "Evolved", "worthwhile"]
+
+MAX_STATES = 500
+LONGEST_STEP = 2.0  # jumps in the mean
+MOST_PER_STEP = 2.5  # jumps in the mean, of the most that are ever made
+FACTORS = {2: 7, 3: 8}  # powers of P that are made, by number of words
+BLOCKS = {2: 6, 3: 7}  # of as many terms of the Taylor polynomial
+TRUNCATED = {2: 2.0**-114, 3: 2.0**-170}  # at least 2.5^d / d! for the first degree d that T lacks
+TARGET = 4e-13  # relative error
+MOST_JUMPS = 1e40  # in the mean: far beyond what three words allow
+LARGEST = 1e-6  # relative error beyond which second-order terms would have to be counted
+FEWEST = 1e-300  # jumps in the mean: those of shorter times have a smaller probability
+SMALLEST = 1e-290  # of a rate over q: far from where products of last words underflow
+ALWAYS = 5e-3  # s: a predicted time that relative errors are worth, whatever else takes
+SECONDS_PER_JUMP, SECONDS_PER_ENTRY = 5e-6, 6e-10  # of uniformization
+
+
+class Evolved(NamedTuple):
+    """Vectors at some times, shape (times, n), and at each time bounds on the relative error of their entries.
+
+    ``absolute`` bounds what is to be added, as a sum over all entries, or to each where expectations are evolved.
+    """
+
+    values: Vector
+    relative: Vector
+    absolute: Vector
+
+    def error(self, row: int) -> float:
+        """Return a bound on the sum of the errors of the entries at a time."""
+        sum_of_all = math.fsum(self.values[row].tolist())
+        return float(self.relative[row]) * sum_of_all + float(self.absolute[row])
+
+
+class Plan(NamedTuple):
+    """How times up to a longest one are reached.
+
+    Attributes
+    ----------
+    squarings
+        K: the longest time is 2^K h.
+    precise
+        How many of E_0, E_1, .. have three words, the others have two.
+    seconds
+        Predicted.
+    """
+
+    squarings: int
+    precise: int
+    seconds: float
+
+    @property
+    def words(self) -> int:
+        """Words of E_0."""
+        return 3 if self.precise else 2
+
+    def errors(self, n: int) -> list[float]:
+        """Return the relative errors of E_0, .., E_K in two words, besides those of the powers of P."""
+        error, rounded = _per_step(self.words), 2.0 * U * U
+        found = [error + rounded]
+        for k in range(1, self.squarings + 1):
+            error += rounded * (k == self.precise)
+            error = 2.0 * error + unit_error(3 if k < self.precise else 2, n)
+            found.append(error + rounded)
+        return found
+
+
+def planned(n: int, shortest: float, longest: float) -> Plan:
+    """Return the plan for n states, and for times by their mean numbers of jumps at rate q."""
+    shortest, longest = max(shortest, FEWEST), max(longest, FEWEST)
+    step = min(LONGEST_STEP, MOST_PER_STEP * shortest / most_jumps(shortest))
+    squarings = max(0, math.ceil(math.log2(longest / step)))
+    precise = 0
+    if _growing(2, n, longest, squarings) > TARGET:
+        left = max(TARGET - _growing(3, n, longest, squarings), 0.1 * TARGET)
+        twos = math.floor(math.log2(left / (unit_error(2, n) + 2.0 * U * U)))
+        precise = min(max(squarings - twos, 0), squarings) + 1
+    words = 3 if precise else 2
+    made = FACTORS[words] + BLOCKS[words] - 2 + max(precise - 1, 0)
+    seconds = made * product_seconds(words, n**3)
+    seconds += (squarings - max(precise - 1, 0)) * product_seconds(2, n**3)
+    seconds += (len(weights_of(words)) + squarings / 2) * product_seconds(2, n**2)
+    return Plan(squarings, precise, seconds)
+
+
+def weights_of(words: int) -> range:
+    """Return the degrees of the terms of T."""
+    return range(FACTORS[words] * BLOCKS[words])
+
+
+def _growing(words: int, n: int, longest: float, squarings: int) -> float:
+    """Return the relative error at the longest time where all matrices have so many words."""
+    each, first = _per_jump(words, n), _per_step(words)
+    return most_jumps(longest) * each + 2.0**squarings * (first + unit_error(words, n))
+
+
+def _per_jump(words: int, n: int) -> float:
+    """Return the relative error of P^k over k."""
+    return float(unit_error(words, n) + 2.0 * U**words)
+
+
+def _per_step(words: int) -> float:
+    """Return the relative error of E_0 besides that of the powers of P."""
+    sums = (BLOCKS[words] + 1) * total_error(words)
+    return float(unit_error(words, FACTORS[words]) + sums + 4.0 * U**words + TRUNCATED[words])
+
+
+def worthwhile(n: int, jumps: float, entries: int) -> bool:
+    """Return whether squaring takes less time than uniformization, or some milliseconds.
+
+    n is the number of states, ``jumps`` that of jumps in the mean at the largest exit rate until the last time, and
+    ``entries`` that of transitions.
+    """
+    if n > MAX_STATES or jumps > MOST_JUMPS:
+        return False
+    rate = 2.0 * jumps  # q is up to twice the largest exit rate
+    seconds = planned(n, max(rate, 1e-3), max(rate, 1e-3)).seconds
+    return seconds < max(ALWAYS, jumps * (SECONDS_PER_JUMP + SECONDS_PER_ENTRY * entries))
+
+
+class Evolution:
+    """exp(Q t) of a chain for times from a shortest to a longest one.
+
+    Parameters
+    ----------
+    rates
+        Off the diagonal, each an exact sum of two float64 >= 0, shape (2, n, n).
+    shortest, longest
+        Times > 0 in s.
+    stored
+        Whether all E_k are stored: then only the first call takes long.
+
+    Raises
+    ------
+    ValueError
+        Where no relative error below 1e-6 is proved: rates that are more than 290 decades apart, or more than some
+        1e30 jumps.
+    """
+
+    def __init__(self, rates: Words, shortest: float, longest: float, stored: bool = False) -> None:
+        self.shortest, self.longest, self._stored = shortest, longest, stored
+        n = self._n = rates.shape[1]
+        exits = [exact_sum(row) for row in np.concatenate(rates, axis=1).tolist()]
+        largest = max(exits)[0]
+        self._q = 2.0 ** math.frexp(largest)[1] if largest > 0.0 else 0.0
+        if largest == 0.0:
+            return
+        least = float(rates[0][rates[0] > 0.0].min())
+        if least / self._q < SMALLEST:
+            raise ValueError(
+                f"rates from {least:g} to {largest:g} 1/s: more than 290 decades apart"
+            )
+        self._last: tuple[tuple[bytes, bool], Words] | None = None
+        jumps = self._q * longest
+        if jumps > MOST_JUMPS or self._plan_relative(jumps) > LARGEST:
+            raise ValueError(
+                f"times up to {longest:g}: about {jumps:.1e} jumps, too many jumps for a relative error"
+            )
+        words = self.planned.words
+        self._P = np.zeros((words, n, n))
+        self._P[:2] = rates / self._q
+        for i, exit_rate in enumerate(exits):
+            self._P[:, i, i] = exact_sum([1.0, *(-part / self._q for part in exit_rate)], words)
+        self._top = self._first()
+        self._levels = [self._top[:2]]
+
+    def _plan_relative(self, jumps: float) -> float:
+        """Plan steps and squarings, and return the relative error at the longest time."""
+        self.planned = planned(self._n, self._q * self.shortest, jumps)
+        self._step = Fraction(self.longest) / 2**self.planned.squarings
+        self._errors = self.planned.errors(self._n)
+        return self._relative(2**self.planned.squarings, False)
+
+    @property
+    def products(self) -> int:
+        """Products of matrices for the longest time; 0 where nothing ever happens."""
+        if self._q == 0.0:
+            return 0
+        words = self.planned.words
+        return FACTORS[words] + BLOCKS[words] - 2 + self.planned.squarings
+
+    def covers(self, time: float) -> bool:
+        """Return whether a time is not below the shortest nor above the longest one."""
+        return self.shortest <= time <= self.longest
+
+    def forward(self, start: Vector, times: Sequence[float]) -> Evolved:
+        """Return start exp(Q t), shape (times, n); start >= 0 is exact, shape (n,)."""
+        return self._evolved(start, times, transposed=False)
+
+    def backward(self, values: Vector, times: Sequence[float]) -> Evolved:
+        """Return exp(Q t) values, shape (times, n); values >= 0 are exact, shape (n,)."""
+        return self._evolved(values, times, transposed=True)
+
+    def _evolved(self, vector: Vector, times: Sequence[float], transposed: bool) -> Evolved:
+        rows = np.zeros((2, len(times), len(vector)))
+        rows[0] = vector
+        if self._q == 0.0:
+            return Evolved(rows[0], np.zeros(len(times)), np.zeros(len(times)))
+        if not all(time == 0.0 or self.covers(time) for time in times):
+            allowed = f"must be 0, or from {self.shortest} to {self.longest}"
+            raise ValueError(f"times = {list(times)}: {allowed}")
+        counts, rests = [], []
+        for time in times:
+            count, rest = divmod(Fraction(time), self._step)
+            counts.append(count)
+            rests.append(rest)
+        self._add_rests(rows, vector, rests, transposed)
+        for k, level in enumerate(self._squares(max(counts, default=0).bit_length())):
+            chosen = [row for row, count in enumerate(counts) if count >> k & 1]
+            if chosen:
+                rows[:, chosen] = product(
+                    np.ascontiguousarray(rows[:, chosen]), _oriented(level, transposed)
+                )
+        relative = [
+            self._relative(count, rest != 0) for count, rest in zip(counts, rests, strict=True)
+        ]
+        n = len(vector)
+        absolute = [(count + 1) * n * n * 2.0**-1060 + n * 1e-318 for count in counts]
+        return Evolved(rows[0], np.array(relative), np.array(absolute) * max(1.0, vector.max()))
+
+    def _add_rests(
+        self, rows: Words, vector: Vector, rests: Sequence[Fraction], transposed: bool
+    ) -> None:
+        """Multiply rows by T for what times lack of whole steps."""
+        if not any(rests):
+            return
+        powers = self._powers(vector, transposed)
+        for row, rest in enumerate(rests):
+            if rest:
+                scale = weights(Fraction(self._q) * rest, len(weights_of(2)), 2)
+                rows[:, row : row + 1] = product(scale[:, None], powers)
+
+    def _powers(self, vector: Vector, transposed: bool) -> Words:
+        """Return a vector times P^k for all k of T, shape (2, degrees, n); those of the last vector are stored."""
+        key = vector.tobytes(), transposed
+        if self._last is None or self._last[0] != key:
+            powers = np.zeros((2, len(weights_of(2)), len(vector)))
+            powers[0, 0] = vector
+            P = _oriented(self._P[:2], transposed)
+            for k in weights_of(2)[1:]:
+                powers[:, k : k + 1] = product(powers[:, k - 1 : k].copy(), P)
+            self._last = key, powers
+        return self._last[1]
+
+    def _first(self) -> Words:
+        """Return E_0."""
+        words, n = self.planned.words, self._n
+        factors, blocks = FACTORS[words], BLOCKS[words]
+        powers = np.zeros((words, factors, n, n))
+        powers[0, 0] = np.eye(n)
+        power = self._P
+        for k in range(1, factors):
+            powers[:, k] = power
+            power = product(power, self._P)
+        scale = weights(Fraction(self._q) * self._step, factors * blocks, words)
+        scale = scale.reshape(words, blocks, factors)
+        sums = product(scale, powers.reshape(words, factors, n * n))
+        sums = sums.reshape(words, blocks, n, n)
+        found = sums[:, -1].copy()
+        for k in range(blocks - 2, -1, -1):
+            found = total(sums[:, k], product(found, power))
+        return found
+
+    def _squares(self, count: int) -> Iterator[Words]:
+        """Yield so many of E_0, E_1, .. in two words: those that are stored, then others."""
+        yield from self._levels[:count]
+        top = self._top
+        for k in range(len(self._levels), count):
+            if k >= self.planned.precise:
+                top = top[:2]
+            top = product(top, top)
+            if self._stored:
+                self._top = top
+                self._levels.append(top[:2])
+            yield top[:2]
+
+    def _relative(self, count: int, rest: bool) -> float:
+        """Return the relative error after so many steps and a rest."""
+        n = self._n
+        time = float(self._step) * (count + 1)
+        error = most_jumps(self._q * time) * _per_jump(self.planned.words, n)
+        error += (count + 1) * TRUNCATED[self.planned.words] + rest * TRUNCATED[2]
+        each = unit_error(2, n) + 2.0 * U * U
+        for k in range(count.bit_length()):
+            if count >> k & 1:
+                error += self._errors[k] + each
+        if rest:
+            error += len(weights_of(2)) * (each + 2.0 * U * U) + unit_error(2, len(weights_of(2)))
+        return error * (1.0 + 1e-5) + U * (1.0 + 1e-6)
+
+
+def _oriented(matrix: Words, transposed: bool) -> Words:
+    """Return a matrix, or its transpose, as one block of memory."""
+    return np.ascontiguousarray(matrix.transpose(0, 2, 1) if transposed else matrix)

@@ -1,0 +1,146 @@
+"""exp(Q t) by squaring against exact arithmetic: every entry, however small, at any stiffness and time."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from markov.time.exponentials import squaring
+from markov.time.exponentials.squaring import Evolution, planned, worthwhile
+from tests.markov.time.exact_exponentials import exact
+
+DISKS = np.array([[0.0, 2e-5, 0.0], [30.0, 0.0, 1e-5], [0.0, 0.0, 0.0]])
+STIFF = 10.0 ** np.random.default_rng(49).uniform(-9.0, 6.0, (6, 6)) * (1.0 - np.eye(6))
+
+
+def pair(rates):
+    return np.array([rates, np.zeros_like(rates)])
+
+
+def check(found, row, truth):
+    """Check all entries of a row of what was found against a row of the exact ones."""
+    relative, absolute = float(found.relative[row]), float(found.absolute[row])
+    for value, known in zip(found.values[row].tolist(), truth, strict=True):
+        assert abs(Fraction(value) - known) <= Fraction(relative) * known + Fraction(absolute)
+
+
+@pytest.mark.parametrize(
+    ("rates", "times"),
+    [(DISKS, [1.0, 1e11]), (STIFF, [1e-6, 0.3, 1e6]), (STIFF, [1e16])],
+    ids=["disks", "stiff", "triples"],
+)
+def test_every_entry_is_within_its_relative_bound(rates, times):
+    n = len(rates)
+    evolution = Evolution(pair(rates), min(times), max(times), stored=True)
+    assert (evolution.planned.precise > 0) == (max(times) == 1e16)
+    truths = [exact(rates, time, digits=700) for time in times]
+    for state in range(0, n, 5):
+        one = np.eye(n)[state]
+        forward, backward = evolution.forward(one, times), evolution.backward(one, times)
+        for row, truth in enumerate(truths):
+            check(forward, row, truth[state])
+            check(backward, row, [entries[state] for entries in truth])
+        for found in (forward, backward):
+            assert found.relative.max() < 5e-13
+            assert found.absolute.max() < 1e-290
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_chains_with_absorbing_states_keep_their_bounds(seed):
+    rng = np.random.default_rng(seed)
+    n, stiffness = int(rng.integers(2, 7)), rng.choice([0.0, 4.0, 10.0, 16.0])
+    rates = 10.0 ** rng.uniform(-stiffness, 0.0, (n, n)) * (rng.random((n, n)) < 0.7)
+    np.fill_diagonal(rates, 0.0)
+    rates[0, 1] = 1.0
+    rates[n - int(rng.integers(0, 2)) :] = 0.0
+    times = np.sort(10.0 ** rng.uniform(-4.0, 17.0, 3)).tolist()
+    start = rng.dirichlet(np.ones(n))
+    found = Evolution(pair(rates), times[0], times[-1]).forward(start, times)
+    assert found.relative.max() < 5e-13
+    for row, time in enumerate(times):
+        matrix = exact(rates, time, digits=500)
+        known = [
+            sum(Fraction(p) * line[j] for p, line in zip(start.tolist(), matrix, strict=True))
+            for j in range(n)
+        ]
+        check(found, row, known)
+
+
+@pytest.mark.parametrize("time", [1e-3, 4.0, 300.0])
+def test_a_row_of_states_is_a_poisson_number_however_unlikely(time):
+    """A hundred states, each with a jump to the next one alone: down to 1e-290."""
+    n = 101
+    line = pair(np.diag(np.ones(n - 1), 1))
+    found = Evolution(line, time, time).forward(np.eye(n)[0], [time])
+    with mpmath.workdps(60):
+        exact = mpmath.exp(-mpmath.mpf(time))
+        for k, value in enumerate(found.values[0, :-1].tolist(), start=1):
+            if exact > 1e-290:
+                assert abs(value - exact) <= float(found.relative[0]) * exact
+            exact *= mpmath.mpf(time) / k
+    assert found.relative[0] < 2e-16
+
+
+def test_a_chain_that_is_left_loses_what_leaves_it():
+    """A substochastic generator is one whose last state is left out: the others sum to less than one."""
+    stopped = pair(DISKS)
+    found = Evolution(stopped, 1e9, 1e9).forward(np.eye(3)[0], [1e9])
+    truth = exact(DISKS, 1e9)[0]
+    left = math.fsum(found.values[0, :2].tolist())
+    assert abs(Fraction(left) - truth[0] - truth[1]) <= Fraction(1e-15) * (truth[0] + truth[1])
+
+
+def test_rates_in_two_words_count_in_full():
+    rates = np.array([[[0.0, 1.0], [0.0, 0.0]], [[0.0, 1e-17], [0.0, 0.0]]])
+    found = Evolution(rates, 500.0, 500.0).forward(np.array([1.0, 0.0]), [500.0])
+    exponent = Fraction(500) * (1 + Fraction(1e-17))
+    assert found.values[0, 0] == pytest.approx(math.exp(-500.0) * (1.0 - 5e-15), rel=1e-15)
+    assert exponent > 500
+    alone = Evolution(pair(rates[0]), 500.0, 500.0).forward(np.array([1.0, 0.0]), [500.0])
+    assert alone.values[0, 0] != found.values[0, 0]
+
+
+def test_one_call_and_many_calls_give_the_same():
+    times = [0.3, 5.0, 1e6]
+    stored = Evolution(pair(STIFF), 0.3, 1e6, stored=True)
+    once = Evolution(pair(STIFF), 0.3, 1e6).forward(np.eye(6)[2], times)
+    for _ in range(2):
+        again = stored.forward(np.eye(6)[2], times)
+        assert np.array_equal(once.values, again.values)
+        assert np.array_equal(once.relative, again.relative)
+
+
+def test_no_time_no_rates_and_what_cannot_be_proved():
+    one = np.eye(3)[0]
+    assert np.array_equal(Evolution(pair(DISKS), 1.0, 1.0).forward(one, [0.0]).values[0], one)
+    still = Evolution(pair(0.0 * DISKS), 1.0, 1.0)
+    assert np.array_equal(still.forward(one, [1.0]).values[0], one)
+    assert still.products == 0
+    with pytest.raises(ValueError, match=r"times up to 1e\+40: .* too many jumps"):
+        Evolution(pair(DISKS), 1e40, 1e40)
+    for time in (1e36, 1e300):  # of which the first may be planned
+        with pytest.raises(ValueError, match="too many jumps for a relative error"):
+            Evolution(pair(DISKS), time, time)
+        assert worthwhile(3, 60.0 * time, 4) is (time < 1e39)
+    with pytest.raises(ValueError, match="more than 290 decades apart"):
+        Evolution(pair(np.array([[0.0, 1e-300], [1.0, 0.0]])), 1.0, 1.0)
+    with pytest.raises(ValueError, match=r"times = \[2.0\]: must be 0, or from 0.5 to 1.0"):
+        Evolution(pair(DISKS), 0.5, 1.0).forward(one, [2.0])
+
+
+def test_only_as_many_matrices_have_three_words_as_needed():
+    assert planned(16, 1e15, 1e15).precise == 0
+    later = planned(16, 1e20, 1e20)
+    assert 0 < later.precise < 0.4 * later.squarings
+    assert later.seconds > planned(16, 1e15, 1e15).seconds
+
+
+def test_squaring_is_chosen_by_what_it_takes():
+    assert worthwhile(16, 1.0, 40)
+    assert worthwhile(400, 1e8, 2_000)
+    assert not worthwhile(400, 1e3, 2_000)
+    assert not worthwhile(squaring.MAX_STATES + 1, 1e18, 2_000)
