@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.chains import MarkovChain
-
     Vector = NDArray[np.float64]
     States = NDArray[np.int64]
 
@@ -46,7 +44,7 @@ UNPROVED = "nothing was proved: float64 does not resolve how recurrent states ar
 
 def write_long_run(
     path: str | Path,
-    chain: MarkovChain,
+    chain: Any,
     start: int,
     *,
     measures: Sequence[str] | Mapping[str, Any] | None = None,
@@ -60,7 +58,7 @@ def write_long_run(
     path
         The file; compressed where its name ends in ``.gz``.
     chain
-        With any number of recurrent classes.
+        A `MarkovChain` with any number of recurrent classes.
     start
         Number of the state that paths begin in.
     measures, model, constants

@@ -66,14 +66,15 @@ def exact_long_run(rows, start, f):
         u |= dict.fromkeys(states, mean)
     if start in u:
         return u[start]
-    for k in set(range(len(rows))) - set(u) - {start}:  # transient states, one after the other
+    left = set(range(len(rows))) - set(u) - {start}
+    while left:  # transient states, one after the other
+        k = left.pop()
         out = sum(a[k]) - a[k][k]
-        for row in a:
-            if row[k]:
-                through, row[k] = row[k] / out, Fraction(0)
-                for j, rate in enumerate(a[k]):
-                    if rate and j != k:
-                        row[j] += through * rate
+        for row in (a[i] for i in (start, *left) if a[i][k]):
+            through, row[k] = row[k] / out, Fraction(0)
+            for j, rate in enumerate(a[k]):
+                if rate and j != k:
+                    row[j] += through * rate
     weights = {j: a[start][j] for j in u}
     return sum(w * u[j] for j, w in weights.items()) / sum(weights.values())
 
