@@ -2,14 +2,18 @@
 
 For each steady-state reference value of the quantitative verification benchmark set and of PRISM's regression suite
 (`benchmarks.outside`): the chain is solved, its certificate is written, and `markov.proofs.checker` checks it, with the
-rows derived from the model's file where its reader of PRISM files reads that file.
+rows derived from the model's file. Where a chain has several recurrent classes, the certificate is of the long-run mean
+from the initial state. With ``--certcheck`` the program of `proofs/coq` checks it as well.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
+import subprocess
+import time
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +30,7 @@ from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.properties.queries import Operator
 from markov.proofs.checker import CertificateError, check, rounded_up
+from markov.proofs.long_runs import write_long_run
 from markov.proofs.sources import source_of
 
 RESULTS = Path(__file__).resolve().parent / "results" / "certified.csv"
@@ -48,6 +53,10 @@ class Row:
     distance: str
     rows: str
     status: str
+    certificate: str = ""
+    bytes: int = 0
+    seconds: str = ""
+    certcheck: str = ""
 
 
 def steady(root: Path) -> Iterator[tuple[Question, Path, dict[str, Any], Path]]:
@@ -111,19 +120,35 @@ def certified(
         model = model.with_properties(properties)
     functions = model.long_run_functions([question.query])
     chain = model.chain
-    if len(chain.recurrent_classes) > 1:
-        transitions = chain.Q.nnz - chain.size
-        return Row(*line, theirs, chain.size, transitions, "", "", "", "", "several classes")
     target = folder / f"{question.set}-{len(list(folder.iterdir()))}.cert.gz"
     mine = {name: constants[name] for name in model.program.constants if name in constants}
-    stationary(model).certificate(target, measures=functions, model=path, constants=mine)
+    listed: dict[str, Any] = {"measures": functions, "model": path, "constants": mine}
+    if len(chain.recurrent_classes) > 1:
+        (start,) = model.explored.initial.tolist()
+        write_long_run(target, chain, start, **listed)
+    else:
+        stationary(model).certificate(target, **listed)
+    begin = time.process_time()
     statement = check(target, source_of(path, mine))
+    seconds = time.process_time() - begin
     ((low, high),) = statement.means.values()
+    distance = "" if statement.bound is None else rounded_up(statement.bound)
     return Row(
         *line, theirs, statement.states, statement.transitions, _decimal((low + high) / 2),
-        rounded_up((high - low) / 2), rounded_up(statement.bound), statement.rows.partition(",")[0],
-        _compared(question, low, high),
+        rounded_up((high - low) / 2), distance, statement.rows.partition(",")[0],
+        _compared(question, low, high), target.name, target.stat().st_size, f"{seconds:.3f}",
     )  # fmt: skip
+
+
+def _accepted(certcheck: Path, certificate: Path) -> str:
+    """Return whether the extracted checker accepts a certificate."""
+    found = subprocess.run(
+        [certcheck],
+        input=gzip.decompress(certificate.read_bytes()),
+        capture_output=True,
+        check=False,
+    )
+    return "rejects" if found.returncode else "accepts"
 
 
 def _compared(question: Question, low: Fraction, high: Fraction) -> str:
@@ -159,6 +184,9 @@ def _decimal(value: Fraction) -> str:
 def main(
     most_states: Annotated[int, typer.Option(help="Larger models are listed as such.")] = 200_000,
     folder: Annotated[Path | None, typer.Option(help="Keep the certificates here.")] = None,
+    certcheck: Annotated[
+        Path | None, typer.Option(help="The program of proofs/coq, to check them as well.")
+    ] = None,
     only: Annotated[str, typer.Option(help="Models whose name matches this.")] = "",
 ) -> None:
     """Write and check certificates of the stationary values of suites in $HOPFLOW_SUITES."""
@@ -178,8 +206,10 @@ def main(
                 row = certified(question, path, constants, properties, (place, most_states))
             except (FileError, CertificateError) as error:
                 print(f"{question.model}, {question.query}: {error}")
-            else:
-                found.append(row)
+                continue
+            if certcheck is not None and row.certificate:
+                row = replace(row, certcheck=_accepted(certcheck, place / row.certificate))
+            found.append(row)
     if not only:
         write_rows(RESULTS, [f.name for f in fields(Row)], map(astuple, found))
 

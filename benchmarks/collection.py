@@ -2,12 +2,14 @@
 
 The folder is a copy of the repository fluentverification/CaseStudies_StochasticModelChecking on GitHub: reaction networks
 whose variables have up to 127 bits together, or no bounds. The first property of each file's own file of properties
-is evaluated, from the initial state, in at most a given number of states.
+is evaluated, from the initial state, in at most a given number of states. For a file without properties it is the
+long-run mean of its first reward. Files that differ in comments and blanks alone are evaluated once.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -16,52 +18,71 @@ import typer
 from tqdm import tqdm
 
 from hopflow.csv_tables import write_rows
-from markov.errors import TooLargeError
 from markov.files import FileError, read_prism
 
 RESULTS = Path(__file__).resolve().parent / "results" / "collection.csv"
-HEAD = ("file", "outcome", "value", "bound")
+HEAD = ("file", "question", "outcome", "value", "bound")
 TIGHT = 1e-6
+LONG_RUN = "R=? [ S ]"
+MAX_LONG_RUN_STATES = 2_000_000
+IGNORED = re.compile(r"//[^\n]*|\s+")
+
+Outcome = tuple[str, str, str, str]
+"""The question, what came of it in words, the value, and the bound on its error."""
 
 
-def outcome(path: Path, most: int) -> tuple[str, str, str]:
-    """Return what came of a file: in words, its property's value, and the bound on the error."""
+def properties_of(path: Path) -> Path | None:
+    """Return the properties file of a model: its own, or else the first in its folder."""
+    own = (path.with_suffix(".csl"), path.with_suffix(".props"))
+    beside = [*sorted(path.parent.glob("*.csl")), *sorted(path.parent.glob("*.props"))]
+    return next((each for each in (*own, *beside) if each.exists()), None)
+
+
+def content(path: Path) -> str:
+    """Return a model and its properties, without comments and blanks."""
+    files = [path, *filter(None, [properties_of(path)])]
+    return "\0".join(IGNORED.sub("", file.read_text(encoding="utf-8")) for file in files)
+
+
+def outcome(path: Path, most: int) -> Outcome:
+    """Return what came of a file: the property's value is sought in at most ``most`` states."""
+    properties, question = properties_of(path), ""
     try:
-        model = read_prism(path, most=most)
-        own = (path.with_suffix(".csl"), path.with_suffix(".props"))
-        beside = [*sorted(path.parent.glob("*.csl")), *sorted(path.parent.glob("*.props"))]
-        properties = next((each for each in (*own, *beside) if each.exists()), None)
         if properties is None:
-            return f"read; {model.chain.size} states, no property", "", ""
-        model = model.with_properties(properties)
-        assert model.properties is not None
-        found = model.property(next(iter(model.properties.properties)), on_failure="return")
+            model, question = read_prism(path, most=MAX_LONG_RUN_STATES), LONG_RUN
+        else:
+            model = read_prism(path, most=most).with_properties(properties)
+            assert model.properties is not None
+            question = next(iter(model.properties.properties))
+        found = model.property(question, on_failure="return")
     except FileError as error:
         reason = str(error).partition(": ")[2]
         kind = next(
             (k for k in ("not defined", "no value", "defined twice") if k in reason), reason
         )
-        return f"refused: a name is {kind}" if "def" in kind else f"refused: {kind}", "", ""
-    except TooLargeError:
-        return f"read; more than {most} states, no property", "", ""
+        said = f"refused: a name is {kind}" if "def" in kind else f"refused: {kind}"
+        return question, said, "", ""
     if found.value is None or not math.isfinite(found.error_bound):
-        return "no bound", str(found.value), ""
+        return question, "no bound", str(found.value), ""
     said = "bound at most 1e-6" if found.error_bound <= TIGHT else "a wider bound"
-    return f"answered: {said}", repr(found.value), f"{found.error_bound:.1e}"
+    return question, f"answered: {said}", repr(found.value), f"{found.error_bound:.1e}"
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="A copy of the collection.")],
-    most: Annotated[int, typer.Option(help="Largest number of states.")] = 2_000,
+    most: Annotated[int, typer.Option(help="Largest number of states of a property.")] = 2_000,
     results: Annotated[Path, typer.Option(help="Where the table goes.")] = RESULTS,
 ) -> None:
     """Read all PRISM files but the copies of SBML's tests, and evaluate a property of each."""
     paths = sorted(p for s in ("sm", "pm", "prism") for p in folder.rglob(f"*.{s}"))
-    rows = []
+    rows, found = [], dict[str, Outcome]()
     for path in tqdm([p for p in paths if "SBMLstochasticTests" not in p.parts], disable=None):
-        rows.append((path.relative_to(folder).as_posix(), *outcome(path, most)))
+        same = content(path)
+        if same not in found:
+            found[same] = outcome(path, most)
+        rows.append((path.relative_to(folder).as_posix(), *found[same]))
     write_rows(results, HEAD, rows)
-    for said, count in Counter(row[1] for row in rows).most_common():
+    for said, count in Counter(row[2] for row in rows).most_common():
         print(count, said)
 
 

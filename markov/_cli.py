@@ -26,6 +26,8 @@ from hopflow.status import Status
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from markov.files import FileModel
     from markov.methods.solution import Method
     from markov.models.pause import PauseTandem
@@ -360,31 +362,44 @@ def file(
                 )
             if output.certificate is not None:
                 functions = model.long_run_functions(names)
-                _certify(stationary(model), output.certificate, path, asked.const, functions)
+                _certify(_writer(model), output.certificate, path, asked.const, functions)
             _evaluate(model, names, proof, output.json)
             return
     answer = stationary(model, by, proof=proof)
     if output.certificate is not None:
-        _certify(answer, output.certificate, path, asked.const)
+        _certify(answer.certificate, output.certificate, path, asked.const)
     output.show(answer)
 
 
+def _writer(model: FileModel) -> Callable[..., Any]:
+    """Return what writes a certificate of a model: of long-run means where it has several recurrent classes."""
+    from functools import partial
+
+    from markov.driver import stationary
+    from markov.proofs.long_runs import write_long_run
+
+    if len(model.chain.recurrent_classes) == 1:
+        return stationary(model).certificate
+    initial = model.explored.initial.tolist()
+    if len(initial) > 1:
+        raise ValueError(f"{model.name}: {len(initial)} initial states: a certificate is for one")
+    return partial(write_long_run, chain=model.chain, start=initial[0])
+
+
 def _certify(
-    answer: Stationary, certificate: Path, path: Path, const: str, functions: Any = None
+    write: Callable[..., Any], certificate: Path, path: Path, const: str, functions: Any = None
 ) -> None:
     """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
     from markov.proofs.checker import CertificateError
 
     if path.suffix in PRISM + JANI:
         try:
-            answer.certificate(
-                certificate, measures=functions, model=path, constants=written_constants(const)
-            )
+            write(certificate, measures=functions, model=path, constants=written_constants(const))
         except CertificateError as error:
             typer.echo(f"certificate: rates as float64, not as in the file: {error}", err=True)
         else:
             return
-    answer.certificate(certificate, measures=functions)
+    write(certificate, measures=functions)
 
 
 @commands.command(
@@ -404,7 +419,7 @@ def check(
     const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
     json: AsJson = False,
 ) -> None:
-    """Check a certificate of a stationary distribution in exact integers, and print what it proves.
+    """Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves.
 
     The check shares no code with the solver. Exit status 1: the certificate is refused.
     """
@@ -428,7 +443,8 @@ def _of_statement(found: Statement) -> dict[str, object]:
     }
     return {
         "states": found.states, "transitions": found.transitions,
-        "total_variation_bound": str(found.bound), "means": means, "rows": found.rows,
+        "total_variation_bound": None if found.bound is None else str(found.bound),
+        "from_state": found.start, "means": means, "rows": found.rows,
         "not_checked": found.information,
     }  # fmt: skip
 

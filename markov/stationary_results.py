@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-import hopflow
 from hopflow.checks import choice, one_number
 from hopflow.status import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
@@ -23,9 +22,8 @@ from markov.models.measures import chosen, measures_of
 from markov.proofs.certificate_files import write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
-from markov.proofs.listings import Listing, about, exact_rates, functions_of
+from markov.proofs.listings import listing_of
 from markov.proofs.means import bounded, input_error
-from markov.proofs.sources import model_rows
 from markov.selections import selected
 
 if TYPE_CHECKING:
@@ -324,19 +322,9 @@ class Stationary(Solved):
         ...     print(check(path).bound)
         0
         """
-        chain, states, proof = self.chain, self._recurrent, self._certificate
-        columns = chain.components_of(states) or {"state": states}
-        source = getattr(chain.model, "source", None)
-        if source is not None:
-            columns = dict(
-                zip((r.name for r in source.explored.bound.ranges), columns.values(), strict=True)
-            )
-        information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
-        if model is not None:
-            information |= about(model, constants or {})
-            rates = exact_rates(model_rows(model, constants), columns, proof.Q)
-        functions = functions_of(chain, states, measures)
-        write_certificate(path, proof, Listing(columns, functions, information, rates))
+        proof = self._certificate
+        listing = listing_of(self.chain, self._recurrent, proof.Q, measures, model, constants)
+        write_certificate(path, proof, listing)
 
     def sensitivity(
         self,

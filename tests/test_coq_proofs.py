@@ -16,7 +16,9 @@ import pytest
 
 from markov import JacksonTandem, Kanban, explore, read_prism, stationary
 from markov.proofs.checker import CertificateError, Contents, check, read
+from markov.proofs.long_runs import write_long_run
 from tests.markov.proofs.test_checker import TWO, corrupted
+from tests.markov.proofs.test_long_runs import BRANCHES
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"
@@ -211,3 +213,21 @@ def test_certcheck_rejects_what_the_other_checker_rejects(certcheck, tmp_path) -
             data[int(rng.integers(len(data)))] = int(rng.choice(list(b" \n\r\t_+-/.x09afAF\xe9")))
             accepted += both_accept(certcheck, bytes(data), path)
     assert 10 < accepted < 200
+
+
+@pytest.mark.slow
+def test_long_run_means_of_several_classes_are_accepted_by_coq_and_certcheck(
+    compiled, certcheck, tmp_path
+) -> None:
+    model, path = tmp_path / "branches.sm", tmp_path / "branches.cert"
+    model.write_text(BRANCHES)
+    chain = read_prism(model).chain
+    found = write_long_run(path, chain, 0, measures=["stuck"], model=model)
+    assert accepts(compiled[0], translated(found))
+    text, rng = path.read_text(), np.random.default_rng(6)
+    assert b"proved      long-run mean of stuck in [2." in certcheck(text).stdout
+    assert both_accept(certcheck, text, path)
+    kept = sum(both_accept(certcheck, corrupted(text, rng), path) for _ in range(300))
+    assert 0 < kept < 150
+    found.functions[0].E = [0] * len(found.rows)
+    assert not accepts(compiled[0], translated(found))

@@ -7,7 +7,11 @@ states but one. Then there is exactly one stationary distribution pi, and for an
     (1/2) sum |y - m pi|  <=  rest = max(sum r+ h, sum r- h) / c.
 
 For functions f and g of the state and rho = f + Q g, pi f = pi rho. So m pi f differs from y rho by at most rest times the
-range of rho, and pi f lies between the least and the largest rho (``docs/markov-bound.md`` has both proofs).
+range of rho, and pi f lies between the least and the largest rho.
+
+A chain with several recurrent classes has no such h. Its certificate has functions u and e beside f and g with
+|Q u| <= -Q e and |f + Q g - u| <= e: the long-run mean of f from each state s is then within e(s) of u(s)
+(``docs/markov-bound.md`` has the proofs).
 """
 
 from __future__ import annotations
@@ -35,9 +39,15 @@ __all__ = [
     "verified",
 ]
 
-SCHEMA = "1"
+STATIONARY, LONG_RUN = "1", "2"
+"""Schemas: of one stationary distribution, and of long-run means from a state."""
 INFORMATION = ("made-by", "model", "sha256", "constants")
 """Keys of the header that are repeated and not checked."""
+KEYS = {
+    STATIONARY: ("rate-unit", "scale", "reference", "bound", "columns", "states", *INFORMATION),
+    LONG_RUN: ("rate-unit", "reference", "columns", "states", *INFORMATION),
+}
+"""Keys of the header, by schema."""
 DIGITS = 3  # of a bound, rounded up
 FRACTION, NATURAL = re.compile(r"-?[0-9]+(/[0-9]+)?"), re.compile(r"[0-9]+")
 HEXADECIMAL, STATE = re.compile(r"-?[0-9a-f]+"), re.compile(r"[0-9a-f -]+")
@@ -62,20 +72,27 @@ class Source(Protocol):
 
 @dataclass
 class Function:
-    """A function f = F / f_scale with g = G / g_scale, and the interval claimed for its mean."""
+    """A function f = F / f_scale with g = G / g_scale, and the interval claimed for its mean.
+
+    For a long-run mean also u = U / u_scale and e = E / u_scale.
+    """
 
     name: str
     scales: tuple[int, int]
     claimed: Interval
     F: list[int] = field(default_factory=list)
     G: list[int] = field(default_factory=list)
+    u_scale: int = 1
+    U: list[int] = field(default_factory=list)
+    E: list[int] = field(default_factory=list)
 
 
 @dataclass
 class Contents:
     """A certificate as read: state s has the probability X[s] / scale, and Y[s] / scale in the better vector.
 
-    ``rows[s]`` has (target, a) for the rate a * unit; h is H up to a factor, which cancels.
+    ``rows[s]`` has (target, a) for the rate a * unit; h is H up to a factor, which cancels. For long-run means,
+    ``reference`` is the state that paths begin in, and X, Y and H are empty.
     """
 
     information: dict[str, str]
@@ -90,6 +107,7 @@ class Contents:
     Y: list[int] = field(default_factory=list)
     H: list[int] = field(default_factory=list)
     rows: Rows = field(default_factory=list)
+    schema: str = STATIONARY
 
 
 @dataclass(frozen=True)
@@ -101,34 +119,42 @@ class Statement:
     states, transitions
         Of the chain.
     bound
-        Largest error of the probability of any set of states, for the listed probabilities.
+        Largest error of the probability of any set of states, for the listed probabilities; None: long-run
+        means alone are proved.
     means
-        The interval of the mean of each function.
+        The interval of the mean of each function, or of its long-run mean from the state ``start``.
     rows
         Where the rows were derived from.
     information
         What the certificate says and nobody has checked.
+    start
+        Number of the state that paths begin in, for long-run means.
     """
 
     states: int
     transitions: int
-    bound: Fraction
+    bound: Fraction | None
     means: dict[str, Interval]
     rows: str
     information: dict[str, str]
+    start: int | None = None
 
     def __str__(self) -> str:
-        means = [
-            f"proved      mean of {name} in {shown(*ends)}" for name, ends in self.means.items()
-        ]
         size = f"{self.states} listed states ({self.transitions} transitions)"
-        lines = [
-            f"proved      exactly one stationary distribution on the {size}",
-            f"proved      total variation of the listed probabilities <= {rounded_up(self.bound)}",
-            "            (largest error of the probability of any set of states)",
-            *means,
-            f"rows        {self.rows}",
+        if self.bound is None:
+            kind = "long-run mean"
+            lines = [f"proved      long-run means from state number {self.start} on the {size}"]
+        else:
+            kind = "mean"
+            lines = [
+                f"proved      exactly one stationary distribution on the {size}",
+                f"proved      total variation of the listed probabilities <= {rounded_up(self.bound)}",
+                "            (largest error of the probability of any set of states)",
+            ]
+        lines += [
+            f"proved      {kind} of {name} in {shown(*ends)}" for name, ends in self.means.items()
         ]
+        lines.append(f"rows        {self.rows}")
         if self.means:
             lines.append("functions   as in the certificate")
         lines += [f"not checked {key}: {text}" for key, text in self.information.items()]
@@ -175,26 +201,28 @@ def read(file: IO[str]) -> Contents:
         functions: list[Function] = []
         for number, line in enumerate(file, 1):
             key, _, rest = _plain(line).strip().partition(" ")
-            if number == 1 and (key, rest) != ("hopflow-certificate", SCHEMA):
-                raise ValueError(f"must begin with 'hopflow-certificate {SCHEMA}'")
+            if number == 1 and (key != "hopflow-certificate" or rest not in KEYS):
+                said = " or ".join(f"'hopflow-certificate {schema}'" for schema in KEYS)
+                raise ValueError(f"must begin with {said}")
             if key == "function":
-                functions.append(_function(rest))
+                functions.append(_function(rest, header["hopflow-certificate"]))
                 continue
-            if key in header or key not in (
-                "hopflow-certificate", "rate-unit", "scale", "reference", "bound", "columns", "states", *INFORMATION
-            ):  # fmt: skip
+            if key in header or (number > 1 and key not in KEYS[header["hopflow-certificate"]]):
                 raise ValueError(f"{key!r} is unknown, or stands there twice")
             header[key] = rest
             if key == "states":
                 break
+        schema = header["hopflow-certificate"]
+        one = schema == STATIONARY
         found = Contents(
             {key: header[key] for key in INFORMATION if key in header},
             Fraction(_like(FRACTION, header["rate-unit"])),
-            int(_like(HEXADECIMAL, header["scale"]), 16),
+            int(_like(HEXADECIMAL, header["scale"]), 16) if one else 1,
             int(_like(NATURAL, header["reference"])),
-            Fraction(_like(FRACTION, header["bound"])),
+            Fraction(_like(FRACTION, header["bound"])) if one else Fraction(0),
             tuple(header["columns"].split()),
             functions,
+            schema=schema,
         )
         count = int(_like(NATURAL, header["states"]))
         for line in file:
@@ -202,15 +230,18 @@ def read(file: IO[str]) -> Contents:
             _state(_like(STATE, _plain(line)).split(), found)
     except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
         raise CertificateError(f"line {number}: {error}") from None
-    if len(found.X) != count:
-        raise CertificateError(f"{len(found.X)} states: must be {count}")
+    if len(found.rows) != count:
+        raise CertificateError(f"{len(found.rows)} states: must be {count}")
     return found
 
 
-def _function(text: str) -> Function:
-    f_scale, g_scale, low, high, name = text.split(" ", 4)
+def _function(text: str, schema: str) -> Function:
+    f_scale, g_scale, text = text.split(" ", 2)
     scales = int(_like(HEXADECIMAL, f_scale), 16), int(_like(HEXADECIMAL, g_scale), 16)
-    return Function(name, scales, (Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high))))
+    u_scale, text = text.split(" ", 1) if schema == LONG_RUN else ("1", text)
+    low, high, name = text.split(" ", 2)
+    claimed = Fraction(_like(FRACTION, low)), Fraction(_like(FRACTION, high))
+    return Function(name, scales, claimed, u_scale=int(_like(HEXADECIMAL, u_scale), 16))
 
 
 def _plain(line: str) -> str:
@@ -228,20 +259,27 @@ def _like(form: re.Pattern[str], text: str) -> str:
 
 
 def _state(words: list[str], found: Contents) -> None:
-    """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates."""
-    first, count = len(found.columns), len(found.functions)
-    begin = first + 3 + 2 * count
+    """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates.
+
+    For long-run means there are no X, Y - X and H, and each function has F, G, U and E.
+    """
+    one = found.schema == STATIONARY
+    own, each_has = (3, 2) if one else (0, 4)
+    first = len(found.columns)
+    begin = first + own + each_has * len(found.functions)
     if len(words) < begin or (len(words) - begin) % 2:
         raise ValueError(f"{len(words)} numbers: must be {begin} and an even number more")
     found.values.append(tuple(map(int, words[:first])))
     numbers = [int(word, 16) for word in words[first:]]
-    found.X.append(numbers[0])
-    found.Y.append(numbers[0] + numbers[1])
-    found.H.append(numbers[2])
+    if one:
+        found.X.append(numbers[0])
+        found.Y.append(numbers[0] + numbers[1])
+        found.H.append(numbers[2])
     for n, each in enumerate(found.functions):
-        each.F.append(numbers[3 + 2 * n])
-        each.G.append(numbers[4 + 2 * n])
-    pairs = numbers[3 + 2 * count :]
+        columns = (each.F, each.G) if one else (each.F, each.G, each.U, each.E)
+        for k, column in enumerate(columns, own + each_has * n):
+            column.append(numbers[k])
+    pairs = numbers[begin - first :]
     found.rows.append(list(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
@@ -283,17 +321,23 @@ def proved_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fract
 
 def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
     """Return what the contents of a certificate prove; CertificateError where that is less than they claim."""
-    n, X, Y = len(found.X), found.X, found.Y
+    n, X, Y = len(found.rows), found.X, found.Y
     if not (n and found.scale > 0 and found.unit > 0 and 0 <= found.reference < n):
         raise CertificateError(
             "states, scale, unit of the rates and reference must be positive, and in range"
         )
-    if min(found.H) < 0 or min(X) < 0:
-        raise CertificateError("h and the listed probabilities must not be negative")
     if any(a <= 0 or not 0 <= t < n or t == s for s, row in enumerate(found.rows) for t, a in row):
         raise CertificateError("rates must be positive, and lead to other states of the list")
     if found.columns and len(set(found.values)) != n:
         raise CertificateError("a state stands there twice")
+    if len({each.name for each in found.functions}) != len(found.functions):
+        raise CertificateError("two functions have the same name")
+    size = n, sum(map(len, found.rows))
+    if found.schema == LONG_RUN:
+        means = {each.name: _long_run_mean(found, each) for each in found.functions}
+        return Statement(*size, None, means, rows, found.information, found.reference)
+    if min(found.H) < 0 or min(X) < 0:
+        raise CertificateError("h and the listed probabilities must not be negative")
     rest, mass = proved_rest(found.rows, Y, found.H, found.reference), sum(Y)
     moved = [x - y for x, y in zip(X, Y, strict=True)]
     distance = max(sum([d for d in moved if d > 0]), -sum([d for d in moved if d < 0]))
@@ -303,30 +347,51 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
             f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}"
         )
     means = {each.name: _mean(found, each, rest, mass) for each in found.functions}
-    if len(means) != len(found.functions):
-        raise CertificateError("two functions have the same name")
-    return Statement(n, sum(map(len, found.rows)), bound, means, rows, found.information)
+    return Statement(*size, bound, means, rows, found.information)
 
 
 def _mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
     """Return the interval of pi f; CertificateError where it is not within the one that is claimed."""
-    f_scale, g_scale = each.scales
-    if f_scale <= 0 or g_scale <= 0:
-        raise CertificateError(f"{each.name}: scales must be positive")
-    # rho = F / f_scale + unit * (Q G) / g_scale, over one denominator
-    top, bottom = found.unit.numerator, found.unit.denominator
-    f, g, scale = g_scale * bottom, f_scale * top, f_scale * g_scale * bottom
-    rho = [f * a + g * b for a, b in zip(each.F, drift(found.rows, each.G), strict=True)]
+    rho, scale = corrected(found, each)
     low, high = Fraction(min(rho)), Fraction(max(rho))
     if mass > 0:
         value = sum([y * r for y, r in zip(found.Y, rho, strict=True)])
         half = rest * (high - low)
         low, high = max(low, (value - half) / mass), min(high, (value + half) / mass)
-    if not each.claimed[0] <= low / scale <= high / scale <= each.claimed[1]:
-        raise CertificateError(
-            f"{each.name}: proved is {shown(low / scale, high / scale)}, less than claimed"
-        )
-    return low / scale, high / scale
+    return _claimed(each, low / scale, high / scale)
+
+
+def _long_run_mean(found: Contents, each: Function) -> Interval:
+    """Return the interval of the long-run mean of f; CertificateError where it is not within the one that is claimed."""
+    rho, scale = corrected(found, each)
+    U, E, u_scale = each.U, each.E, each.u_scale
+    if u_scale <= 0:
+        raise CertificateError(f"{each.name}: scales must be positive")
+    rises, falls = drift(found.rows, U), drift(found.rows, E)
+    if any(abs(a) > -b for a, b in zip(rises, falls, strict=True)):
+        raise CertificateError(f"{each.name}: e does not fall as fast as u changes")
+    if any(abs(r * u_scale - u * scale) > e * scale for r, u, e in zip(rho, U, E, strict=True)):
+        raise CertificateError(f"{each.name}: f + Q g differs from u by more than e")
+    u, e = U[found.reference], E[found.reference]
+    return _claimed(each, Fraction(u - e, u_scale), Fraction(u + e, u_scale))
+
+
+def corrected(found: Contents, each: Function) -> tuple[list[int], int]:
+    """Return f + Q g in every state, as integers over a scale."""
+    f_scale, g_scale = each.scales
+    if f_scale <= 0 or g_scale <= 0:
+        raise CertificateError(f"{each.name}: scales must be positive")
+    top, bottom = found.unit.numerator, found.unit.denominator
+    f, g = g_scale * bottom, f_scale * top
+    rho = [f * a + g * b for a, b in zip(each.F, drift(found.rows, each.G), strict=True)]
+    return rho, f_scale * g_scale * bottom
+
+
+def _claimed(each: Function, low: Fraction, high: Fraction) -> Interval:
+    """Return a proved interval; CertificateError where it is not within the one that is claimed."""
+    if not each.claimed[0] <= low <= high <= each.claimed[1]:
+        raise CertificateError(f"{each.name}: proved is {shown(low, high)}, less than claimed")
+    return low, high
 
 
 def compared(name: str, found: Contents, rows: Iterable[dict[int, Fraction]]) -> str:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import hopflow
 from markov.models.measures import chosen, functionals
 from markov.proofs.checker import CertificateError
+from markov.proofs.sources import model_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["Listing", "about", "exact_rates", "functions_of"]
+__all__ = ["Listing", "about", "exact_rates", "functions_of", "listing_of"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,42 @@ class Listing:
     functions: Mapping[str, Vector] = field(default_factory=dict)
     information: Mapping[str, str] = field(default_factory=dict)
     rates: Sequence[Fraction] | None = None
+
+
+def listing_of(
+    chain: Any,
+    states: NDArray[np.int64],
+    Q: sp.csr_matrix,
+    measures: Sequence[str] | Mapping[str, Any] | None,
+    model: str | Path | None,
+    constants: Mapping[str, Any] | None,
+) -> Listing:
+    """Return what a certificate says about some states of a chain.
+
+    Parameters
+    ----------
+    states, Q
+        Their numbers, and the generator on them.
+    measures
+        As for `functions_of`.
+    model, constants
+        A file that the chain was read from, which has the exact rates, and its constants; None: the rates are those of Q.
+
+    Raises
+    ------
+    CertificateError
+        Where the file has other transitions.
+    """
+    columns = chain.components_of(states) or {"state": states}
+    source = getattr(chain.model, "source", None)
+    if source is not None:
+        names = (r.name for r in source.explored.bound.ranges)
+        columns = dict(zip(names, columns.values(), strict=True))
+    information, rates = {"made-by": f"hopflow {hopflow.__version__}"}, None
+    if model is not None:
+        information |= about(model, constants or {})
+        rates = exact_rates(model_rows(model, constants), columns, Q)
+    return Listing(columns, functions_of(chain, states, measures), information, rates)
 
 
 def functions_of(

@@ -12,7 +12,7 @@ from itertools import product, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markov.proofs.checker import CertificateError, compared
+from markov.proofs.checker import LONG_RUN, CertificateError, compared
 from markov.proofs.prism_expressions import exact
 
 if TYPE_CHECKING:
@@ -91,7 +91,11 @@ class ModelRows:
         said = (
             compared(self.name, certificate, map(self._placed, states, repeat(places))) + self._said
         )
-        if tuple(self.initial.values()) not in places:
+        first = places.get(tuple(self.initial.values()))
+        if certificate.schema == LONG_RUN:
+            which = "is" if first == certificate.reference else "is not"
+            said += f"; state number {certificate.reference} {which} the initial state"
+        elif first is None:
             said += "; the initial state is not listed: this is a closed set of states that it may lead to"
         return said
 

@@ -12,3 +12,5 @@ Print Assumptions exactly_one.
 Print Assumptions check_bound_sound.
 Print Assumptions check_mean_sound.
 Print Assumptions accepts_sound.
+Print Assumptions long_run.
+Print Assumptions check_long_run_sound.

@@ -95,11 +95,13 @@ Definition one_sided_max (n : nat) (net h : vector) : Z :=
   Z.max (zsum n 1 (fun k => Z.max (get net k) 0 * get h k) 0)
         (zsum n 1 (fun k => Z.max (- get net k) 0 * get h k) 0).
 
+(** Whether transitions lead to the [n] states, with rates >= 0. *)
+Definition in_range (n : nat) (rs : list (list transition)) : bool :=
+  let past := after n 1 in forallb (forallb (fun t => Pos.ltb (target t) past && (0 <=? rate t))%bool) rs.
+
 (** The conditions of the theorem; [d] is Q h. *)
 Definition proves (n : nat) (rs : list (list transition)) (h d : vector) (r : positive) (c : Z) : bool :=
-  (match n with O => false | S _ => true end
-   && (let past := after n 1 in
-       forallb (forallb (fun t => Pos.ltb (target t) past && (0 <=? rate t))%bool) rs)
+  (match n with O => false | S _ => true end && in_range n rs
    && every n 1 (fun k => 0 <=? get h k) && (0 <? c)
    && every n 1 (fun k => Pos.eqb k r || (get d k <=? - c)))%bool.
 
@@ -143,6 +145,25 @@ Definition check_mean (C : certificate) (E : evidence) (M : mean) : bool :=
 
 Definition accepts (C : certificate) (Ms : list mean) : bool :=
   let E := evaluate C in (check_bound C E && forallb (check_mean C E) Ms)%bool.
+
+(** Where a chain has several recurrent classes: a function f with g as above, and claimed is that the long-run mean of
+    f from the state [reference] is between low_num / low_den and high_num / high_den.  From each state [i] it differs
+    from [gain i / gain_scale] by at most [slack i / gain_scale].  Of the certificate, [rows], the unit of the rates and
+    [reference] alone are used. *)
+Record long_run_mean := LongRunMean { average : mean; gain : list Z; slack : list Z; gain_scale : Z }.
+
+Definition check_long_run (C : certificate) (L : long_run_mean) : bool :=
+  let rs := rows C in let n := size rs 0 in let M := average L in
+  let f := of_list (F M) in let u := of_list (gain L) in let e := of_list (slack L) in
+  let dg := drifts rs (of_list (G M)) in let du := drifts rs u in let de := drifts rs e in
+  let a := g_scale M * unit_den C in let b := f_scale M * unit_num C in
+  let den := f_scale M * a in let s := reference C in
+  (in_range n rs && Pos.ltb s (after n 1) && (0 <? unit_num C) && (0 <? unit_den C) && (0 <? f_scale M)
+   && (0 <? g_scale M) && (0 <? gain_scale L) && (0 <? low_den M) && (0 <? high_den M)
+   && every n 1 (fun k => Z.abs (get du k) <=? - get de k)
+   && every n 1 (fun k => Z.abs ((get f k * a + b * get dg k) * gain_scale L - get u k * den) <=? get e k * den)
+   && (low_num M * gain_scale L <=? (get u s - get e s) * low_den M)
+   && ((get u s + get e s) * high_den M <=? high_num M * gain_scale L))%bool.
 
 (** * What the integers stand for *)
 
@@ -380,6 +401,14 @@ Qed.
 
 (** * Soundness *)
 
+Lemma in_range_within n rs : in_range n rs = true -> Forall (Forall (within n)) rs.
+Proof.
+  unfold in_range. change 1%positive with (key 0). cbv zeta. rewrite after_key. cbn [Nat.add]. intros E.
+  apply Forall_forall. intros row I. apply Forall_forall. intros t J. rewrite forallb_forall in E.
+  specialize (E row I). rewrite forallb_forall in E. specialize (E t J). apply andb_prop in E.
+  destruct E as [B P]. apply Pos.ltb_lt in B. apply Z.leb_le in P. unfold key in B. unfold within. lia.
+Qed.
+
 (** What [proves] means. *)
 Lemma proves_sound rs h r c :
   let n := length rs in
@@ -387,12 +416,9 @@ Lemma proves_sound rs h r c :
   (0 < n)%nat /\ Forall (Forall (within n)) rs /\ (forall i, (i < n)%nat -> 0 <= at_state h i) /\ (0 < c)%Z
   /\ forall i, (i < n)%nat -> i <> pred (Pos.to_nat r) -> drift n (rate_sum rs) (at_state h) i <= - IZR c.
 Proof.
-  intros n. unfold proves. change 1%positive with (key 0) at 1. cbv zeta. rewrite after_key. cbn [Nat.add]. intros E.
+  intros n. unfold proves. intros E.
   repeat (apply andb_prop in E; destruct E as [E ?]).
-  assert (W : Forall (Forall (within n)) rs).
-  { apply Forall_forall. intros row I. apply Forall_forall. intros t J. rewrite forallb_forall in H3.
-    specialize (H3 row I). rewrite forallb_forall in H3. specialize (H3 t J). apply andb_prop in H3.
-    destruct H3 as [B P]. apply Pos.ltb_lt in B. apply Z.leb_le in P. unfold key in B. unfold within. lia. }
+  assert (W : Forall (Forall (within n)) rs) by (apply in_range_within; assumption).
   split; [destruct n; [discriminate E|lia]|]. split; [exact W|]. split; [|split; [apply Z.ltb_lt; assumption|]].
   - intros i L. apply IZR_le, Z.leb_le, (every_true n _ H2 i L).
   - intros i L D. assert (T := every_true n _ H0 i L). cbv beta in T. apply orb_prop in T.
@@ -654,4 +680,85 @@ Proof.
   destruct (check_bound_sound C B) as (p & St & Un & Ev).
   exists p. split; [exact St|]. split; [exact Un|]. split; [exact Ev|].
   intros M I. exact (check_mean_sound C B M p (E M I) St).
+Qed.
+
+(** The same for long-run means: the mean of f over the first [k] states of a path from [start] of the uniformised
+    chain, with any rate L that no exit rate exceeds, is in the claimed interval in the limit. *)
+Theorem check_long_run_sound C R :
+  check_long_run C R = true ->
+  let n := length (rows C) in let q := generator (rate_unit C) (rows C) in
+  let M := average R in let f := fun i => entry (F M) i / IZR (f_scale M) in
+  forall L, 0 < L -> (forall i, (i < n)%nat -> sum n (q i) <= L) ->
+  exists c, forall k, (0 < k)%nat ->
+    IZR (low_num M) / IZR (low_den M) - c / INR k
+    <= value n q L k f (pred (Pos.to_nat (reference C))) / INR k
+    <= IZR (high_num M) / IZR (high_den M) + c / INR k.
+Proof.
+  intros E n q M f L Lp Exits. unfold check_long_run in E. cbv zeta in E. rewrite size_length, Nat.add_0_r in E. fold n M in E.
+  set (u := of_list (gain R)) in *. set (e := of_list (slack R)) in *. set (g := of_list (G M)) in *.
+  set (rs := rows C) in *.
+  apply andb_prop in E; destruct E as [E High]. apply andb_prop in E; destruct E as [E Low].
+  apply andb_prop in E; destruct E as [E Near]. apply andb_prop in E; destruct E as [E Fall].
+  apply andb_prop in E; destruct E as [E HighD]. apply andb_prop in E; destruct E as [E LowD].
+  apply andb_prop in E; destruct E as [E US]. apply andb_prop in E; destruct E as [E GS].
+  apply andb_prop in E; destruct E as [E FS]. apply andb_prop in E; destruct E as [E UnitD].
+  apply andb_prop in E; destruct E as [E UnitN]. apply andb_prop in E; destruct E as [E Start].
+  apply in_range_within in E.
+  apply Z.ltb_lt, IZR_lt in HighD, LowD, US, GS, FS, UnitD, UnitN.
+  set (unit := rate_unit C) in *.
+  assert (Up : 0 < unit) by (apply Rmult_lt_0_compat; [assumption|apply Rinv_0_lt_compat; assumption]).
+  set (s := pred (Pos.to_nat (reference C))).
+  assert (S : key s = reference C) by apply key_pred.
+  assert (Sn : (s < n)%nat).
+  { change 1%positive with (key 0) in Start. rewrite after_key in Start. apply Pos.ltb_lt in Start. unfold key in Start.
+    unfold s. lia. }
+  assert (Q : rates n q).
+  { intros i j _ _. unfold q, generator. apply Rmult_le_pos; [lra|]. apply (rate_to_nonneg n), nth_within, E. }
+  set (ur := fun i => at_state u i * / IZR (gain_scale R)). set (er := fun i => at_state e i * / IZR (gain_scale R)).
+  set (gr := fun i => at_state g i * / IZR (g_scale M)).
+  assert (Pu : 0 < / IZR (gain_scale R)) by (apply Rinv_0_lt_compat; assumption).
+  assert (Du : forall i, drift n q ur i = unit * / IZR (gain_scale R) * at_state (drifts rs u) i)
+    by (intros i; unfold ur, q; rewrite drift_unit, (drifts_real n) by exact E; reflexivity).
+  assert (De : forall i, drift n q er i = unit * / IZR (gain_scale R) * at_state (drifts rs e) i)
+    by (intros i; unfold er, q; rewrite drift_unit, (drifts_real n) by exact E; reflexivity).
+  assert (Dg : forall i, drift n q gr i = unit * / IZR (g_scale M) * at_state (drifts rs g) i)
+    by (intros i; unfold gr, q; rewrite drift_unit, (drifts_real n) by exact E; reflexivity).
+  destruct (long_run n q L Q Lp Exits f gr ur er) as (c & B).
+  - intros i I. rewrite Du, De. assert (T := every_true n _ Fall i I). cbv beta in T.
+    apply Z.leb_le, IZR_le in T. rewrite abs_IZR, opp_IZR in T.
+    fold (at_state (drifts rs u) i) (at_state (drifts rs e) i) in T.
+    assert (P : 0 < unit * / IZR (gain_scale R)) by (apply Rmult_lt_0_compat; assumption).
+    rewrite Rabs_mult, (Rabs_right (unit * _)) by lra.
+    replace (- (unit * / IZR (gain_scale R) * at_state (drifts rs e) i))
+      with (unit * / IZR (gain_scale R) * - at_state (drifts rs e) i) by ring.
+    apply Rmult_le_compat_l; lra.
+  - intros i I. rewrite Dg. assert (T := every_true n _ Near i I). cbv beta in T.
+    apply Z.leb_le, IZR_le in T. rewrite abs_IZR, minus_IZR, !mult_IZR, plus_IZR, !mult_IZR in T.
+    fold (at_state (of_list (F M)) i) (at_state (drifts rs g) i) (at_state u i) (at_state e i) in T.
+    rewrite at_of_list in T.
+    set (den := IZR (f_scale M) * (IZR (g_scale M) * IZR (unit_den C))) in T.
+    assert (Den : 0 < den) by (apply Rmult_lt_0_compat; [|apply Rmult_lt_0_compat]; assumption).
+    assert (DS : 0 < den * IZR (gain_scale R)) by (apply Rmult_lt_0_compat; assumption).
+    apply Rmult_le_reg_r with (den * IZR (gain_scale R)); [exact DS|].
+    replace (er i * (den * IZR (gain_scale R))) with (at_state e i * den) by (unfold er; field; lra).
+    eapply Rle_trans; [|exact T]. right.
+    rewrite <- (Rabs_right (den * IZR (gain_scale R))) at 1 by lra. rewrite <- Rabs_mult. f_equal.
+    unfold f, ur, unit, rate_unit, den. field. lra.
+  - exists c. intros k K. specialize (B k s K Sn). assert (B1 := Rle_abs (value n q L k f s / INR k - ur s)). assert (B2 := Rle_abs (- (value n q L k f s / INR k - ur s))).
+    rewrite Rabs_Ropp in B2.
+    assert (Lo : IZR (low_num M) / IZR (low_den M) <= ur s - er s).
+    { apply Z.leb_le, IZR_le in Low. rewrite !mult_IZR, minus_IZR in Low. rewrite <- S in Low.
+      fold (at_state u s) (at_state e s) in Low.
+      apply Rmult_le_reg_r with (IZR (low_den M) * IZR (gain_scale R)); [apply Rmult_lt_0_compat; assumption|].
+      replace (_ / _ * _) with (IZR (low_num M) * IZR (gain_scale R)) by (field; lra).
+      replace ((ur s - er s) * _) with ((at_state u s - at_state e s) * IZR (low_den M)) by (unfold ur, er; field; lra).
+      exact Low. }
+    assert (Hi : ur s + er s <= IZR (high_num M) / IZR (high_den M)).
+    { apply Z.leb_le, IZR_le in High. rewrite !mult_IZR, plus_IZR in High. rewrite <- S in High.
+      fold (at_state u s) (at_state e s) in High.
+      apply Rmult_le_reg_r with (IZR (high_den M) * IZR (gain_scale R)); [apply Rmult_lt_0_compat; assumption|].
+      replace (_ / _ * _) with (IZR (high_num M) * IZR (gain_scale R)) by (field; lra).
+      replace ((ur s + er s) * _) with ((at_state u s + at_state e s) * IZR (high_den M)) by (unfold ur, er; field; lra).
+      exact High. }
+    lra.
 Qed.

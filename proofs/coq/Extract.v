@@ -28,4 +28,4 @@ Extract Inlined Constant Z.max => "Big_int_Z.max_big_int".
 Extract Inlined Constant Z.leb => "Big_int_Z.le_big_int".
 Extract Inlined Constant Z.ltb => "Big_int_Z.lt_big_int".
 
-Extraction "checker.ml" accepts.
+Extraction "checker.ml" accepts check_long_run.

@@ -410,3 +410,165 @@ Proof.
   intros Q H C D N. destruct (existence n q N Q) as (p & St). exists p. split; [exact St|].
   intros p' [_ M E]. eapply uniqueness; eassumption.
 Qed.
+
+(** * Chains with several recurrent classes *)
+
+(** The uniformised chain with [L] steps per unit of time: [step w] is P w for P = I + Q / L, and [value k f i] the mean
+    sum of [f] over the first [k] states of a path from [i].  Its long-run mean is that of the chain. *)
+
+Section LongRun.
+
+Variables (n : nat) (q : nat -> nat -> R) (L : R).
+Hypothesis q_nonneg : rates n q.
+Hypothesis L_pos : 0 < L.
+Hypothesis exits : forall i, (i < n)%nat -> sum n (q i) <= L.
+
+Definition step (w : nat -> R) (i : nat) : R := w i + drift n q w i / L.
+
+Fixpoint steps (k : nat) (w : nat -> R) : nat -> R :=
+  match k with O => w | S m => step (steps m w) end.
+
+Fixpoint value (k : nat) (f : nat -> R) : nat -> R :=
+  match k with O => fun _ => 0 | S m => fun i => f i + step (value m f) i end.
+
+Lemma drift_linear a b v w i :
+  drift n q (fun j => a * v j + b * w j) i = a * drift n q v i + b * drift n q w i.
+Proof. unfold drift. rewrite <- !sum_scale, <- sum_plus. apply sum_ext; intros; ring. Qed.
+
+Lemma step_linear a b v w i : step (fun j => a * v j + b * w j) i = a * step v i + b * step w i.
+Proof. unfold step. rewrite drift_linear. field. lra. Qed.
+
+Lemma step_monotone v w :
+  (forall i, (i < n)%nat -> v i <= w i) -> forall i, (i < n)%nat -> step v i <= step w i.
+Proof.
+  intros M i I. unfold step.
+  assert (D : drift n q w i - drift n q v i >= - (w i - v i) * L).
+  { unfold drift. rewrite <- sum_minus.
+    rewrite (sum_ext n _ (fun j => q i j * (w j - v j) - (w i - v i) * q i j)) by (intros; ring).
+    rewrite sum_minus, sum_scale.
+    assert (0 <= sum n (fun j => q i j * (w j - v j))).
+    { apply sum_nonneg; intros j J. apply Rmult_le_pos; [apply q_nonneg; assumption|]. specialize (M j J). lra. }
+    assert ((w i - v i) * sum n (q i) <= (w i - v i) * L).
+    { apply Rmult_le_compat_l; [specialize (M i I); lra|apply exits, I]. }
+    lra. }
+  assert (w i - v i + (drift n q w i - drift n q v i) / L >= 0).
+  { apply Rle_ge. apply Rmult_le_reg_r with L; [exact L_pos|].
+    replace ((w i - v i + (drift n q w i - drift n q v i) / L) * L)
+      with ((w i - v i) * L + (drift n q w i - drift n q v i)) by (field; lra). lra. }
+  replace (drift n q w i / L) with (drift n q v i / L + (drift n q w i - drift n q v i) / L) by (field; lra).
+  lra.
+Qed.
+
+Lemma step_constant a i : step (fun _ => a) i = a.
+Proof.
+  unfold step, drift. rewrite (sum_zero n (fun j => q i j * (a - a))) by (intros; ring). field. lra.
+Qed.
+
+Lemma steps_bounded g M :
+  (forall i, (i < n)%nat -> g i <= M) -> forall k i, (i < n)%nat -> steps k g i <= M.
+Proof.
+  intros B. induction k as [|k IH]; intros i I; simpl; [apply B, I|].
+  rewrite <- (step_constant M i). apply step_monotone; assumption.
+Qed.
+
+Lemma steps_bounded_below g M :
+  (forall i, (i < n)%nat -> M <= g i) -> forall k i, (i < n)%nat -> M <= steps k g i.
+Proof.
+  intros B. induction k as [|k IH]; intros i I; simpl; [apply B, I|].
+  rewrite <- (step_constant M i). apply step_monotone; assumption.
+Qed.
+
+Lemma value_opp k f : forall i, value k (fun j => - f j) i = - value k f i.
+Proof.
+  induction k as [|k IH]; intros i; simpl; [ring|]. unfold step.
+  assert (E : drift n q (value k (fun j => - f j)) i = - drift n q (value k f) i).
+  { unfold drift. replace (- sum n _) with (-1 * sum n (fun j => q i j * (value k f j - value k f i))) by ring.
+    rewrite <- sum_scale. apply sum_ext; intros. rewrite !IH. ring. }
+  rewrite E, IH. field. lra.
+Qed.
+
+(** One side: if w does not rise and f + Q g <= w. *)
+Lemma value_upper f g w :
+  (forall i, (i < n)%nat -> drift n q w i <= 0) ->
+  (forall i, (i < n)%nat -> f i + drift n q g i <= w i) ->
+  forall k i, (i < n)%nat -> value k f i <= INR k * w i + L * (g i - steps k g i).
+Proof.
+  intros W B. induction k as [|k IH]; intros i I.
+  - simpl. lra.
+  - cbn [value steps]. rewrite S_INR.
+    assert (U := step_monotone (value k f)
+      (fun j => INR k * w j + L * (1 * g j + (-1) * steps k g j)) ).
+    assert (U' : step (value k f) i <= step (fun j => INR k * w j + L * (1 * g j + (-1) * steps k g j)) i).
+    { apply U; [|exact I]. intros j J. specialize (IH j J). lra. }
+    rewrite step_linear, step_linear in U'.
+    assert (Sw : step w i <= w i).
+    { unfold step. specialize (W i I). assert (drift n q w i / L <= 0); [|lra].
+      apply Rmult_le_reg_r with L; [exact L_pos|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. lra. }
+    assert (K : INR k * step w i <= INR k * w i) by (apply Rmult_le_compat_l; [apply pos_INR|exact Sw]).
+    assert (G : f i <= w i - L * (step g i - g i)).
+    { specialize (B i I). unfold step. replace (L * (g i + drift n q g i / L - g i)) with (drift n q g i) by (field; lra). lra. }
+    lra.
+Qed.
+
+(** If |Q u| <= - Q e and |f + Q g - u| <= e in every state, then the long-run mean of f from each state i is within
+    e i of u i.  Nothing is assumed of classes, and no stationary distribution enters. *)
+Theorem long_run f g u e :
+  (forall i, (i < n)%nat -> Rabs (drift n q u i) <= - drift n q e i) ->
+  (forall i, (i < n)%nat -> Rabs (f i + drift n q g i - u i) <= e i) ->
+  exists c, forall k i, (0 < k)%nat -> (i < n)%nat -> Rabs (value k f i / INR k - u i) <= e i + c / INR k.
+Proof.
+  intros D B.
+  set (M := sum n (fun j => Rabs (g j))).
+  assert (Gm : forall i, (i < n)%nat -> Rabs (g i) <= M).
+  { intros i I. unfold M. clear - I. induction n as [|m IH]; [lia|]. simpl.
+    assert (0 <= sum m (fun j => Rabs (g j))) by (apply sum_nonneg; intros; apply Rabs_pos).
+    assert (0 <= Rabs (g m)) by apply Rabs_pos.
+    destruct (Nat.eq_dec i m) as [->|Ne]; [lra|]. assert (i < m)%nat by lia. specialize (IH H1). lra. }
+  assert (Both : forall (s : R), s = 1 \/ s = -1 -> forall k i, (i < n)%nat ->
+    s * value k f i <= INR k * (s * u i + e i) + L * (2 * M)).
+  { intros s Hs k i I.
+    assert (V := value_upper (fun j => s * f j) (fun j => s * g j) (fun j => s * u j + 1 * e j)).
+    assert (C1 : forall j, (j < n)%nat -> drift n q (fun j => s * u j + 1 * e j) j <= 0).
+    { intros j J. rewrite drift_linear. specialize (D j J).
+      assert (T := Rle_abs (drift n q u j)). assert (T' := Rle_abs (- drift n q u j)). rewrite Rabs_Ropp in T'.
+      destruct Hs as [->| ->]; lra. }
+    assert (C2 : forall j, (j < n)%nat -> s * f j + drift n q (fun j => s * g j) j <= s * u j + 1 * e j).
+    { intros j J. specialize (B j J).
+      assert (E : drift n q (fun j => s * g j) j = s * drift n q g j).
+      { unfold drift. rewrite <- sum_scale. apply sum_ext; intros; ring. }
+      rewrite E.
+      assert (T := Rle_abs (f j + drift n q g j - u j)). assert (T' := Rle_abs (- (f j + drift n q g j - u j))).
+      rewrite Rabs_Ropp in T'. destruct Hs as [->| ->]; lra. }
+    specialize (V C1 C2 k i I). cbv beta in V.
+    assert (G1 : s * g i <= M).
+    { specialize (Gm i I). assert (T := Rle_abs (g i)). assert (T' := Rle_abs (- g i)). rewrite Rabs_Ropp in T'.
+      destruct Hs as [->| ->]; lra. }
+    assert (G2 : - M <= steps k (fun j => s * g j) i).
+    { apply steps_bounded_below; [|exact I]. intros j J. specialize (Gm j J).
+      assert (T := Rle_abs (g j)). assert (T' := Rle_abs (- g j)). rewrite Rabs_Ropp in T'.
+      destruct Hs as [->| ->]; lra. }
+    assert (Vs : value k (fun j => s * f j) i = s * value k f i).
+    { destruct Hs as [->| ->].
+      - rewrite Rmult_1_l. assert (Ex : forall k' i', value k' (fun j => 1 * f j) i' = value k' f i').
+        { induction k' as [|k' IH]; intros i'; simpl; [reflexivity|]. unfold step, drift.
+          rewrite IH, (sum_ext n _ (fun j => q i' j * (value k' f j - value k' f i'))) by (intros; rewrite !IH; ring). ring. }
+        apply Ex.
+      - replace (-1 * value k f i) with (- value k f i) by ring. rewrite <- value_opp.
+        assert (Ex : forall k' i', value k' (fun j => -1 * f j) i' = value k' (fun j => - f j) i').
+        { induction k' as [|k' IH]; intros i'; simpl; [reflexivity|]. unfold step, drift.
+          rewrite IH, (sum_ext n _ (fun j => q i' j * (value k' (fun j => - f j) j - value k' (fun j => - f j) i')))
+            by (intros; rewrite !IH; ring). ring. }
+        apply Ex. }
+    rewrite Vs in V.
+    assert (L * (s * g i - steps k (fun j => s * g j) i) <= L * (2 * M)) by (apply Rmult_le_compat_l; lra).
+    lra. }
+  exists (L * (2 * M)). intros k i K I. assert (P : 0 < INR k) by (apply lt_0_INR, K).
+  assert (U := Both 1 (or_introl eq_refl) k i I). assert (Lo := Both (-1) (or_intror eq_refl) k i I).
+  apply Rabs_le. split; apply Rmult_le_reg_r with (INR k); try exact P.
+  - replace ((value k f i / INR k - u i) * INR k) with (value k f i - INR k * u i) by (field; lra).
+    replace (- (e i + L * (2 * M) / INR k) * INR k) with (- (INR k * e i + L * (2 * M))) by (field; lra). lra.
+  - replace ((value k f i / INR k - u i) * INR k) with (value k f i - INR k * u i) by (field; lra).
+    replace ((e i + L * (2 * M) / INR k) * INR k) with (INR k * e i + L * (2 * M)) by (field; lra). lra.
+Qed.
+
+End LongRun.

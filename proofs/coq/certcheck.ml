@@ -50,27 +50,37 @@ let next () =
   line
 
 let information = [ "made-by"; "model"; "sha256"; "constants" ]
-let known = [ "rate-unit"; "scale"; "reference"; "bound"; "columns"; "states" ] @ information
 
-(* Name and claim of a function of the state; its values come with the states. *)
-let claim text =
-  match String.split_on_char ' ' text with
-  | f_scale :: g_scale :: low :: high :: (_ :: _ as name) ->
-      let f_scale, g_scale = (whole 16 f_scale, whole 16 g_scale) in
-      let (low_num, low_den), (high_num, high_den) = (fraction low, fraction high) in
-      (String.concat " " name, { f = []; g = []; f_scale; g_scale; low_num; low_den; high_num; high_den })
-  | _ -> refuse "a function must have two scales, two ends and a name"
+(* What a certificate is about, by its schema: one stationary distribution, or long-run means from a state. *)
+type kind = Stationary | Long_run
 
-let rec header found claims =
+let known = function
+  | Stationary -> [ "rate-unit"; "scale"; "reference"; "bound"; "columns"; "states" ] @ information
+  | Long_run -> [ "rate-unit"; "reference"; "columns"; "states" ] @ information
+
+(* Name and claim of a function of the state, with the scale of gains; its values come with the states. *)
+let claim kind text =
+  let named f_scale g_scale gain_scale low high name =
+    let f_scale, g_scale = (whole 16 f_scale, whole 16 g_scale) in
+    let (low_num, low_den), (high_num, high_den) = (fraction low, fraction high) in
+    let average = { f = []; g = []; f_scale; g_scale; low_num; low_den; high_num; high_den } in
+    (String.concat " " name, { average; gain = []; slack = []; gain_scale = whole 16 gain_scale }) in
+  match kind, String.split_on_char ' ' text with
+  | Stationary, f_scale :: g_scale :: low :: high :: (_ :: _ as name) -> named f_scale g_scale "1" low high name
+  | Long_run, f_scale :: g_scale :: gain_scale :: low :: high :: (_ :: _ as name) ->
+      named f_scale g_scale gain_scale low high name
+  | _ -> refuse "a function must have scales, two ends and a name"
+
+let rec header kind found claims =
   let line = String.trim (next ()) in
   let end_of_key = Option.value (String.index_opt line ' ') ~default:(String.length line) in
   let key = String.sub line 0 end_of_key in
   let rest = if line = key then "" else String.sub line (end_of_key + 1) (String.length line - end_of_key - 1) in
-  if key = "function" then header found (claim rest :: claims)
+  if key = "function" then header kind found (claim kind rest :: claims)
   else (
-    if List.mem_assoc key found || not (List.mem key known) then refuse "%S is unknown, or stands there twice" key;
+    if List.mem_assoc key found || not (List.mem key (known kind)) then refuse "%S is unknown, or stands there twice" key;
     if key = "states" then (List.rev ((key, rest) :: found), List.rev claims)
-    else header ((key, rest) :: found) claims)
+    else header kind ((key, rest) :: found) claims)
 
 let rec rest_of_file lines = match next () with line -> rest_of_file (line :: lines) | exception End_of_file -> List.rev lines
 
@@ -81,11 +91,14 @@ let rec split k = function
 let rec pairs = function
   | [] -> []
   | a :: b :: rest -> (a, b) :: pairs rest
-  | _ -> refuse "numbers of functions and transitions must come in pairs"
+  | _ -> refuse "numbers of transitions must come in pairs"
 
 let read () =
-  require (String.trim (next ()) = "hopflow-certificate 1") "must begin with 'hopflow-certificate 1'";
-  let found, claims = header [] [] in
+  let kind = match String.trim (next ()) with
+    | "hopflow-certificate 1" -> Stationary
+    | "hopflow-certificate 2" -> Long_run
+    | _ -> refuse "must begin with 'hopflow-certificate 1' or 'hopflow-certificate 2'" in
+  let found, claims = header kind [] [] in
   let entry name = try List.assoc name found with Not_found -> refuse "%s is missing" name in
   let names = List.map fst claims in
   require (List.length (List.sort_uniq compare names) = List.length names) "two functions have the same name";
@@ -94,19 +107,23 @@ let read () =
   if n <> small (entry "states") then refuse "there are %d states" n;
   let seen = Hashtbl.create n in
   let push list value = list := value :: !list in
-  let xs, ys, hs, rows, functions = (ref [], ref [], ref [], ref [], List.map (fun _ -> (ref [], ref [])) claims) in
+  let xs, ys, hs, rows = (ref [], ref [], ref [], ref []) in
+  let width = match kind with Stationary -> 2 | Long_run -> 4 in
+  let functions = List.map (fun _ -> List.init width (fun _ -> ref [])) claims in
   let state s line =
     line_number := before + s + 1;
     let values, rest = split columns (words line) in
     let place = String.concat " " (List.map (fun word -> Z.to_string (whole 10 word)) values) in
     require (columns = 0 || not (Hashtbl.mem seen place)) "a state stands there twice";
     Hashtbl.replace seen place ();
-    let numbers, rest = split 3 (List.map (whole 16) rest) in
-    let x, low, h = match numbers with [ x; low; h ] -> (x, low, h) | _ -> assert false in
-    require (Z.sign x >= 0) "the listed probabilities must not be negative";
-    push xs x; push ys (Z.add x low); push hs h;
-    let values, transitions = split (2 * List.length claims) rest in
-    List.iter2 (fun (fs, gs) (f, g) -> push fs f; push gs g) functions (pairs values);
+    let numbers, rest = split (match kind with Stationary -> 3 | Long_run -> 0) (List.map (whole 16) rest) in
+    (match numbers with
+     | [ x; low; h ] ->
+         require (Z.sign x >= 0) "the listed probabilities must not be negative";
+         push xs x; push ys (Z.add x low); push hs h
+     | _ -> ());
+    let values, transitions = split (width * List.length claims) rest in
+    List.iter2 push (List.concat functions) values;
     let transition (target, rate) =
       let inside = Z.sign target >= 0 && Z.lt target (Z.of_int n) in
       require (Z.sign rate > 0 && inside && not (Z.equal target (Z.of_int s)))
@@ -114,12 +131,19 @@ let read () =
       { target = Z.to_int target + 1; rate } in
     push rows (List.map transition (pairs transitions)) in
   List.iteri state lines;
-  let (unit_num, unit_den), (bound_num, bound_den) = (fraction (entry "rate-unit"), fraction (entry "bound")) in
-  let scale, reference = (whole 16 (entry "scale"), small (entry "reference") + 1) in
+  let (unit_num, unit_den), reference = (fraction (entry "rate-unit"), small (entry "reference") + 1) in
+  let (bound_num, bound_den), scale = match kind with
+    | Stationary -> (fraction (entry "bound"), whole 16 (entry "scale"))
+    | Long_run -> ((Z.zero, Z.one), Z.one) in
   let x, y, h, rows = (List.rev !xs, List.rev !ys, List.rev !hs, List.rev !rows) in
   let certificate = { rows; x; y; h; unit_num; unit_den; scale; reference; bound_num; bound_den } in
-  let means = List.map2 (fun (_, m) (fs, gs) -> { m with f = List.rev !fs; g = List.rev !gs }) claims functions in
-  (found, certificate, List.combine names means)
+  let filled (_, m) columns =
+    match List.map (fun column -> List.rev !column) columns with
+    | f :: g :: rest ->
+        let gain, slack = match rest with [ gain; slack ] -> (gain, slack) | _ -> ([], []) in
+        { m with average = { m.average with f; g }; gain; slack }
+    | _ -> assert false in
+  (kind, found, certificate, List.combine names (List.map2 filled claims functions))
 
 (* ------------------------------------------------------------------ the statement *)
 
@@ -137,14 +161,24 @@ let decimal divide top bottom =
 let () =
   Gc.set { (Gc.get ()) with minor_heap_size = 1 lsl 20; space_overhead = 400 };
   try
-    let found, c, means = read () in
-    require (accepts c (List.map snd means)) "the numbers of the file do not prove what it claims";
+    let kind, found, c, means = read () in
+    let proved = match kind with
+      | Stationary -> accepts c (List.map (fun (_, m) -> m.average) means)
+      | Long_run -> List.for_all (fun (_, m) -> check_long_run c m) means in
+    require proved "the numbers of the file do not prove what it claims";
     let transitions = List.fold_left (fun n row -> n + List.length row) 0 c.rows in
-    Printf.printf "proved      exactly one stationary distribution on the %d listed states (%d transitions)\n"
-      (List.length c.rows) transitions;
-    Printf.printf "proved      total variation of the listed probabilities <= %s\n" (decimal Z.cdiv c.bound_num c.bound_den);
-    let mean (name, m) =
-      Printf.printf "proved      mean of %s in [%s, %s]\n" name
+    let size = Printf.sprintf "on the %d listed states (%d transitions)" (List.length c.rows) transitions in
+    let called = match kind with
+      | Stationary ->
+          Printf.printf "proved      exactly one stationary distribution %s\n" size;
+          Printf.printf "proved      total variation of the listed probabilities <= %s\n"
+            (decimal Z.cdiv c.bound_num c.bound_den);
+          "mean"
+      | Long_run ->
+          Printf.printf "proved      long-run means from state number %d %s\n" (c.reference - 1) size;
+          "long-run mean" in
+    let mean (name, { average = m; _ }) =
+      Printf.printf "proved      %s of %s in [%s, %s]\n" called name
         (decimal Z.fdiv m.low_num m.low_den) (decimal Z.cdiv m.high_num m.high_den) in
     List.iter mean means;
     print_endline "rows        as in the certificate";

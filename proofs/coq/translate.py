@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from markov.proofs.checker import Contents, Function, read
+from markov.proofs.checker import LONG_RUN, Contents, Function, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,20 +32,30 @@ def translated(found: Contents) -> str:
     numbers = (
         f"{_fraction(found.unit)} ({found.scale}) {found.reference + 1} {_fraction(found.bound)}"
     )
+    if found.schema == LONG_RUN:
+        kind, means = "long_run_mean", map(_long_run_mean, found.functions)
+        said = "forallb (check_long_run certificate) means"
+    else:
+        kind, means, said = "mean", map(_mean, found.functions), "accepts certificate means"
     parts = [
         HEAD,
         f"Definition certificate := Certificate\n{_list(rows)}\n{columns}\n{numbers}.\n",
-        f"Definition means : list mean := {_list(f'Mean {_mean(each)}' for each in found.functions)}.\n",
-        "Theorem accepted : accepts certificate means = true.\nProof. vm_compute. reflexivity. Qed.\n",
+        f"Definition means : list {kind} := {_list(means)}.\n",
+        f"Theorem accepted : {said} = true.\nProof. vm_compute. reflexivity. Qed.\n",
     ]
     return "\n".join(parts)
+
+
+def _long_run_mean(each: Function) -> str:
+    lists = f"{_list(map(_number, each.U))} {_list(map(_number, each.E))}"
+    return f"LongRunMean ({_mean(each)})\n{lists} ({each.u_scale})"
 
 
 def _mean(each: Function) -> str:
     lists = f"{_list(map(_number, each.F))} {_list(map(_number, each.G))}"
     scales = " ".join(f"({scale})" for scale in each.scales)
     ends = " ".join(map(_fraction, each.claimed))
-    return f"{lists}\n{scales} {ends}"
+    return f"Mean {lists}\n{scales} {ends}"
 
 
 def _list(items: Iterable[str]) -> str:

@@ -351,6 +351,25 @@ def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_
     assert "as in the certificate" in check_it(path)[1]
 
 
+def test_a_certificate_of_a_long_run_mean_from_the_initial_state(tmp_path: Path) -> None:
+    model, path = tmp_path / "fork.sm", tmp_path / "fork.cert"
+    text = "ctmc module m s : [0..2] init 0; [] s = 0 -> 1 : (s' = 1) + 2 : (s' = 2); endmodule"
+    model.write_text(text)
+    given = ["--certificate", str(path), "--property", "S=? [ s = 2 ]"]
+    invoke(["solve", str(model), *given], catch_exceptions=False)
+    status, said = check_it(path, model)
+    assert status == 0
+    assert "long-run mean of S=? [ s = 2 ] in [0.666666666666666666" in said
+    assert "exactly; state number 0 is the initial state" in said
+    read = json.loads(check_it(path, "--json")[1])
+    assert (read["total_variation_bound"], read["from_state"]) == (None, 0)
+    model.write_text(
+        text.replace("endmodule", "endmodule init s < 2 endinit").replace(" init 0", "")
+    )
+    with pytest.raises(ValueError, match="2 initial states: a certificate is for one"):
+        invoke(["solve", str(model), *given], catch_exceptions=False)
+
+
 def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
     path = tmp_path / "queue.sm"
     path.write_text(

@@ -11,7 +11,15 @@ import pytest
 from markov import explore, passage, stationary
 from markov.errors import RuleError
 from markov.results import InfinitePassage
-from tests.markov.infinite.families import coupled, epidemic, gene, mm1, random_chain, shortest
+from tests.markov.infinite.families import (
+    coupled,
+    epidemic,
+    gene,
+    jackson,
+    mm1,
+    random_chain,
+    shortest,
+)
 from tests.markov.infinite.test_answers import Breakdowns
 
 LARGE = 10_000  # a box that is left with a probability below all bounds
@@ -113,6 +121,11 @@ def test_means_of_two_dimensions_agree_with_far_larger_sets():
     check_against_a_box(shortest, (0, 0), (0, 0), 90, (4, 0))
     check_against_a_box(epidemic, (0, 0), lambda s: s[1] == 0, 220, (10, 5))
     check_against_a_box(gene, (0, 0), lambda s: s[1] >= 40, 90)
+
+
+@pytest.mark.slow
+def test_three_queues_until_they_are_empty_agree_with_a_larger_set():
+    check_against_a_box(jackson, (0, 0, 0), (0, 0, 0), 40, (2, 2, 2))
 
 
 def check_random_passage(seed):

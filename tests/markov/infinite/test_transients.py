@@ -7,7 +7,15 @@ import math
 import pytest
 
 from markov import explore, transient
-from tests.markov.infinite.families import coupled, gene, mm1, random_chain, states_of, toggle
+from tests.markov.infinite.families import (
+    coupled,
+    gene,
+    jackson,
+    mm1,
+    random_chain,
+    states_of,
+    toggle,
+)
 from tests.markov.infinite.test_answers import Breakdowns
 
 
@@ -57,6 +65,10 @@ def check_against_a_box(rules, start, times, side, tolerance):
 def test_two_coupled_queues_agree_with_a_far_larger_set(tolerance):
     found = check_against_a_box(coupled, (0, 0), [1.0, 15.0], 60, tolerance)
     assert found.error_bound[-1] > 1e-6 * tolerance  # not many more states than are needed
+
+
+def test_three_queues_agree_with_a_far_larger_set():
+    check_against_a_box(jackson, (0, 0, 0), [0.5, 5.0], 16, 1e-9)
 
 
 @pytest.mark.slow

@@ -37,20 +37,50 @@ def line(tmp_path):
     return path
 
 
-def exact_solution(rows):
-    """Return the stationary distribution of integer rows, by elimination without subtraction.
-
-    None where it is not unique.
-    """
+def _rates(rows):
     n = len(rows)
     a = [[Fraction(0)] * n for _ in range(n)]
     for s, row in enumerate(rows):
         for t, rate in row:
             if t != s:
                 a[s][t] += rate
-    order = _one_class(a)
-    if order is None:
-        return None
+    return a
+
+
+def exact_solution(rows):
+    """Return the stationary distribution of integer rows, by elimination without subtraction.
+
+    None where it is not unique.
+    """
+    a = _rates(rows)
+    closed = _closed_classes(a)
+    return _stationary(a, closed[0]) if len(closed) == 1 else None
+
+
+def exact_long_run(rows, start, f):
+    """Return the long-run mean of a function of the state from a state, for integer rows."""
+    a = _rates(rows)
+    u, closed = {}, _closed_classes(a)
+    for states in closed:
+        mean = sum(p * value for p, value in zip(_stationary(a, states), f, strict=True))
+        u |= dict.fromkeys(states, mean)
+    if start in u:
+        return u[start]
+    left = set(range(len(rows))) - set(u) - {start}
+    while left:  # transient states, one after the other
+        k = left.pop()
+        out = sum(a[k]) - a[k][k]
+        for row in (a[i] for i in (start, *left) if a[i][k]):
+            through, row[k] = row[k] / out, Fraction(0)
+            for j, rate in enumerate(a[k]):
+                if rate and j != k:
+                    row[j] += through * rate
+    weights = {j: a[start][j] for j in u}
+    return sum(w * u[j] for j, w in weights.items()) / sum(weights.values())
+
+
+def _stationary(a, order):
+    """Return the stationary distribution of a closed class, zero in all other states."""
     b = [[a[i][j] for j in order] for i in order]
     for k in range(len(order) - 1, 0, -1):
         out = sum(b[k][:k])
@@ -61,14 +91,14 @@ def exact_solution(rows):
     x = [Fraction(1)]
     for k in range(1, len(order)):
         x.append(sum(x[i] * b[i][k] for i in range(k)))
-    pi, total = [Fraction(0)] * n, sum(x)
+    pi, total = [Fraction(0)] * len(a), sum(x)
     for i, value in zip(order, x, strict=True):
         pi[i] = value / total
     return pi
 
 
-def _one_class(a):
-    """Return the states of the only closed class, or None where there are several."""
+def _closed_classes(a):
+    """Return the states of each closed class, ascending."""
     n = len(a)
     reached = []
     for s in range(n):
@@ -83,4 +113,4 @@ def _one_class(a):
     closed = {
         frozenset(seen) for s, seen in enumerate(reached) if all(s in reached[t] for t in seen)
     }
-    return sorted(next(iter(closed))) if len(closed) == 1 else None
+    return sorted(map(sorted, closed))

@@ -48,7 +48,7 @@ def test_a_transient_state_is_no_obstacle_and_two_classes_are_refused():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("certificate 1", "certificate 2", "line 1: must begin with"),
+        ("certificate 1", "certificate 3", "line 1: must begin with"),
         ("bound 0", "limit 0", "line 5: 'limit' is unknown"),
         ("bound 0", "bound 0\nbound 0", "line 6: 'bound' is unknown, or stands there twice"),
         ("scale 8\n", "", "'scale'"),

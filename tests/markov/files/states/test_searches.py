@@ -224,6 +224,21 @@ def test_common_steps_and_windows(tmp_path: Path, searches: Any) -> None:
     assert_equal(found)
 
 
+def test_variables_that_no_command_changes_need_no_bits(tmp_path: Path, searches: Any) -> None:
+    """Forty of 20 bits each and one that changes: 801 bits in the file, one after all."""
+    fixed = " ".join(f"c{k} : [0..1000000] init {k};" for k in range(40))
+    text = f"""ctmc
+    module m {fixed} x : [0..1] init 0;
+    [] x = 0 -> c3 : (x' = 1); [] x = 1 -> c39 - c38 : (x' = 0); endmodule"""
+    model = model_of(tmp_path, text)
+    assert model.bound.is_numbered
+    assert model.bound.span == 2
+    found = searches(model)
+    assert found[0].Q.toarray().tolist() == [[-3.0, 3.0], [1.0, -1.0]]
+    assert found[0].columns.codes[7].tolist() == [7, 7]
+    assert_equal(found)
+
+
 # The loops of the compiled search, as plain Python.
 
 

@@ -1,0 +1,208 @@
+"""Write the proof of long-run means from a state of a chain with several recurrent classes into a file.
+
+The long-run mean of f from a state s is u(s): in a recurrent class the mean of f, in a transient state that of the class
+that is entered, on average. With g that solves Q g = u - f, and e that falls where u is not exactly harmonic,
+
+    |Q u| <= -Q e  and  |f + Q g - u| <= e
+
+prove that it is within e(s) of u(s) (``docs/markov-bound.md``). Solutions of float64 become integers and are corrected by
+their exact residuals; e is then computed from what is left of them.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse.linalg import splu
+
+from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.checker import LONG_RUN, Contents, Function, corrected, drift, verified
+from markov.proofs.listings import listing_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
+    States = NDArray[np.int64]
+
+__all__ = ["write_long_run"]
+
+BITS = 150  # of u and g, relative to their largest sizes
+CORRECTIONS = 4
+UNLIMITED = Fraction(10) ** 400
+UNPROVED = "nothing was proved: float64 does not resolve how recurrent states are reached"
+
+
+def write_long_run(
+    path: str | Path,
+    chain: Any,
+    start: int,
+    *,
+    measures: Sequence[str] | Mapping[str, Any] | None = None,
+    model: str | Path | None = None,
+    constants: Mapping[str, Any] | None = None,
+) -> Contents:
+    """Write a certificate of long-run means from a state, and return what it contains.
+
+    Parameters
+    ----------
+    path
+        The file; compressed where its name ends in ``.gz``.
+    chain
+        A `MarkovChain` with any number of recurrent classes.
+    start
+        Number of the state that paths begin in.
+    measures, model, constants
+        As for `Stationary.certificate`.
+
+    Raises
+    ------
+    ValueError
+        For a measure that is a ratio or a vector, or a model that has other transitions.
+    """
+    visited = breadth_first_order(chain.Q, start, return_predecessors=False)
+    reached = np.sort(visited).astype(np.int64)
+    Q = chain.Q[reached][:, reached].tocsr()
+    listing = listing_of(chain, reached, Q, measures, model, constants)
+    unit, rows = whole_rows(Q, listing.rates)
+    first = int(np.searchsorted(reached, start))
+    found = Contents(
+        dict(listing.information), unit, 1, first, Fraction(0), tuple(listing.columns), [],
+        list(zip(*(v.tolist() for v in listing.columns.values()), strict=True)),
+        rows=rows, schema=LONG_RUN,
+    )  # fmt: skip
+    classes = [np.searchsorted(reached, c) for c in chain.recurrent_classes if c[0] in reached]
+    solver = _Solver.of(Q, classes)
+    found.functions = [_function(solver, found, *each) for each in listing.functions.items()]
+    for name, (low, high) in verified(found).means.items():
+        each = next(each for each in found.functions if each.name == name)
+        width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
+        each.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+    write(path, found)
+    return found
+
+
+class _Solver(NamedTuple):
+    """Factors of a generator.
+
+    Attributes
+    ----------
+    Q
+        The generator, shape (n, n).
+    classes
+        The states of each recurrent class; the first one is its reference.
+    transient
+        All others.
+    free
+        Q x = b in all states but references, where x is 0.
+    passing
+        Q x = b in transient states, where x is 0 in all others.
+    lengths
+        Mean time until a reference is entered, with the sign changed.
+    """
+
+    Q: sp.csr_matrix
+    classes: list[States]
+    transient: States
+    free: Callable[[Vector], Vector]
+    passing: Callable[[Vector], Vector]
+    lengths: Vector
+
+    @classmethod
+    def of(cls, Q: sp.csr_matrix, classes: list[States]) -> _Solver:
+        """Return the factors of a generator with given recurrent classes."""
+        n = Q.shape[0]
+        transient = np.setdiff1d(np.arange(n), np.concatenate(classes))
+        others = np.setdiff1d(np.arange(n), [states[0] for states in classes])
+        free, passing = _factors(Q, others), _factors(Q, transient)
+        return cls(Q, classes, transient, free, passing, free(np.ones(n)))
+
+
+def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
+    """Return the solution of Q x = b in some states, x = 0 in all others, as a function of b."""
+    if not len(states):
+        return np.zeros_like
+    try:
+        factors = splu(Q[states][:, states].tocsc())
+    except RuntimeError:  # exactly singular
+        raise ValueError(UNPROVED) from None
+
+    def solution(b: Vector) -> Vector:
+        x = np.zeros(len(b))
+        x[states] = factors.solve(b[states])
+        return x
+
+    return solution
+
+
+def _function(solver: _Solver, found: Contents, name: str, f: Vector) -> Function:
+    """Return f with u, g and e as integers."""
+    f_bits = max(0, *(binary_digits(v) for v in f.tolist()))
+    size = float(np.abs(f).max()) or 1.0
+    longest = size * max(1.0, float(np.abs(solver.lengths).max()))
+    u_bits, g_bits = (max(0, BITS - math.frexp(v)[1]) for v in (size, longest))
+    each = Function(name, (1 << f_bits, 1 << g_bits), (-UNLIMITED, UNLIMITED), u_scale=1 << u_bits)
+    each.F = [scaled(v, f_bits) for v in f.tolist()]
+    each.G, each.U = [0] * len(f), [0] * len(f)
+    for _ in range(CORRECTIONS):
+        _correct(solver, found, each)
+    each.E = _slack(solver, found, each)
+    return each
+
+
+def _correct(solver: _Solver, found: Contents, each: Function) -> None:
+    """Correct u, then g, by the exact residuals."""
+    rest, unit = _floats(*_residual(found, each))
+    change, step = solver.free(-rest), np.zeros(len(rest))
+    for states in solver.classes:  # what g leaves in the reference, spread over a cycle
+        row = solver.Q[states[:1]]
+        step[states] = (rest[states[0]] + row @ change) / (1.0 - row @ solver.lengths)
+    each.U = _moved(each.U, step, unit * each.u_scale)
+    rises, unit = _floats(drift(found.rows, each.U), found.unit)
+    each.U = _moved(each.U, solver.passing(-rises), unit)
+    rest, unit = _floats(*_residual(found, each))
+    each.G = _moved(each.G, solver.free(-rest), unit * each.scales[1])
+
+
+def _residual(found: Contents, each: Function) -> tuple[list[int], Fraction]:
+    """Return f + Q g - u in every state, as integers and their unit."""
+    rho, scale = corrected(found, each)
+    rest = [r * each.u_scale - u * scale for r, u in zip(rho, each.U, strict=True)]
+    return rest, Fraction(1, scale * each.u_scale)
+
+
+def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
+    """Return numbers of at most 1 and their unit, for integers and theirs."""
+    size = max(1, max(map(abs, values)))
+    return np.array([value / size for value in values]), unit * size
+
+
+def _moved(values: list[int], steps: Vector, unit: Fraction) -> list[int]:
+    """Return integers, each with a step in another unit added."""
+    return [a + round(Fraction(b) * unit) for a, b in zip(values, steps.tolist(), strict=True)]
+
+
+def _slack(solver: _Solver, found: Contents, each: Function) -> list[int]:
+    """Return e in the unit of u: constant where u is, and falling in transient states as fast as u changes."""
+    rest, unit = _residual(found, each)
+    base = math.ceil(max(map(abs, rest)) * unit * each.u_scale)
+    rises = drift(found.rows, each.U)
+    times = -solver.passing(np.ones(len(rest)))
+    fastest = float(np.abs(solver.Q.diagonal()).max())
+    for more in (10, 20, 40):
+        heights = [max(0, -scaled(-v, more + math.frexp(fastest)[1])) for v in times.tolist()]
+        falls = drift(found.rows, heights)
+        if all(falls[s] < 0 for s in solver.transient.tolist()):
+            slopes = (-(-abs(rises[s]) // -falls[s]) for s in solver.transient.tolist())
+            steepest = max(slopes, default=0)
+            return [base + steepest * h for h in heights]
+    raise ValueError(UNPROVED)
