@@ -41,6 +41,7 @@ def test_catalogue():
         "Copa",
         "Swift",
         "Vivace",
+        "Allegro",
         "NSCC",
         "Prague",
         "LinuxBIC",
