@@ -50,7 +50,7 @@ NS2_RULES = {
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = (
-    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks",
+    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks", "segments",
 )  # fmt: skip
 """Options of flows that are checked, beside their ends."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
@@ -163,6 +163,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
         ("initial_window", None),
         ("ssthresh", None),
         ("quick_acks", 0),
+        ("segments", False),
     ):
         if method.is_ns2 and (getattr(flow, name) or off) != off:
             msg = f'must be {off} with convention="ns2"'
