@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
@@ -69,3 +68,16 @@ def test_the_last_packet_of_a_segment_is_acknowledged_at_once() -> None:
 def test_other_values_are_refused(value: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="segments of flow 'f'"):
         Flow("f", ("a", "b"), NewReno(), segments=value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "recovery"), [(NewReno(), None), (NewReno(), "prr"), (LEDBAT(), None)]
+)
+def test_segments_are_refused_where_they_cannot_be(rule: Any, recovery: str | None) -> None:
+    """With a stack they are off there, so that its recovery can be switched."""
+    links = [Link("a", "b", 1000.0, 0.02, 30)]
+    flow = Flow("f", ("a", "b"), rule, segments=True)
+    with pytest.raises(ValueError, match="segments of flow 'f' = True"):
+        simulate(Scenario("one", links, [flow], duration=1.0), Packets(recovery=recovery))
+    whole = Flow("f", ("a", "b"), rule, stack="linux-6.12")
+    assert simulate(Scenario("one", links, [whole], duration=1.0), Packets(recovery=recovery))
