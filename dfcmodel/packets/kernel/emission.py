@@ -34,6 +34,7 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
     counters[OUT] += 1
     if number >= s.snd_max:
         s.snd_max = number + 1
+        s.written -= 1
         if s.timing == 0:  # one sample per round trip (RFC 6298, 3), of new data (Karn's algorithm)
             s.timing = 1
             if number > s.timed:

@@ -665,6 +665,7 @@ FLOW = np.dtype(
         ("quick", "i4"),  # receiver: packets before this one are acknowledged at once
         ("segments", "i4"),  # 1: packets are sent in segments
         ("pushing", "i4"),  # 1: the packet that is sent is the last one of a segment
+        ("written", "i4"),  # with segments: packets left of the first buffer that waits to be sent
         ("wrote_at", "f8"),  # when a packet was sent last, s
         ("smooth_rtt", "f8"),  # with segments: smoothed at each ACK, s
         (

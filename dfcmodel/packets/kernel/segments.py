@@ -20,6 +20,8 @@ SOON = 1e-3
 """s within which an ACK is worth waiting for, and the last packet was sent lately (``NSEC_PER_MSEC`` in tcp_tso_should_defer)."""
 WINDOW_PART = 3
 """A part of the window, one of so many, is sent without waiting (``tcp_tso_win_divisor``)."""
+BUFFERED = 45
+"""Packets of the buffers in which data wait to be sent: 64 KiB of 1448 bytes each (``sk_gso_max_size``)."""
 GAIN = 0.125
 """Of the smoothed round-trip time, to which each ACK contributes (RFC 6298 with timestamps)."""
 
@@ -39,11 +41,16 @@ def update_smooth_rtt(senders: Any, f: int) -> None:
 def gathers(net: Any, senders: Any, f: int, room: int, most: int) -> bool:
     """Return whether a sender waits until there is room for a whole segment (``tcp_tso_should_defer``).
 
-    It does if the last packet was sent lately and the next ACK is expected soon.
+    It does if the last packet was sent lately and the next ACK is expected soon, except with the end of a buffer. A segment
+    that is longer than what is left of a buffer takes the rest from the next one (``tcp_grow_skb``).
     """
     clock = senders.clock
     s = senders.flow[f]
     window = int64(min(s.cwnd, s.most))
+    while s.written <= 0:
+        s.written += BUFFERED
+    if s.written <= min(room, most):
+        return False
     if room >= most or WINDOW_PART * room >= window or clock[NOW] - s.wrote_at > SOON:
         return False
     d = senders.rule[s.rule]

@@ -78,6 +78,10 @@ class ByTime(Remembering, Programmed):
     def gathers(self, room: int, most: int) -> bool:
         """Return whether it waits until there is room for a whole segment (Linux, tcp_tso_should_defer)."""
         now = self.simulation.now
+        while self.buffered <= 0:
+            self.buffered += 45
+        if self.buffered <= min(room, most):
+            return False
         if room >= most or 3 * room >= self.unused_window() or now - self.wrote_at > 1e-3:
             return False
         if not self.sent and not self.fresh:

@@ -117,6 +117,7 @@ class Sender:
         self.reduced = False
         self.pace_at = 0.0
         self.segments, self.pushing = False, False
+        self.buffered = 0
         self.wrote_at, self.smooth_rtt = -math.inf, 0.0
         self.resting = False
         self.supply: Any = None  # where its data arrive: of `dfcmodel.packets.reference_arrivals`
@@ -190,6 +191,7 @@ class Sender:
         self.reduced = self.reduced and not new
         if number > self.highest:
             self.highest = number
+            self.buffered -= 1
             if not self.timing:
                 self.timing = True
                 if number > self.timed:
