@@ -27,7 +27,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.stacks import COUNTED
-from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
+from dfcmodel.packets.recoveries import RECOVERIES, RackRecovery, recovery_named
 from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -137,7 +137,7 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"elements: link of RateTrace = {element.link!r}: {msg}")
 
 
-def _check_segments(flow: Flow, recovery: str | LossRecovery) -> None:
+def _check_segments(flow: Flow, recovery: Any) -> None:
     """Raise ValueError for segments that a flow without a stack was given and cannot have."""
     rule = flow.source
     if isinstance(rule, DeliveryRule):

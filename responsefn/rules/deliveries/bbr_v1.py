@@ -27,7 +27,6 @@ MOST_AHEAD = 0.1
     probe_rtt_duration="time",
     probe_packets="amount",
     aggregated="amount",
-    extra_acked_rounds="count",
     min_rtt_tick="time",
     pacing_margin="share",
 )
