@@ -71,7 +71,8 @@ def test_other_values_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "recovery"), [(NewReno(), None), (NewReno(), "prr"), (LEDBAT(), None)]
+    ("rule", "recovery"),
+    [(NewReno(), None), (NewReno(), "prr"), (NewReno(), "go-back-n"), (LEDBAT(), None)],
 )
 def test_segments_are_refused_where_they_cannot_be(rule: Any, recovery: str | None) -> None:
     """With a stack they are off there, so that its recovery can be switched."""
