@@ -230,38 +230,55 @@ def worst_shares() -> str:
 
 def starvation() -> str:
     """Return what flows of a rule get on paths that mislead one of them, without what misleads it, and in the paper."""
-    from dfcmodel import Aggregation, DelayTrace, Jitter
-    from responsefn import BBR, CUBIC, FAST, BBRv1, Copa, NewReno, Vegas, Vivace
+    from dfcmodel import Aggregation, BurstLoss, DelayTrace, Jitter
+    from responsefn import BBR, CUBIC, FAST, Allegro, BBRv1, Copa, NewReno, Vegas, Vivace
 
-    link = "first->router"
+    link, shared = "first->router", "router->end"
 
-    def shorter(by: str) -> tuple[DelayTrace, ...]:
-        times, delays = (0, "60ms", "61ms"), (by, 0, by)
-        return (DelayTrace(link, times, delays, period="4s", acks=True, in_order=False),)
+    def longer(by: float) -> tuple[DelayTrace, ...]:
+        times, delays = (0, "60ms", "62ms"), (by, 0, by)
+        return (DelayTrace(link, times, delays, period="2s", acks=True, in_order=False),)
 
+    def misled(by: float) -> tuple[float, float]:
+        return 0.06 - by, 0.06
+
+    wide, slow = (120.0, 10_000, 60.0, 1), (6.0, 60, 200.0, 1)
     both = (0.06, 0.06)
-    told = "one flow measures 59 ms for 1 ms in each 4 s, else 60 ms"
+    told = "one flow measures {} ms for 2 ms in each 2 s, else 60 ms"
+    clocks = tuple(Aggregation(shared, interval="1ms", acks=acks) for acks in (False, True))
+    ticks = "the same, {} ms less, and packets and ACKs pass at whole ms"
     trips = "round trips of 40 and 80 ms"
     fourth = (Aggregation(link, count=4),)
-    slow = "6 Mb/s, 120 ms, 60 packets; ACKs of one flow in fours"
+    fours = "6 Mb/s, 120 ms, 60 packets; ACKs of one flow in fours"
+    lossy = tuple(
+        BurstLoss(name, to_bad=1.0, to_good=0.0, loss_bad=0.02) for name in (link, "second->router")
+    )
+    product, short = (120.0, 400, 60.0, 8), (0.04, 0.04)
+    forty = "40 ms, 400 packets"
     old = Copa(competitive=0)
     rows = []
-    for rule, path, times, elements, paper in (
-        (BBRv1(), trips, (0.04, 0.08), (), "8.3 and 107"),
-        (BBR(), trips, (0.04, 0.08), (), "-"),
-        (old, told.replace("one flow", "alone, it"), (0.06,), shorter("1ms"), "8"),
-        (old, told, both, shorter("1ms"), "8.8 and 95"),
-        (old, told.replace("60 ms", "62 ms"), both, shorter("3ms"), "-"),
-        (Copa(), told, both, shorter("1ms"), "8.8 and 95"),
-        (Vegas(), told, both, shorter("1ms"), "-"),
-        (FAST(), told, both, shorter("1ms"), "-"),
-        *((rule, "ACKs of one flow at multiples of 60 ms", both, (Aggregation(link, interval="60ms"),), "9.9 and 99.4")
+    for rule, path, times, elements, bottleneck, paper in (
+        (BBRv1(), trips, (0.04, 0.08), (), wide, "8.3 and 107"),
+        (BBR(), trips, (0.04, 0.08), (), wide, "-"),
+        (old, told.format(59).replace("one flow", "alone, it"), misled(1e-3)[:1], longer(1e-3), wide, "8"),
+        (old, ticks.format(2.5), misled(2.5e-3)[:1], longer(2.5e-3) + clocks, wide, "8"),
+        (old, told.format(59), misled(1e-3), longer(1e-3), wide, "8.8 and 95"),
+        (old, told.format(57), misled(3e-3), longer(3e-3), wide, "-"),
+        (old, ticks.format(2.5), misled(2.5e-3), longer(2.5e-3) + clocks, wide, "8.8 and 95"),
+        (old.replace(voted=1), ticks.format(2.5), misled(2.5e-3), longer(2.5e-3) + clocks, wide, "8.8 and 95"),
+        (Copa(), told.format(59), misled(1e-3), longer(1e-3), wide, "8.8 and 95"),
+        (Vegas(), told.format(59), misled(1e-3), longer(1e-3), wide, "-"),
+        (FAST(), told.format(59), misled(1e-3), longer(1e-3), wide, "-"),
+        *((rule, "ACKs of one flow at multiples of 60 ms", both, (Aggregation(link, interval="60ms"),), wide, "9.9 and 99.4")
           for rule in (Vivace(smoothed=1), Vivace())),
-        (Vivace(), "ACKs of one flow up to 60 ms late at random", both, (Jitter(link, "60ms", acks=True),), "-"),
-        (NewReno(), slow, (0.12, 0.12), fourth, "1 to 2.7"),
-        (CUBIC(), slow, (0.12, 0.12), fourth, "1 to 3.2"),
+        (Vivace(), "ACKs of one flow up to 60 ms late at random", both, (Jitter(link, "60ms", acks=True),), wide, "-"),
+        *((rule, f"{forty}; one flow loses 2 % at random", short, lossy[:1], product, "10.3 and 99.1")
+          for rule in (Allegro(), Allegro(doubling=0))),
+        (Allegro(), f"{forty}; both lose 2 %", short, lossy, product, "fair"),
+        (Allegro(), f"{forty}; alone, it loses 2 %", short[:1], lossy[:1], product, "full"),
+        (NewReno(), fours, (0.12, 0.12), fourth, slow, "1 to 2.7"),
+        (CUBIC(), fours, (0.12, 0.12), fourth, slow, "1 to 3.2"),
     ):  # fmt: skip
-        bottleneck = (6.0, 60, 200.0) if times[0] == 0.12 else (120.0, 10_000, 60.0)
         shown = (
             " and ".join(f"{rate:.2f}" if rate < 9.95 else f"{rate:.1f}" for rate in rates)
             for rates in (
@@ -278,12 +295,12 @@ def _rates(
     rule: Any,
     trips: tuple[float, ...],
     elements: tuple[Any, ...],
-    bottleneck: tuple[float, int, float],
+    bottleneck: tuple[float, int, float, int],
 ) -> list[float]:
-    """Return the mean rates of flows from 10 s to the end, Mb/s; of the bottleneck its Mb/s, its packets, and seconds."""
+    """Return the mean rates of flows from 10 s to the end, Mb/s; of the bottleneck its Mb/s, its packets, seconds, and seeds."""
     from dfcmodel import Flow, Link, Packets, Scenario, simulate
 
-    rate, buffer, duration = bottleneck
+    rate, buffer, duration, seeds = bottleneck
     names = ("first", "second")[: len(trips)]
     links = [
         Link("router", "end", f"{rate}Mbps", "1ms", buffer),
@@ -292,8 +309,11 @@ def _rates(
     ]  # fmt: skip
     flows = [Flow(name, (name, "router", "end"), rule) for name in names]
     scenario = Scenario("flows", links, flows, duration=duration, elements=elements)
-    run = simulate(scenario, Packets(seed=1), sample=0.1, packet_jitter="1pkt")
-    rates: list[float] = (run.mean_goodput(10.0) * 12e-3).tolist()
+    runs = [
+        simulate(scenario, Packets(seed=seed), sample=0.1, packet_jitter="1pkt")
+        for seed in range(1, 1 + seeds)
+    ]
+    rates: list[float] = (sum(run.mean_goodput(10.0) for run in runs) * 12e-3 / seeds).tolist()
     return rates
 
 

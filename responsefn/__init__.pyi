@@ -24,6 +24,7 @@ from .rules.classic import AIMD, NewReno, Reno, Tahoe
 from .rules.compound import CTCP
 from .rules.cubic import CUBIC
 from .rules.dctcp import DCTCP
+from .rules.deliveries.allegro import Allegro
 from .rules.deliveries.bbr import BBR
 from .rules.deliveries.bbr_v1 import BBRv1
 from .rules.deliveries.copa import Copa
@@ -74,6 +75,7 @@ __all__ = [
     "SEARCH",
     "TFRC",
     "TIMELY",
+    "Allegro",
     "BBRv1",
     "ChromiumCUBIC",
     "Copa",

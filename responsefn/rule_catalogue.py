@@ -19,6 +19,7 @@ from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
 from responsefn.rules.compound import CTCP
 from responsefn.rules.cubic import CUBIC
 from responsefn.rules.dctcp import DCTCP
+from responsefn.rules.deliveries.allegro import Allegro
 from responsefn.rules.deliveries.bbr import BBR
 from responsefn.rules.deliveries.bbr_v1 import BBRv1
 from responsefn.rules.deliveries.copa import Copa
@@ -125,6 +126,7 @@ ENTRIES: tuple[Response, ...] = (
     Copa(),
     Swift(),
     Vivace(),
+    Allegro(),
     NSCC(),
     TFRC(),
     TFRC(form="zheng2002"),

@@ -42,6 +42,7 @@ def parts_of_stacks(scenario: Scenario, packets: Packets) -> tuple[StackPart, ..
     - *initial window*: without it that of the rule.
     - *delayed ACKs*: without them an ACK for each packet.
     - *quick ACKs*: without them ACKs are delayed from the first packet on.
+    - *segments*: without them packets are sent one by one.
     - *counting of packets*: without it a window grows per ACK.
     - *Linux's PRR*: RFC 6937's in its place. *RACK-TLP*: losses by three duplicate ACKs and RFC 6937's PRR in its place.
       *RACK-TLP and PRR*: SACK alone, the window is cut at once. Unless ``Packets(recovery=)`` names a recovery.
@@ -93,6 +94,10 @@ def _without_quick_acks(flow: Flow) -> Flow:
     return replace(flow, quick_acks=0)
 
 
+def _without_segments(flow: Flow) -> Flow:
+    return replace(flow, segments=False)
+
+
 def _without_counting(flow: Flow) -> Flow:
     return replace(flow, delayed_acks=True) if flow.delayed_acks == COUNTED else flow
 
@@ -112,6 +117,7 @@ SENDERS: Mapping[str, Callable[[Flow], Flow]] = {
     "initial window": _without_window,
     "delayed ACKs": _without_delay,
     "quick ACKs": _without_quick_acks,
+    "segments": _without_segments,
     "counting of packets": _without_counting,
     "HyStart": _of_cubic(hystart=0),
     "beta": _of_cubic(b=0.5),

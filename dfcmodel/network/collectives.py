@@ -58,6 +58,7 @@ class CommonOptions(TypedDict, total=False):
     ssthresh: Any
     quick_acks: Any
     ttl: Any
+    segments: Any
     entropy: Any
 
 

@@ -63,7 +63,7 @@ class Flows(Sequence[Flow]):
     ) -> None:
         self.nodes, self.paths = tuple(nodes), paths
         if "stack" in columns and any(columns["stack"].values) and "delayed_acks" not in columns:
-            msg = "is for single flows; write initial_window=10, delayed_acks='counted', quick_acks=1079 for columns of them"
+            msg = "is for single flows; write initial_window=10, delayed_acks='counted', quick_acks=1079, segments=True for columns of them"
             raise ValueError(f"stack: {msg}")
         self.columns = {
             each.name: columns.get(each.name)

@@ -155,9 +155,14 @@ class Flow(Described):
     quick_acks
         Number of packets at the beginning that a receiver with ``delayed_acks`` acknowledges at once; None: the value of the
         ``stack``, 0 without one.
+    segments
+        Whether a window sender passes packets to its device in segments, as Linux does with or without offload: two packets, or what is
+        paced in 1/1024 s if that is more. It waits with less than a segment if the next ACK is expected within 1 ms, and the receiver acknowledges the
+        last packet of a segment at once (PSH). At packet level, with recoveries by time (``"rack"``, ``"linux-6.12"``), and of delivery rules with pacing,
+        which send a segment at a time. None: the value of the ``stack``, False without one.
     stack
         ``"linux-6.12"``: the behaviour of hosts with Linux 6.12 besides their window rule, for options that are not given: an initial window of 10,
-        ``delayed_acks="counted"``, ``quick_acks=1079``, and at packet level ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
+        ``delayed_acks="counted"``, ``quick_acks=1079``, and at packet level ``segments=True`` and ``recovery="linux-6.12"`` if ``Packets(recovery=)`` names none. None: the
         defaults. It does not select the rule: use `LinuxCUBIC` and others. Not in ns-2's convention.
     paths
         Further paths of a sprayed flow, with the same first and last links and the same number of links. Each packet takes one of
@@ -207,6 +212,7 @@ class Flow(Described):
     quick_acks: int | None = None
     stack: str | None = None
     ttl: int | None = None
+    segments: bool | None = None
 
     def __post_init__(self) -> None:
         of = f"of flow {self.name!r}"
@@ -339,6 +345,10 @@ def _check_stack(flow: Flow, of: str) -> None:
         flag(f"delayed_acks {of}", delayed)
     if flow.quick_acks is None:
         object.__setattr__(flow, "quick_acks", stack.quick_acks if flow.delayed_acks else 0)
+    if flow.segments is None:
+        object.__setattr__(flow, "segments", stack.segments)
+    else:
+        flag(f"segments {of}", flow.segments)
     if flow.initial_window is not None:
         one_number(
             f"initial_window {of}",

@@ -27,7 +27,7 @@ from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.stacks import COUNTED
-from dfcmodel.packets.recoveries import RECOVERIES, RackRecovery
+from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
 from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
@@ -50,7 +50,7 @@ NS2_RULES = {
 }
 """Window rules of ns-2's agents by their recovery: Tahoe restarts from one packet, the others halve the window."""
 CHECKED = (
-    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks",
+    "source", "pacing", "arrivals", "receiver", "handshake", "stack", "initial_window", "ssthresh", "quick_acks", "delayed_acks", "segments",
 )  # fmt: skip
 """Options of flows that are checked, beside their ends."""
 SELECTIVE = (None, *(name for name, each in RECOVERIES.items() if each.selective))
@@ -137,6 +137,22 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
             raise ValueError(f"elements: link of RateTrace = {element.link!r}: {msg}")
 
 
+def _check_segments(flow: Flow, given: Any) -> None:
+    """Raise ValueError for segments that a flow without a stack was given and cannot have; ``given``: of `Packets`."""
+    rule: Any = flow.source
+    recovery = getattr(rule, "recovery", "")
+    if isinstance(given, LossRecovery) or (isinstance(given, str) and given in RECOVERIES):
+        recovery = given
+    if isinstance(rule, DeliveryRule):
+        possible = flow.pacing or hasattr(rule.State(), "pacing_rate")
+        msg = "follows deliveries and does not pace"
+    else:
+        possible = isinstance(rule, WindowRule) and recovery_named(recovery).by_time
+        msg = f"has the recovery {recovery!r}; use a window rule with 'rack' or 'linux-6.12'"
+    if not possible:
+        raise ValueError(f"segments of flow {flow.name!r} = {flow.segments}: {rule!r} {msg}")
+
+
 def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     """Raise ValueError for options of a flow that the packet level does not support."""
     rule = flow.source
@@ -149,6 +165,8 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
     ):
         msg = f"{rule!r} follows deliveries, which selective acknowledgements report; use 'sack' or RackRecovery()"
         raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+    if flow.segments and not flow.stack and not method.is_ns2:
+        _check_segments(flow, recovery)
     if math.isfinite(flow.idle) and (method.is_ns2 or isinstance(rule, DeliveryRule)):
         msg = f"must be inf with {rule!r} and convention = {method.convention!r}"
         raise ValueError(f"idle of flow {flow.name!r} = {flow.idle:g}: {msg}")
@@ -163,6 +181,7 @@ def _check_flow(scenario: Scenario, flow: Flow, method: Packets) -> None:
         ("initial_window", None),
         ("ssthresh", None),
         ("quick_acks", 0),
+        ("segments", False),
     ):
         if method.is_ns2 and (getattr(flow, name) or off) != off:
             msg = f'must be {off} with convention="ns2"'

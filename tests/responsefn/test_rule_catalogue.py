@@ -43,6 +43,7 @@ def test_catalogue():
         "Copa",
         "Swift",
         "Vivace",
+        "Allegro",
         "NSCC",
         "Prague",
         "LinuxBIC",

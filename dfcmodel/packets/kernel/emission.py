@@ -10,9 +10,9 @@ from .jit import inlined
 from .ns2 import is_ns2
 from .timers import NOW, set_timer
 
-__all__ = ["REDUCED", "UNMARKABLE", "output"]
+__all__ = ["PUSHED", "REDUCED", "UNMARKABLE", "output"]
 
-REDUCED, UNMARKABLE = 1, 2  # flags of a packet: CWR; not ECN-capable
+REDUCED, UNMARKABLE, PUSHED = 1, 2, 4  # flags of a packet: CWR; not ECN-capable; PSH
 
 
 @inlined
@@ -27,11 +27,14 @@ def output(net: Any, senders: Any, f: int, number: int) -> None:
         s.reduced = 0
     elif s.accurate == 0 and not is_ns2(senders):  # 6.1.5: retransmissions are not ECN-capable
         flags = UNMARKABLE
+    flags += s.pushing * PUSHED
+    s.wrote_at = senders.clock[NOW]
     senders.out[counters[OUT], 0] = number
     senders.out[counters[OUT], 1] = flags
     counters[OUT] += 1
     if number >= s.snd_max:
         s.snd_max = number + 1
+        s.written -= 1
         if s.timing == 0:  # one sample per round trip (RFC 6298, 3), of new data (Karn's algorithm)
             s.timing = 1
             if number > s.timed:

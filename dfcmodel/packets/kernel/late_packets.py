@@ -33,6 +33,7 @@ from .recovery import (
     cut_back,
     recover,
 )
+from .segments import update_smooth_rtt
 from .selective import update_scoreboard
 from .timers import NOW, measure, set_timer
 
@@ -143,6 +144,8 @@ def process_report(net: Any, senders: Any, f: int, e: int) -> tuple[bool, float]
     before = int64(s.snd_una) + int64(s.sacked)
     acked = max(number + 1 - int64(s.snd_una), int64(0))
     if acked > 0:
+        if s.segments == 1:
+            update_smooth_rtt(senders, f)
         acknowledge_data(net, senders, f, number)
     if s.lost_all == 0:
         update_scoreboard(net, senders, f, e)

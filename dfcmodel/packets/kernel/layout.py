@@ -100,7 +100,7 @@ PACKET = np.dtype(
         ("hop", "i4"),  # row of `HOP`; of a message the lane or feeder that it is for
         ("size", "i1"),  # size class
         ("marked", "i1"),  # 1: congestion was experienced; of an ACK: its echo (RFC 3168, CE, ECE)
-        ("ecn", "i1"),  # REDUCED, UNMARKABLE
+        ("ecn", "i1"),  # REDUCED, UNMARKABLE, PUSHED
     ],
     align=True,
 )
@@ -663,6 +663,11 @@ FLOW = np.dtype(
         ("next_path", "i4"),  # that of the next packet in turn
         ("drawn", "i4"),  # IN_TURN, AT_RANDOM, or BY_EPOCH plus one of them: paths change with time
         ("quick", "i4"),  # receiver: packets before this one are acknowledged at once
+        ("segments", "i4"),  # 1: packets are sent in segments
+        ("pushing", "i4"),  # 1: the packet that is sent is the last one of a segment
+        ("written", "i4"),  # with segments: packets left of the first buffer that waits to be sent
+        ("wrote_at", "f8"),  # when a packet was sent last, s
+        ("smooth_rtt", "f8"),  # with segments: smoothed at each ACK, s
         (
             "counted",
             "i4",

@@ -13,7 +13,22 @@ from .random_numbers import uniform
 from .selective import next_hole, skip_held
 from .timers import JITTER, NOW, wake_at
 
-__all__ = ["in_flight", "must_wait", "next_again", "pace", "send_by_pipe", "send_paced"]
+__all__ = [
+    "in_flight",
+    "must_wait",
+    "next_again",
+    "pace",
+    "segment_of",
+    "send_by_pipe",
+    "send_paced",
+]
+
+PAIR = 2
+"""Packets of the smallest segment."""
+SEGMENTS_RATE = 1024.0
+"""Segments per s of a sender whose segments are larger (``sk_pacing_shift`` of 10)."""
+SLOW_START_RATIO, AVOIDANCE_RATIO = 2.0, 1.2
+"""Pacing rate over window and round-trip time, below half of ``ssthresh`` and above, by which segments are measured."""
 
 
 @compiled
@@ -44,6 +59,22 @@ def pace(senders: Any, f: int, forced: bool) -> bool:
         gap = s.srtt / (ratio * max(s.cwnd, 1.0))
     s.pace_at = max(s.pace_at, senders.clock[NOW] - senders.clock[JITTER]) + gap
     return False
+
+
+@compiled
+def segment_of(senders: Any, f: int) -> int:
+    """Return the packets of a segment (``tcp_tso_autosize``): what is paced in 1/1024 s, at least two; 1 without segments."""
+    s = senders.flow[f]
+    if s.segments == 0:
+        return int64(1)
+    rate = 0.0
+    if s.paced == 1 and s.pace_start == 0.0:
+        rate = senders.rule[s.rule].rule_state[0]
+    elif s.smooth_rtt > 0.0:
+        window = max(int64(min(s.cwnd, s.most)), int64(s.snd_nxt - s.snd_una))
+        ratio = SLOW_START_RATIO if int64(s.cwnd) < 0.5 * s.ssthresh else AVOIDANCE_RATIO
+        rate = ratio * window / s.smooth_rtt
+    return max(int64(PAIR), int64(rate / SEGMENTS_RATE))
 
 
 @compiled
@@ -93,7 +124,8 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
     s = senders.flow[f]
     window = int(min(s.cwnd, s.most))
     by_flight = s.recovering == 1 or (s.samples == 1 and s.by_time == 1)
-    sent = 0
+    most = segment_of(senders, f) if s.paced == 1 else int64(1)
+    sent, left = 0, int64(0)  # left: packets of this segment
     while s.snd_una < s.size:
         if by_flight:
             limit = s.pipe_limit
@@ -103,7 +135,7 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
                 break
         elif s.snd_nxt >= s.snd_una + window:
             break
-        if not forced and must_wait(net, senders, f):
+        if left == 0 and not forced and must_wait(net, senders, f):
             return
         number = next_again(senders, f)
         if number == -1:
@@ -117,7 +149,10 @@ def send_by_pipe(net: Any, senders: Any, f: int, burst: int, forced: bool) -> No
             s.hole = max(s.hole, number + 1)
         else:
             break
+        s.pushing = 1 if left == 1 else 0
         output(net, senders, f, number)
+        s.pushing = 0
+        left = (most if left == 0 else left) - 1
         s.snd_nxt = max(s.snd_nxt, number + 1)
         s.pipe += 1.0
         s.prr_out += 1.0

@@ -9,7 +9,7 @@ from .agents import answer_packet
 from .arrivals import GROWING
 from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
 from .calendar_queue import OUT, push, release
-from .emission import REDUCED
+from .emission import PUSHED, REDUCED
 from .followers import start_followers
 from .jit import inlined
 from .layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
@@ -148,6 +148,8 @@ def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
             # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
             new = it.number > 0 if is_ns2(senders) else came > 0
             if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
+                new = False
+            if it.ecn & PUSHED != 0:
                 new = False
             if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
                 s.pending = e

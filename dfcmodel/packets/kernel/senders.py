@@ -31,6 +31,7 @@ from .recovery import (
     recover,
 )
 from .rules import call_rule
+from .segments import send_segments
 from .selective import clear, count_holes, update_scoreboard
 from .timers import (
     JITTER,
@@ -87,6 +88,8 @@ def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
         )
     elif s.paced == 1:
         send_paced(net, senders, f, burst, forced)
+    elif s.segments == 1:
+        send_segments(net, senders, f, burst, forced)
     else:
         send_window(net, senders, f, burst, forced)
 

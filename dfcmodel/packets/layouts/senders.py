@@ -152,7 +152,7 @@ def _first_row(ns2: bool) -> NDArray[Any]:
                         ("least", -1), ("top", -1), ("pipe", -1), ("pipe_limit", -1), ("first_window", 2.0),
                         ("recover", 0 if ns2 else -2), ("backoff", 1.0), ("agent", -1), ("lane", -1), ("credits", math.inf),
                         ("deadline", math.inf), ("alarm", math.inf), ("next_loss", math.inf), ("min_rtt", math.inf),
-                        ("newest_sent", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
+                        ("newest_sent", -math.inf), ("wrote_at", -math.inf), ("ack_due", math.inf), ("pending", -1), ("held_until", math.inf), ("off_at", math.inf),
                         ("first_loss", math.nan), ("finished", math.nan),
                         ("current", OLD_INITIAL_RTO if ns2 else INITIAL_RTO), ("variance", 4800.0 if ns2 else 0.0),
                         ("recovery", BLIND), ("rule", -1), ("fin", -1)):  # fmt: skip
@@ -203,6 +203,8 @@ def _set_row(
         if isinstance(source, DeliveryRule):
             row["samples"], row["not_ect"] = 1, not row["accurate"]
         row["by_time"] = recovery.by_time
+        in_segments = row["paced"] if row["samples"] else recovery.by_time
+        row["segments"] = bool(given.segments and in_segments)
         if row["samples"] or recovery.by_time:
             row["listed"], rows[1]["sent_mask"] = 1, 4 * _places(given) - 1
         if given.handshake:

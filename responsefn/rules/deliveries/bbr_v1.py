@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.checks import choice, one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
@@ -17,6 +17,10 @@ __all__ = ["BBRv1"]
 STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
 MIN_CWND, AT_ONCE = 4.0, 3.0
 """InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
+PAIR, SEGMENTS_RATE = 2.0, 1024.0
+"""Packets of the smallest segment of Linux above 1.2 Mb/s, and segments per s at which it is as large."""
+MOST_AHEAD = 0.1
+"""s: ACKs are taken to run ahead by at most what is delivered in this time."""
 
 
 @quantities(
@@ -35,10 +39,10 @@ class BBRv1(DeliveryRule):
     ten seconds it goes down to four packets for 200 ms unless the round-trip time has come down by itself. The
     window is ``cwnd_gain`` products of both; in the first round trip of a recovery it is what was delivered.
 
-    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), five things
+    Of tcp_bbr.c, with whose constants these agree (its high gain is 2885/1000 in 256ths and one), six things
     are left out by default: it takes a round-trip time for a new least one if it is lower by a microsecond (``min_rtt_tick=1e-6``), it paces 1 % below the rate (``pacing_margin=0.01``), adds two packets in the phase of
-    1.25 (``probe_packets=2``) and as many as it finds that ACKs came together (``aggregated``, a constant here), and takes the
-    rate of two lossy intervals for that of a policer.
+    1.25 (``probe_packets=2``) and as many as ACKs ran ahead of the rate (``extra_acked_rounds=10``), counts in whole packets and
+    segments (``segments=1``), and takes the rate of two lossy intervals for that of a policer, which is not here.
 
     Parameters
     ----------
@@ -53,7 +57,13 @@ class BBRv1(DeliveryRule):
     pacing_margin
         Part by which it paces below the rate, 0 <= pacing_margin < 1.
     probe_packets, aggregated
-        Packets in flight above the product: in the phase of 1.25; in the window once the pipe was full.
+        Packets in flight above the product: in the phase of 1.25; in the window once the pipe was full, a constant.
+    extra_acked_rounds
+        Round trips for which it remembers by how many packets ACKs ran ahead of the bandwidth, which are added to the window
+        once the pipe was full, up to a tenth of a second's; 0: it does not estimate this.
+    segments
+        1 where three segments are added to the products in place of three packets, as Linux does: a segment is two packets, or
+        what is paced in 1/1024 s if that is more. Windows are then even, and products whole numbers.
     min_rtt_tick
         By how many s a round-trip time must be below the least one to renew it. With 0 the same time does, as in ns-3: where
         the least one recurs exactly, as on a path without noise, ProbeRTT may never begin.
@@ -70,7 +80,8 @@ class BBRv1(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
-        best, second, third with their rounds: largest rates of ever shorter parts of the window.
+        best, second, third with their rounds: largest rates of ever shorter parts of the window. extra_acked: when an epoch of
+        ACKs that run ahead began and what was delivered since; by how much at most in this slot and the one before; its rounds.
         """
 
         cwnd: float = INITIAL_WINDOW
@@ -99,9 +110,14 @@ class BBRv1(DeliveryRule):
         limited_until: float = -1.0
         recovering: float = 0.0
         conserving: float = 0.0
+        extra_acked_start: float = 0.0
+        extra_acked_delivered: float = 0.0
+        extra_acked_now: float = 0.0
+        extra_acked_before: float = 0.0
+        extra_acked_rounds: float = 0.0
 
     class Params(NamedTuple):
-        """Gains; rounds; times in s; a part of the rate; packets."""
+        """Gains; rounds; times in s; a part of the rate; packets; s; rounds; a choice."""
 
         high_gain: float = 2.0 / math.log(2.0)
         cwnd_gain: float = 2.0
@@ -112,6 +128,8 @@ class BBRv1(DeliveryRule):
         probe_packets: float = 0.0
         aggregated: float = 0.0
         min_rtt_tick: float = 0.0
+        extra_acked_rounds: float = 0.0
+        segments: int = 0
 
     reference = Reference(
         "Linux, net/ipv4/tcp_bbr.c; N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue "
@@ -131,6 +149,8 @@ class BBRv1(DeliveryRule):
         one_number("pacing_margin", self.params.pacing_margin, at_least=0.0, below=1.0)
         one_number("probe_packets", self.params.probe_packets, at_least=0.0)
         one_number("aggregated", self.params.aggregated, at_least=0.0)
+        one_number("extra_acked_rounds", self.params.extra_acked_rounds, at_least=0.0, at_most=1e6)
+        choice("segments", self.params.segments, (0, 1))
         one_number("min_rtt_tick", self.params.min_rtt_tick, at_least=0.0, hint="in s")
 
     @staticmethod
@@ -145,7 +165,7 @@ class BBRv1(DeliveryRule):
         rate = 0.0
         if e.acked > 0.0 and e.interval > 0.0 and e.interval >= s.min_rtt:
             rate = (e.delivered - e.prior_delivered) / e.interval
-        s = bottleneck(s, q, e, rate)
+        s = aggregation(bottleneck(s, q, e, rate), q, e)
         s = states(s, q, e)
         s = round_trip_time(s, q, e)
         return control(s, q, e)
@@ -155,12 +175,9 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
     """Count rounds, and filter the largest rate of the last ones (K. Nichols's filter, as Linux has it)."""
     begins = 1.0 if e.acked > 0.0 and e.prior_delivered >= s.next_round_delivered else 0.0
     now = s.round_count + begins
-    s = s._replace(
-        round_start=begins,
-        round_count=now,
-        next_round_delivered=e.delivered if begins > 0.0 else s.next_round_delivered,
-        conserving=0.0 if begins > 0.0 else s.conserving,
-    )
+    s = s._replace(round_start=begins, round_count=now)
+    if begins > 0.0:
+        s = s._replace(next_round_delivered=e.delivered, conserving=0.0)
     if rate == 0.0 or (rate < s.best and e.prior_delivered <= s.limited_until):
         return s
     if rate >= s.best or now - s.third_round > q.rounds:
@@ -187,12 +204,39 @@ def bottleneck(s: Any, q: Any, e: Any, rate: Any) -> Any:
     return s
 
 
-def inflight(s: Any, q: Any, gain: Any) -> Any:
-    """Return a multiple of the bandwidth-delay product and what is sent at once, packets."""
+def aggregation(s: Any, q: Any, e: Any) -> Any:
+    """Estimate by how many packets ACKs run ahead of the bandwidth (``bbr_update_ack_aggregation``).
+
+    The largest is remembered in two slots, each for half of the rounds. An epoch ends when ACKs no longer run ahead.
+    """
+    if q.extra_acked_rounds == 0.0 or e.acked == 0.0:
+        return s
+    newest, before, rounds = s.extra_acked_now, s.extra_acked_before, s.extra_acked_rounds
+    rounds += s.round_start
+    if rounds >= max(1.0, 0.5 * q.extra_acked_rounds):
+        newest, before, rounds = 0.0, s.extra_acked_now, 0.0
+    delivered, start = s.extra_acked_delivered, s.extra_acked_start
+    expected = math.floor(s.best * (e.time - start))
+    if delivered <= expected:
+        delivered, start, expected = 0.0, e.time, 0.0
+    delivered += e.acked
+    newest = max(newest, min(delivered - expected, s.cwnd))
+    return s._replace(
+        extra_acked_start=start, extra_acked_delivered=delivered, extra_acked_now=newest,
+        extra_acked_before=before, extra_acked_rounds=rounds,
+    )  # fmt: skip
+
+
+def inflight(s: Any, q: Any, gain: Any, aggregated: Any = 0.0) -> Any:
+    """Return a multiple of the bandwidth-delay product, what is sent at once, and packets that ACKs run ahead."""
     if s.min_rtt == math.inf:
         return INITIAL_WINDOW
     more = q.probe_packets if s.mode == PROBE_BW and s.cycle_index == 0.0 else 0.0
-    return gain * s.best * s.min_rtt + AT_ONCE + more
+    if q.segments == 0:
+        return gain * s.best * s.min_rtt + aggregated + AT_ONCE + more
+    segment = max(PAIR, math.floor(s.pacing_rate / SEGMENTS_RATE))
+    packets = math.ceil(gain * s.best * s.min_rtt) + math.floor(aggregated) + AT_ONCE * segment
+    return 2.0 * math.ceil(0.5 * packets) + more
 
 
 def gain_of(s: Any, q: Any) -> Any:
@@ -223,7 +267,8 @@ def states(s: Any, q: Any, e: Any) -> Any:
             s = s._replace(full_bw=s.best, full_bw_count=0.0)
         else:
             count = s.full_bw_count + 1.0
-            s = s._replace(full_bw_count=count, filled_pipe=1.0 if count >= 3.0 else 0.0)
+            filled = 1.0 if count >= 3.0 else 0.0
+            s = s._replace(full_bw_count=count, filled_pipe=filled)
     if s.mode == STARTUP and s.filled_pipe > 0.0:
         s = s._replace(mode=DRAIN)
     if s.mode == DRAIN and e.in_flight <= inflight(s, q, 1.0):
@@ -234,9 +279,8 @@ def states(s: Any, q: Any, e: Any) -> Any:
 def begin_cycle(s: Any, e: Any) -> Any:
     """Return the state in the cycle, in a part of it drawn from all but the one with the lowest gain."""
     drawn = math.floor(7.0 * e.random)
-    return s._replace(
-        mode=PROBE_BW, cycle_index=drawn + 1.0 if drawn > 0.0 else 0.0, cycle_stamp=e.time
-    )
+    index = drawn + 1.0 if drawn > 0.0 else 0.0
+    return s._replace(mode=PROBE_BW, cycle_index=index, cycle_stamp=e.time)
 
 
 def round_trip_time(s: Any, q: Any, e: Any) -> Any:
@@ -276,9 +320,12 @@ def control(s: Any, q: Any, e: Any) -> Any:
     if e.lost > 0.0:
         cwnd = max(cwnd - e.lost, 1.0)
     startup = s.mode == STARTUP or s.mode == DRAIN
-    most = inflight(s, q, q.high_gain if startup else q.cwnd_gain)
+    aggregated = 0.0
     if s.filled_pipe > 0.0:
-        most += q.aggregated
+        aggregated = q.aggregated + min(
+            max(s.extra_acked_now, s.extra_acked_before), MOST_AHEAD * s.best
+        )
+    most = inflight(s, q, q.high_gain if startup else q.cwnd_gain, aggregated)
     if conserving > 0.0:
         cwnd = max(cwnd, e.in_flight + e.acked)
     else:

@@ -25,8 +25,8 @@ class Copa(DeliveryRule):
     not been nearly empty (d below a tenth of what it rose to in four round trips) for five, another sender
     fills it: then 1/delta grows by one per round trip and halves with a loss, but is no less than before. Three
     flows alone, or more, may come to take each other for such a sender, and keep hundreds of packets where the buffer
-    has room; ``competitive=0`` keeps them out of it. In the authors' last code the velocity doubles at once and
-    ACKs vote on its direction, by which that does not happen, but the link is not full (94 % with four flows).
+    has room; ``competitive=0`` keeps them out of it. In the authors' last code (``voted=1``) the velocity doubles at
+    once and ACKs vote on its direction, by which that does not happen, but the link is not full (94 % with four flows).
 
     The paper says nothing of two things: v/(delta W) is at most one packet (as in the authors' code), and a
     timeout begins a slow start of two packets (our own). Round-trip times are kept by quarters
@@ -38,6 +38,9 @@ class Copa(DeliveryRule):
         Inverse of the packets that the flow keeps in the queue, > 0.
     competitive
         1 with the mode that competes with senders that fill the queue, 0 without.
+    voted
+        1: the velocity of the authors' code. It doubles at the end of each round trip in which more ACKs moved the
+        window in the direction of the last one than against it; else it is 1 and the direction turns. 0: the paper's.
 
     Examples
     --------
@@ -51,7 +54,8 @@ class Copa(DeliveryRule):
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; then what they follow, times in s.
 
-        packets: 1/delta of now; direction: 1 up, -1 down; same: windows in which it stayed; begun, begun_cwnd: of this
+        packets: 1/delta of now; direction: 1 up, -1 down; same: windows in which it stayed; votes: ACKs up less
+        those down in this window; begun, begun_cwnd: of this
         window; slow: whether in slow start; now_1 to now_4: least RTTs of quarters of srtt / 2; base_1 to base_10:
         of seconds; low_1 to low_5, high_1 to high_4: least and largest of round trips; lossy: a loss in this one.
         """
@@ -64,6 +68,7 @@ class Copa(DeliveryRule):
         velocity: float = 1.0
         direction: float = 0.0
         same: float = 0.0
+        votes: float = 0.0
         begun: float = -math.inf
         begun_cwnd: float = 0.0
         slow: float = 1.0
@@ -95,10 +100,11 @@ class Copa(DeliveryRule):
         lossy: float = 0.0
 
     class Params(NamedTuple):
-        """Inverse of packets in the queue; whether it competes."""
+        """Inverse of packets in the queue; whether it competes; whether ACKs vote on the velocity."""
 
         delta: float = 0.5
         competitive: int = 1
+        voted: int = 0
 
     reference = Reference(
         "V. Arun, H. Balakrishnan, Copa: practical delay-based congestion control for the Internet, NSDI 2018, "
@@ -114,6 +120,7 @@ class Copa(DeliveryRule):
         """Check the ranges of the parameters."""
         one_number("delta", self.params.delta, above=0.0)
         choice("competitive", self.params.competitive, (0, 1))
+        choice("voted", self.params.voted, (0, 1))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:
@@ -133,15 +140,17 @@ class Copa(DeliveryRule):
             s = another_window(s, q, least, e.time)
         cwnd = s.cwnd
         velocity = min(s.velocity, max(1.0, cwnd / s.packets))
-        slow = s.slow
+        slow, votes = s.slow, s.votes
         lossy = max(s.lossy, min(e.lost, 1.0))
         if cwnd * (standing - least) <= s.packets * standing:
             cwnd += e.acked * (1.0 if slow > 0.0 else min(1.0, velocity * s.packets / cwnd))
+            votes += 1.0 - slow
         else:
             slow = 0.0
+            votes -= 1.0
             cwnd = max(2.0, cwnd - e.acked * min(1.0, velocity * s.packets / cwnd))
         return s._replace(
-            cwnd=cwnd, slow=slow, velocity=velocity, pacing_rate=2.0 * cwnd / standing, lossy=lossy
+            cwnd=cwnd, slow=slow, velocity=velocity, votes=votes, pacing_rate=2.0 * cwnd / standing, lossy=lossy
         )  # fmt: skip
 
 
@@ -173,10 +182,14 @@ def another_window(s: Any, q: Any, least: Any, now: Any) -> Any:
     direction = 1.0 if s.cwnd > s.begun_cwnd else -1.0
     same = s.same + 1.0 if direction == s.direction else 0.0
     velocity = 1.0
-    if same >= 3.0 and s.slow == 0.0:
+    if q.voted > 0.0:
+        last = 1.0 if s.direction == 0.0 else s.direction
+        direction = last if last * s.votes > 0.0 else -last
+        velocity = 2.0 * s.velocity if direction == last else 1.0
+    elif same >= 3.0 and s.slow == 0.0:
         velocity = 2.0 * s.velocity
     return s._replace(
-        packets=packets, direction=direction, same=same, velocity=velocity, begun_cwnd=s.cwnd,
+        packets=packets, direction=direction, same=same, velocity=velocity, votes=0.0, begun_cwnd=s.cwnd,
         begun=now, lossy=0.0, low_1=math.inf, low_2=s.low_1, low_3=s.low_2,
         low_4=s.low_3, low_5=s.low_4, high_1=0.0, high_2=s.high_1, high_3=s.high_2, high_4=s.high_3,
     )  # fmt: skip

@@ -622,7 +622,7 @@ def test_a_measure_of_the_caller_must_return_a_number(run, bottleneck) -> None:
 # Parts of Linux's stack: which a flow has, and that `explain` says what a run without one differs by.
 
 
-OF_FLOWS = ["initial window", "delayed ACKs", "quick ACKs", "counting of packets"]
+OF_FLOWS = ["initial window", "delayed ACKs", "quick ACKs", "segments", "counting of packets"]
 OF_CUBIC = ["HyStart", "beta", "whole windows at a loss", "count of ACKs"]
 OF_RECOVERY = ["Linux's PRR", "RACK-TLP", "RACK-TLP and PRR"]
 METHOD = Packets(seed=1, ack_delay=0.04)
@@ -647,7 +647,7 @@ def test_a_stack_has_the_parts_that_its_flows_and_rules_have() -> None:
     assert names(path(NewReno(), **linux)) == OF_FLOWS + OF_RECOVERY
     assert names(path(NewReno())) == []
     assert names(path(NewReno(), **linux), replace(METHOD, recovery="sack")) == OF_FLOWS
-    off = path(LinuxCUBIC(hystart=0), initial_window=1, delayed_acks=False, **linux)
+    off = path(LinuxCUBIC(hystart=0), initial_window=1, delayed_acks=False, segments=False, **linux)
     assert names(off) == [*OF_CUBIC[1:], *OF_RECOVERY]
 
 

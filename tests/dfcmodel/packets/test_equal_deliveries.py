@@ -17,6 +17,7 @@ from responsefn import (
     LEDBAT,
     NSCC,
     TIMELY,
+    Allegro,
     BBRv1,
     Copa,
     NewReno,
@@ -58,8 +59,9 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
         ((NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.015), NSCC(base_rtt=TRIP, bdp=80.0, target_qdelay=0.01, qa_gate=0.0)),
          40.0, RampMarking(5.0, 30.0, 0.5)),
         ((Vivace(), Vivace(loss_weight=100.0, smoothed=1), NewReno()), 40.0, None),
+        ((Allegro(), Allegro(threshold=0.02, step=0.02, doubling=0), Copa(voted=1)), 40.0, None),
     ],
-    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC", "Vivace"],
+    ids=["BBR", "ProbeRTT", "v1", "Prague", "DCQCN", "Copa", "Swift", "NSCC", "Vivace", "Allegro"],
 )  # fmt: skip
 @pytest.mark.parametrize("jitter", [0.0, 5e-4])
 def test_senders_run_bit_equal_in_both_engines(

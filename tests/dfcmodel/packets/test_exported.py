@@ -13,7 +13,7 @@ from responsefn import NewReno
 OPTIONS: dict[str, Any] = {
     "max_window": 20.0, "start": 0.5, "size": 40.0, "host": "shaped", "priority": 1, "delayed_acks": True, "pacing": True,
     "idle": 1.0, "random_idle": True, "stop": 1.0, "handshake": True, "weight": 2, "after": ("a",), "delays": (1.0,),
-    "initial_window": 10.0, "ssthresh": 12.0, "quick_acks": 3, "stack": "linux-6.12", "ttl": 9,
+    "initial_window": 10.0, "ssthresh": 12.0, "quick_acks": 3, "stack": "linux-6.12", "ttl": 9, "segments": True,
 }  # fmt: skip
 WITH = {
     "random_idle": {"idle": 1.0, "size": 40.0},

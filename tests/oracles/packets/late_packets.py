@@ -30,6 +30,9 @@ class ByTime(Remembering, Programmed):
     def __init__(self, simulation: EventSimulation, f: int, recovery: LossRecovery) -> None:
         super().__init__(simulation, f, recovery)
         self.newest_sent, self.newest_rtt = -math.inf, 0.0
+        flow: Any = simulation.plan.scenario.flows[f]
+        rated = isinstance(self, DeliveriesByTime) and not simulation.plan.paced[f]
+        self.segments = bool(flow.segments) and not rated
 
     def remember(self) -> None:
         """Note the packets that an event has sent."""
@@ -72,6 +75,47 @@ class ByTime(Remembering, Programmed):
             self.sent.popleft()
         return lost
 
+    def gathers(self, room: int, most: int) -> bool:
+        """Return whether it waits until there is room for a whole segment (Linux, tcp_tso_should_defer)."""
+        now = self.simulation.now
+        while self.buffered <= 0:
+            self.buffered += 45
+        if self.buffered <= min(room, most):
+            return False
+        if room >= most or 3 * room >= self.unused_window() or now - self.wrote_at > 1e-3:
+            return False
+        if not self.sent and not self.fresh:
+            return False
+        head = self.sent[0].time if self.sent else now
+        return bool(head + self.smooth_rtt - now <= min(0.5 * self.smooth_rtt, 1e-3))
+
+    def send_segments(self, most: int, forced: bool) -> None:
+        """Send what the window permits in segments, whose last packets are pushed."""
+        sent, whole, window = 0, self.segment(), self.window()
+        while self.next <= self.acked + window and self.next < self.size:
+            room = self.acked + 1 + window - self.next
+            if self.gathers(room, whole):
+                return
+            if not forced and self.must_wait():
+                self.hold()
+                return
+            packets = min(
+                room,
+                whole,
+                max(window // 2, 1),
+                int(self.size) - self.next if self.size < math.inf else room,
+            )
+            if most:
+                packets = min(packets, most - sent)
+            for k in range(packets):
+                self.pushing = packets > 1 and k == packets - 1
+                self.output(self.next)
+                self.next += 1
+            self.pushing = False
+            sent += packets
+            if sent == most:
+                return
+
     def lose_one(self, one: Any) -> None:
         """List a transmission that is lost."""
         self.again.append(one.number)
@@ -103,6 +147,10 @@ class ByTime(Remembering, Programmed):
         before = self.acked + len(self.held)
         acked = max(0, ack.number - self.acked)
         if acked:
+            if self.sent and self.segments:
+                rtt = self.simulation.now - self.sent[0].time
+                known = self.smooth_rtt
+                self.smooth_rtt = known + 0.125 * (rtt - known) if known else rtt
             self.forget(ack)
             self.lost_all = False
         if not self.lost_all:

@@ -41,6 +41,7 @@ class Packet:
     nack: int = -1
     credits: float = 0.0
     acks: float = 1.0
+    pushed: bool = False  # the last one of a segment
     way: int = -1  # the flow whose path it takes; -1: its own
 
 

@@ -186,17 +186,23 @@ class Programmed(Sack):
         by_pipe = self.recovery.selective and not (plain and self.next < self.size)
         if not forced and self.held_until < math.inf:
             return
-        sent = 0
+        if self.segments and plain and self.next < self.size:
+            self.send_segments(most, forced)
+            return
+        sent = left = 0
+        whole = self.segment() if self.simulation.plan.paced[self.f] else 1
         while self.permits() if by_pipe else self.next <= self.acked + self.window():
             if not by_pipe and self.next >= self.size:
                 break
-            if not forced and self.must_wait():
+            if left == 0 and not forced and self.must_wait():
                 self.hold()
                 return
             number = self.next_number() if by_pipe else self.next
             if number < 0:
                 break
+            self.pushing = left == 1
             self.output(number)
+            self.pushing, left = False, (left or whole) - 1
             self.next = max(self.next, number + 1)
             if by_pipe:
                 self.pipe += 1
@@ -205,6 +211,10 @@ class Programmed(Sack):
             sent += 1
             if sent == most:
                 break
+
+    def send_segments(self, most: int, forced: bool) -> None:
+        """Send what the window permits in segments."""
+        raise NotImplementedError
 
     def permits(self) -> bool:
         """Return whether the window, or in recovery the pipe, permits a packet."""

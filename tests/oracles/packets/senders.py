@@ -116,6 +116,9 @@ class Sender:
         self.capable = self.accurate or not isinstance(self.rule, DeliveryRule)
         self.reduced = False
         self.pace_at = 0.0
+        self.segments, self.pushing = False, False
+        self.buffered = 0
+        self.wrote_at, self.smooth_rtt = -math.inf, 0.0
         self.resting = False
         self.supply: Any = None  # where its data arrive: of `dfcmodel.packets.reference_arrivals`
         self.limited = False
@@ -181,12 +184,14 @@ class Sender:
             Packet(
                 self.f, number, now, size,
                 listens=listens and (self.accurate or not self.connecting),
-                reduced=new and self.reduced,
+                reduced=new and self.reduced, pushed=self.pushing,
             )
         )  # fmt: skip
+        self.wrote_at = now
         self.reduced = self.reduced and not new
         if number > self.highest:
             self.highest = number
+            self.buffered -= 1
             if not self.timing:
                 self.timing = True
                 if number > self.timed:
@@ -214,6 +219,18 @@ class Sender:
             sent += 1
             if sent == most:
                 break
+
+    def segment(self) -> int:
+        """Return the packets of a segment; 1 without segments."""
+        if not self.segments:
+            return 1
+        rate = 0.0
+        if self.simulation.plan.paced[self.f] and self.simulation.plan.paces(self.f)[0] == 0.0:
+            rate = self.state.pacing_rate
+        elif self.smooth_rtt > 0.0:
+            ratio = 2.0 if int(self.state.cwnd) < 0.5 * self.state.ssthresh else 1.2
+            rate = ratio * max(self.unused_window(), self.next - self.acked - 1) / self.smooth_rtt
+        return max(2, int(rate / 1024.0))
 
     def must_wait(self) -> bool:
         """Return whether the next packet is delayed: by jitter, or by pacing."""
@@ -639,8 +656,9 @@ class Sack(Sender):
         """Send packets permitted by the window, or in recovery by the pipe: holes first."""
         if not forced and self.held_until < math.inf:
             return
+        most, left = (self.segment() if self.simulation.plan.paced[self.f] else 1), 0
         while self.has_room() and self.last + 1 < self.size:
-            if not forced and self.must_wait():
+            if left == 0 and not forced and self.must_wait():
                 self.hold()
                 return
             number = self.next_hole()
@@ -654,7 +672,9 @@ class Sack(Sender):
                 self.hole = max(self.hole, number + 1)
             else:
                 break
+            self.pushing = left == 1
             self.output(number)
+            self.pushing, left = False, (left or most) - 1
             self.next = max(self.next, number + 1)
             self.pipe += 1
             forced = self.pace(forced)

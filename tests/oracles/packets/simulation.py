@@ -377,7 +377,7 @@ class Simulation:
             packet.number > 0 if self.plan.method.is_ns2 else came > 0
         )  # ns-2 answers its SYN at once
         if isinstance(sender, Sender) and (
-            packet.number < sender.quick or packet.number == sender.fin
+            packet.number < sender.quick or packet.number == sender.fin or packet.pushed
         ):
             new = False
         last = packet.number == receiver.next - 1 == receiver.highest

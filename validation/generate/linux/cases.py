@@ -50,10 +50,13 @@ BEFORE = "The path was drawn at random; what was expected of the packet level wa
 AFTER = "Made after the comparison with the runs on the drawn path, to find out what its miss depends on."
 TICK = "tick of the kernel (HZ 250)"
 FURTHER_STARTS = tuple(round(0.05 * n + 0.025, 3) for n in range(1, 17))
-DRAWN = ((24.4e6, 0.017, 77), (15.4e6, 0.026, 127), (11.6e6, 0.019, 44), (11.7e6, 0.0135, 40))
+DRAWN = (
+    *((24.4e6, 0.017, 77), (15.4e6, 0.026, 127), (11.6e6, 0.019, 44), (11.7e6, 0.0135, 40)),
+    *((15.5e6, 0.0275, 37), (43.6e6, 0.016, 113)),
+)
 """Paths drawn at random: bit/s and s of both directions, packets.
 
-With ``random.Random(50)``, logarithmically uniform: the rate of 10 to 60 Mb/s, the round trip of 20 to 150 ms, the buffer of
+With ``random.Random(50)``, the last two with ``random.Random(51)``, logarithmically uniform: the rate of 10 to 60 Mb/s, the round trip of 20 to 150 ms, the buffer of
 0.4 to 2 products of both, in this order for each path; rounded to 0.1 Mb/s, ms and packets.
 """
 
@@ -271,6 +274,7 @@ CASES = (
     ),
     *(_on_drawn_path(number) for number in range(1, len(DRAWN) + 1)),
     *(_pair_on_drawn_path(rule, "reno", 1) for rule in ("cubic", "illinois")),
+    _pair_on_drawn_path("cubic", "reno", 5),
     _losses_on_drawn_path(3),
     _pair("illinois", "reno", "-further-starts", "", starts=FURTHER_STARTS),
     *(

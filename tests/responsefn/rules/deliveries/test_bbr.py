@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -192,6 +193,53 @@ def test_what_linux_adds_is_zero_unless_given() -> None:
     assert bbr_v1.control(later, more.params, seen).cwnd == 2 * 20.0 + 3.0 + 3.0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_acks_that_run_ahead_are_counted_as_in_tcp_bbr(seed: int) -> None:
+    """bbr_update_ack_aggregation, written once more: two slots of five round trips, epochs that end with the lead."""
+    draw, rule = random.Random(seed), BBRv1(extra_acked_rounds=10.0)
+    state = rule.State()._replace(best=1000.0, cwnd=60.0)
+    slots, index, rounds, start, acked, time = [0.0, 0.0], 0, 0, 0.0, 0, 0.0
+    for _ in range(3000):
+        time += draw.choice((0.0, 1e-3, 2e-3, 4e-3))
+        count = draw.choice((1, 2, 2, 5))
+        begins = draw.random() < 0.05
+        rounds += begins
+        if begins and rounds >= 5:
+            rounds, index = 0, 1 - index
+            slots[index] = 0.0
+        expected = int(1000.0 * (time - start))
+        if acked <= expected:
+            acked, start, expected = 0, time, 0
+        acked += count
+        slots[index] = max(slots[index], min(acked - expected, 60))
+        seen = Delivery(*[0.0] * 15)._replace(time=time, acked=float(count))
+        state = bbr_v1.aggregation(state._replace(round_start=float(begins)), rule.params, seen)
+        assert (state.extra_acked_now, state.extra_acked_before) == (slots[index], slots[1 - index])
+    assert max(slots) > 5.0
+
+
+@pytest.mark.parametrize(("rate", "segment"), [(1000.0, 2.0), (4000.0, 3.0)])
+def test_windows_are_even_with_three_segments_and_what_runs_ahead(
+    rate: float, segment: float
+) -> None:
+    """bbr_quantization_budget: whole products and leads, three segments, rounded up to an even number, then the probe's two."""
+    rule = BBRv1(probe_packets=2.0, extra_acked_rounds=10.0, segments=1)
+    state = rule.State()._replace(
+        mode=2.0, cycle_index=2.0, best=rate, min_rtt=0.0203, filled_pipe=1.0, cwnd=1e4,
+        pacing_rate=rate, extra_acked_now=3.9, extra_acked_before=2.0,
+    )  # fmt: skip
+    seen = Delivery(*[0.0] * 15)._replace(acked=1.0, in_flight=30.0, delivered=1e4)
+    packets = math.ceil(2 * rate * 0.0203) + 3 + 3 * segment
+    even = packets + packets % 2
+    assert bbr_v1.control(state, rule.params, seen).cwnd == even
+    probing = state._replace(cycle_index=0.0)
+    assert bbr_v1.control(probing, rule.params, seen).cwnd == even + 2.0
+    many = state._replace(extra_acked_now=1e4)  # of a tenth of a second
+    assert bbr_v1.control(many, rule.params, seen).cwnd <= even + 0.1 * rate
+    starting = state._replace(filled_pipe=0.0)
+    assert bbr_v1.inflight(starting, rule.params, 2.0) == 2.0 * math.ceil((packets - 3) / 2)
+
+
 @pytest.mark.parametrize(("tick", "stamp"), [(0.0, 9.0), (1e-6, 1.0)])
 def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(
     tick: float, stamp: float
@@ -205,7 +253,9 @@ def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(
     assert (lower.min_rtt, lower.min_rtt_stamp) == (0.039, 9.0)
 
 
-@pytest.mark.parametrize("name", ["pacing_margin", "probe_packets", "aggregated", "min_rtt_tick"])
+@pytest.mark.parametrize(
+    "name", ["pacing_margin", "probe_packets", "aggregated", "min_rtt_tick", "extra_acked_rounds"]
+)
 def test_negative_additions_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} = -1: must be .* >= 0"):
         BBRv1(**{name: -1.0})

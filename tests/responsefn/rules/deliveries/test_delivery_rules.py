@@ -154,7 +154,28 @@ def test_four_flows_take_each_other_for_one_that_fills_the_queue() -> None:
     assert mean[1] > 50.0 * mean[0]
 
 
-@pytest.mark.parametrize(("name", "value"), [("delta", 0.0), ("competitive", 2)])
+def test_acks_vote_on_the_velocity_of_the_authors_code() -> None:
+    """It doubles at each round trip with the direction of the one before; else it is 1 and the direction turns."""
+    rule = RULE.replace(voted=1)
+
+    def round_trip(s, start: float, rtt: float):
+        for k in range(20):
+            seen = SEEN._replace(time=start + 0.005 * k, rtt=rtt)
+            s = rule.on_delivery(s, rule.params, seen)
+        return s
+
+    state, found = begun(2000.0), []
+    state = state._replace(direction=1.0, votes=0.0, begun=1.2)
+    for n, rtt in enumerate((0.1, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.2)):
+        state = round_trip(state, 1.3 + 0.1 * n, rtt)
+        found.append((state.velocity, state.direction))
+    assert found[0] == (1.0, -1.0)  # no votes yet
+    assert found[1] == (1.0, 1.0)
+    assert found[2:4] == [(2.0, 1.0), (4.0, 1.0)]
+    assert min(direction for _, direction in found[4:]) == -1.0
+
+
+@pytest.mark.parametrize(("name", "value"), [("delta", 0.0), ("competitive", 2), ("voted", 2)])
 def test_parameters_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"^{name} = "):
         Copa(**{name: value})
