@@ -13,7 +13,7 @@ from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct, present
-from dfcmodel.packets.hops import Hops, Ingresses, arrivals_of, hops_of
+from dfcmodel.packets.hops import FlowEnds, Hops, Ingresses, arrivals_of, ends_of, hops_of
 from dfcmodel.packets.hosts import Hosts, hosts_of
 from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
@@ -55,6 +55,8 @@ ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 MOST_KEPT_HOPS = 1 << 16
 """Hops of all packets up to which what follows from them is kept for further runs of a scenario."""
+LATE = 1.0 + 1e-9
+"""Of the end of a run: flows that start after it are idle, whatever was rounded."""
 FEW_HOPS = 64
 """Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 PACES = (2.0, 1.2)
@@ -213,6 +215,24 @@ class Plan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    @cached_property
+    def idle(self) -> NDArray[np.bool_]:
+        """Whether each flow starts after the end of the run, (F,): its sender and its receiver have no state."""
+        if self.spraying is not None:  # which lends the hops of flows that do not start
+            return np.zeros(len(self.starts), dtype=np.bool_)
+        late: NDArray[np.bool_] = self.starts > self.end * LATE
+        return late & ~self.scenario.table.waits if late.any() else late
+
+    @cached_property
+    def begun(self) -> NDArray[np.int64] | slice:
+        """The flows that are not `idle`, ascending; a slice of all where none is."""
+        return np.flatnonzero(~self.idle) if self.idle.any() else slice(None)
+
+    @cached_property
+    def ends(self) -> FlowEnds:
+        """Rows of hops at the ends of the flows."""
+        return ends_of(self.forward.counts, self.backward.counts)
 
     @cached_property
     def stops(self) -> Floats:
