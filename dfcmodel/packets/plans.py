@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -215,6 +215,12 @@ class Plan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    def release(self) -> None:
+        """Give up what follows from the plan and is computed again where it is read."""
+        given = {each.name for each in fields(self)}
+        for name in self.__dict__.keys() - given:
+            del self.__dict__[name]
 
     @cached_property
     def idle(self) -> NDArray[np.bool_]:

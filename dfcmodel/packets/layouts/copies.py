@@ -29,6 +29,8 @@ WITHOUT_VALUES = ("packet", "sent_at", "ring", "block", "out")
 """Arrays without values at first."""
 MOST_COPIED_HOPS = 512
 """Hops of all flows up to which a layout is kept for further runs: beyond, the loop takes much longer than the layout."""
+KEY = ("layout",)
+"""Of the layout of the last kind of run in what a scenario keeps."""
 OF_SEED = ("seed", "phases")
 """Options of a method on which a layout does not depend, before it is given its seeds."""
 
@@ -68,13 +70,13 @@ def further_layout(plan: Plan, options: tuple[Any, ...], make: Callable[[], Layo
         return make()
     kept = plan.scenario.derived
     key = plan.ports, plan.end, plan.sample, plan.jitter, *_options_of(plan.method), *options
-    before, pattern = kept.get("layout", (None, None))
+    before, pattern = kept.get(KEY, (None, None))
     if before is None or before[0] is not plan.ports or before[1:] != key[1:]:
-        kept["layout"] = key, None
+        kept[KEY] = key, None
         return make()
     if pattern is None:
         pattern = _pattern_of(make())
-        kept["layout"] = key, pattern
+        kept[KEY] = key, pattern
     return pattern.copied()
 
 
