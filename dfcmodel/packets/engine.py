@@ -31,8 +31,9 @@ from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK
 from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
-from dfcmodel.packets.layouts.arrays import Layout, lay_out, trace_ports
+from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
+from dfcmodel.packets.layouts.copies import CONSTANT, Layout
 from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.layouts.programs import program_signatures
@@ -88,8 +89,6 @@ HOPS = 3_000_000
 """Hops of packets in a part of a run if all links were busy: about 0.2 s."""
 PARTS_WITHOUT_PROGRESS = 3
 """Parts of a run that are over before a bar would be shown."""
-CONSTANT = ("transmission", "passage", "sizes", "order", "out", "arrivals")
-"""Arrays that copies of a run share: not changed, or nothing kept in them between two calls."""
 
 GROUPS = tuple(
     itemgetter(*each._fields) for each in (kernel.Network, kernel.Senders, kernel.Records)
@@ -203,7 +202,8 @@ class PacketRun:
     @cached_property
     def _sources(self) -> frozenset[int]:
         """The kinds of sources that occur; what a run changes is that a source has become constant."""
-        return frozenset(np.unique(self.layout.arrays["flow"]["onoff"]).tolist())
+        kinds = self.layout.arrays["flow"]["onoff"][self.plan.begun]
+        return frozenset(np.unique(kinds).tolist())
 
     @cached_property
     def _sets_rates(self) -> bool:
@@ -290,8 +290,9 @@ class PacketRun:
         ArithmeticError
             Where a window is not a number.
         """
-        plan, flow = self.plan, self.arrays["flow"]
-        used_up = np.maximum(flow["snd_nxt"], flow["sent"]) >= ENDLESS
+        plan, flow, own = self.plan, self.arrays["flow"], self.plan.begun
+        used_up = np.zeros(len(flow), dtype=np.bool_)
+        used_up[own] = np.maximum(flow["snd_nxt"][own], flow["sent"][own]) >= ENDLESS
         check_numbers(plan.scenario, used_up & (plan.all_packets > ENDLESS), plan.end)
         window = self.records.window
         if not (window <= LARGEST).all():
@@ -340,7 +341,10 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
         addresses["agents"] = agent_events_of(agent_signatures(plan))
     if plan.has(LinkLaw):
         addresses["laws"] = law_events_of(law_signatures(plan))
-    return PacketRun(plan, lay_out(plan, signatures, spare), Records(plan), addresses)
+    layout, records = lay_out(plan, signatures, spare), Records(plan)
+    if plan.idle.any():
+        records.window[:, plan.idle] = layout.arrays["first_windows"]
+    return PacketRun(plan, layout, records, addresses)
 
 
 def run_engine(plan: Plan) -> Records:

@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["Hops", "Hosts", "Ingresses", "arrivals_of", "hops_of", "hosts_of"]
+__all__ = [
+    "FlowEnds",
+    "Hops",
+    "Hosts",
+    "Ingresses",
+    "arrivals_of",
+    "ends_of",
+    "hops_of",
+    "hosts_of",
+]
 
 
 class Hops(NamedTuple):
@@ -89,6 +98,27 @@ class Hops(NamedTuple):
         spent = passage[self.port, self.is_ack.astype(np.int64)]
         times: Floats = np.bincount(self.flow, weights=spent).astype(np.float64)
         return times
+
+
+class FlowEnds(NamedTuple):
+    """Rows of hops where receivers and senders have rows too: of each flow the first hop, its receiver and its sender, (F,)."""
+
+    first: Integers
+    receiver: Integers
+    sender: Integers
+
+
+def ends_of(forward: Integers, backward: Integers) -> FlowEnds:
+    """Return the rows of hops at the ends of flows, given the numbers of hops of their packets and of their ACKs, (F,).
+
+    Examples
+    --------
+    >>> [each.tolist() for each in ends_of(np.array([2, 1]), np.array([1, 0]))]
+    [[0, 5], [2, 6], [4, 7]]
+    """
+    count = forward + backward + 2
+    past = np.cumsum(count)
+    return FlowEnds(past - count, past - count + forward, past - 1)
 
 
 class Ingresses(NamedTuple):

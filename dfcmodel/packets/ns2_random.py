@@ -7,6 +7,7 @@ lists an array: by the buckets of its hash table, the most recent entry of a buc
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,13 @@ def _hash(key: str) -> int:
     return value
 
 
+@functools.lru_cache(maxsize=128)
+def _places_of_nodes(count: int) -> tuple[int, ...]:
+    """Return the place of each node, numbered from 0, in the order of a Tcl array with their names as keys."""
+    place = {int(key): n for n, key in enumerate(tcl_order([str(n) for n in range(count)]))}
+    return tuple(map(place.__getitem__, range(count)))
+
+
 def tick_phases(
     nodes: Sequence[int], count: int, seed: int | None, substream: int = 0
 ) -> NDArray[np.float64]:
@@ -106,8 +114,8 @@ def tick_phases(
         generator.next_substream()
     for _ in nodes:
         generator.uniform()
-    order = {key: n for n, key in enumerate(tcl_order([str(n) for n in range(count)]))}
+    order = _places_of_nodes(count)
     phases = np.zeros(len(nodes))
-    for f in sorted(range(len(nodes)), key=lambda f: order[str(nodes[f])]):
+    for f in sorted(range(len(nodes)), key=lambda f: order[nodes[f]]):
         phases[f] = TICK * generator.uniform()
     return phases

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -93,26 +93,15 @@ def plan_packets(
     check_numbers(scenario, _surely_sent(scenario, starts, end) > ENDLESS, end)
     sample, samples, every = _division(end, sample)
     repairs = method.repair_of(scenario)
-    ports, forward, backward = _network(scenario, method, repairs)
-    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
-    acks = acks if method.ack_transmission else 0.0 * acks
-    data = scenario.packet_size
-    sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
-    examples, P = ports.examples, len(ports)
-    spent = 8.0 * sizes / np.array([[port.bits] for port in examples])
-    delays = np.array([[port.delay] for port in examples])
+    network = _network(scenario, method, repairs)
+    P = len(network.ports)
     return Plan(
         scenario=scenario,
         method=method,
-        ports=ports,
-        forward=forward,
-        backward=backward,
+        **network._asdict(),
         recoveries=method.recovery_of(scenario),
         repairs=repairs,
         delayed=scenario.table.each("delayed_acks", bool) & scenario.table.of_kind(WindowRule),
-        transmission=ports.of_kinds(spent),
-        passage=ports.of_kinds(spent + delays),
-        sizes=sizes,
         losses=_by_link(scenario, method.loss, P),
         errors=_by_link(scenario, method.frame_errors, P),
         starts=starts,
@@ -128,10 +117,19 @@ def plan_packets(
     )
 
 
-def _network(
-    scenario: Scenario, method: Packets, repairs: Sequence[Any]
-) -> tuple[PortTable, Routes, Routes]:
-    """Return the ports of a scenario and the routes of packets and ACKs, which its further runs have in common."""
+class _Network(NamedTuple):
+    """What further runs of a scenario have in common: the fields of `Plan` with these names."""
+
+    ports: PortTable
+    forward: Routes
+    backward: Routes
+    transmission: Floats
+    passage: Floats
+    sizes: Floats
+
+
+def _network(scenario: Scenario, method: Packets, repairs: Sequence[Any]) -> _Network:
+    """Return the ports of a scenario, the times at them, and the routes of packets and ACKs."""
     receives_feedback = scenario.table.of_kind(WindowRule, RateRule) & ~_is_deaf(scenario, repairs)
     # `Plan.once` keeps what follows from the ports by their identity, and links that send again have lanes
     # as those that fail have, and those at which switches choose
@@ -146,14 +144,25 @@ def _network(
         fails,
         method.spraying,
     )
-    found: tuple[PortTable, Routes, Routes] | None = scenario.derived.get(key)
+    found: _Network | None = scenario.derived.get(key)
     if found is None:
         ports = Ports(scenario, method)
         routes = ports.routes(receives_feedback)
-        found = ports.all, *routes
+        found = _Network(ports.all, *routes, *_times(scenario, method, ports.all))
         if len(routes[0].places) <= MOST_KEPT_HOPS:
             scenario.derived[key] = found
     return found
+
+
+def _times(scenario: Scenario, method: Packets, ports: PortTable) -> tuple[Floats, Floats, Floats]:
+    """Return how long packets of each size class take at each port, without and with its delay, s, (P, SIZES), and their bytes."""
+    acks = np.append(HEADER + BLOCK * np.arange(SIZES - 3), SHORTEST_FRAME)
+    acks = acks if method.ack_transmission else 0.0 * acks
+    data = scenario.packet_size
+    sizes = np.array([data, *acks, min(data, SHORTEST_FRAME)])
+    spent = 8.0 * sizes / np.array([[port.bits] for port in ports.examples])
+    delays = np.array([[port.delay] for port in ports.examples])
+    return ports.of_kinds(spent), ports.of_kinds(spent + delays), sizes
 
 
 def check_numbers(scenario: Scenario, too_many: NDArray[np.bool_], end: float) -> None:
@@ -288,6 +297,8 @@ def check_law(plan: Plan, q: int, p: int, now: float, returned: tuple[str, str, 
 def _is_deaf(scenario: Scenario, repairs: Sequence[Any]) -> NDArray[np.bool_]:
     """Return whether the sender of each flow would follow no ACK, (F,): of constant rate, it repairs nothing."""
     constant = scenario.table.each("source", lambda source: getattr(source, "is_constant", False))
+    if not constant.any():
+        return constant
     found: NDArray[np.bool_] = (
         constant & column_of(repairs).map(lambda repair: repair == "none").array()
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -13,7 +13,16 @@ from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct, present
-from dfcmodel.packets.hops import Hops, Hosts, Ingresses, arrivals_of, hops_of, hosts_of
+from dfcmodel.packets.hops import (
+    FlowEnds,
+    Hops,
+    Hosts,
+    Ingresses,
+    arrivals_of,
+    ends_of,
+    hops_of,
+    hosts_of,
+)
 from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface, has_lanes
 from dfcmodel.packets.random_streams import first_states
@@ -54,6 +63,8 @@ ENDLESS = 2**31 - 2
 """Packets of an unlimited transfer: the range of sequence numbers."""
 MOST_KEPT_HOPS = 1 << 16
 """Hops of all packets up to which what follows from them is kept for further runs of a scenario."""
+LATE = 1.0 + 1e-9
+"""Of the end of a run: flows that start after it are idle, whatever was rounded."""
 FEW_HOPS = 64
 """Hops of all flows up to which no flows are chosen among them: that takes longer than what it saves."""
 PACES = (2.0, 1.2)
@@ -212,6 +223,30 @@ class Plan:
     def hops(self) -> Hops:
         """All hops of the flows, as columns."""
         return hops_of(self.forward, self.backward)
+
+    def release(self) -> None:
+        """Give up what follows from the plan and is computed again where it is read."""
+        given = {each.name for each in fields(self)}
+        for name in self.__dict__.keys() - given:
+            del self.__dict__[name]
+
+    @cached_property
+    def idle(self) -> NDArray[np.bool_]:
+        """Whether each flow starts after the end of the run, (F,): its sender and its receiver have no state."""
+        if self.spraying is not None:  # which lends the hops of flows that do not start
+            return np.zeros(len(self.starts), dtype=np.bool_)
+        late: NDArray[np.bool_] = self.starts > self.end * LATE
+        return late & ~self.scenario.table.waits if late.any() else late
+
+    @cached_property
+    def begun(self) -> NDArray[np.int64] | slice:
+        """The flows that are not `idle`, ascending; a slice of all where none is."""
+        return np.flatnonzero(~self.idle) if self.idle.any() else slice(None)
+
+    @cached_property
+    def ends(self) -> FlowEnds:
+        """Rows of hops at the ends of the flows."""
+        return ends_of(self.forward.counts, self.backward.counts)
 
     @cached_property
     def stops(self) -> Floats:

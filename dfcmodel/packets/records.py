@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -91,9 +92,7 @@ class Records:
         F, P, S = len(plan.forward), len(plan.ports), plan.samples
         self.plan = plan
         self.scale = 1.0 / plan.sample
-        hops_of_flow = plan.forward.counts + plan.backward.counts + 2
-        self.first_hop = np.append(0, np.cumsum(hops_of_flow))
-        H = int(self.first_hop[-1])
+        H = len(plan.hops.port) + 2 * F
         all_of: Any = constant if is_lossless else _filled
         self.window, self.round_trip = all_of(0.0, (S, F)), all_of(np.nan, (S, F))
         self.acked = all_of(np.int64(-1), (S, F))
@@ -162,6 +161,15 @@ class Records:
     def take_in(self, arrays: dict[str, Any]) -> None:
         """Copy the remaining records from the arrays of the compiled engine."""
         flow, hop, P = arrays["flow"], arrays["hop"], len(self.plan.ports)
+
+        def column(name: str, of_idle: float = 0) -> NDArray[Any]:
+            """Return a field of the flows; its memory is not read of flows that have not begun."""
+            if isinstance(self.plan.begun, slice):
+                return np.array(flow[name])
+            found = np.full(len(flow), of_idle, dtype=flow.dtype[name])
+            found[self.plan.begun] = flow[name][self.plan.begun]
+            return found
+
         self.peak = arrays["port"]["peak"][:P].astype(np.int64)
         self.waited = arrays["waited"]
         if self.shares_host.any():
@@ -177,26 +185,33 @@ class Records:
         self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
         self.excess = row_excess(self.plan, arrays)
         self.remaining = remaining_packets(self.plan, arrays, self.left)
-        self.emitted = flow["emitted"].astype(float)
+        self.emitted = column("emitted").astype(float)
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
         # what is delayed has arrived
-        missing = self.emitted - flow["arrived"] - data + (flow["pending"] >= 0) - lost
-        self.imbalance = np.abs(missing) / np.maximum(flow["emitted"], 1)
+        missing = self.emitted - column("arrived") - data + (column("pending", -1) >= 0) - lost
+        self.imbalance = np.abs(missing) / np.maximum(self.emitted, 1)
         gone = self.delivered[:-1].sum(axis=0) + np.bincount(owner, dropped, minlength=len(flow))
         blind = self.plan.backward.counts == 0
         self.inside[blind] = (self.emitted - gone)[blind]  # what arrives after the end is processed
         table = self.plan.scenario.table
         if table.of_kind(RateRule).any():
-            self.notifications = notifications_of(table, arrays["rule"], flow["rule"])
-        for name in ("first_loss", "finished", "timeouts", "loss_events", "total"):
-            setattr(self, name, flow[name].copy())
+            self.notifications = notifications_of(table, arrays["rule"], column("rule"))
+        if self.notifications is not None:
+            self.notifications[self.plan.idle] = 0
+        self.first_loss, self.finished = (
+            column("first_loss", math.nan),
+            column("finished", math.nan),
+        )
+        for name in ("timeouts", "loss_events", "total"):
+            setattr(self, name, column(name))
 
     def _losing_hops(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Return the hops at which packets were dropped, their flows, and whether these were ACKs, (N,)."""
         rows = np.flatnonzero(self.lost.any(axis=0))
-        owner = np.searchsorted(self.first_hop, rows, side="right") - 1
-        is_ack = rows > self.first_hop[owner] + self.plan.forward.counts[owner]
+        ends = self.plan.ends
+        owner = np.searchsorted(ends.first, rows, side="right") - 1
+        is_ack = rows > ends.receiver[owner]
         if self.plan.spraying is not None:
             owner = self.plan.spraying.owner[owner]
         return rows, owner, is_ack

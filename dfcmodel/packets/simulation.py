@@ -51,7 +51,9 @@ def simulate_packets(
         scenario, method, duration=duration, sample=sample, starts=starts,
         packet_jitter=packet_jitter, may_spray=True,
     )  # fmt: skip
-    return trajectory(plan, run_plan(plan), watch.seconds())
+    records = run_plan(plan)
+    plan.release()
+    return trajectory(plan, records, watch.seconds())
 
 
 def plan_scenario(

@@ -809,7 +809,8 @@ class Network(NamedTuple):
 class Senders(NamedTuple):
     """Both ends of F flows."""
 
-    flow: Any  # FLOW (F,)
+    flow: Any  # FLOW (F,); zeros of flows that start after the end
+    begun: Any  # the others, ascending
     rule: Any  # RULE, a row per flow that has a rule
     history: Any  # HISTORY, a ring per flow whose rule sees deliveries
     events: (

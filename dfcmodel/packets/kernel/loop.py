@@ -593,7 +593,8 @@ def sample_senders(world: Any, n: int) -> None:
     """Record the state of the senders, and their queues at access links that they share, at the end of sample n."""
     net, senders, records = world
     flow = senders.flow
-    for f in range(len(flow)):
+    for k in range(len(senders.begun)):
+        f = int64(senders.begun[k])
         first = net.hop[flow[f].way]
         if len(records.at_hosts) > 1 and net.port[first.port].kind == INTERFACE:
             records.at_hosts[n, f] = net.lane[first.lane].count

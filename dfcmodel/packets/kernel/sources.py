@@ -10,7 +10,7 @@ from .calendar_queue import OUT
 from .followers import start_followers
 from .jit import compiled, inlined
 from .late_packets import process_alarm
-from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED
+from .layout import BLIND, ON_ACK, ON_TIMEOUT, RATED, int64
 from .random_numbers import uniform
 from .repairs import expire_rated, has_next, take_next, watch_progress
 from .rules import call_rule
@@ -201,7 +201,8 @@ def schedule_due_timers(net: Any, senders: Any, now: float) -> None:
     flow = senders.flow
     end = senders.clock[END]
     least = math.inf
-    for f in range(len(flow)):
+    for k in range(len(senders.begun)):
+        f = int64(senders.begun[k])
         for timer in range(3):
             agent = timer & 1
             deadline = flow[f].deadline if timer == 0 else flow[f].ack_due

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from dfcmodel.packets.layouts.absent import absent_rows
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
 from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
+from dfcmodel.packets.layouts.copies import Layout, further_layout
 from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
@@ -50,10 +50,10 @@ from dfcmodel.packets.layouts.programs import (
 )
 from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
+    begin_flows,
     begin_stops,
     lay_out_arrivals,
     lay_out_flows,
-    wake_all,
 )
 from dfcmodel.packets.layouts.units import lay_out_units
 from dfcmodel.packets.layouts.watchdogs import begin_watchdogs, lay_out_watchdogs
@@ -74,27 +74,24 @@ ROWS = 1 << 16
 """Rows of a trace for which there is room: half of them in one window."""
 
 
-@dataclass
-class Layout:
-    """The arrays of a run by their names in the kernel.
-
-    Attributes
-    ----------
-    ahead
-        Length of a window, s.
-    most
-        Number of packets that are enough for the plan.
-    """
-
-    arrays: dict[str, Any]
-    ahead: float
-    most: int
-
-
 def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -> Layout:
     """Return the engine's arrays for a plan; those that grow are ``spare`` times as large at first."""
+    layout = further_layout(plan, (signatures, spare), lambda: _layout_of(plan, signatures, spare))
+    arrays = layout.arrays
+    arrays["stream"] = plan.seeds.astype(np.int64)
+    begin_flows(plan, arrays)
+    begin_stops(plan, arrays)
+    begin_storms(plan, arrays)
+    if plan.watchdogs:
+        begin_watchdogs(plan, arrays)
+    begin_clocks(plan.clocks, arrays)
+    return layout
+
+
+def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) -> Layout:
+    """Return the engine's arrays for a plan without what follows from its seed and the starts of its flows."""
     inline, parts, order, ahead = plan.once("lookahead", lambda: lookahead_of(plan))
-    flow, rule, bits, sent = lay_out_flows(plan, signatures)
+    flow, rule, bits, sent, first_windows = lay_out_flows(plan, signatures)
     found = absent_rows()
     if plan.scenario.table.given("receiver").any():
         found |= lay_out_agents(plan, flow)
@@ -102,13 +99,20 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare, numbers)
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
-    hop["port"][flow["turn"]], hop["port"][flow["end"]] = RECEIVER, SENDER
-    rows = plan.hops.row
-    hop["port"][rows] = plan.hops.port
-    hosts = plan.hosts
+    hosts, own = plan.hosts, plan.begun
+    turn, last, rows, ports = (
+        plan.ends.receiver[own],
+        plan.ends.sender[own],
+        plan.hops.row,
+        plan.hops.port,
+    )
+    if plan.idle.any():
+        kept = np.flatnonzero(~plan.idle[plan.hops.flow])
+        rows, ports = rows[kept], ports[kept]
     port_rows["queue"] = np.append(hosts.queue, P)
-    hop["queue"][flow["end"]], hop["queue"][flow["turn"]] = hosts.sender, hosts.receiver
-    hop["queue"][rows] = np.where(inline == 1, -1, port_rows["queue"][:-1])[plan.hops.port]
+    hop["port"][turn], hop["port"][last], hop["port"][rows] = RECEIVER, SENDER, ports
+    hop["queue"][last], hop["queue"][turn] = hosts.sender[own], hosts.receiver[own]
+    hop["queue"][rows] = np.where(inline == 1, -1, port_rows["queue"][:-1])[ports]
     lane = lay_out_lanes(plan, port_rows, hop)
     if plan.at_senders.any():
         lane = np.append(lane, lay_out_interfaces(plan, port_rows, hop, flow, len(lane)))
@@ -141,6 +145,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "history": np.zeros(max(1, sent), HISTORY),
         "arrivals": lay_out_arrivals(plan, flow),
         "reported": _reported(flow),
+        "begun": np.arange(F, dtype=np.int32)[own],
+        "first_windows": first_windows,
         "hop": hop,
         "waited": np.zeros(len(hop)),
         "lane": lane,
@@ -149,8 +155,8 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
-        "received": np.full((F if selective else 1, 8), -1, dtype=np.int32),
-        "sacked": np.full((F if selective else 1, 6), -1, dtype=np.int32),
+        "received": np.zeros((F if selective else 1, 8), dtype=np.int32),
+        "sacked": np.zeros((F if selective else 1, 6), dtype=np.int32),
         "block": np.empty((size if selective else 1, 6), dtype=np.int32),
         "trace": np.empty(0, TRACE),
         "times": _times(plan),
@@ -161,7 +167,6 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         "called": lay_out_called(plan),
         "order": order,
         "home": np.concatenate([hosts.sender, hosts.receiver]),
-        "stream": plan.seeds.astype(np.int64),
         "exchange": np.zeros(EXCHANGED),
         "out": np.empty((2 * window + 64, 2), dtype=np.int32),
         "clock": np.array(
@@ -182,12 +187,6 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
         arrays.update(lay_out_routing(plan, arrays))
     if plan.watchdogs or plan.routing:
         arrays.update(lay_out_watchdogs(plan, arrays))
-    wake_all(plan, arrays)
-    begin_stops(plan, arrays)
-    begin_storms(plan, arrays)
-    if plan.watchdogs:
-        begin_watchdogs(plan, arrays)
-    begin_clocks(clocks, arrays)
     return Layout(arrays, ahead, most)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
 __all__ = [
+    "Senders",
+    "begin_flows",
     "begin_stops",
     "lay_out_arrivals",
     "lay_out_flows",
@@ -53,49 +55,68 @@ REPAIR = {"": 0, "none": 0, "go-back-n": GO_BACK_N}
 """Repairs of rate rules without parameters."""
 
 
-def lay_out_flows(
-    plan: Plan, signatures: tuple[RuleSignature, ...]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint8], int]:
+class Senders(NamedTuple):
+    """What `lay_out_flows` returns.
+
+    Attributes
+    ----------
+    flow, rule
+        Rows of the flows and of their rules. Rows of flows that do not start before the end stay zeros, whose memory is not touched.
+    bits
+        Bit maps.
+    sent
+        Number of records of what is in flight.
+    windows
+        Congestion windows of the flows that do not start, packets, as in `Plan.idle`.
+    """
+
+    flow: NDArray[Any]
+    rule: NDArray[Any]
+    bits: NDArray[np.uint8]
+    sent: int
+    windows: NDArray[np.float64]
+
+
+def lay_out_flows(plan: Plan, signatures: tuple[RuleSignature, ...]) -> Senders:
     """Return the rows of the flows, of their rules, the bit maps, and the number of records of what is in flight."""
-    table = plan.scenario.table
+    table, own = plan.scenario.table, plan.begun
     has_window, has_rate = table.of_kind(WindowRule).any(), table.of_kind(RateRule).any()
-    flow, rule = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
-    count = plan.forward.counts + plan.backward.counts + 2
-    way = np.cumsum(count) - count
-    flow["way"], flow["turn"], flow["end"] = way, way + plan.forward.counts, way + count - 1
+    flow, rule, windows = _rows_of_flows(plan, signatures, bool(has_window), bool(has_rate))
+    way = plan.ends.first
+    for name, rows in zip(("way", "turn", "end"), plan.ends, strict=True):
+        flow[name][own] = rows[own]
     if plan.spraying is not None:
         given = plan.spraying
         flow["paths"], flow["lent"] = given.count, way[given.first]
-        flow["stride"] = np.where(given.count > 0, count[given.first], 0)
+        hops = plan.ends.sender + 1 - way
+        flow["stride"] = np.where(given.count > 0, hops[given.first], 0)
         flow["next_path"], flow["drawn"] = given.begins, plan.method.spraying == "random"
     rules = [each for each in table.columns["source"].values if isinstance(each, RateRule)]
     if any(sees_telemetry(type(rule)) for rule in rules):
         told = table.each("source", lambda source: sees_telemetry(type(source)))
         flow["reports"] = np.where(told, plan.telemetry[1], 0)
-    again = flow["repair"] == SELECTIVE
+    again = flow["repair"][own] == SELECTIVE
     if not has_window and not again.any():
-        flow["due"] = -1.0
-        return flow, rule, np.zeros(1, dtype=np.uint8), 0
-    flow["phase"], flow["delayed"] = plan.phases, plan.delayed
-    window = table.of_kind(WindowRule)
-    flow["due"] = np.where(window, plan.starts, -1.0)
-    maps = np.where(again, 4, 1 + flow["selective"])
+        return Senders(flow, rule, np.zeros(1, dtype=np.uint8), 0, windows)
+    flow["delayed"][own] = plan.delayed[own]
+    window = table.of_kind(WindowRule)[own]
+    maps = np.where(again, 4, 1 + flow["selective"][own])
     window = window | again
-    count = np.where(window, np.maximum(1, (flow["bit_mask"] + 1) >> 3) * maps, 0)
-    flow["bits"] = np.where(window, np.cumsum(count) - count, 0)
+    count = np.where(window, np.maximum(1, (flow["bit_mask"][own] + 1) >> 3) * maps, 0)
+    flow["bits"][own] = np.where(window, np.cumsum(count) - count, 0)
     bits = np.zeros(int(count.sum()) + 1, dtype=np.uint8)
     masks = rule["sent_mask"]
     if not masks.any():
-        return flow, rule, bits, 0
+        return Senders(flow, rule, bits, 0, windows)
     sent = np.where(masks > 0, masks + 1, 0)
     rule["history"] = np.where(sent > 0, np.cumsum(sent) - sent, 0)
-    return flow, rule, bits, int(sent.sum())
+    return Senders(flow, rule, bits, int(sent.sum()), windows)
 
 
 def _rows_of_flows(
     plan: Plan, signatures: tuple[RuleSignature, ...], has_window: bool, has_rate: bool
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the rows of the flows and of their rules, without what follows from the routes and starts."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Return the rows of the flows and of their rules, without what follows from the routes and starts, and the windows of idle flows."""
     scenario, table = plan.scenario, plan.scenario.table
     rtts = line_rates = np.zeros(len(table))
     if has_window:
@@ -120,17 +141,23 @@ def _rows_of_flows(
         _set_row(plan, f, signatures, path, (kinds[n], of_rule[n : n + 1]))
         if has_arrivals:
             _set_arrivals(plan, f, signatures, (kinds[n], of_arrivals[n : n + 1]))
-    flow = _copies(kinds, group)
-    ruled = np.flatnonzero(flow["rule"] == 0)
+    windows = np.where(kinds["recovery"] >= 0, kinds["cwnd"], 0.0)[group[plan.idle]]
+    if len(windows):
+        flow, whole = np.zeros(len(group), FLOW), _bytes_of(FLOW)
+        flow.view(whole)[plan.begun] = kinds.view(whole)[group[plan.begun]]
+        group = np.where(plan.idle, len(kinds), group)
+    else:
+        flow = _copies(kinds, group)
+    ruled = np.flatnonzero(np.append(kinds["rule"] == 0, False)[group])
     rule = _copies(of_rule, group[ruled]) if len(ruled) else np.zeros(1, RULE)
     flow["rule"][ruled] = np.arange(len(ruled))
-    asked = flow["onoff"] == CALLED
+    asked = np.append(kinds["onoff"] == CALLED, False)[group]
     if not asked.any():
-        return flow, rule
-    flow["source"] = np.where(asked, flow["rule"], 0)
+        return flow, rule, windows
+    flow["source"][asked] = flow["rule"][asked]
     called = np.flatnonzero(asked & (flow["supply"] == GROWING))
     flow["source"][called] = len(rule) + np.arange(len(called))
-    return flow, np.concatenate([rule, _copies(of_arrivals, group[called])])
+    return flow, np.concatenate([rule, _copies(of_arrivals, group[called])]), windows
 
 
 def _copies(rows: NDArray[Any], which: NDArray[np.int64]) -> NDArray[Any]:
@@ -317,12 +344,23 @@ def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
         push(net, e, int(home[f]), float(plan.stops[f]), -1 - ends - f)
 
 
+def begin_flows(plan: Plan, arrays: dict[str, Any]) -> None:
+    """Set when flows start, and the phases of their ticks."""
+    flow, own = arrays["flow"], plan.begun
+    flow["phase"][own] = plan.phases[own]
+    due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)
+    flow["due"][own] = due[own]
+    wake_all(plan, arrays)
+
+
 def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the starts of all flows, in calendar queues that are empty."""
+    """Schedule the starts of the flows that start before the end, in calendar queues that are empty."""
     packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
-    flows = np.arange(len(plan.starts))
+    flows = np.arange(len(plan.starts))[plan.begun]
     if plan.scenario.table.waits.any():
-        flows = np.flatnonzero(plan.starts < np.inf)
+        flows = flows[plan.starts[flows] < np.inf]
+    if not len(flows):
+        return
     starts, home = plan.starts[flows], arrays["home"][flows]
     first, senders = int(arrays["counters"][USED]), len(plan.ports)
     rows = first + np.arange(len(flows))

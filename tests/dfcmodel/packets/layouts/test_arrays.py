@@ -40,7 +40,7 @@ from dfcmodel.packets.layouts.capacities import (
     outstanding,
 )
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
-from dfcmodel.packets.layouts.senders import lay_out_flows
+from dfcmodel.packets.layouts.senders import begin_flows, lay_out_flows
 from responsefn import CUBIC, DCQCN, NewReno
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
@@ -143,7 +143,9 @@ def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> N
     )
     plan = plan_of(replace(one_link, flows=flows), Packets(seed=1, recovery="sack"))
     signatures = signatures_of(source for source in sources[:3])
-    rows, rules, bits, _ = lay_out_flows(plan, signatures)
+    found = lay_out_flows(plan, signatures)
+    rows, rules, bits = found.flow, found.rule, found.bits
+    begin_flows(plan, {**lay_out(plan, signatures).arrays, "flow": rows})
     assert rows["due"].tolist() == [0.0, 0.1, 0.2, -1.0]
     assert rows["selective"][:3].all()
     own = {"way", "turn", "end", "due", "bits", "rule"}
