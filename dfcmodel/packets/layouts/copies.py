@@ -80,7 +80,8 @@ def further_layout(plan: Plan, options: tuple[Any, ...], make: Callable[[], Layo
     if pattern is None:
         pattern = _pattern_of(make())
         kept[KEY] = key, pattern
-    return pattern.copied()
+    found: Layout = pattern.copied()
+    return found
 
 
 class _Pattern(NamedTuple):
