@@ -200,10 +200,9 @@ class PacketRun:
         return True
 
     @cached_property
-    def _sources(self) -> frozenset[int]:
-        """The kinds of sources that occur; what a run changes is that a source has become constant."""
-        kinds = self.layout.arrays["flow"]["onoff"][self.plan.begun]
-        return frozenset(np.unique(kinds).tolist())
+    def _asks_arrivals(self) -> bool:
+        """Whether any source is an arrival process; what a run changes is that a source has become constant."""
+        return bool((self.layout.arrays["flow"]["onoff"][self.plan.begun] == CALLED).any())
 
     @cached_property
     def _sets_rates(self) -> bool:
@@ -264,7 +263,7 @@ class PacketRun:
 
     def _check_arrivals(self) -> None:
         """Raise ArithmeticError where an arrival process has returned no wait, or no number of packets."""
-        if CALLED not in self._sources:
+        if not self._asks_arrivals:
             return
         flow, rule = self.layout.arrays["flow"], self.layout.arrays["rule"]
         rows = np.flatnonzero(
@@ -320,6 +319,8 @@ class PacketRun:
 def _first_failed(rows: NDArray[Any]) -> list[tuple[int, Any]]:
     """Return the first of the programs or laws that returned what cannot be, with its place; none where all are well."""
     failed = np.flatnonzero(rows["failed"])
+    if not len(failed):
+        return []
     order = np.argsort(rows["failed_at"][failed], kind="stable")
     return [(n, rows[n]) for n in failed[order][:1].tolist()]
 

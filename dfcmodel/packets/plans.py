@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -226,8 +226,7 @@ class Plan:
 
     def release(self) -> None:
         """Give up what follows from the plan and is computed again where it is read."""
-        given = {each.name for each in fields(self)}
-        for name in self.__dict__.keys() - given:
+        for name in vars(self).keys() - self.__dataclass_fields__.keys():
             del self.__dict__[name]
 
     @cached_property

@@ -100,12 +100,8 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hosts, own = plan.hosts, plan.begun
-    turn, last, rows, ports = (
-        plan.ends.receiver[own],
-        plan.ends.sender[own],
-        plan.hops.row,
-        plan.hops.port,
-    )
+    turn, last = plan.ends.receiver[own], plan.ends.sender[own]
+    rows, ports = plan.hops.row, plan.hops.port
     if plan.idle.any():
         kept = np.flatnonzero(~plan.idle[plan.hops.flow])
         rows, ports = rows[kept], ports[kept]
@@ -132,7 +128,7 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
     size, alarm = first_elements(plan, spare, most)
     selective = any(kind.selective for kind in plan.recovery_kinds)
     selective |= any(isinstance(given, SelectiveRepair) for given in among(plan.repairs))
-    selective |= bool((flow["agent"] >= 0).any())
+    selective |= bool((flow["agent"][own] >= 0).any())
     window = int(plan.scenario.table.numbers("max_window").max())
     arrays = {
         **found,

@@ -20,7 +20,7 @@ __all__ = ["aligned", "first_elements", "first_places", "grow", "most_elements",
 
 ELEMENTS, PLACES = 2048, 8192
 """Elements of a run besides those of its flows, and places in the queues of ports without lanes, at first."""
-FEWEST = 32
+FEWEST = 16
 """Places in the queue of a port without lanes, at first."""
 SPARE = 0.125
 """Part of the packets that one window may take beyond those in use, but not less than half of the first ones."""

@@ -37,10 +37,12 @@ OF_SEED = ("seed", "phases")
 
 @dataclass
 class Layout:
-    """The arrays of a run by their names in the kernel.
+    """The state of a run at its start.
 
     Attributes
     ----------
+    arrays
+        The arrays by their names in the kernel, and ``first_windows``: those of flows that do not start.
     ahead
         Length of a window, s.
     most
@@ -69,7 +71,8 @@ def further_layout(plan: Plan, options: tuple[Any, ...], make: Callable[[], Layo
     if len(plan.hops.port) > MOST_COPIED_HOPS or _has_seeds(plan):
         return make()
     kept = plan.scenario.derived
-    key = plan.ports, plan.end, plan.sample, plan.jitter, *_options_of(plan.method), *options
+    own = plan.end, plan.sample, plan.jitter, plan.faults, plan.watchdogs
+    key = plan.ports, *own, *_options_of(plan.method), *options
     before, pattern = kept.get(KEY, (None, None))
     if before is None or before[0] is not plan.ports or before[1:] != key[1:]:
         kept[KEY] = key, None
@@ -77,7 +80,8 @@ def further_layout(plan: Plan, options: tuple[Any, ...], make: Callable[[], Layo
     if pattern is None:
         pattern = _pattern_of(make())
         kept[KEY] = key, pattern
-    return pattern.copied()
+    found: Layout = pattern.copied()
+    return found
 
 
 class _Pattern(NamedTuple):

@@ -234,12 +234,12 @@ def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple
 
 def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the pauses of ports with a fault, and the ends of those that end."""
-    from dfcmodel.packets.kernel.calendar_queue import push, take
-    from dfcmodel.packets.kernel.codes import PAUSE, RESUME
-
     storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
     if not storms:
         return
+    from dfcmodel.packets.kernel.calendar_queue import push, take
+    from dfcmodel.packets.kernel.codes import PAUSE, RESUME
+
     net = calendar_of(arrays)
     lanes = class_lanes(plan, arrays["hop"], arrays["lane"])
     for p, q, priority, time, pause in storms:

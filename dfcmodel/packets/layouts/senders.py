@@ -61,7 +61,7 @@ class Senders(NamedTuple):
     Attributes
     ----------
     flow, rule
-        Rows of the flows and of their rules. Rows of flows that do not start before the end stay zeros, whose memory is not touched.
+        Rows of the flows and of their rules. Rows of flows that do not start before the end are zeros in memory that is not touched.
     bits
         Bit maps.
     sent

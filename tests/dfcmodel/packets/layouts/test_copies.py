@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.layouts.copies import CONSTANT, WITHOUT_VALUES
+from dfcmodel.packets.watchdogs import PortWatchdog
 from responsefn import NewReno
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
 from tests.oracles.engines import check_records, plan_scenario, run_engine
@@ -67,6 +69,15 @@ def test_runs_share_only_what_they_do_not_change() -> None:
         assert shared == (name in CONSTANT and array.size > 0), name
         if name not in WITHOUT_VALUES:
             assert array.tobytes() == before[name], name
+
+
+def test_a_run_with_a_watchdog_is_no_further_run_of_one_without() -> None:
+    scenario = replace(random_scenario("pause", 3), duration=0.3)
+    plans = [plan_of(scenario, Packets(seed=n)) for n in (1, 2, 3)]
+    assert [int(begin_run(plan).arrays["port"]["plain"].min()) for plan in plans] == [0, 0, 0]
+    dog = PortWatchdog(1, ALL, 0.01, 0.01, 0.005, 2, 2)
+    watched = begin_run(replace(plans[2], watchdogs=(dog,))).arrays
+    assert (watched["port"]["plain"][1], watched["watchdog"]["port"].tolist()) == (-1, [1])
 
 
 # Flows that start after the end have no state.
