@@ -266,7 +266,10 @@ def test_explanations_follow_from_their_seeds() -> None:
     (case,) = (each for each in levels.cases() if each.scenario.name == "incast under pause")
     own = values[values["scenario"] == case.scenario.name]
     runs = int(own["runs"].iloc[0])
-    found = explain(case.scenario, case.measures, runs=runs, **case.arguments).table()
+    parts = levels.default_refinements(case.scenario, shared=True)
+    found = explain(
+        case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
+    ).table()
     np.testing.assert_allclose(found["mean"], own["mean"], rtol=1e-5, atol=1e-9)
 
 
