@@ -194,7 +194,7 @@ def is_endless(value: object) -> bool:
     >>> is_endless(np.float32(np.inf)), is_endless([np.inf]), is_endless("inf")
     (True, False, False)
     """
-    return _is_real(value) and value == np.inf
+    return _is_real(value) and bool(value == np.inf)
 
 
 def unboxed(value: Any) -> Any:

@@ -42,7 +42,7 @@ COMMANDS = {
     "explain": Place("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
     "pde": Place("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
     "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
-    "check": Place("markov._cli", "Check a certificate of a stationary distribution in exact integers, and print what it proves."),
+    "check": Place("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
     "response": Place("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
     "cache": Place("hopflow._cli", "Show location and size of the cache of compiled kernels; with --clear, empty it; with --warm, fill it."),
     "pool": Place("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),

@@ -162,9 +162,10 @@ DATA = 1448
 RECOVERY = 3
 """tcpi_ca_state."""
 LATEST = 25_000
-"""ns, a twenty-fourth of a transmission: the clock advances a little whenever it is read.
+"""ns, or a twenty-fourth of a transmission where that is more: the clock advances a little whenever it is read.
 
-The latest packet was 3 to 11 microseconds late in runs whose window was sampled each 10 ms, 21 where each 100 ms.
+The latest packet was 3 to 11 microseconds late in runs whose window was sampled each 10 ms, 21 where each 100 ms, and 28 on
+a link whose transmissions take 774.
 """
 
 
@@ -257,7 +258,8 @@ def test_the_link_is_on_time(case: str) -> None:
     """
     (given,) = [each for each in linux_cases.CASES if each.name == case]
     in_real_time = isinstance(given.program, HostKernel)
-    latest = 1e9 * MAX_LATENESS if in_real_time else LATEST
+    transmission = 1e9 * 1500 * 8 / given.runs[0]["rate"]
+    latest = 1e9 * MAX_LATENESS if in_real_time else max(LATEST, transmission / 24)
     trip = 2e6 * given.runs[0]["delay"]
     waits = 1e6 * given.runs[0]["buffer"] * 1500 * 8 / given.runs[0]["rate"]
     runs = evidence.table(case, "runs")

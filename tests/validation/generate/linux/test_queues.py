@@ -157,10 +157,11 @@ def distance(discipline: str, run: str, quantity: str, switch: str | None = None
 @pytest.mark.parametrize(
     ("discipline", "run", "quantity", "switch", "rest"),
     [
-        ("red", "seven-drawn-3", "used", "RED of the kernel", 0.01),
+        # the last number is what was expected without the part that is switched, or less
+        ("red", "seven-drawn-3", "used", "RED of the kernel", 0.02),
         ("red", "mixed-drawn-1", "delay", "RED of the kernel", 0.05),
         ("red", "mixed-drawn-1", "signals", "RED of the kernel", 0.05),
-        ("pie", "seven-drawn-2", "signals", "PIE without clusters of drops", 0.05),
+        ("pie", "seven-drawn-2", "signals", "PIE without clusters of drops", 0.08),
         ("pie", "mixed-drawn-1", "signals", "PIE without clusters of drops", 0.05),
         ("step", "four-drawn-3", "signals", "no growth of DCTCP after a cut", 0.25),
         ("codel", "seven-drawn-1", "delay", "delays measured a transmission early", 0.05),
@@ -174,21 +175,21 @@ def test_what_a_difference_depends_on(discipline, run, quantity, switch, rest) -
 
 
 def test_codel_drops_what_linux_drops() -> None:
-    """Within a tenth in each run with three or seven flows, on all paths."""
+    """Within 6 % in each run with three or seven flows, on all paths."""
     written = pd.read_csv(FOLDER / "linux_queues.csv")
     rows = written[(written["discipline"] == "codel") & (written["quantity"] == "signals")]
     several = rows[~rows["run"].str.startswith("one")]
     assert len(several) == 8
-    assert (several["hopflow"] / several["linux"] - 1.0).abs().max() < 0.11
+    assert (several["hopflow"] / several["linux"] - 1.0).abs().max() < 0.06
 
 
 def test_the_expectations_that_hold_are_counted() -> None:
     written = pd.read_csv(FOLDER / "linux_queues.csv")
     drawn = written[written["run"].str.contains("drawn")].dropna(subset="holds")
     holds = drawn["holds"].astype(str) == "True"
-    assert (int(holds.sum()), len(drawn)) == (250, 300)
+    assert (int(holds.sum()), len(drawn)) == (249, 300)
     of = holds.groupby(drawn["discipline"]).agg(["sum", "size"])
-    assert of.loc["codel"].tolist() == [53, 54]
+    assert of.loc["codel"].tolist() == [52, 54]
     fresh = written[written["run"].str.endswith("fresh")]["holds"].astype(str)
     assert (len(fresh), set(fresh)) == (18, {"True"})
-    assert "250 of 300 expectations" in (FOLDER / "linux_queues.md").read_text()
+    assert "249 of 300 expectations" in (FOLDER / "linux_queues.md").read_text()
