@@ -27,7 +27,7 @@ from dfcmodel.network.disciplines import (
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.notifications import needs_marks
+from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     may_lose,
@@ -38,7 +38,6 @@ from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
-from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -302,8 +301,8 @@ def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
     Measured with `HPCC` on the fabrics of docs/roce-fabric.md and `benchmarks.fabric_tables`.
     """
     table = scenario.table
-    follows = table.each("source", lambda source: sees_telemetry(type(source))).astype(np.bool_)
-    found = np.flatnonzero(follows & table.each("paths", bool).astype(np.bool_)).tolist()
+    follows = table.each("source", follows_telemetry).astype(np.bool_)
+    found = np.flatnonzero(follows & _sprayed(scenario)).tolist()
     if not found:
         return ()
     names = _listed("flow", [table.name(f) for f in found])
@@ -319,11 +318,8 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
 
     What was lost in the network is counted beside it: some of the flows may have gone back for a real loss.
     """
-    if run.emitted is None:
-        return ()
-    table = run.scenario.table
-    sprayed = table.each("paths", bool).astype(np.bool_)
-    if not sprayed.any():
+    table, sprayed = run.scenario.table, _sprayed(run.scenario)
+    if run.emitted is None or not run.recoveries or not sprayed.any():
         return ()
     goes_back = np.array([each == GO_BACK_N for each in run.recoveries], dtype=np.bool_)
     found = np.flatnonzero(sprayed & goes_back & (run.loss_events > 0)).tolist()
@@ -339,6 +335,12 @@ def _go_back_over_paths(run: Any) -> tuple[str, ...]:
         f"{back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} lost ones; "
         "write Packets(recovery=SelectiveRepair(reordering=64))",
     )
+
+
+def _sprayed(scenario: Scenario) -> Flags:
+    """Return which flows have several paths, (F,)."""
+    found: Flags = scenario.table.each("paths", bool).astype(np.bool_)
+    return found
 
 
 def _circles_of_buffers(run: Any) -> tuple[str, ...]:

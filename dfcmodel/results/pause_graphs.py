@@ -17,9 +17,13 @@ from hopflow.results import Result, figure
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
     import pandas as pd
     from numpy.typing import NDArray
+
+    from dfcmodel.network.links import Link
 
 __all__ = ["PausePropagation", "pause_propagation"]
 
@@ -78,10 +82,10 @@ class PausePropagation(Result):
     def origins(self) -> dict[str, float]:
         """Seconds of pauses that each node asked for while none of its own links was paused, the most first.
 
-        Such pauses are due to a queue of the node itself, not to a pause of a link out of it. What counts is whether a link out of the
-        node was paused, in the same class, when the pause began; the pause then counts to its end. The sum is over pauses of all
-        links into the node, and may exceed the duration of the run. Nodes that begin to pause each other in a circle at the same time
-        have none.
+        A queue of such a node grew without a pause of the link that it waits for, so that congestion began there. A pause counts, to its
+        end, if no link out of the node was paused in its class when it took effect. One that was asked for during a pause, and took effect
+        just after its end, counts too. The sum is over pauses of all links into the node, and may exceed the duration of the run.
+        Nodes that begin to pause each other in a circle at the same time have none.
         """
         found = {
             b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True))
@@ -192,13 +196,14 @@ def pause_propagation(run: Records) -> PausePropagation:
     paused, links = recorded(run), run.scenario.links
     end = float(run.time[-1])
     lengths = np.minimum(paused["end"], end) - paused["begin"]
-    of_origin = np.where(_asked_unpaused(run), lengths, 0.0)
+    of_origin = np.where(_asked_unpaused(paused, links), lengths, 0.0)
     graph: nx.DiGraph[str] = nx.DiGraph()
     pairs, which, counts = np.unique(
         paused[["link", "by"]], return_inverse=True, return_counts=True
     )
-    sums = [np.bincount(which.reshape(-1), each, len(pairs)) for each in (lengths, of_origin)]
-    for (a, b), *values in zip(pairs.tolist(), counts.tolist(), *map(list, sums), strict=True):
+    groups = which.reshape(-1)
+    sums = [np.bincount(groups, each, len(pairs)).tolist() for each in (lengths, of_origin)]
+    for (a, b), *values in zip(pairs.tolist(), counts.tolist(), *sums, strict=True):
         before = str(links[a].source) if a >= 0 else link_name(run, a)
         behind = str(links[b].source)  # the queue that asked is there
         data = graph.get_edge_data(before, behind, dict.fromkeys(ATTRIBUTES, 0))
@@ -207,15 +212,13 @@ def pause_propagation(run: Records) -> PausePropagation:
     return PausePropagation(run.scenario.name, graph, end)
 
 
-def _asked_unpaused(run: Records) -> NDArray[np.bool_]:
+def _asked_unpaused(paused: Any, links: Sequence[Link]) -> NDArray[np.bool_]:
     """Return which pauses began while no link out of the node that asked was paused in their class, in their order."""
-    paused, links = recorded(run), run.scenario.links
     number = {node: n for n, node in enumerate(dict.fromkeys(link.source for link in links))}
     source = np.array([number[link.source] for link in links], dtype=np.int64)
     asks = source[paused["by"]]
-    stands = np.where(
-        paused["link"] >= 0, source[paused["link"]], -1
-    )  # -1: a host, which asks for none
+    before = paused["link"]
+    stands = np.where(before >= 0, source[np.maximum(before, 0)], -1)  # -1: hosts ask for no pauses
     found = np.ones(len(paused), dtype=np.bool_)
     for node, priority in np.unique(np.stack([asks, paused["priority"]], axis=1), axis=0).tolist():
         asked = np.flatnonzero((asks == node) & (paused["priority"] == priority))

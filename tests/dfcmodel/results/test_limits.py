@@ -1,4 +1,4 @@
-"""Known limits of packet runs over several paths."""
+"""Known limits of runs: rules without marks, and packets over several paths."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import numpy as np
 import pytest
 
 from dfcmodel import (
+    FIFO,
     INT,
     PFC,
+    RED,
     Cable,
     Fabric,
+    Flow,
+    Fluid,
+    Link,
     Packets,
+    RampMarking,
     Scenario,
     SelectiveRepair,
+    StepMarking,
     all_reduce,
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
-from responsefn import HPCC, FixedRate
+from responsefn import DCQCN, DCTCP, HPCC, FixedRate
 
 
 def _all_reduce(source, discipline, routes: str) -> Scenario:
@@ -72,3 +79,31 @@ def test_flows_that_went_back_are_counted() -> None:
     assert np.array_equal(run.emitted[~back], run.delivered[~back, -1])
     assert run.lost.sum() == 0.0
     assert "and 0 lost ones" in limit
+
+
+def _to_one(source, discipline) -> Scenario:
+    rate = 1e6
+    links = [Link(name, "s", rate, 1e-6, 2000, discipline) for name in "ab"]
+    links.append(Link("s", "d", rate, 1e-6, 2000, discipline))
+    flows = [Flow(name, (name, "s", "d"), source) for name in "ab"]
+    return Scenario("to one", links, flows, duration=2e-3)
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize("source", [DCQCN(), DCTCP()], ids=["DCQCN", "DCTCP"])
+def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> None:
+    for discipline, silent in (
+        (PFC(xoff=40, xon=20, counts="switch"), True),
+        (FIFO(), True),
+        (PFC(xoff=400, xon=200, counts="switch", manager=RampMarking(25, 100, 0.1)), False),
+        (StepMarking(20), False),
+        (RED(20, 60, 0.1), True),
+        (RED(20, 60, 0.1, ecn=True), False),
+    ):
+        limits = simulate(_to_one(source, discipline), method).limits
+        said = [
+            each
+            for each in limits
+            if each.startswith("no marks: no link marks packets of flows a, b")
+        ]
+        assert len(said) == silent
