@@ -1,4 +1,4 @@
-"""Congestion notifications (CNPs) that senders at the rate of a rule have got, from the states of their rules."""
+"""What rules follow: marks, congestion notifications (CNPs), which are counted in the states of rules, or telemetry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from responsefn.rules.rates.rate_rule import notifications_place
+from responsefn.rules.rates.rate_rule import notifications_place, sees_telemetry
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.flow_tables import Flows
     from dfcmodel.network.sources import Source
 
-__all__ = ["needs_marks", "notifications_of"]
+__all__ = ["follows_telemetry", "needs_marks", "notifications_of"]
 
 FIRST = 2
 """Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
@@ -29,6 +29,16 @@ def needs_marks(source: Source) -> bool:
     """
     by_rate = notifications_place(type(source)) > 0
     return by_rate or getattr(source, "signal", "loss") == "mark"
+
+
+def follows_telemetry(source: Source) -> bool:
+    """Return whether a source is a rule that reads the telemetry of links.
+
+    >>> from responsefn import DCQCN, HPCC
+    >>> [follows_telemetry(rule) for rule in (DCQCN(), HPCC())]
+    [False, True]
+    """
+    return sees_telemetry(type(source))
 
 
 def notifications_of(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.offered_rates import offers_all_at_once
+from dfcmodel.results.limits import limits_of_run, said_by_topic
 from dfcmodel.results.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.records import Records
 from dfcmodel.results.upper_bounds import busy_time_bound
@@ -60,6 +61,10 @@ class JobCompletion(Result):
         A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
         this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links repeat frames
         (`job_completion`).
+    duration
+        Of the run, s: transfers that are not complete then are missing.
+    limits
+        Known limits that apply to the run (`Trajectory.limits`).
     operation, hosts, size
         The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
         empty, 0 and nan where no operation was named.
@@ -79,6 +84,8 @@ class JobCompletion(Result):
     finished: Floats
     bounds: CompletionBounds
     upper: float = np.nan
+    duration: float = np.nan
+    limits: tuple[str, ...] = ()
     operation: str = ""
     hosts: int = 0
     size: float = np.nan
@@ -121,11 +128,15 @@ class JobCompletion(Result):
             "scenario": self.scenario,
             "transfers": f"{N - self.unfinished} of {N} complete",
         }
+        if self.unfinished:
+            rows["the job did not end"] = (
+                f"{self.unfinished} of {N} transfers are missing at the end of the run, at {readable_text(self.duration, 's')}"
+            )
         if not self.unfinished:
             rows["time"] = readable_text(self.time, "s")
             limit = self.bounds.link or "the delays of a chain of transfers"
             rows["lower bound"] = (
-                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}), {self.time / self.bound:.3f} of it taken"
+                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took {self.time / self.bound:.3f} times as long"
             )
         if np.isfinite(self.upper):
             rows["upper bound"] = (
@@ -137,6 +148,7 @@ class JobCompletion(Result):
             )
             rows["algorithm bandwidth"] = f"{readable_text(self.algorithm_bandwidth, 'bytes')}/s"
             rows["bus bandwidth"] = f"{readable_text(self.bus_bandwidth, 'bytes')}/s"
+        rows |= {f"limit, {topic}": said for topic, said in said_by_topic(self.limits).items()}
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -222,15 +234,16 @@ def job_completion(
     began = float(np.nanmin(run.started[chosen]))
     bounds = completion_bounds(scenario)
     upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
+    found = JobCompletion(
+        scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run)
+    )
     if operation is None:
         if packets is not None:
             raise ValueError(f"packets = {packets!r}: must be None without an operation")
-        return JobCompletion(scenario.name, began, finished, bounds, upper)
+        return found
     choice("operation", operation, tuple(BUS_FACTORS))
     given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
     paths = scenario.table.paths
     ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
     size = given * scenario.packet_size
-    return JobCompletion(
-        scenario.name, began, finished, bounds, upper, operation, len(np.unique(ends)), size
-    )
+    return replace(found, operation=operation, hosts=len(np.unique(ends)), size=size)

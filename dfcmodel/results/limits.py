@@ -27,7 +27,7 @@ from dfcmodel.network.disciplines import (
 from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.notifications import needs_marks
+from dfcmodel.network.notifications import follows_telemetry, needs_marks
 from dfcmodel.network.offered_rates import (
     bottlenecks,
     may_lose,
@@ -64,6 +64,8 @@ LIMIT_KINDS = (
     "deadlock",
     "full buffer",
     "no marks",
+    "telemetry over several paths",
+    "go-back-N over several paths",
 )
 """What limits begin with, in the order of their flags."""
 
@@ -76,6 +78,8 @@ WINDOWED_RETURN_LOAD = 0.3
 SMALL_BUFFER = 8.0
 """Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 3 to 9 times the
 goodput; 2 to 8: up to 26 % less, shares of two flows up to 0.15 off; 12 and 20: up to 12 %."""
+GO_BACK_N = "go-back-n"
+"""Name of the recovery in `Records.recoveries`."""
 SHOWN = 3
 """Names listed in a message."""
 
@@ -95,7 +99,8 @@ def limits_of_run(run: Any) -> tuple[str, ...]:
     losing = run.lost_by_flow > 0.0
     unmarked = _no_marks(run.scenario)
     if run.step == 0.0:
-        return (*_phase_effects(run, losing), *unmarked)
+        by_path = (*_telemetry_over_paths(run.scenario), *_go_back_over_paths(run))
+        return (*_phase_effects(run, losing), *unmarked, *by_path)
     found = _limits(run.scenario, run.recoveries, losing, float(run.time[-1]))
     return (*found, *_resolution(run), *_circles_of_buffers(run), *_full_buffers(run), *unmarked)
 
@@ -288,6 +293,54 @@ def _may_mark(discipline: Discipline) -> bool:
     manager = manager_of(discipline)
     by_manager = manager is not None and getattr(manager, "ecn", True)
     return by_manager or isinstance(discipline, SwitchProgram)
+
+
+def _telemetry_over_paths(scenario: Scenario) -> tuple[str, ...]:
+    """Name sprayed flows whose rules follow telemetry: records of one hop are of another queue in each ACK.
+
+    Measured with `HPCC` on the fabrics of docs/roce-fabric.md and `benchmarks.fabric_tables`.
+    """
+    table = scenario.table
+    follows = table.each("source", follows_telemetry).astype(np.bool_)
+    found = np.flatnonzero(follows & _sprayed(scenario)).tolist()
+    if not found:
+        return ()
+    names = _listed("flow", [table.name(f) for f in found])
+    return _one(
+        f"telemetry over several paths: {names} are sprayed, and the records of a hop in two ACKs are of different queues. A rule that "
+        "compares them, as HPCC does, computes wrong rates: a job was measured to take up to 20 times its lower bound. "
+        "Give each flow one path, as routes='ecmp' and 'even' do",
+    )
+
+
+def _go_back_over_paths(run: Any) -> tuple[str, ...]:
+    """Name sprayed flows that went back: a packet that others overtake is a loss for go-back-N.
+
+    What was lost in the network is counted beside it: some of the flows may have gone back for a real loss.
+    """
+    table, sprayed = run.scenario.table, _sprayed(run.scenario)
+    if run.emitted is None or not run.recoveries or not sprayed.any():
+        return ()
+    goes_back = np.array([each == GO_BACK_N for each in run.recoveries], dtype=np.bool_)
+    found = np.flatnonzero(sprayed & goes_back & (run.loss_events > 0)).tolist()
+    if not found:
+        return ()
+    names = _listed("flow", [table.name(f) for f in found])
+    sent, delivered, lost, back = (
+        each[found].sum()
+        for each in (run.emitted, run.delivered[:, -1], run.lost_by_flow, run.loss_events)
+    )
+    return _one(
+        f"go-back-N over several paths: sprayed packets overtake each other, and go-back-N takes that for a loss: {names} went back "
+        f"{back} times, and sent {sent:.0f} packets for {delivered:.0f} delivered and {lost:.0f} lost ones; "
+        "write Packets(recovery=SelectiveRepair(reordering=64))",
+    )
+
+
+def _sprayed(scenario: Scenario) -> Flags:
+    """Return which flows have several paths, (F,)."""
+    found: Flags = scenario.table.each("paths", bool).astype(np.bool_)
+    return found
 
 
 def _circles_of_buffers(run: Any) -> tuple[str, ...]:

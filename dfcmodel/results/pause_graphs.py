@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.results.pauses import recorded
 from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
@@ -16,9 +17,13 @@ from hopflow.results import Result, figure
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import networkx as nx
     import pandas as pd
+    from numpy.typing import NDArray
 
+    from dfcmodel.network.links import Link
 
 __all__ = ["PausePropagation", "pause_propagation"]
 
@@ -26,6 +31,8 @@ MAX_SHOWN = 5
 """Rows of each kind in the summary."""
 MAX_DRAWN = 40
 """Nodes in a figure, those that waited the longest."""
+ATTRIBUTES = ("pauses", "seconds", "origin_seconds")
+"""Of each edge of the graph."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,7 +45,8 @@ class PausePropagation(Result):
         Name of the scenario.
     graph
         An edge from the node before each paused link to the node behind it, which asked for the pause, by their
-        names, with ``seconds`` and ``pauses``. Hosts that are attached to a node by an access link are called
+        names, with ``seconds``, ``pauses`` and ``origin_seconds``: the seconds of those pauses that began while none of the
+        links out of the node that asked was paused, in their class. Hosts that are attached to a node by an access link are called
         ``host of NAME``. Pauses of several links or classes at a time count each.
     duration
         Of the run, s.
@@ -72,27 +80,30 @@ class PausePropagation(Result):
 
     @cached_property
     def origins(self) -> dict[str, float]:
-        """Seconds of pauses that nodes asked for none of whose own links was ever paused, the most first.
+        """Seconds of pauses that each node asked for while none of its own links was paused, the most first.
 
-        Congestion began at these; nodes that pause each other in a circle have none.
+        A queue of such a node grew without a pause of the link that it waits for, so that congestion began there. A pause counts, to its
+        end, if no link out of the node was paused in its class when it took effect. One that was asked for during a pause, and took effect
+        just after its end, counts too. The sum is over pauses of all links into the node, and may exceed the duration of the run.
+        Nodes that begin to pause each other in a circle at the same time have none.
         """
         found = {
-            b: sum(data["seconds"] for *_, data in self.graph.in_edges(b, data=True))
+            b: sum(data["origin_seconds"] for *_, data in self.graph.in_edges(b, data=True))
             for b in self.graph
-            if not self.graph.out_degree(b)
         }
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        began = {b: seconds for b, seconds in found.items() if seconds > 0.0}
+        return dict(sorted(began.items(), key=lambda each: (-each[1], each[0])))
 
     @cached_property
     def edges(self) -> pd.DataFrame:
-        """Who paused whom: a row for each pair, with ``asked``, ``paused``, ``pauses`` and ``seconds``, the longest first."""
+        """Who paused whom: a row for each pair, with ``asked``, ``paused`` and the attributes of `graph`, the longest first."""
         import pandas as pd
 
         rows = [
-            {"asked": b, "paused": a, "pauses": data["pauses"], "seconds": data["seconds"]}
+            {"asked": b, "paused": a, **{name: data[name] for name in ATTRIBUTES}}
             for a, b, data in self.graph.edges(data=True)
         ]
-        found = pd.DataFrame(rows, columns=["asked", "paused", "pauses", "seconds"])
+        found = pd.DataFrame(rows, columns=["asked", "paused", *ATTRIBUTES])
         return found.sort_values(["seconds", "asked"], ascending=[False, True], ignore_index=True)
 
     def summary(self) -> dict[str, object]:
@@ -103,10 +114,15 @@ class PausePropagation(Result):
             "pauses": f"{count}, of links out of {len(self.waited)} nodes",
         }
         if count and not self.origins:
-            rows["began at"] = "no node: all that asked for pauses were paused themselves"
-        for title, found in (("began at", self.origins), ("sum over links out of", self.waited)):
-            for name, seconds in list(found.items())[:MAX_SHOWN]:
-                rows[f"{title} {name}"] = readable_text(seconds, "s")
+            rows["origin"] = (
+                "none: links out of each node that asked for a pause were paused when it began"
+            )
+        for name, seconds in list(self.origins.items())[:MAX_SHOWN]:
+            rows[f"origin {name}"] = (
+                f"{readable_text(seconds, 's')} of pauses asked while none of its own links was paused"
+            )
+        for name, seconds in list(self.waited.items())[:MAX_SHOWN]:
+            rows[f"sum over links out of {name}"] = readable_text(seconds, "s")
         for edge in self.edges.head(MAX_SHOWN).to_dict("records"):
             times = f"{edge['pauses']} time{'' if edge['pauses'] == 1 else 's'}"
             rows[f"{edge['asked']} paused {edge['paused']}"] = (
@@ -140,7 +156,7 @@ class PausePropagation(Result):
 
 
 def _layers(graph: nx.DiGraph[str]) -> dict[str, int]:
-    """Return how many nodes each one is before those that began; nodes in a circle share a layer."""
+    """Return how many nodes each one is before those that were never paused; nodes in a circle share a layer."""
     import networkx as nx
 
     parts = nx.condensation(graph)
@@ -180,14 +196,37 @@ def pause_propagation(run: Records) -> PausePropagation:
     paused, links = recorded(run), run.scenario.links
     end = float(run.time[-1])
     lengths = np.minimum(paused["end"], end) - paused["begin"]
+    of_origin = np.where(_asked_unpaused(paused, links), lengths, 0.0)
     graph: nx.DiGraph[str] = nx.DiGraph()
     pairs, which, counts = np.unique(
         paused[["link", "by"]], return_inverse=True, return_counts=True
     )
-    seconds = np.bincount(which.reshape(-1), lengths, minlength=len(pairs))
-    for (a, b), s, count in zip(pairs.tolist(), seconds.tolist(), counts.tolist(), strict=True):
+    groups = which.reshape(-1)
+    sums = [np.bincount(groups, each, len(pairs)).tolist() for each in (lengths, of_origin)]
+    for (a, b), *values in zip(pairs.tolist(), counts.tolist(), *sums, strict=True):
         before = str(links[a].source) if a >= 0 else link_name(run, a)
         behind = str(links[b].source)  # the queue that asked is there
-        data = graph.get_edge_data(before, behind, {"seconds": 0.0, "pauses": 0})
-        graph.add_edge(before, behind, seconds=data["seconds"] + s, pauses=data["pauses"] + count)
+        data = graph.get_edge_data(before, behind, dict.fromkeys(ATTRIBUTES, 0))
+        added = {name: data[name] + v for name, v in zip(ATTRIBUTES, values, strict=True)}
+        graph.add_edge(before, behind, **added)
     return PausePropagation(run.scenario.name, graph, end)
+
+
+def _asked_unpaused(paused: Any, links: Sequence[Link]) -> NDArray[np.bool_]:
+    """Return which pauses began while no link out of the node that asked was paused in their class, in their order."""
+    number = {node: n for n, node in enumerate(dict.fromkeys(link.source for link in links))}
+    source = np.array([number[link.source] for link in links], dtype=np.int64)
+    asks = source[paused["by"]]
+    before = paused["link"]
+    stands = np.where(before >= 0, source[np.maximum(before, 0)], -1)  # -1: hosts ask for no pauses
+    found = np.ones(len(paused), dtype=np.bool_)
+    for node, priority in np.unique(np.stack([asks, paused["priority"]], axis=1), axis=0).tolist():
+        asked = np.flatnonzero((asks == node) & (paused["priority"] == priority))
+        own = paused[stands == node]
+        if priority != ALL:
+            own = own[(own["priority"] == priority) | (own["priority"] == ALL)]
+        moments = paused["begin"][asked]
+        begun = np.searchsorted(np.sort(own["begin"]), moments, side="right")
+        ended = np.searchsorted(np.sort(own["end"]), moments, side="right")
+        found[asked] = begun == ended
+    return found

@@ -82,7 +82,8 @@ class Trajectory(Records, Result):
         """Known limits of its level that apply to this run, with what was measured there.
 
         Of the fluid: two-way traffic, small buffers, classic Reno, resolution, deadlocks near the critical load, buffers
-        under `DFC` that other flows fill. Of packets: phase effects.
+        under `DFC` that other flows fill. Of packets: phase effects, rules that follow telemetry or go back N over several paths. Of both: rules
+        that wait for marks where nothing marks.
 
         Examples
         --------

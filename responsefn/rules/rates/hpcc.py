@@ -31,7 +31,8 @@ class HPCC(NoLossRate):
 
     The defaults are those of the paper (Sect. 5.1). W_AI is 80 bytes, which a network converts to its packets; outside of a
     network packets have 1000 bytes. On a path without telemetry, see `SwitchProgram.telemetry` in dfcmodel, it is refused. That of a link has the bytes that it has sent,
-    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``).
+    the bytes that wait, and its capacity in bytes/s (``dfcmodel.INT``). The rule is for flows on one path: of a sprayed one, the
+    records of a link in two ACKs are of different links.
 
     Parameters
     ----------

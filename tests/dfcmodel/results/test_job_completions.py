@@ -54,7 +54,10 @@ def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
     job = job_completion(ring)
     assert job.time == pytest.approx(job.bound, rel=1e-9)
     assert job.bounds.link == ""
-    assert "for these routes and transfers" in str(job.summary()["lower bound"])
+    rows = job.summary()
+    assert "for these routes and transfers" in str(rows["lower bound"])
+    assert str(rows["lower bound"]).endswith("; the run took 1.000 times as long")
+    assert "the job did not end" not in rows
     assert math.isnan(job.bus_bandwidth)
 
 
@@ -80,7 +83,11 @@ def test_a_job_that_the_run_cuts_short_has_no_time() -> None:
     )
     assert job.unfinished > 0
     assert math.isnan(job.time)
-    assert "time" not in job.summary()
+    rows = job.summary()
+    assert "time" not in rows
+    N = len(job.finished)
+    said = f"{job.unfinished} of {N} transfers are missing at the end of the run, at 1 ms"
+    assert rows["the job did not end"] == said
     assert np.isfinite(job.bound)
 
 
@@ -90,6 +97,16 @@ def test_the_figure_has_the_bound(ring) -> None:
     assert axes.lines[0].get_ydata()[-1] == 1.0
     bound = axes.lines[1].get_xdata()[0]
     assert bound == pytest.approx(1e3 * ring.finished.max(), rel=1e-9)
+
+
+def test_a_job_says_why_it_sends_again() -> None:
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="2 MB", discipline=PFC(counts="switch"))
+    options = {"source": FixedRate(), "links": fabric.links, "routes": "spray"}
+    flows = all_reduce(fabric.hosts, 100, "halving-doubling", **options)
+    run = simulate(fabric.scenario("sprayed", flows, 0.01), Packets(seed=1))
+    job = job_completion(run)
+    assert job.limits == run.limits
+    assert "limit, go-back-N over several paths" in job.summary()
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,13 @@ from PIL import Image
 from dfcmodel import (
     CBR,
     DFC,
-    FIFO,
     PFC,
-    RED,
     Fair,
     Flow,
     Fluid,
     Link,
     Packets,
-    RampMarking,
     Scenario,
-    StepMarking,
     chain,
     choose_level,
     dumbbell,
@@ -41,7 +37,7 @@ from dfcmodel.results.records import NAMES, Records
 from dfcmodel.results.summaries import assumed_responses
 from hopflow import gbps
 from hopflow.results import figure
-from responsefn import CUBIC, DCQCN, DCTCP, NewReno, Reno, Tahoe
+from responsefn import CUBIC, NewReno, Reno, Tahoe
 from tests.dfcmodel.scenario_texts import read_scenario
 
 # Display of a trajectory.
@@ -608,31 +604,3 @@ def test_buffers_of_all_links_of_a_node_count() -> None:
     run = simulate(scenario, duration=0.01, level="fluid")
     buffers = _buffers(replace(run, scenario=replace(scenario, links=fork)))
     assert list(buffers[:3]) == [2000, 1800, 1800]
-
-
-def _to_one(source, discipline) -> Scenario:
-    rate = 1e6
-    links = [Link(name, "s", rate, 1e-6, 2000, discipline) for name in "ab"]
-    links.append(Link("s", "d", rate, 1e-6, 2000, discipline))
-    flows = [Flow(name, (name, "s", "d"), source) for name in "ab"]
-    return Scenario("to one", links, flows, duration=2e-3)
-
-
-@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
-@pytest.mark.parametrize("source", [DCQCN(), DCTCP()], ids=["DCQCN", "DCTCP"])
-def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> None:
-    for discipline, silent in (
-        (PFC(xoff=40, xon=20, counts="switch"), True),
-        (FIFO(), True),
-        (PFC(xoff=400, xon=200, counts="switch", manager=RampMarking(25, 100, 0.1)), False),
-        (StepMarking(20), False),
-        (RED(20, 60, 0.1), True),
-        (RED(20, 60, 0.1, ecn=True), False),
-    ):
-        limits = simulate(_to_one(source, discipline), method).limits
-        said = [
-            each
-            for each in limits
-            if each.startswith("no marks: no link marks packets of flows a, b")
-        ]
-        assert len(said) == silent

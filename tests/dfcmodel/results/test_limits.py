@@ -1,0 +1,109 @@
+"""Known limits of runs: rules without marks, and packets over several paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dfcmodel import (
+    FIFO,
+    INT,
+    PFC,
+    RED,
+    Cable,
+    Fabric,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    RampMarking,
+    Scenario,
+    SelectiveRepair,
+    StepMarking,
+    all_reduce,
+    simulate,
+)
+from dfcmodel.lossless import leaf_spine
+from responsefn import DCQCN, DCTCP, HPCC, FixedRate
+
+
+def _all_reduce(source, discipline, routes: str) -> Scenario:
+    """Return an all-reduce of 4 hosts over 2 spines."""
+    cables = {"access": Cable("100Gbps", "10m"), "trunk": Cable("100Gbps", "50m")}
+    fabric = Fabric(
+        leaf_spine(2, 2, hosts=2), buffer="2 MB", packet_size=4096, discipline=discipline, **cables
+    )
+    options = {"source": source, "links": fabric.links, "routes": routes}
+    flows = all_reduce(fabric.hosts, 100, "halving-doubling", **options)
+    return fabric.scenario("all-reduce", flows, duration=1e-3)
+
+
+class _Loads(HPCC):
+    """A rule of a user that reads telemetry."""
+
+
+PATIENT = SelectiveRepair(reordering=64)
+TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several paths"
+
+
+@pytest.mark.parametrize(
+    ("source", "routes", "recovery", "expected"),
+    [
+        (HPCC(), "spray", PATIENT, [TELEMETRY]),
+        (HPCC(), "spray", "selective", [TELEMETRY]),
+        (HPCC(), "spray", None, [TELEMETRY, GO_BACK]),
+        (_Loads(), "spray", PATIENT, [TELEMETRY]),
+        (HPCC(), "even", None, []),
+        (HPCC(), "ecmp", None, []),
+        (FixedRate(), "spray", None, [GO_BACK]),
+        (FixedRate(), "spray", PATIENT, []),
+        (FixedRate(), "even", None, []),
+    ],
+)
+def test_sprayed_flows_say_what_spraying_spoils(source, routes, recovery, expected) -> None:
+    discipline = INT() if isinstance(source, HPCC) else PFC(counts="switch")
+    scenario = _all_reduce(source, discipline, routes)
+    run = simulate(scenario, Packets(seed=1, recovery=recovery))
+    assert [each.partition(":")[0] for each in run.limits] == expected
+    for each in expected:
+        assert f"limit, {each}" in run.summary()
+
+
+def test_flows_that_went_back_are_counted() -> None:
+    run = simulate(_all_reduce(FixedRate(), PFC(counts="switch"), "spray"), Packets(seed=1))
+    (limit,) = run.limits
+    back = run.loss_events > 0
+    assert f"went back {run.loss_events.sum()} times" in limit
+    assert f"sent {run.emitted[back].sum():.0f} packets" in limit
+    assert run.emitted[back].sum() > run.delivered[back, -1].sum()
+    assert np.array_equal(run.emitted[~back], run.delivered[~back, -1])
+    assert run.lost.sum() == 0.0
+    assert "and 0 lost ones" in limit
+
+
+def _to_one(source, discipline) -> Scenario:
+    rate = 1e6
+    links = [Link(name, "s", rate, 1e-6, 2000, discipline) for name in "ab"]
+    links.append(Link("s", "d", rate, 1e-6, 2000, discipline))
+    flows = [Flow(name, (name, "s", "d"), source) for name in "ab"]
+    return Scenario("to one", links, flows, duration=2e-3)
+
+
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize("source", [DCQCN(), DCTCP()], ids=["DCQCN", "DCTCP"])
+def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> None:
+    for discipline, silent in (
+        (PFC(xoff=40, xon=20, counts="switch"), True),
+        (FIFO(), True),
+        (PFC(xoff=400, xon=200, counts="switch", manager=RampMarking(25, 100, 0.1)), False),
+        (StepMarking(20), False),
+        (RED(20, 60, 0.1), True),
+        (RED(20, 60, 0.1, ecn=True), False),
+    ):
+        limits = simulate(_to_one(source, discipline), method).limits
+        said = [
+            each
+            for each in limits
+            if each.startswith("no marks: no link marks packets of flows a, b")
+        ]
+        assert len(said) == silent
