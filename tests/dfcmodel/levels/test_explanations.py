@@ -439,6 +439,20 @@ def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
         assert values[1, 0, 0] == run.lost.sum()
 
 
+def test_waits_of_a_refinement_are_in_packets_of_the_scenario(bottleneck) -> None:
+    found = [
+        explain(
+            bottleneck, "losses", runs=2, refinements=[
+                Refinement("phases", "packets", off={"packet_jitter": wait}, on={"packet_jitter": 0.0})
+            ],
+        )
+        for wait in ("2pkt", 2 * packet_time(bottleneck))
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found[0].packets, found[1].packets)
+    assert found[0].refinements == found[1].refinements
+    assert found[0].refinements[0].random_time == 2 * packet_time(bottleneck)
+
+
 def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
     *others, last = bottleneck.links
     small = replace(bottleneck, links=(*others, replace(last, buffer=4.0)))
