@@ -17,6 +17,7 @@ from dfcmodel.levels.refinements import (
     Refinement,
     default_refinements,
     usual_refinements,
+    waits_in_seconds,
     with_refinements,
 )
 from dfcmodel.levels.stack_parts import parts_of_stacks
@@ -123,7 +124,8 @@ def explain(
     )
     given = default_refinements(scenario)
     if refinements is not None:
-        given = listed("refinements", refinements, Refinement)
+        listed_ones = listed("refinements", refinements, Refinement)
+        given = tuple(waits_in_seconds(each, scenario) for each in listed_ones)
     if packet_jitter is not None:
         given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
     settings = [(scenario, setting) for setting in _settings(given, fluid, packets, wait)]

@@ -35,6 +35,8 @@ __all__ = ["UNEXPLAINED", "Explanation"]
 UNEXPLAINED = "unexplained"
 LEVEL = 0.95
 """Confidence level of the intervals in texts and figures."""
+MAX_ADVISED_RUNS = 10_000
+"""Number of runs up to which the summary names how many would tell the largest part from 0."""
 MIN_PHASE_EFFECT = 0.1
 """Difference between packets with and without random times, over the value, from which phase effects are named."""
 
@@ -357,6 +359,23 @@ class Explanation(Result):
             [levels, *(head + ", ".join(found) for head, found in groups.items() if found)]
         )
 
+    def _more_runs(self) -> str:
+        """Return how many runs would tell the largest part of a quantity from 0, by the spread of these; "": all are 0, or not finite."""
+        found: dict[int, str] = {}
+        for q, quantity in enumerate(self.quantities):
+            values = self.contributions[:, :, q]
+            means = np.abs(values.mean(axis=0))
+            part = int(np.argmax(np.where(np.isfinite(means), means, 0.0)))
+            if 0.0 < means[part] < np.inf:
+                name = f"{self._said(part)} ({quantity.name})"
+                found.setdefault(_runs_to_differ(values[:, part]), name)
+        if not found:
+            return ""
+        runs = min(found)
+        if runs > MAX_ADVISED_RUNS:
+            return f"the largest one, {found[runs]}, needs more than {MAX_ADVISED_RUNS}"
+        return f"by their spread, runs={runs} would tell the largest one, {found[runs]}"
+
     def _said(self, part: int) -> str:
         """Return the name of a part in a sentence."""
         return "not explained" if part == self._counts[0] else self.parts[part]
@@ -367,8 +386,12 @@ class Explanation(Result):
             "status": of_several(self.statuses),
             "scenario": self.scenario.name,
         }
-        if self.refinements and not _differs(self.contributions).any():
-            rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: give more runs"
+        if (
+            self.refinements
+            and not _differs(self.contributions).any()
+            and (more := self._more_runs())
+        ):
+            rows["parts"] = f"{self.runs} runs are too few to tell any part from 0: {more}"
         for q, quantity in enumerate(self.quantities):
             rows[quantity.name] = self._sentence(q).removeprefix(f"{quantity.name}: ")
         if any(quantity.is_share for quantity in self.quantities):
@@ -423,6 +446,16 @@ def _differs(values: Floats) -> Any:
     """Return where Student's interval of the mean over runs excludes 0."""
     low, high = mean_interval(values, LEVEL)
     return (low > 0.0) | (high < 0.0)
+
+
+def _runs_to_differ(values: Floats) -> int:
+    """Return the least number of runs at which Student's interval excludes 0 if mean and deviation stay; one more than `MAX_ADVISED_RUNS`: more."""
+    from scipy.stats import t as student
+
+    runs = np.arange(len(values) + 1, MAX_ADVISED_RUNS + 1)
+    half_width = student.ppf((1.0 + LEVEL) / 2.0, runs - 1) * values.std(ddof=1) / np.sqrt(runs)
+    enough = runs[half_width < abs(values.mean())]
+    return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 
 def _effect(with_phases: Floats, at_random: Floats) -> str:

@@ -10,14 +10,20 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.phase_effects import packet_time
+from dfcmodel.network.phase_effects import packet_time, packet_wait
 from hopflow.checks import choice, flag, instance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-__all__ = ["Refinement", "default_refinements", "usual_refinements", "with_refinements"]
+__all__ = [
+    "Refinement",
+    "default_refinements",
+    "usual_refinements",
+    "waits_in_seconds",
+    "with_refinements",
+]
 
 LEVELS: dict[str, type[Fluid | Packets]] = {"fluid": Fluid, "packets": Packets}
 SIMULATED = ("packet_jitter",)
@@ -37,7 +43,7 @@ class Refinement:
         packets have it, no fluid does, and it is switched off there.
     off, on
         Fields of `Fluid` or `Packets`, and ``packet_jitter`` of `simulate`, with their values without and
-        with the refinement. What is not named keeps the value of the method.
+        with the refinement; ``packet_jitter`` as there, such as ``"1pkt"``. What is not named keeps the value of the method.
 
     Raises
     ------
@@ -73,6 +79,18 @@ class Refinement:
         """Upper end of the random times before packets that end phase effects when it is off, s; 0: it has none."""
         off, on = (float(given.get("packet_jitter", 0.0)) for given in (self.off, self.on))
         return off if self.level == "packets" and on == 0.0 else 0.0
+
+
+def waits_in_seconds(refinement: Refinement, scenario: Scenario) -> Refinement:
+    """Return a refinement with each ``packet_jitter`` in s, by the packets of a scenario."""
+    off, on = (
+        {
+            name: packet_wait(scenario, value) if name == "packet_jitter" else value
+            for name, value in given.items()
+        }
+        for given in (refinement.off, refinement.on)
+    )
+    return replace(refinement, off=off, on=on)
 
 
 def sack_pipe() -> Refinement:

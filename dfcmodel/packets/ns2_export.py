@@ -9,23 +9,25 @@ from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.network.sources import CBR
 from dfcmodel.packets.exported import check_exported, checked_times, numbered_nodes
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
+from dfcmodel.packets.refusals import check_agents
 from hopflow.checks import instance, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.units import WithUnit, declares, quantities
 from responsefn import NewReno, Reno, Tahoe, WindowRule
 
 __all__ = ["to_ns2"]
 
 AGENTS = {"tahoe": "TCP", "reno": "TCP/Reno", "newreno": "TCP/Newreno", "sack": "TCP/Sack1"}
 MAX_BYTES = 2**31 - 1
+"""Bytes of the largest queue: ns-2 counts them in 32 bits."""
 FLOW_OPTIONS = ("max_window", "start", "size", "stop", "delayed_acks")
 METHOD_OPTIONS = ("seed", "convention", "recovery", "phases", "ack_delay")
 """What the Tcl program has; other options must be as they are by default."""
-"""Bytes of the largest queue: ns-2 counts them in 32 bits."""
 HEAD = """\
 # {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
@@ -66,14 +68,15 @@ $ns run
 """
 
 
-@quantities(duration="time", sample="time", packet_jitter="time")
+@declares(packet_jitter="time")
+@quantities(duration="time", sample="time")
 def to_ns2(
     scenario: Scenario,
     *,
     method: Packets | None = None,
     duration: WithUnit | None = None,
     sample: WithUnit = 0.01,
-    packet_jitter: WithUnit = 0.0,
+    packet_jitter: float | str | None = None,
 ) -> str:
     """Return a Tcl program that runs in ns-2 the same model as ``Packets(convention="ns2")``.
 
@@ -87,7 +90,7 @@ def to_ns2(
     duration, sample
         Simulated time (None: the scenario's) and sampling interval, s.
     packet_jitter
-        As for `simulate`, in s: ``overhead_`` of the agents. ns-2 draws these waits from its own generator, so that
+        As for `simulate`, such as ``"1pkt"``: ``overhead_`` of the agents. ns-2 draws these waits from its own generator, so that
         with them the two runs agree in distribution only, and the program says so.
 
     Raises
@@ -111,7 +114,9 @@ def to_ns2(
     duration, sample = checked_times(scenario, duration, sample)
     _check(scenario)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-2")
-    wait = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=duration, hint="in s")
+    check_agents(scenario, method, "use another recovery")
+    wait = packet_wait(scenario, packet_jitter)
+    wait = one_number("packet_jitter", wait, at_least=0.0, at_most=duration, hint="in s")
     plan = plan_scenario(scenario, method, duration=duration, sample=sample, packet_jitter=wait)
     samples = math.ceil(round(duration / sample, 6))
     lines = [HEAD.format(name=scenario.name)]
@@ -149,6 +154,9 @@ def _check(scenario: Scenario) -> None:
         if isinstance(flow.source, CBR) and math.isfinite(flow.size):
             msg = "must be inf for a CBR source"
             raise ValueError(f"size of flow {flow.name!r} = {flow.size:g}: {msg}")
+        if isinstance(flow.source, WindowRule) and math.isfinite(flow.stop):
+            msg = "cannot be exported to ns-2, which ends such a flow without repairing its last packet; give size="
+            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
 
 
 def _check_bytes(link: Link, buffer: ByteBuffer, packet_size: float) -> None:

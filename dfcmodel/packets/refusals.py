@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario
     from dfcmodel.packets.methods import Packets
 
-__all__ = ["check_scenario"]
+__all__ = ["check_agents", "check_scenario"]
 
 NS2_RULES = {
     "tahoe": (Tahoe,),
@@ -106,7 +106,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
                 continue
         _check_flow(scenario, scenario.flows[f], method)
     if method.is_ns2:
-        _check_agents(scenario, method)
+        check_agents(scenario, method, 'use convention="standard"')
 
 
 def _check_elements(scenario: Scenario, method: Packets) -> None:
@@ -306,8 +306,8 @@ def _reads(names: tuple[str, ...], source: Any) -> bool:
     return sees_telemetry(type(source)) and source.telemetry == names
 
 
-def _check_agents(scenario: Scenario, method: Packets) -> None:
-    """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together."""
+def check_agents(scenario: Scenario, method: Packets, advice: str) -> None:
+    """Raise ValueError for a window rule and a recovery that no agent of ns-2 has together; ``advice`` ends its message."""
     recoveries = method.recovery_of(scenario)
     # a column of recoveries follows from the sources
     own = [] if isinstance(recoveries, Column) else [encoded(recoveries).whole()]
@@ -317,12 +317,12 @@ def _check_agents(scenario: Scenario, method: Packets) -> None:
         if not isinstance(flow.source, WindowRule):
             continue
         if recovery not in NS2_RULES:
-            msg = f'ns-2 has {", ".join(map(repr, NS2_RULES))}; use convention="standard"'
+            msg = f"ns-2 has {', '.join(map(repr, NS2_RULES))}; {advice}"
             raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
         allowed = NS2_RULES[str(recovery)]
         if type(flow.source) not in allowed:
             rules = " or ".join(f"{rule.__name__}()" for rule in allowed)
-            msg = f'its agent with that recovery runs {rules} in ns-2; use convention="standard"'
+            msg = f"its agent with that recovery runs {rules} in ns-2; {advice}"
             raise ValueError(
                 f"recovery of flow {flow.name!r} with {flow.source!r} = {recovery!r}: {msg}"
             )

@@ -42,6 +42,11 @@ OF_TCP = (
     "(claims M11 to M14)"
 )
 """Row of the summary, and what it has besides where senders react to losses."""
+NOT_OF_TCP = (
+    "of the chain's senders, not of TCP: against no pauses, TCP's losses change by other amounts and often in the "
+    "other direction; count them in packets (simulate)"
+)
+"""Row of the summary next to losses of senders that react to them."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -52,7 +57,7 @@ class ThresholdAdvice(Result):
     ----------
     low, high
         Ends of the recommended range of the threshold above which the port pauses, packets: each threshold tried between
-        them delivers at least ``1 - within`` of the highest throughput, loses at most ``most_loss``, and is at most
+        them delivers at least ``1 - within`` of the highest throughput, loses at most ``most_loss`` if given, and is at most
         ``ceiling``. Pauses end one packet below the threshold in use: the lower one is ``low_threshold`` of `PauseTandem`, which is not varied.
     ceiling
         Highest safe threshold: the packets that arrive before a pause takes effect fit above it.
@@ -61,9 +66,9 @@ class ThresholdAdvice(Result):
         TCP levels.
     table
         `xarray.Dataset` over ``levels`` (of the TCP aggregate) and ``threshold`` (packets):
-        ``throughput`` and ``pause_rate`` (1/s), ``pause_fraction``, ``loss_probability`` (of what is
-        offered), ``delay`` (s in both queues), ``recommended``. The last threshold is the whole
-        buffer: no pauses.
+        ``throughput`` and ``pause_rate`` (1/s), ``pause_fraction``, ``loss_probability`` (of what the
+        chain's senders offer; TCP loses other parts), ``delay`` (s in both queues), ``recommended``. The
+        last threshold is the whole buffer: no pauses.
     models
         The chain of each number of levels at the threshold ``high``.
     within, most_loss
@@ -112,7 +117,13 @@ class ThresholdAdvice(Result):
             for end, ratio in ratios.items()
             if ratio >= MORE_LOST
         ]
-        return f"{', '.join(said)}; most_loss= limits it" if said else ""
+        limit = "in this chain" if self._reacts else "most_loss= limits it"
+        return f"{', '.join(said)}; {limit}" if said else ""
+
+    @property
+    def _reacts(self) -> bool:
+        """Whether senders react to losses, for some number of levels."""
+        return int(self.table.levels.max()) > 1
 
     def summary(self) -> dict[str, object]:
         """Return the recommended range, with the measures at its ends and without pauses."""
@@ -141,11 +152,12 @@ class ThresholdAdvice(Result):
                     ("delay (s)", "delay", 1.0),
                 )
             )
+        if self._reacts:
+            rows["losses are"] = NOT_OF_TCP
         if more := self._more_lost(last):
             rows["more is lost"] = more
         rows["largest error bound (TV)"] = f"{float(data.error_bound.max()):.1e}, of the solution"
-        reacts = int(data.levels.max()) > 1
-        rows["error of the model"] = ASSUMED + OF_TCP if reacts else ASSUMED
+        rows["error of the model"] = ASSUMED + OF_TCP if self._reacts else ASSUMED
         return rows
 
     def plot(self, ax: Any = None) -> Any:
@@ -208,7 +220,8 @@ def pause_thresholds(
     within
         Throughput that may be given away, relative to the best.
     most_loss
-        Largest probability of loss of a packet; None: no limit.
+        Largest probability of loss of a packet, with ``levels=(1,)`` only; None: no limit. With more levels it is
+        refused, as the losses of this chain are not those of TCP.
     levels
         Numbers of rates of the TCP aggregate. The range holds for each of them; the number is the
         part of the model that is known least. ``(1,)``: senders that do not react to losses.
@@ -255,7 +268,7 @@ def pause_thresholds(
     ceiling = _ceiling(link_rate, float(response), buffers[1])
     one_number("within", within, above=0.0, below=1.0)
     if most_loss is not None:
-        one_number("most_loss", most_loss, above=0.0, below=1.0)
+        _check_most_loss(most_loss, levels)
     tried = _thresholds(thresholds, buffers[1], ceiling)
     rates = [tuple(load * bottleneck_rate / a for a in range(1, count + 1)) for count in levels]
     models = [model.replace(arrival_rates=each) for each in rates]
@@ -322,6 +335,14 @@ def _round_trip(rtt: float | None, levels: tuple[int, ...]) -> float:
             f"rtt = None: must be given with levels = {levels}; levels=(1,) stands for senders that do not react"
         )
     return 1.0
+
+
+def _check_most_loss(most_loss: Any, levels: tuple[int, ...]) -> None:
+    """Raise ValueError for a limit out of range, and for any limit where senders react to losses."""
+    one_number("most_loss", most_loss, above=0.0, below=1.0)
+    if max(levels) > 1:
+        msg = f"must be None with levels = {levels}: losses of this chain are not those of TCP; count them in packets (simulate)"
+        raise ValueError(f"most_loss = {most_loss:g}: {msg}")
 
 
 def _ceiling(link_rate: float, response: float, buffer: int) -> int:
@@ -397,6 +418,7 @@ def _longest(tried: NDArray[np.int64], recommended: NDArray[np.bool_]) -> tuple[
 
 
 def _none(table: xr.Dataset, ceiling: int, within: float, most_loss: float | None) -> str:
+    """Return why no threshold is recommended."""
     possible = table.sel(threshold=table.threshold <= ceiling)
     loss = possible.loss_probability.max("levels")
     least = int(loss.to_numpy().argmin())

@@ -54,7 +54,7 @@ def _draw(rtt: str, buffer: int, load: float) -> Drawing:
         (
             Chart("Throughput gained by pause", "pause threshold (packets)", "gain (%)",
                   (Line("gain", at, gain, marked=True),)),
-            Chart("Packets lost in both queues", "pause threshold (packets)", "lost (%)",
+            Chart("Packets that the chain loses in both queues (TCP loses others)", "pause threshold (packets)", "lost (%)",
                   (Line("lost", at, loss, marked=True),)),
         ),
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
 import warnings
 from concurrent.futures import Executor, Future
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from dfcmodel import (
     CBR,
@@ -135,9 +137,25 @@ def test_the_text_begins_with_the_fluid_that_simulate_runs(from_bare_fluid: Expl
 def test_that_no_part_is_significant_is_said(explanation: Explanation) -> None:
     noise = np.linspace(-1.0, 1.0, explanation.runs)[:, np.newaxis, np.newaxis]
     fluid, packets = noise + np.zeros_like(explanation.fluid), np.zeros_like(explanation.packets)
-    changed = replace(explanation, fluid=fluid, packets=packets)
-    said = f"{explanation.runs} runs are too few to tell any part from 0: give more runs"
-    assert changed.summary()["parts"] == said
+    changed = replace(explanation, fluid=fluid, packets=packets + 0.1)
+    said, found = (
+        f"{explanation.runs} runs are too few to tell any part from 0: ",
+        np.std(noise, ddof=1),
+    )
+    name, quantity = "not explained", explanation.quantities[0].name
+    row = str(changed.summary()["parts"])
+    runs = int(re.search(r"runs=(\d+)", row)[1])
+    assert (
+        row == f"{said}by their spread, runs={runs} would tell the largest one, {name} ({quantity})"
+    )
+    widths = [student.ppf(0.975, n - 1) * found / n**0.5 for n in (runs - 1, runs)]
+    assert widths[1] < 0.1 <= widths[0]
+    tiny = replace(changed, packets=packets + 1e-3).summary()["parts"]
+    assert tiny == f"{said}the largest one, {name} ({quantity}), needs more than 10000"
+    assert (
+        "parts"
+        not in replace(changed, fluid=packets[:, :1] + 0.0 * fluid, packets=packets).summary()
+    )
     assert "of which" not in changed.text()
     clear = replace(changed, packets=packets + 100.0)
     assert "parts" not in clear.summary()
@@ -419,6 +437,20 @@ def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
         given = runs.settings(runs.seeds()[1])
         run = simulate(bottleneck, level=level, packet_jitter="2pkt", **given)
         assert values[1, 0, 0] == run.lost.sum()
+
+
+def test_waits_of_a_refinement_are_in_packets_of_the_scenario(bottleneck) -> None:
+    found = [
+        explain(
+            bottleneck, "losses", runs=2, refinements=[
+                Refinement("phases", "packets", off={"packet_jitter": wait}, on={"packet_jitter": 0.0})
+            ],
+        )
+        for wait in ("2pkt", 2 * packet_time(bottleneck))
+    ]  # fmt: skip
+    np.testing.assert_array_equal(found[0].packets, found[1].packets)
+    assert found[0].refinements == found[1].refinements
+    assert found[0].refinements[0].random_time == 2 * packet_time(bottleneck)
 
 
 def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.packets.ns2_random import TICK, Generator, tcl_order, tick_phases
-from responsefn import CUBIC
+from responsefn import CUBIC, NewReno, Tahoe
 from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
 from tests.oracles.engines import plan_scenario, run_engine
 from validation.packet_networks import dumbbell_scenario
@@ -78,8 +79,13 @@ def test_random_waits_are_exported_and_the_program_says_who_draws_them(one_link)
     assert "set overhead_ 0.001" in drawn
     assert "agree with Packets in distribution only" in drawn
     assert "distribution" not in plain
-    with pytest.raises(ValueError, match="packet_jitter"):
-        to_ns2(one_link, packet_jitter=-1.0)
+    in_packets = to_ns2(one_link, packet_jitter="2pkt")
+    assert f"set overhead_ {2 / one_link.links[0].rate:.17g}" in in_packets
+    assert in_packets == to_ns2(one_link, packet_jitter=packet_wait(one_link, "2pkt"))
+    assert to_ns2(one_link, packet_jitter="1ms") == drawn
+    for refused in (-1.0, "1 furlong"):
+        with pytest.raises(ValueError, match="packet_jitter"):
+            to_ns2(one_link, packet_jitter=refused)
 
 
 @pytest.mark.simulators
@@ -119,6 +125,38 @@ def test_what_ns2_does_not_have_is_refused(one_link) -> None:
         to_ns2(one_link, method=Packets())
     with pytest.raises(ValueError, match="DFC"):
         to_ns2(takano2006("1"))
+
+
+@pytest.mark.parametrize(
+    ("flow", "recovery", "message"),
+    [
+        (
+            Flow("f", ("a", "b"), NewReno(), 1000, stop=2.0),
+            None,
+            "^stop of flow 'f' = 2: cannot be exported to ns-2.*give size=$",
+        ),
+        (
+            Flow("f", ("a", "b"), NewReno()),
+            "rack",
+            "^recovery of flow 'f' = 'rack': .*; use another recovery$",
+        ),
+        (
+            Flow("f", ("a", "b"), Tahoe()),
+            "sack",
+            "^recovery of flow 'f' with Tahoe.*; use another recovery$",
+        ),
+        (Flow("f", ("a", "b"), NewReno(), handshake=True), None, "^handshake of flow 'f' = True"),
+        (Flow("f", ("a", "b"), NewReno(), pacing=True), None, "^pacing of flow 'f' = True"),
+    ],
+)
+def test_no_message_asks_for_a_convention_that_the_export_refuses(
+    one_link, flow: Flow, recovery: str | None, message: str
+) -> None:
+    """Under ``convention="standard"``, which `simulate` advises, there is no program for ns-2."""
+    scenario = replace(one_link, flows=(flow,))
+    with pytest.raises(ValueError, match=message) as refused:
+        to_ns2(scenario, method=Packets(convention="ns2", recovery=recovery))
+    assert "convention=" not in str(refused.value).split(": ", 1)[1]
 
 
 # ns-2's generator, and the order in which its agents draw.

@@ -255,7 +255,14 @@ def test_percentages_are_parts_of_the_ports_buffer():
         ({"thresholds": (25,)}, "thresholds = 25"),
         ({"thresholds": ("125%",)}, "thresholds = 25"),
         ({"within": 0.0}, "within = 0"),
-        ({"most_loss": 1e-9, "thresholds": (15,)}, "least loss is 0.09"),
+        (
+            {"most_loss": 1e-9, "thresholds": (15,), "levels": (1,), "load": 0.9},
+            r"most_loss = 1e-09, within = 0.01: .* least loss is 0\.0\d+, at 15",
+        ),
+        (
+            {"most_loss": 0.1, "levels": (1, 2)},
+            r"most_loss = 0.1: must be None with levels = \(1, 2\): .* not those of TCP; count them in packets",
+        ),
     ],
 )
 def test_bad_input_of_thresholds_is_refused(change, message):
@@ -304,4 +311,44 @@ def test_a_low_threshold_that_loses_several_times_as_much_is_named() -> None:
     times = float(loss.sel(threshold=14) / loss.sel(threshold=200))
     assert found.low == 14
     assert f"at 14 up to {times:.3g} times" in found.summary()["more is lost"]
+    assert found.summary()["more is lost"].endswith("; most_loss= limits it")
+    assert "losses are" not in found.summary()
     assert "more is lost" not in pause_thresholds(**port, most_loss=1e-3).summary()
+
+
+def test_losses_of_the_chain_are_said_not_to_be_those_of_tcp() -> None:
+    """Beside the losses; in packets a low threshold loses more of TCP than no pauses, in the chain less."""
+    from dfcmodel import FIFO, Flow, Link, Packets, Pause, Scenario, simulate
+    from responsefn import NewReno
+
+    advice = pause_thresholds(
+        link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(20, 60), response="6.86us", thresholds=(30,),
+    )  # fmt: skip
+    rows = list(advice.summary())
+    assert rows.index("losses are") == rows.index("no pauses") + 1
+    assert "not of TCP" in str(advice.summary()["losses are"])
+
+    def lost(rule: FIFO | Pause) -> float:
+        links = [Link(f"host{n}", "a", "10Gbps", "20us", 1000) for n in range(4)]
+        links += [
+            Link("a", "b", "10Gbps", "0.5us", 20),
+            Link("b", "c", "5Gbps", "40us", 60, rule),
+        ]
+        flows = [
+            Flow(f"tcp{n}", (f"host{n}", "a", "b", "c"), NewReno(), max_window=1000)
+            for n in range(4)
+        ]
+        tandem = Scenario("tandem", links, flows, duration=0.2, min_rto=0.01)
+        run = simulate(tandem, Packets(recovery="rack"), packet_jitter="1pkt", seed=0)
+        return float(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))
+
+    assert lost(Pause(high=30, low=25)) > 1.1 * lost(FIFO())
+    chain = advice.table.loss_probability
+    assert (chain.sel(threshold=30) < 0.9 * chain.sel(threshold=60)).all()
+
+
+def test_a_range_with_more_losses_than_without_pauses_is_that_of_the_chain() -> None:
+    found = pause_thresholds(
+        link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(50, 200), levels=(1, 2), load=0.98, thresholds=(14,),
+    )  # fmt: skip
+    assert str(found.summary()["more is lost"]).endswith("without pauses; in this chain")
