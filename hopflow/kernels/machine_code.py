@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import struct
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from hopflow.whole_files import replacing
 
 __all__ = ["Loaded", "load", "load_file", "processor", "write_file"]
 
+_lock = threading.Lock()
 UNDEFINED_SECTION = 0
 SYMBOL_TABLE = 2
 """Of ELF: the index of the section of a symbol that is elsewhere, and the type of a section of symbols."""
@@ -76,14 +78,19 @@ def _engine() -> Any:
 
 
 def load(objects: Sequence[bytes], symbols: Iterable[str]) -> list[int]:
-    """Load object files and return the addresses of some of their functions."""
+    """Load object files and return the addresses of some of their functions.
+
+    One thread at a time: two that begin together would make two engines, one of which nobody keeps, and its machine code
+    would go with it.
+    """
     from llvmlite import binding
 
-    engine = _engine()
-    for each in objects:
-        engine.add_object_file(binding.ObjectFileRef.from_data(each))
-    engine.finalize_object()
-    return [int(engine.get_function_address(symbol)) for symbol in symbols]
+    with _lock:
+        engine = _engine()
+        for each in objects:
+            engine.add_object_file(binding.ObjectFileRef.from_data(each))
+        engine.finalize_object()
+        return [int(engine.get_function_address(symbol)) for symbol in symbols]
 
 
 def write_file(

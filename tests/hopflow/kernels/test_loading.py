@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import os
 import subprocess
@@ -223,6 +224,35 @@ def test_a_callback_is_loaded_without_numba_and_compiled_anew_where_its_file_is_
             assert machine_code.load_file(kept) is None
     assert twice(monkeypatch, tmp_path) == 3.0
     assert machine_code.load_file(kept)
+
+
+def test_threads_that_load_at_the_same_time_share_one_engine(tmp_path, monkeypatch) -> None:
+    """The machine code of an engine that nobody keeps goes with it."""
+    assert twice(monkeypatch, tmp_path) == 3.0
+    (kept,) = tmp_path.glob("kernel_*.code")
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        time.sleep(0.05)  # in which the others come
+        return engine
+
+    engine = machine_code._engine()
+    monkeypatch.setattr(machine_code, "_engine", functools.cache(make))
+    together, found = threading.Barrier(4), list[object]()
+
+    def load() -> None:
+        together.wait()
+        found.append(machine_code.load_file(kept))
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert len(found) == 4
+    assert None not in found
 
 
 @pytest.mark.parametrize("signature", ["void(CPointer(float64), float64)", ""])
