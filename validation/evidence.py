@@ -239,8 +239,8 @@ def _parsed(content: bytes, packed: bool) -> pd.DataFrame:
 def load(case: str, name: str | None = None) -> xr.Dataset:
     """Return one table of a case as a Dataset over the columns that identify its rows.
 
-    Parameters and errors as for `table`. Variables carry ``units`` and ``long_name``; a combination
-    of coordinates that was not simulated is NaN.
+    Parameters and errors as for `table`, and ValueError for a table with several rows of the same keys, such as
+    packets that were dropped. Variables carry ``units`` and ``long_name``; a combination of coordinates that was not simulated is NaN.
 
     Examples
     --------
@@ -252,7 +252,11 @@ def load(case: str, name: str | None = None) -> xr.Dataset:
     record = provenance(case)
     files = record["files"]
     file = next(iter(files)) if name is None else next(f for f in files if f.split(".")[0] == name)
-    data = frame.set_index(files[file]["index"]).to_xarray()
+    index = files[file]["index"]
+    if frame.duplicated(index).any():
+        columns, whole = ", ".join(index), f"table({case!r}, {file.split('.')[0]!r})"
+        raise ValueError(f"name = {name!r}: several rows have the same {columns}; use {whole}")
+    data = frame.set_index(index).to_xarray()
     for column, about in files[file]["columns"].items():
         data[column].attrs = {"units": about["unit"], "long_name": about["meaning"]}
     data.attrs = {key: record[key] for key in ("title", "tool", "version", "command")}

@@ -36,6 +36,9 @@ def check_exported(
         plain = ways.setdefault(id(flow.source), Flow(flow.name, (0, 1), flow.source))
         others = (*OF_NETWORKS, *flow_options)
         _check(flow, plain, others, f"of flow {flow.name!r}", simulator)
+        if scenario.host_of(flow) == "nic":
+            msg = f"its network interface cannot be exported to {simulator}: must be 'direct' or 'unshaped'"
+            raise ValueError(f"host of flow {flow.name!r} = {flow.host!r}: {msg}")
     plain_method = Packets(method.seed, method.convention)
     _check(method, plain_method, method_options, f"of {method!r}", simulator)
 

@@ -80,6 +80,9 @@ def to_ns3(
     instance("method", method, Packets, "Packets(...), or None")
     duration, sample = checked_times(scenario, duration, sample)
     _check_method(method)
+    for link in scenario.links:
+        if type(link.discipline) not in (FIFO, RED, CoDel, PIE, StepMarking):
+            raise _no_queue_of_ns3(link.name, link.discipline)
     check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-3")
     _check_size(scenario)
     if scenario.elements:
@@ -233,8 +236,13 @@ def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
             **red, "MinTh": threshold, "MaxTh": threshold, "QW": 1.0, "Gentle": False,
             "UseEcn": True, "UseHardDrop": False,
         }  # fmt: skip
+    raise _no_queue_of_ns3(port.name, rule)
+
+
+def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
+    """Return the error for a discipline that the program does not have."""
     msg = "must be FIFO(), RED(...) in packets, CoDel(...), PIE(...) or StepMarking(...) for export to ns-3"
-    raise ValueError(f"discipline of link {port.name} = {rule!r}: {msg}")
+    return ValueError(f"discipline of link {link} = {discipline!r}: {msg}")
 
 
 def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:

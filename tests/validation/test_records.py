@@ -269,6 +269,13 @@ def test_provenance_is_complete(case: str) -> None:
         assert all(column["meaning"] for column in about["columns"].values())
 
 
+def test_a_table_with_several_rows_of_the_same_keys_has_no_dataset() -> None:
+    with pytest.raises(
+        ValueError, match=r"same run, flow, time; use table\('linux/drawn-path-1', 'drops'\)"
+    ):
+        evidence.load("linux/drawn-path-1", "drops")
+
+
 def test_load_gives_variables_with_units() -> None:
     data = evidence.load(EXAMPLE)
     record = evidence.provenance(EXAMPLE)

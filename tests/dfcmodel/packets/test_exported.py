@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dfcmodel import Flow, Packets, Scenario, chain, to_ns2, to_ns3
+from dfcmodel import Flow, Packets, Pause, Scenario, chain, to_ns2, to_ns3
 from responsefn import NewReno
 
 OPTIONS: dict[str, Any] = {
@@ -84,3 +84,17 @@ def test_an_option_of_the_method_is_refused(given: dict[str, Any], simulator: st
         export(
             scenario(), method=Packets(seed=1, convention=convention, recovery="newreno", **given)
         )
+
+
+@pytest.mark.parametrize("export", [to_ns2, to_ns3])
+def test_a_network_interface_is_refused_by_the_name_of_its_flow(export: Any) -> None:
+    with pytest.raises(ValueError, match=r"^host of flow 'b' = 'nic': its network interface"):
+        export(scenario(host="nic"))
+
+
+@pytest.mark.parametrize("export", [to_ns2, to_ns3])
+def test_a_pause_that_gives_hosts_interfaces_is_what_is_named(export: Any) -> None:
+    paused = scenario()
+    links = [dataclasses.replace(link, discipline=Pause(high=10, low=5)) for link in paused.links]
+    with pytest.raises(ValueError, match=r"^discipline of link 1->2 = Pause\(high=10"):
+        export(dataclasses.replace(paused, links=links))
