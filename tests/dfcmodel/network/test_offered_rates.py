@@ -411,7 +411,7 @@ def test_the_fluid_refuses_a_stop_of_windows_and_rates(source: object) -> None:
 
 
 def test_other_programs_refuse_stops() -> None:
-    with pytest.raises(ValueError, match=r"stop of flow 'a' = 0.5: ns-2 ends such a flow"):
+    with pytest.raises(ValueError, match=r"stop of flow 'a' = 0.5: cannot be exported to ns-2"):
         to_ns2(one(NewReno(), stop=0.5))
     with pytest.raises(ValueError, match=r"stop of flow 'a' = 0.5: must be inf for export to ns-3"):
         to_ns3(one(NewReno(), stop=0.5))
