@@ -324,13 +324,11 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
     """Return the lines of the table of misses: each beside what it is with one part switched."""
     lines = [f"| miss | allowed | Linux | hopflow | {' | '.join(switched)} |"]
     lines.append("|---|---|--:|--:|" + "--:|" * len(switched))
+    key = ["discipline", "run", "quantity"]
+    without = [frame.set_index(key)["hopflow"] for frame in switched.values()]
     for row in rows[[holds is False for holds in rows["holds"]]].itertuples():
-        same = [
-            frame.set_index(["discipline", "run", "quantity"]).loc[
-                (row.discipline, row.run, row.quantity), "hopflow"
-            ]
-            for frame in switched.values()
-        ]
+        place = row.discipline, row.run, row.quantity
+        same = [column.loc[place] for column in without]
         found = [f"{each:.3g}" for each in (row.linux, row.hopflow)]
         cells = " | ".join(
             [*found, *("" if each == row.hopflow else f"{each:.3g}" for each in same)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.choices import choose_level, warn_of_doubt
-from dfcmodel.network.networks import Scenario
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
@@ -19,7 +19,7 @@ from hopflow.checks import instance, one_number, seed_number, whole
 from hopflow.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
-from hopflow.units import declares, in_units, quantities
+from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Level, Packets
@@ -89,9 +89,7 @@ def ensemble(
     instance("scenario", scenario, Scenario)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    asked = scenario.duration if duration is None else in_units("duration", duration, "time")
-    end = one_number("duration", asked, above=0.0, hint="in s")
-    jitter = start_spread(scenario, jitter, end)
+    jitter = start_spread(scenario, jitter, run_end(scenario, duration))
     check_executor(executor)
     chosen, waits, reason = method_of(level, method, "ensemble"), packet_jitter, ""
     if chosen is None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number, seed_number, whole
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
-    from dfcmodel.network.networks import Scenario
 
 __all__ = ["Runs", "check_seed", "check_since", "checked_runs", "refuse_one_level"]
 
@@ -70,7 +70,7 @@ def checked_runs(
     """
     runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
     seed = seed_number("seed", seed)
-    end = scenario.duration if duration is None else one_number("duration", duration, above=0.0)
+    end = run_end(scenario, duration)
     spread = start_spread(scenario, jitter, end)
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
     return Runs(runs, seed, end, sample, spread)

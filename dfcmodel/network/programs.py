@@ -203,7 +203,7 @@ class SwitchProgram(Discipline):
         if not cls.queues and (cls.of_queue or "skip" in names):
             msg = "of_queue and skip need queues, a number from 1 to 65536"
             raise TypeError(f"queues of {cls.__name__} = {cls.queues!r}: {msg}")
-        _check_queues(cls.__name__, cls.queues)
+        whole(f"queues of {cls.__name__}", cls.queues, 0, MAX_QUEUES)
 
     @staticmethod
     def queue_of(s: Any, q: Any, e: Any) -> Any:
@@ -226,13 +226,8 @@ class SwitchProgram(Discipline):
 
     def check_queues(self) -> int:
         """Return how many queues there are; ValueError for a number of them that cannot be."""
-        _check_queues(type(self).__name__, self.queues, least=1 if type(self).queues else 0)
-        return int(self.queues)
-
-
-def _check_queues(name: str, given: Any, least: int = 0) -> None:
-    """Raise ValueError for a number of queues that cannot be."""
-    whole(f"queues of {name}", given, least, MAX_QUEUES)
+        least = 1 if type(self).queues else 0
+        return whole(f"queues of {type(self).__name__}", self.queues, least, MAX_QUEUES)
 
 
 def flow_hash(seeds: Any, flows: Any, is_ack: Any) -> NDArray[np.float64]:
