@@ -197,7 +197,7 @@ def response_time(
     if given is None:
         if quanta is None:
             known = ", ".join(f"{known / 1e9:g}" for known in RESPONSE_QUANTA)
-            hint = f"must be given; IEEE 802.3 31B.3.7 has values for rates of {known} Gb/s"
+            hint = f"must be given; IEEE 802.3 31B.3.7 has values for a rate of {known} Gb/s"
             if rate > max(RESPONSE_QUANTA):
                 fastest = max(RESPONSE_QUANTA)
                 time = QUANTUM * RESPONSE_QUANTA[fastest] / fastest * 1e9
