@@ -83,7 +83,9 @@ def test_round_trip_or_a_reason(rule, bandwidth):
         return
     random = np.random.default_rng(11)
     p = 10.0 ** (-10.0 * (np.arange(20) + random.uniform(size=20)) / 20)
-    if type(rule) is LinuxHTCP:  # between a capacity and its jumps few p are the only ones of a rate
+    if (
+        type(rule) is LinuxHTCP
+    ):  # between a capacity and its jumps few p are the only ones of a rate
         p = np.concatenate([p, random.uniform(0.01, 0.05, 6)])
     p, rates = rates_of(rule, p, rtt, bandwidth)
     for x, rate in zip(p, rates, strict=True):
