@@ -15,8 +15,8 @@ from typing import Any
 
 import lazy_loader
 
-from hopflow.packages import package, warn_of_others
-from hopflow.public_names import has_moved, moved
+from hopflow.naming.packages import package, warn_of_others
+from hopflow.naming.public_names import has_moved, moved
 
 __version__ = "0.2.0"
 
@@ -25,7 +25,7 @@ _own, _, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "functions": ["maximum", "minimum", "where"],
-        "sweeps": ["sweep"],
+        "execution.sweeps": ["sweep"],
         "status": ["Interrupted", "NotSolvedError", "Status"],
         "units": ["gbps", "mbps", "ms", "to_mbps", "us"],
     },

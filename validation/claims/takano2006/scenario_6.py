@@ -24,11 +24,11 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import FAIR
-from validation.drawing import BLUE, GREEN, RED, panels
-from validation.judges import ByReading, BySimulator
-from validation.keeping import kept
+from validation.display.drawing import BLUE, GREEN, RED, panels
+from validation.judgements.judges import ByReading, BySimulator
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Swing, Values, below, bounds
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,9 @@ import numpy as np
 from dfcmodel import Fluid, Scenario, ensemble, takano2006
 from dfcmodel.results import Ensemble
 from validation import evidence
-from validation.keeping import kept
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Sides
 from validation.statistics import Swing, Values, swing
-from validation.verdicts import Sides
 
 if TYPE_CHECKING:
     import pandas as pd
