@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, distinct, present
 from dfcmodel.network.stacks import NO_STACK
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import ByClass
+from dfcmodel.network.columns import coded, distinct, distinct_rows, present
 from dfcmodel.network.links import Node, buffer_in_packets
 from dfcmodel.network.routed_flows import RoutedFlows
-from dfcmodel.network.routes import coded, distinct, distinct_rows, present
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

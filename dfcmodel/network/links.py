@@ -11,9 +11,8 @@ import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.columns import column_for, encoded, nodes_of
+from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes_of, present
 from dfcmodel.network.disciplines import FIFO, Discipline, Pause
-from dfcmodel.network.routes import coded, distinct, present
 from hopflow.checks import flag, one_number, plain_number, shown
 from hopflow.results import Described
 from hopflow.units import WithUnit, declares, quantities

@@ -14,13 +14,13 @@ import numpy as np
 
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import ByClass
+from dfcmodel.network.columns import Routes, distinct
 from dfcmodel.network.disciplines import DFC, Discipline, Pause, manager_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.ingresses import Ingresses
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
-from dfcmodel.network.routes import Routes, distinct
 from hopflow.checks import instance, listed, one_number, plain_number
 from hopflow.parameters import Parametrized
 from hopflow.results import table_text

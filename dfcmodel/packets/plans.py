@@ -10,9 +10,8 @@ import numpy as np
 
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
-from dfcmodel.network.columns import among
+from dfcmodel.network.columns import among, distinct, present
 from dfcmodel.network.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.routes import distinct, present
 from dfcmodel.packets.hops import (
     FlowEnds,
     Hops,
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dfcmodel.network.columns import Routes
     from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.recoveries import LossRecovery

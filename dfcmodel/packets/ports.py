@@ -12,11 +12,11 @@ import numpy as np
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.buffers import ByteBuffer
 from dfcmodel.network.class_pauses import ByClass
+from dfcmodel.network.columns import Routes, distinct, places_of, present
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
 from dfcmodel.network.managers import RED
 from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.routes import Routes, distinct, places_of, present
 from hopflow.checks import number
 
 if TYPE_CHECKING:

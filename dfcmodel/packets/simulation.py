@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.columns import column_of
+from dfcmodel.network.columns import column_of, distinct
 from dfcmodel.network.followers import actual_starts
 from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of
-from dfcmodel.network.routes import places_of
+from dfcmodel.network.columns import column_of, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import OF_RATE, RULE
 from dfcmodel.packets.layouts.absent import no_followers

@@ -8,11 +8,11 @@ import numpy as np
 
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
+from dfcmodel.network.columns import coded, distinct
 from dfcmodel.network.coupled import DualPI2
 from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.routes import coded, distinct
 from dfcmodel.packets.kernel.layout import (
     BY_BACKPRESSURE,
     BY_CLASS,
