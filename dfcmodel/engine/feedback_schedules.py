@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.engine.fluid import whole_and_part
 from dfcmodel.engine.kernel.records import (
     CLOCK,
     INPUT_LINK,
@@ -19,7 +20,6 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, Pause
-from dfcmodel.network.time_steps import whole_and_part
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout

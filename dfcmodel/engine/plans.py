@@ -11,6 +11,7 @@ import numpy as np
 
 from dfcmodel.engine.expected_marks import with_expected_marks
 from dfcmodel.engine.feedback_schedules import feedback, pauses
+from dfcmodel.engine.fluid import nearest_steps
 from dfcmodel.engine.kernel.records import (
     ACK,
     BAND,
@@ -48,7 +49,6 @@ from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.sources import CBR, OnOff
-from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:

@@ -189,6 +189,15 @@ class Flows(Sequence[Flow]):
         )
 
     @cached_property
+    def unusual(self) -> frozenset[str]:
+        """Options that are not as they are by default for all flows."""
+        return frozenset(
+            each.name
+            for each in OPTIONS
+            if any(value != each.default for value in self.columns[each.name].values)
+        )
+
+    @cached_property
     def waits(self) -> NDArray[np.bool_]:
         """Whether each flow starts after others, shape (F,)."""
         column = self.columns["after"]

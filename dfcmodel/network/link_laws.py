@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.class_pauses import ByClass, check_classes
-from dfcmodel.network.disciplines import QueueManager, check_manager, numeric_fields
+from dfcmodel.network.disciplines import PACKETS_ALONE, QueueManager, check_manager, numeric_fields
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 
@@ -136,6 +136,8 @@ class LinkLaw(ByClass):
     >>> int(run.lost.sum()), sorted(set(run.pauses()["link"].values.tolist()))
     (0, ['1->2', 'host of b'])
     """
+
+    subclasses_run_at = PACKETS_ALONE
 
     classes: tuple[int, ...] = (0,)
     signalling: WithUnit = 0.0

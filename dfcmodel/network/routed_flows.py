@@ -251,6 +251,11 @@ class RoutedFlows(Described):
         given = self.table.each("host", lambda host: host is not None)
         return np.asarray(np.where(given, own, asked[self.routes.first]))
 
+    @property
+    def shortest_delay(self) -> float:
+        """The delay of the shortest link, s."""
+        return min(link.delay for link in self.link_table.kinds)
+
     @cached_property
     def slowest_rates(self) -> NDArray[np.float64]:
         """The rate of the slowest link of each flow's path, packets/s, (F,)."""

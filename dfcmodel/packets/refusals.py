@@ -21,7 +21,7 @@ from dfcmodel.network.disciplines import (
     FIFO,
     Pause,
 )
-from dfcmodel.network.level_options import check_known
+from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.link_laws import LinkLaw
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.path_elements import RateTrace
@@ -90,7 +90,8 @@ def _check(scenario: Scenario, method: Packets) -> None:
         if key in checked:
             continue
         checked.add(key)
-        check_known(link, "Packets()")
+        if "packets" not in rule.levels:
+            refuse_discipline(link, "packets")
         if not link.shared:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")

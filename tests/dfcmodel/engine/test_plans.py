@@ -44,9 +44,8 @@ from dfcmodel.engine.kernel.records import (
     SHARED_FIFO,
     SWITCH,
 )
-from dfcmodel.engine.layouts import Layout, layout_of
+from dfcmodel.engine.layouts import Layout, layout_of, queueing
 from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
-from dfcmodel.engine.queue_types import queueing
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.engine.trajectories import times_of_pauses
 from dfcmodel.network.class_pauses import ALL
