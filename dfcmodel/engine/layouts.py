@@ -110,6 +110,17 @@ class Layout:
         own = self.path[self.path_at[f] : self.path_at[f + 1]]
         return int(self.lag[f] + self.lag[own].sum() + len(own) + 1)
 
+    def hops(self, scenario: Scenario) -> list[tuple[int, int, int, int]]:
+        """Return flow, place of the link, queue, and the link before (-1 - flow: its host) of hops that have a queue."""
+        found = []
+        for f, (flow, queues) in enumerate(zip(scenario.flows, self.hop_queues, strict=True)):
+            before = -1 - f
+            for n, c in zip(scenario.path_index(flow), queues, strict=True):
+                if c >= 0:
+                    found.append((f, n, c, before))
+                before = n
+        return found
+
     def blocks(self, shared: list[bool], traced: set[int]) -> Any:
         """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
 
