@@ -16,8 +16,9 @@ from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
+from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.phase_effects import packet_wait, random_starts
+from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
@@ -266,9 +267,11 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    warn_if_unstable(scenario)
+    disciplines = [link.discipline for link in scenario.link_table.kinds]
+    if not all(each.is_stable for each in disciplines if isinstance(each, DFC)):
+        warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
-    starts = random_starts(scenario, jitter, random)
+    starts = scenario.table.random_starts(jitter, random)
     plan = compile_scenario(
         scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
@@ -297,7 +300,7 @@ def _simulate_packets(
         said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
         raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     random = np.random.default_rng(seed if method.seed is None else method.seed)
-    starts = random_starts(scenario, given.jitter, random) if given.jitter else None
+    starts = scenario.table.random_starts(given.jitter, random) if given.jitter else None
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=int(random.integers(1, 2**31 - 1)))
     return simulate_packets(

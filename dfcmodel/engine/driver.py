@@ -101,7 +101,8 @@ def advance(
     rates = rate_changes(plan, steps) if plan.scenario.elements else {}
     delays = delay_changes(plan, steps) if plan.scenario.elements else {}
     for first, end in _parts(plan, steps, every, (last_part, *rates, *delays)):
-        check_stop()
+        if first:
+            check_stop()
         k = first
         if k in rates:
             set_rates(plan, rates[k])

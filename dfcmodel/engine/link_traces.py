@@ -14,24 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dfcmodel.engine.fluid import whole_and_part
 from dfcmodel.engine.kernel.records import PER_FLOW_RATE, SENT
-from dfcmodel.network.path_elements import DelayTrace, RateTrace
+from dfcmodel.engine.link_tables import traced_ways
+from dfcmodel.network.path_elements import RateTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dfcmodel.engine.layouts import Layout
+    from dfcmodel.engine.link_tables import Way
     from dfcmodel.engine.plans import Plan
-    from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.path_elements import DelayTrace
 
 __all__ = [
     "RateChange",
-    "Way",
     "delay_changes",
-    "largest_holds",
     "rate_changes",
     "set_delays",
     "set_rates",
-    "traced_ways",
 ]
 
 
@@ -139,46 +137,3 @@ def _sent(plan: Plan, c: int) -> float:
     i = int(plan.network.queues["link"][c])
     alone = c < len(plan.network.flows) or plan.network.links["kind"][i] == PER_FLOW_RATE
     return float(plan.network.queues["sent"][c] if alone else plan.shared[SENT, c])
-
-
-class Way(NamedTuple):
-    """The way from a queue to the next one with a trace in front of it.
-
-    queue: the first one's place; steps: of the way without the trace; trace: of its delays.
-    """
-
-    queue: int
-    steps: float
-    trace: DelayTrace
-
-
-def traced_ways(scenario: Scenario, layout: Layout) -> list[Way]:
-    """Return the ways of the flows that have a trace of delays.
-
-    Raises
-    ------
-    ValueError
-        Where two traces act on one flow at a link.
-    """
-    found: dict[int, Way] = {}
-    names = scenario.link_table.names
-    for element in scenario.elements:
-        if not isinstance(element, DelayTrace):
-            continue
-        n = names.index(element.link)
-        for f, flow in enumerate(scenario.flows):
-            hops = scenario.path_index(flow)
-            if n not in hops or (element.flows and flow.name not in element.flows):
-                continue
-            c = int(layout.up[layout.hop_queues[f][hops.index(n)]])
-            if c in found:
-                msg = f"a second one acts on flow {flow.name!r}; use method=Packets()"
-                raise ValueError(f"elements: DelayTrace at {element.link}: {msg}")
-            found[c] = Way(c, float(layout.lag[c] + 1.0 - layout.weight[c]), element)
-    return list(found.values())
-
-
-def largest_holds(scenario: Scenario) -> list[float]:
-    """Return the longest times for which the traces hold a packet, s, and 0."""
-    traces = (each for each in scenario.elements if isinstance(each, DelayTrace))
-    return [0.0, *(each.largest_hold for each in traces)]

@@ -1,4 +1,4 @@
-"""Pauses in the fluid: who pauses whom, the rooms that PFC reserves, when pauses acted, and what they left waiting."""
+"""Pauses in the fluid at t = 0: who pauses whom, and the rooms that PFC reserves."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ import numpy as np
 
 from dfcmodel.engine.fluid import whole_and_part
 from dfcmodel.engine.kernel.records import PAUSE, STORM, WHOLE
-from dfcmodel.network.class_pauses import ALL, PFC
+from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import Pause
-from dfcmodel.network.run_tables import EXCESS, WAITING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dfcmodel.engine.layouts import Layout
-    from dfcmodel.engine.plans import Plan
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["most_excess", "pauses", "remaining_packets", "reserve_rooms", "times_of_pauses"]
+__all__ = ["pauses", "reserve_rooms"]
 
 
 def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
@@ -164,66 +160,3 @@ def _check_rooms(scenario: Scenario, n: int) -> None:
         msg = f"in the fluid each flow of a host has an access link, for which PFC reserves room, {reserved:g} packets in all"
         hint = "increase it, or use method=Packets() (--level packets in the shell)"
         raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")
-
-
-def times_of_pauses(plan: Plan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
-    """Yield the paused link, who asks for it, the class, and the times in s at which pauses took effect and ended.
-
-    As `dfcmodel.results.pauses.intervals_of` takes them.
-
-    Parameters
-    ----------
-    plan
-        Whose run it was.
-    switches
-        What was turned on and off, in order (`kernel.records.SWITCH`).
-    """
-    order, pauses = plan.layout.order, plan.feedback.pauses
-    flows = plan.scenario.flows
-    for n in range(len(pauses)):
-        paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
-        link = order[paused] if paused >= 0 else paused
-        way = float(pauses["wait"][n]) + float(pauses["part"][n])
-        counted = pauses["first"][n] < pauses["end"][n]
-        priority = flows[plan.layout.flow_of[pauses["first"][n]]].priority if counted else ALL
-        yield link, by, priority, (switches["time"][switches["pause"] == n] + way) * plan.step
-
-
-def most_excess(plan: Plan) -> Any:
-    """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
-    order, layout, rows = plan.layout.order, plan.layout, []
-    for row in plan.feedback.pauses:
-        if row["most_excess"] > 0.0:
-            via = order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
-            priority = plan.scenario.flows[layout.flow_of[int(row["first"])]].priority
-            rows.append((order[row["pausing"]], via, priority, float(row["most_excess"])))
-    return np.array(rows, dtype=EXCESS)
-
-
-def remaining_packets(plan: Plan, sent_before: Any) -> Any:
-    """Return what waits at the end at links that are paused or pause others, of `WAITING`.
-
-    Parameters
-    ----------
-    plan
-        Whose run has ended.
-    sent_before
-        What each queue had sent before the last part of the run, packets, (C,).
-    """
-    layout, queues, pauses = plan.layout, plan.network.queues, plan.feedback.pauses
-    moved = queues["sent"][: len(sent_before)] - sent_before
-    for _, _, first, end in layout.bands.tolist():
-        moved[first:end] = moved[first:end].sum()
-    paused = pauses["paused"]
-    links = {layout.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
-    rows = [
-        (n, via, f, 0, int(moved[c] == 0.0), float(queues["backlog"][c]))
-        for f, n, c, via in plan.layout.hops(plan.scenario)
-        if n in links and queues["backlog"][c] > 0.0
-    ]
-    flows = plan.network.flows
-    for f in sorted({-1 - int(n) for n in paused[paused < 0]}):
-        waits = float(flows["emitted"][f] - queues["sent"][f])
-        if waits > 0.0:
-            rows.append((-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), waits))
-    return np.array(sorted(rows), dtype=WAITING)

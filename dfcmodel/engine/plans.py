@@ -30,13 +30,14 @@ from dfcmodel.engine.kernel.records import (
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.link_tables import (
     feedback,
+    largest_holds,
     link_records,
     manager_records,
     order_rows,
     power_of_two,
     queue_records,
+    traced_ways,
 )
-from dfcmodel.engine.link_traces import largest_holds, traced_ways
 from dfcmodel.engine.pause_tables import pauses, reserve_rooms
 from dfcmodel.engine.sender_tables import (
     emission_memory,

@@ -1,6 +1,6 @@
 """The trajectory of a fluid run, from the records of the loop and from the state that it leaves.
 
-The state has drops by cause and what is in the network; what pauses leave is in `dfcmodel.engine.pause_tables`.
+The state has drops by cause and what is in the network; after pauses also what waits, and when they acted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dfcmodel.engine.kernel.records import (
     RATE_RULE,
     WINDOW,
 )
-from dfcmodel.engine.pause_tables import most_excess, remaining_packets, times_of_pauses
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
+from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.notifications import notifications_of
 from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
 from dfcmodel.results.at_nodes import Deferred
@@ -25,6 +25,8 @@ from dfcmodel.results.pauses import PAUSED, intervals_of
 from dfcmodel.results.trajectories import Trajectory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from dfcmodel.engine.driver import Records
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["trajectory"]
+__all__ = ["times_of_pauses", "trajectory"]
 
 
 def trajectory(
@@ -58,7 +60,7 @@ def trajectory(
     paused, excess, remaining = (np.zeros(0, dtype=kind) for kind in (PAUSED, EXCESS, WAITING))
     if len(plan.feedback.pauses):
         paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
-        excess, remaining = most_excess(plan), remaining_packets(plan, record.sent_before)
+        excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
     by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
         0, 1
@@ -190,3 +192,66 @@ def _acks_under_way(plan: Plan, steps: int) -> Floats:
     for f, lag in enumerate(lags.tolist()):
         found[f] = acks[np.arange(steps, steps + lag) % len(acks), f].sum()
     return found
+
+
+def _most_excess(plan: Plan) -> Any:
+    """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
+    order, layout, rows = plan.layout.order, plan.layout, []
+    for row in plan.feedback.pauses:
+        if row["most_excess"] > 0.0:
+            via = order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
+            priority = plan.scenario.flows[layout.flow_of[int(row["first"])]].priority
+            rows.append((order[row["pausing"]], via, priority, float(row["most_excess"])))
+    return np.array(rows, dtype=EXCESS)
+
+
+def _remaining_packets(plan: Plan, sent_before: Any) -> Any:
+    """Return what waits at the end at links that are paused or pause others, of `WAITING`.
+
+    Parameters
+    ----------
+    plan
+        Whose run has ended.
+    sent_before
+        What each queue had sent before the last part of the run, packets, (C,).
+    """
+    layout, queues, pauses = plan.layout, plan.network.queues, plan.feedback.pauses
+    moved = queues["sent"][: len(sent_before)] - sent_before
+    for _, _, first, end in layout.bands.tolist():
+        moved[first:end] = moved[first:end].sum()
+    paused = pauses["paused"]
+    links = {layout.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
+    rows = [
+        (n, via, f, 0, int(moved[c] == 0.0), float(queues["backlog"][c]))
+        for f, n, c, via in plan.layout.hops(plan.scenario)
+        if n in links and queues["backlog"][c] > 0.0
+    ]
+    flows = plan.network.flows
+    for f in sorted({-1 - int(n) for n in paused[paused < 0]}):
+        waits = float(flows["emitted"][f] - queues["sent"][f])
+        if waits > 0.0:
+            rows.append((-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), waits))
+    return np.array(sorted(rows), dtype=WAITING)
+
+
+def times_of_pauses(plan: Plan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:
+    """Yield the paused link, who asks for it, the class, and the times in s at which pauses took effect and ended.
+
+    As `dfcmodel.results.pauses.intervals_of` takes them.
+
+    Parameters
+    ----------
+    plan
+        Whose run it was.
+    switches
+        What was turned on and off, in order (`kernel.records.SWITCH`).
+    """
+    order, pauses = plan.layout.order, plan.feedback.pauses
+    flows = plan.scenario.flows
+    for n in range(len(pauses)):
+        paused, by = int(pauses["paused"][n]), order[pauses["pausing"][n]]
+        link = order[paused] if paused >= 0 else paused
+        way = float(pauses["wait"][n]) + float(pauses["part"][n])
+        counted = pauses["first"][n] < pauses["end"][n]
+        priority = flows[plan.layout.flow_of[pauses["first"][n]]].priority if counted else ALL
+        yield link, by, priority, (switches["time"][switches["pause"] == n] + way) * plan.step

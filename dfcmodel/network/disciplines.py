@@ -256,6 +256,20 @@ class DFC(Discipline):
         choice("phases", self.phases, ("random", "synchronous"))
         choice("per", self.per, ("flow", "input"))
 
+    @property
+    def stability_limit(self) -> float:
+        """Largest ``diffusion`` with which an endless chain is stable at this intensity, by von Neumann's criterion.
+
+        There the roots of the cubics of `dfcmodel.theory.stability` reach the unit circle.
+        """
+        alpha = self.intensity
+        return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether an endless chain is stable."""
+        return self.diffusion <= self.stability_limit
+
 
 @quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
 @dataclass(frozen=True)

@@ -197,6 +197,13 @@ class Flows(Sequence[Flow]):
             if any(value != each.default for value in self.columns[each.name].values)
         )
 
+    def random_starts(self, jitter: float, random: np.random.Generator) -> Floats:
+        """Return the starts of the flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+
+        They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
+        """
+        return self.numbers("start") + random.uniform(0.0, jitter, len(self))
+
     @cached_property
     def waits(self) -> NDArray[np.bool_]:
         """Whether each flow starts after others, shape (F,)."""

@@ -14,7 +14,6 @@ from dfcmodel.network.links import Link
 from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
-from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.network.sources import CBR
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
@@ -201,7 +200,9 @@ class Bottleneck:
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
         step = self.duration / SAMPLES
-        starts_at = random_starts(scenario, max(rtts or [self.rtt]), np.random.default_rng(seed))
+        starts_at = scenario.table.random_starts(
+            max(rtts or [self.rtt]), np.random.default_rng(seed)
+        )
         plan = plan_scenario(
             scenario, method, duration=self.duration, sample=step, starts=starts_at, packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip

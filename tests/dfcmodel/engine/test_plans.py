@@ -45,8 +45,9 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.engine.layouts import Layout, layout_of, queueing
 from dfcmodel.engine.link_tables import SPARE_ROWS, feedback, power_of_two
-from dfcmodel.engine.pause_tables import pauses, times_of_pauses
+from dfcmodel.engine.pause_tables import pauses
 from dfcmodel.engine.sender_tables import source_events_of
+from dfcmodel.engine.trajectories import times_of_pauses
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.disciplines import Discipline
 from dfcmodel.results import Trajectory

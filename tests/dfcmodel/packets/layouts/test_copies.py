@@ -10,7 +10,6 @@ import pytest
 
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
 from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.layouts.copies import CONSTANT, WITHOUT_VALUES
 from dfcmodel.packets.watchdogs import PortWatchdog
@@ -35,7 +34,9 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
     scenario = replace(scenario, duration=0.2)
     runs = [(n, jitter) for n in range(1, 4) for jitter in (0.0, 0.01)]
     for seed, jitter in [*runs, (2, 0.0)]:
-        starts = random_starts(scenario, jitter, np.random.default_rng(seed)) if jitter else None
+        starts = (
+            scenario.table.random_starts(jitter, np.random.default_rng(seed)) if jitter else None
+        )
         one, other = both(scenario, Packets(seed=seed), starts=starts)
         check_records(run_engine(one), run_engine(other))
 
