@@ -334,7 +334,7 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),
     }
-    if managers := called_managers(plan):
+    if plan.has_managers and (managers := called_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
     if plan.has(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))

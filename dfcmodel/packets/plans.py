@@ -11,7 +11,8 @@ import numpy as np
 from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among, distinct, present
-from dfcmodel.network.disciplines import DFC, FIFO, Pause
+from dfcmodel.network.coupled import DualPI2
+from dfcmodel.network.disciplines import DFC, FIFO, Pause, manager_of
 from dfcmodel.packets.hops import (
     FlowEnds,
     Hops,
@@ -315,6 +316,11 @@ class Plan:
         """Return a value that follows from the discipline of each port, (P,)."""
         disciplines, own = self._disciplines
         return np.array([value(each) for each in disciplines]).take(own, axis=0)
+
+    @cached_property
+    def has_managers(self) -> bool:
+        """Whether any port has a queue manager."""
+        return self.has(DualPI2) or any(map(manager_of, self.disciplines))
 
     def has(self, *kinds: type) -> bool:
         """Return whether any port has a discipline of some kinds."""
