@@ -52,8 +52,8 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
-from dfcmodel.packets.run_parts import LONGER, parts
 from hopflow.kernels import loop_of
+from hopflow.long_runs import LONGER, parts
 from hopflow.progress import alone, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (

@@ -24,7 +24,8 @@ from pathlib import Path
 import pytest
 
 import hopflow
-from hopflow.executing import AHEAD, check_stop, completed, cores
+from hopflow.executing import AHEAD, completed, cores
+from hopflow.long_runs import check_stop
 from hopflow.worker_processes import processes
 from tests.dask_clusters import dask_client
 
