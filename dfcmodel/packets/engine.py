@@ -32,10 +32,9 @@ from dfcmodel.packets.kernel.programs import FIELDS
 from dfcmodel.packets.kernel.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
-from dfcmodel.packets.layouts.capacities import grow
-from dfcmodel.packets.layouts.copies import CONSTANT, Layout
 from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.planning import (

@@ -10,10 +10,10 @@ import numpy as np
 from dfcmodel.network.columns import column_of, places_of
 from dfcmodel.packets.fabric.kernel import layout
 from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
-from dfcmodel.packets.layouts.capacities import aligned
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
+from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
 from dfcmodel.packets.plans import ENDLESS
 from responsefn.responses.rule_events import signature_of

@@ -46,8 +46,6 @@ from dfcmodel.packets.kernel.layout import (
 from dfcmodel.packets.kernel.ports import LANES
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
-from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
-from dfcmodel.packets.layouts.copies import Layout, further_layout
 from dfcmodel.packets.layouts.feeders import lay_out_feeders, storms_of
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
@@ -55,6 +53,13 @@ from dfcmodel.packets.layouts.lanes import clocks_of, lay_out_feedback, lay_out_
 from dfcmodel.packets.layouts.laws import lay_out_laws
 from dfcmodel.packets.layouts.lookahead import lookahead_of
 from dfcmodel.packets.layouts.managers import lay_out_managers
+from dfcmodel.packets.layouts.memory import (
+    Layout,
+    aligned,
+    first_elements,
+    further_layout,
+    most_elements,
+)
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import (
     lay_out_programs,

@@ -11,8 +11,8 @@ from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
 from dfcmodel.packets.kernel.managers import ALL_LANES
-from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
+from dfcmodel.packets.layouts.memory import aligned, first_places, outstanding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ import pytest
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
 from dfcmodel.network.class_pauses import ALL
 from dfcmodel.packets.engine import begin_run
-from dfcmodel.packets.layouts.copies import CONSTANT, WITHOUT_VALUES
+from dfcmodel.packets.layouts.memory import CONSTANT, WITHOUT_VALUES
 from dfcmodel.packets.watchdogs import PortWatchdog
 from responsefn import NewReno
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
