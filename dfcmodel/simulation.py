@@ -18,6 +18,7 @@ from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario, run_end
+from dfcmodel.network.offered_rates import own_rate
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
@@ -26,6 +27,7 @@ from hopflow.checks import choice, instance, number, one_number, random_source
 from hopflow.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
+from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["method_of", "simulate"]
 
+FEW_STEPS, FEW_PACKETS = 2e8, 5e7
+"""Steps times flows, and packets times links, which take less than a minute at all costs that `check_cost` goes by."""
 MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
 
@@ -134,7 +138,8 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = _Times(end, every, late, wait)
-    check_cost(scenario, settings, end, max_cpu_time)
+    if max_cpu_time is not None or not _is_short(scenario, settings, end):
+        check_cost(scenario, settings, end, max_cpu_time)
     try:
         return _simulate(scenario, settings, given, seed)
     except ValueError as error:
@@ -200,6 +205,21 @@ class _Times(NamedTuple):
     sample: float | None
     jitter: float
     packet_jitter: float
+
+
+def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> bool:
+    """Return whether a run is surely short: steps of flows are few, or packets, if all links are full of them.
+
+    What sources without feedback send beside that is taken to cross all links.
+    """
+    if isinstance(method, Fluid):
+        return duration / method.step_of(scenario) * len(scenario.table) <= FEW_STEPS
+    rates = float(scenario.by_link(lambda link: link.rate).sum())
+    if not scenario.table.of_kind(WindowRule, RateRule).all():
+        rates += len(scenario.link_table) * float(
+            np.nansum(scenario.table.each("source", own_rate))
+        )
+    return rates * duration <= FEW_PACKETS
 
 
 def _simulate(
