@@ -17,6 +17,7 @@ from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
 from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.offered_rates import own_rate
 from dfcmodel.network.phase_effects import packet_wait
@@ -291,7 +292,7 @@ def _simulate_fluid(
     if not all(each.is_stable for each in disciplines if isinstance(each, DFC)):
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
-    starts = scenario.table.random_starts(jitter, random)
+    starts = random_starts(scenario.table, jitter, random)
     plan = compile_scenario(
         scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
@@ -320,7 +321,7 @@ def _simulate_packets(
         said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
         raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     random = np.random.default_rng(seed if method.seed is None else method.seed)
-    starts = scenario.table.random_starts(given.jitter, random) if given.jitter else None
+    starts = random_starts(scenario.table, given.jitter, random) if given.jitter else None
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=int(random.integers(1, 2**31 - 1)))
     return simulate_packets(

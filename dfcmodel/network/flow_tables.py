@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Flows"]
+__all__ = ["OPTIONS", "Flows", "random_starts"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -197,13 +197,6 @@ class Flows(Sequence[Flow]):
             if any(value != each.default for value in self.columns[each.name].values)
         )
 
-    def random_starts(self, jitter: float, random: np.random.Generator) -> Floats:
-        """Return the starts of the flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
-
-        They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
-        """
-        return self.numbers("start") + random.uniform(0.0, jitter, len(self))
-
     @cached_property
     def waits(self) -> NDArray[np.bool_]:
         """Whether each flow starts after others, shape (F,)."""
@@ -271,3 +264,11 @@ def _number_or_nan(value: Any) -> float:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
         return math.nan
+
+
+def random_starts(table: Flows, jitter: float, random: np.random.Generator) -> Floats:
+    """Return the starts of flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+
+    They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
+    """
+    return table.numbers("start") + random.uniform(0.0, jitter, len(table))

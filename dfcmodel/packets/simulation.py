@@ -68,7 +68,7 @@ def plan_scenario(
 ) -> Plan:
     """Return the plan of a scenario: see `dfcmodel.simulate` for the parameters.
 
-    ``starts``: of the flows in s, as `Flows.random_starts` returns them; None: those of the scenario. ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
+    ``starts``: of the flows in s, as `random_starts` returns them; None: those of the scenario. ``may_spray``: sprayed flows are not refused; the plan has further flows, which lend their paths.
     """
     if starts is None:
         starts = scenario.table.numbers("start")

@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.coupled import PI2, DualPI2
 from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.managers import PIE, RED, CoDel
@@ -200,8 +201,8 @@ class Bottleneck:
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
         step = self.duration / SAMPLES
-        starts_at = scenario.table.random_starts(
-            max(rtts or [self.rtt]), np.random.default_rng(seed)
+        starts_at = random_starts(
+            scenario.table, max(rtts or [self.rtt]), np.random.default_rng(seed)
         )
         plan = plan_scenario(
             scenario, method, duration=self.duration, sample=step, starts=starts_at, packet_jitter=1.0 / self.bandwidth,

@@ -10,6 +10,7 @@ import pytest
 
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
 from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.layouts.memory import CONSTANT, WITHOUT_VALUES
 from dfcmodel.packets.watchdogs import PortWatchdog
@@ -35,7 +36,7 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
     runs = [(n, jitter) for n in range(1, 4) for jitter in (0.0, 0.01)]
     for seed, jitter in [*runs, (2, 0.0)]:
         starts = (
-            scenario.table.random_starts(jitter, np.random.default_rng(seed)) if jitter else None
+            random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
         )
         one, other = both(scenario, Packets(seed=seed), starts=starts)
         check_records(run_engine(one), run_engine(other))
