@@ -47,6 +47,8 @@ ROUNDING = 1e-6
 LARGEST_ROUNDING = 0.01
 """Part of a feedback period by which it may be rounded."""
 
+DELAY = "contracted delay"
+"""What a scenario keeps it by, for further uses."""
 PART_OF_TRIP = 64
 """The delay is at most this part of a round trip: 256 steps in one, with four steps per delay.
 
@@ -195,7 +197,11 @@ def contracted_delay(scenario: Scenario) -> float:
     >>> round(contracted_delay(Scenario("two", links, flows)), 6)
     0.000626
     """
-    return max(scenario.shortest_delay, min(_times(scenario)))
+    kept = scenario.derived
+    if DELAY not in kept:
+        kept[DELAY] = max(scenario.shortest_delay, min(_times(scenario)))
+    found: float = kept[DELAY]
+    return found
 
 
 def _times(scenario: Scenario) -> Iterator[float]:

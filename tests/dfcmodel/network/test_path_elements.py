@@ -40,7 +40,8 @@ from dfcmodel import (
     to_ns3,
     trace_packets,
 )
-from dfcmodel.engine.link_traces import delay_changes, largest_holds, rate_changes, traced_ways
+from dfcmodel.engine.link_tables import largest_holds, traced_ways
+from dfcmodel.engine.link_traces import delay_changes, rate_changes
 from dfcmodel.twin.plans import check_scenario
 from hopflow.equality import same
 from responsefn import AIMD, CUBIC, NewReno
