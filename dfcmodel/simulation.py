@@ -16,8 +16,11 @@ from dfcmodel.levels.choices import choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
+from dfcmodel.network.demands.offered_rates import own_rate
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.phase_effects import packet_wait, random_starts
+from dfcmodel.network.phase_effects import packet_wait
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
@@ -25,6 +28,7 @@ from hopflow.checks import choice, instance, number, one_number, random_source
 from hopflow.naming.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
+from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["method_of", "simulate"]
 
+FEW_STEPS, FEW_PACKETS = 2e8, 5e7
+"""Steps times flows, and packets times links, which take less than a minute at all costs that `check_cost` goes by."""
 MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
 
@@ -133,7 +139,8 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = _Times(end, every, late, wait)
-    check_cost(scenario, settings, end, max_cpu_time)
+    if max_cpu_time is not None or not _is_short(scenario, settings, end):
+        check_cost(scenario, settings, end, max_cpu_time)
     try:
         return _simulate(scenario, settings, given, seed)
     except ValueError as error:
@@ -201,6 +208,21 @@ class _Times(NamedTuple):
     packet_jitter: float
 
 
+def _is_short(scenario: Scenario, method: Fluid | Packets, duration: float) -> bool:
+    """Return whether a run is surely short: steps of flows are few, or packets, if all links are full of them.
+
+    What sources without feedback send beside that is taken to cross all links.
+    """
+    if isinstance(method, Fluid):
+        return duration / method.step_of(scenario) * len(scenario.table) <= FEW_STEPS
+    rates = float(scenario.by_link(lambda link: link.rate).sum())
+    if not scenario.table.of_kind(WindowRule, RateRule).all():
+        rates += len(scenario.link_table) * float(
+            np.nansum(scenario.table.each("source", own_rate))
+        )
+    return rates * duration <= FEW_PACKETS
+
+
 def _simulate(
     scenario: Scenario,
     method: Fluid | Packets,
@@ -266,9 +288,11 @@ def _simulate_fluid(
     if sample is None:
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
-    warn_if_unstable(scenario)
+    disciplines = [link.discipline for link in scenario.link_table.kinds]
+    if not all(each.is_stable for each in disciplines if isinstance(each, DFC)):
+        warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
-    starts = random_starts(scenario, jitter, random)
+    starts = random_starts(scenario.table, jitter, random)
     plan = compile_scenario(
         scenario, method, random, duration=end, starts=starts, packet_jitter=packet_jitter
     )
@@ -297,7 +321,7 @@ def _simulate_packets(
         said = f"{end / sample:.2g} samples of {flows} flows and {links} links"
         raise ValueError(f"sample = {sample:g}: must be at least {least:.2g}, in s; {said}")
     random = np.random.default_rng(seed if method.seed is None else method.seed)
-    starts = random_starts(scenario, given.jitter, random) if given.jitter else None
+    starts = random_starts(scenario.table, given.jitter, random) if given.jitter else None
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=int(random.integers(1, 2**31 - 1)))
     return simulate_packets(

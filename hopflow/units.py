@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, 
 import numpy as np
 
 from hopflow.checks import check_arguments, number, one_number, shown
+from hopflow.naming.deprecations import with_new_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -347,8 +348,11 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
             try:
                 return inner(*args, **options)
             except TypeError as error:
-                check_arguments(kind.__name__, inner, args, options, error)
-                raise
+                names: Mapping[str, str] = getattr(call, "__old_names__", {})
+                if names.keys().isdisjoint(options):
+                    check_arguments(kind.__name__, inner, args, options, error)
+                    raise
+            return call(*args, **with_new_names(kind.__name__, names, options))
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         if of_class:

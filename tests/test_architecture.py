@@ -38,8 +38,8 @@ FLAT_CALLS = {
 MOST_FILES = {
     "generator of PauseTandem()": 13,
     "stationary of PauseTandem()": 36,
-    "simulate(takano2006('1')), fluid": 37,
-    "simulate(takano2006('1')), packets": 52,
+    "simulate(takano2006('1')), fluid": 25,
+    "simulate(takano2006('1')), packets": 38,
 }
 """Files of the packages that a call may enter."""
 FOLDERS = sorted(

@@ -110,7 +110,7 @@ MAY_IMPORT = {
         "dfcmodel.methods", "dfcmodel.simulation", "dfcmodel.ensembles",
     },
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
-    "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
+    "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.fluid"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
     "validation.statistics": {"validation.judgements.verdicts"},
     "validation.report": {

@@ -23,9 +23,9 @@ from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays,
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
-from hopflow.execution.executing import check_stop
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
+from hopflow.long_runs import check_stop
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,7 +101,8 @@ def advance(
     rates = rate_changes(plan, steps) if plan.scenario.elements else {}
     delays = delay_changes(plan, steps) if plan.scenario.elements else {}
     for first, end in _parts(plan, steps, every, (last_part, *rates, *delays)):
-        check_stop()
+        if first:
+            check_stop()
         k = first
         if k in rates:
             set_rates(plan, rates[k])

@@ -1,22 +1,72 @@
-"""The fluid in discrete time: its step, and what it models beyond windows, queues and delays."""
+"""The fluid in discrete time: its settings, its time step, and the scenarios that it refuses."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.time_steps import contracted_delay, shortest_delay
+import numpy as np
+
+from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.flows import SYN_WITH_DATA
+from dfcmodel.network.level_options import refuse_discipline, refuse_given
+from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.path_elements import DelayTrace, RateTrace
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.coupled import PI2
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
 from hopflow.checks import choice, flag, one_number, refuse_options, shown, whole
 from hopflow.display.results import Described
+from responsefn import DeliveryRule, RateRule, WindowRule
+from responsefn.rules.base import answers_marks
+from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["RECOVERIES", "Fluid", "check_recovery"]
+__all__ = [
+    "RECOVERIES",
+    "ROUNDING",
+    "Fluid",
+    "check_disciplines",
+    "check_recovery",
+    "contracted_delay",
+    "nearest_steps",
+    "whole_and_part",
+]
 
 MARKS = ("drawn", "expected")
 PIPES = ("rfc6675", "fall1996")
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
+ROUNDING = 1e-6
+"""Part of a step: times that are this near to whole steps are."""
+LARGEST_ROUNDING = 0.01
+"""Part of a feedback period by which it may be rounded."""
+
+DELAY = "contracted delay"
+"""What a scenario keeps it by, for further uses."""
+PART_OF_TRIP = 64
+"""The delay is at most this part of a round trip: 256 steps in one, with four steps per delay.
+
+`python -m benchmarks.time_steps` has the shares and losses of TCP with this step, and with that of access links of 0.1 ms.
+"""
+FOR_PACKETS = {
+    option: f"{what} are for packets; use method=Packets()"
+    for option, what in {
+        "receiver": "receiver agents",
+        "arrivals": "data that arrive",
+        "idle": "transfers after idle times",
+        "after": "flows that wait for others",
+        "weight": "weights of network interfaces",
+        "paths": "sprayed flows",
+        "ttl": "times to live",
+    }.items()
+}
+"""Options of flows that the fluid does not have."""
 
 
 @refuse_options(
@@ -37,7 +87,7 @@ class Fluid(Described):
         m: the step is h = delay / m, where the delay is that of the shortest link, or longer where ``contracted``
         says so. First-loss times and peak queues converge as h.
     contracted
-        Whether links at the ends of paths are left out when the delay is chosen (`network.time_steps`): access links
+        Whether links at the ends of paths are left out when the delay is chosen (`contracted_delay`): access links
         of 10 us then do not set the step of a path of 40 ms. Links with a discipline other than FIFO, and those
         that feed them, always count.
     store_and_forward
@@ -125,7 +175,139 @@ class Fluid(Described):
         """
         if self.contracted:
             return contracted_delay(scenario) / self.steps_per_delay
-        return shortest_delay(scenario) / self.steps_per_delay
+        return scenario.shortest_delay / self.steps_per_delay
+
+
+def contracted_delay(scenario: Scenario) -> float:
+    """Return the delay in s of which the fluid's time step is a part.
+
+    It is the shortest of the links' delays, or, where that is longer, the shortest of these times: delays of links
+    that are not at the ends of paths, of links with a discipline other than FIFO, and of those that feed them; a
+    `PART_OF_TRIP` of the round trips; the times in which full buffers of the flows' slowest links empty.
+
+    Examples
+    --------
+    An access link of 10 us does not set the step of a dumbbell:
+
+    >>> from dfcmodel import Flow, Scenario, dumbbell
+    >>> from responsefn import NewReno
+    >>> ends = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 100}
+    >>> links = dumbbell(2, rate=1e4, delay=0.02, **ends)
+    >>> flows = [Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), NewReno()) for n in (1, 2)]
+    >>> round(contracted_delay(Scenario("two", links, flows)), 6)
+    0.000626
+    """
+    kept = scenario.derived
+    if DELAY not in kept:
+        kept[DELAY] = max(scenario.shortest_delay, min(_times(scenario)))
+    found: float = kept[DELAY]
+    return found
+
+
+def _times(scenario: Scenario) -> Iterator[float]:
+    """Yield the times that a step has to resolve, s."""
+    for n, link in enumerate(scenario.links):
+        if type(link.discipline) is not FIFO:
+            yield from (scenario.links[u].delay for u in (n, *scenario.feeders(n)) if u >= 0)
+    routes, size = scenario.routes, scenario.packet_size
+    slowest = routes.first_least(scenario.by_link(lambda link: link.rate))
+    emptied = scenario.by_link(lambda link: buffer_in_packets(link, size) / link.rate)
+    yield float(emptied[slowest].min())
+    yield float(scenario.base_rtts().min()) / PART_OF_TRIP
+    inner = np.ones(len(routes.places), dtype=np.bool_)
+    inner[routes.begin] = inner[routes.begin + routes.counts - 1] = False
+    if inner.any():
+        yield float(scenario.by_link(lambda link: link.delay)[routes.places[inner]].min())
+
+
+def nearest_steps(name: str, time: float, step: float) -> int:
+    """Return a feedback period ``time`` of a link in whole steps, at least one.
+
+    Raises
+    ------
+    ValueError
+        Naming it, where it is more than 1 % away from a multiple of the step.
+
+    Examples
+    --------
+    >>> nearest_steps("delay", 0.01003, 0.001)
+    10
+    """
+    steps = max(1, round(time / step))
+    if abs(steps * step / time - 1.0) > LARGEST_ROUNDING:
+        msg = f"must be a multiple of the step {step:g} s to 1 %, is {time / step:.4g} steps"
+        raise ValueError(f"{name} = {time:g} s: {msg}; increase steps_per_delay")
+    return steps
+
+
+def whole_and_part(steps: Any) -> tuple[Any, Any]:
+    """Return times in steps as whole ones and the parts of one that are left, numbers or arrays.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in whole_and_part([2.9999999, 3.25])]
+    [[3, 3], [0.0, 0.25]]
+    """
+    whole = np.floor(np.asarray(steps) + ROUNDING).astype(np.int64)
+    part = steps - whole
+    return whole, np.where(part < ROUNDING, 0.0, part)
+
+
+def check_disciplines(scenario: Scenario) -> None:
+    """Raise ValueError for what the engine would have to run as something else: a discipline, an option of a flow, an element."""
+    _check_elements(scenario)
+    for link in scenario.link_table.kinds:
+        if "fluid" not in link.discipline.levels:
+            refuse_discipline(link, "fluid")
+    has_for_packets = not scenario.table.unusual.isdisjoint(FOR_PACKETS)
+    for flow in scenario.flows:
+        what = "pacing" if flow.pacing else ""
+        if isinstance(flow.source, DeliveryRule):
+            what = "a rule of deliveries"
+        elif isinstance(flow.source, (ArrivalProcess, Replay)):
+            what = "an arrival process"
+        elif isinstance(flow.source, RateRule):
+            if sees_telemetry(type(flow.source)):
+                what = "a rule that follows telemetry"
+            elif window_place(type(flow.source)):
+                what = "a rate rule that bounds its packets in flight"
+        if what:
+            msg = f"{what} is for packets; use method=Packets()"
+            raise ValueError(f"source of flow {flow.name!r} = {flow.source!r}: {msg}")
+        if has_for_packets:
+            refuse_given(flow, FOR_PACKETS)
+        if flow.handshake == SYN_WITH_DATA:
+            msg = "data in the SYN are for packets; use True, or method=Packets()"
+            raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+        if math.isfinite(flow.stop) and not isinstance(flow.source, (CBR, OnOff)):
+            msg = "only CBR and OnOff stop in the fluid; use method=Packets()"
+            raise ValueError(f"stop of flow {flow.name!r} = {flow.stop:g}: {msg}")
+        if not (isinstance(flow.source, WindowRule) and answers_marks(type(flow.source))):
+            continue
+        for link in scenario.path(flow):
+            if isinstance(manager_of(link.discipline), PI2):
+                msg = f"for {flow.source!r}, which answers each mark, use method=Packets()"
+                raise ValueError(f"discipline of link {link.name} = {link.discipline!r}: {msg}")  # noqa: TRY004
+
+
+def _check_elements(scenario: Scenario) -> None:
+    """Raise ValueError for elements of paths but rates and delays over time, and where a feedback counts on the rate."""
+    for element in scenario.elements:
+        kind, table = type(element).__name__, scenario.link_table
+        if isinstance(element, DelayTrace):
+            if element.acks or not element.in_order:
+                what = "delays ACKs" if element.acks else "lets packets overtake"
+                raise ValueError(
+                    f"elements: {kind} at {element.link}: {what}; use method=Packets()"
+                )
+            continue
+        if not isinstance(element, RateTrace):
+            msg = "acts on single packets; use method=Packets()"
+            raise ValueError(f"elements: {kind} at {element.link}: {msg}")  # noqa: TRY004
+        rule = scenario.links[table.names.index(element.link)].discipline
+        if isinstance(rule, (DFC, Pause, PFC)):
+            msg = f"is constant under {type(rule).__name__}; use another discipline"
+            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")  # noqa: TRY004
 
 
 def check_recovery(name: str, given: object) -> None:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PER_INPUT
-from dfcmodel.engine.queue_types import check_disciplines, queueing
+from dfcmodel.engine.fluid import ROUNDING, check_disciplines, whole_and_part
+from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
 from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import Priority
-from dfcmodel.network.time_steps import ROUNDING, whole_and_part
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["Layout", "layout_of"]
+__all__ = ["Layout", "layout_of", "queueing"]
 
 SHORT = 0.5
 """Steps: half a packet time on a link that sends a packet or more per step."""
@@ -111,6 +110,17 @@ class Layout:
         own = self.path[self.path_at[f] : self.path_at[f + 1]]
         return int(self.lag[f] + self.lag[own].sum() + len(own) + 1)
 
+    def hops(self, scenario: Scenario) -> list[tuple[int, int, int, int]]:
+        """Return flow, place of the link, queue, and the link before (-1 - flow: its host) of hops that have a queue."""
+        found = []
+        for f, (flow, queues) in enumerate(zip(scenario.flows, self.hop_queues, strict=True)):
+            before = -1 - f
+            for n, c in zip(scenario.path_index(flow), queues, strict=True):
+                if c >= 0:
+                    found.append((f, n, c, before))
+                before = n
+        return found
+
     def blocks(self, shared: list[bool], traced: set[int]) -> Any:
         """Return the blocks of queues that are served at rates of their own, see `records.BLOCK`.
 
@@ -173,6 +183,46 @@ def layout_of(
         bands_at=np.array(bands_at),
         **_ways(scenario, queue, place, delays, halves),
     )
+
+
+def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
+    """Return which links can queue, and the kind of each."""
+    links = range(len(scenario.links))
+    fed_by_pause = {
+        u
+        for n in links
+        if isinstance(scenario.links[n].discipline, (Pause, PFC))
+        for u in scenario.feeders(n)
+    }
+    queues = [bool(scenario.feeders(n)) for n in links]
+    for n in links:
+        if n not in fed_by_pause and passes_at_once(scenario, n):
+            queues[n] = False
+    queue_types = []
+    for n, link in enumerate(scenario.links):
+        kind = PER_FLOW_RATE
+        several = sum(map(len, scenario.feeders(n).values())) > 1
+        if isinstance(link.discipline, (Fair, Priority)):
+            kind = FAIR_SHARES
+        elif isinstance(link.discipline, DFC):
+            kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
+        elif (
+            several or n in fed_by_pause or isinstance(link.discipline, (Pause, PFC, QueueManager))
+        ):
+            kind = SHARED_FIFO
+        queue_types.append(kind)
+    return queues, queue_types
+
+
+def passes_at_once(scenario: Scenario, n: int) -> bool:
+    """Return whether a FIFO link can never queue in a fluid: it is no slower than all links that feed it.
+
+    Links that a host feeds are kept: there packets enter the network.
+    """
+    feeders, link = scenario.feeders(n), scenario.links[n]
+    plain = type(link.discipline) is FIFO and min(feeders, default=-1) >= 0
+    plain = plain and all(element.link != link.name for element in scenario.elements)
+    return plain and sum(scenario.links[u].rate for u in feeders) <= link.rate
 
 
 def _numbers(scenario: Scenario, order: list[int], queue_types: list[int]) -> tuple[Any, ...]:

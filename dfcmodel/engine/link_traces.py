@@ -12,10 +12,10 @@ import bisect
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from dfcmodel.engine.fluid import whole_and_part
 from dfcmodel.engine.kernel.records import PER_FLOW_RATE, SENT
 from dfcmodel.engine.link_tables import traced_ways
 from dfcmodel.network.path_elements import RateTrace
-from dfcmodel.network.time_steps import whole_and_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

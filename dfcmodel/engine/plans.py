@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.engine.expected_marks import with_expected_marks
-from dfcmodel.engine.feedback_schedules import feedback, pauses
+from dfcmodel.engine.fluid import nearest_steps
 from dfcmodel.engine.kernel.records import (
     ACK,
     BAND,
@@ -18,6 +18,7 @@ from dfcmodel.engine.kernel.records import (
     LOSS,
     MARKABLE,
     NO_FEEDBACK,
+    PAUSE,
     SWITCH,
     WINDOW,
     Feedback,
@@ -28,15 +29,16 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.engine.layouts import Layout, layout_of
 from dfcmodel.engine.link_tables import (
+    feedback,
     largest_holds,
     link_records,
     manager_records,
     order_rows,
     power_of_two,
     queue_records,
-    reserve_rooms,
     traced_ways,
 )
+from dfcmodel.engine.pause_tables import pauses, reserve_rooms
 from dfcmodel.engine.sender_tables import (
     emission_memory,
     flow_records,
@@ -47,8 +49,8 @@ from dfcmodel.engine.sender_tables import (
 from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.queueing.disciplines import DFC
-from dfcmodel.network.time_steps import nearest_steps
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import DFC, Pause, manager_of
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -151,11 +153,15 @@ def compile_scenario(
     )
     links = link_records(scenario, layout, h, quantum)
     queues = queue_records(scenario, layout, links, h, quantum)
-    traced = {way.queue for way in traced_ways(scenario, layout)}
+    traced, held = set[int](), [0.0]
+    if scenario.elements:
+        traced = {way.queue for way in traced_ways(scenario, layout)}
+        held = largest_holds(scenario)
     _let_lags_differ(layout, links, traced)
     host_pace = queues["service"][: len(scenario.flows)].copy()
     feedback = _feedback(scenario, layout, h, quantum, host_pace, rng)
-    reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
+    if len(feedback.pauses):
+        reserve_rooms(scenario, layout, links, feedback.pauses, h, quantum)
     rules = signatures_of(rules_of(scenario.flows))
     if starts is None:
         starts = np.array([flow.start for flow in scenario.flows], dtype=float)
@@ -166,7 +172,9 @@ def compile_scenario(
     schedule = schedules(scenario, flows, switched, h, quantum)
     if packet_jitter > 0.0:
         flows["seed"] = rng.integers(1, 2**31 - 1, len(flows))
-    managers = manager_records(scenario, layout, links)
+    managers: tuple[Signature, ...] = ()
+    if any(manager_of(link.discipline) for link in scenario.link_table.kinds):
+        managers = manager_records(scenario, layout, links)
     service = _service(layout, links, traced, rng)
     if packet_jitter > 0.0:
         _draw_losers(links, fluid, rng)
@@ -179,8 +187,8 @@ def compile_scenario(
         rules=rules,
         managers=managers,
         min_rto=float(scenario.min_rto) if fluid.timeouts else math.inf,
-        network=_network(layout, flows, queues, links, max(largest_holds(scenario)) / h),
-        transport=_transport(scenario, layout, h, log, holes, schedule),
+        network=_network(layout, flows, queues, links, max(held) / h),
+        transport=_transport(scenario, layout, h, sum(held), (log, holes, schedule)),
         service=service,
         order=_order(layout, links, len(service.bands), quantum),
         shared=_shared(layout, flows),
@@ -225,12 +233,15 @@ def _network(layout: Layout, flows: Any, queues: Any, links: Any, hold: float) -
 
 
 def _transport(
-    scenario: Scenario, layout: Layout, h: float, log: Any, holes: Any, schedule: Any
+    scenario: Scenario, layout: Layout, h: float, held: float, tables: tuple[Any, Any, Any]
 ) -> Transport:
-    """Return what the ends of flows remember: no ACKs on their way, nothing emitted."""
-    F = len(scenario.flows)
-    held = math.ceil(sum(largest_holds(scenario)) / h)
-    trips = [int(layout.ack_lag[f]) + layout.forward(f) + held for f in range(F)]
+    """Return what the ends of flows remember: no ACKs on their way, nothing emitted.
+
+    Traces lengthen a way by at most ``held`` s in all; ``tables`` are the emission logs, the holes and the rates over time.
+    """
+    F, (log, holes, schedule) = len(scenario.flows), tables
+    longer = math.ceil(held / h)
+    trips = [int(layout.ack_lag[f]) + layout.forward(f) + longer for f in range(F)]
     return Transport(
         acks=np.zeros((power_of_two(int(layout.ack_lag.max()) + 1), F), dtype=ACK),
         emitted=np.zeros((emission_memory(scenario, max(trips), h), F)),
@@ -282,7 +293,9 @@ def _feedback(
 ) -> Feedback:
     """Return who tells whom, and when; no pause is on."""
     tables = feedback(scenario, layout, h, rng)
-    stops = pauses(scenario, layout, h, quantum)
+    stops = np.zeros(0, dtype=PAUSE)
+    if any(isinstance(link.discipline, (Pause, PFC)) for link in scenario.link_table.kinds):
+        stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((power_of_two(longest + 3), len(stops)))
     switches = np.zeros(max(SWITCHES, len(stops)) if len(stops) else 0, dtype=SWITCH)

@@ -1,6 +1,6 @@
 """The trajectory of a fluid run, from the records of the loop and from the state that it leaves.
 
-The state has drops by cause, what waits at links with pauses, what is in the network, and when pauses acted.
+The state has drops by cause and what is in the network; after pauses also what waits, and when they acted.
 """
 
 from __future__ import annotations
@@ -57,9 +57,10 @@ def trajectory(
     inside = _packets_inside(plan, steps)
     rows = np.arange(len(flows))
     notifications: Any = Deferred(notifications_of, plan.scenario.table, flows, rows)
-    paused = np.zeros(0, dtype=PAUSED)
+    paused, excess, remaining = (np.zeros(0, dtype=kind) for kind in (PAUSED, EXCESS, WAITING))
     if len(plan.feedback.pauses):
         paused = intervals_of(times_of_pauses(plan, record.switches), steps * plan.step)
+        excess, remaining = _most_excess(plan), _remaining_packets(plan, record.sent_before)
     by_rate = (flows["source"] == RATE_RULE)[:, np.newaxis]
     in_transit, delivered, window, backlog, round_trip = np.moveaxis(record.flows, 0, -1).swapaxes(
         0, 1
@@ -88,8 +89,8 @@ def trajectory(
             for flow in flows
         ),
         dropped=_dropped_packets(plan),
-        excess=_most_excess(plan),
-        remaining=_remaining_packets(plan, record.sent_before),
+        excess=excess,
+        remaining=remaining,
         emitted=flows["emitted"].copy(),
         inside=inside + _acks_under_way(plan, steps),
         packet_jitter=packet_jitter,
@@ -160,7 +161,7 @@ def _dropped_packets(plan: Plan) -> Any:
     """Return the drops of a run, of `DROPPED`."""
     lost, drops = plan.network.queues["lost"], plan.network.drops
     rows = []
-    for f, n, c in _hops(plan):
+    for f, n, c, _ in plan.layout.hops(plan.scenario):
         by_manager = float(drops[MANAGED, c])
         for cause, packets, first in (
             (BUFFER_FULL, float(lost[c]) - by_manager, drops[FIRST_FULL, c]),
@@ -169,48 +170,6 @@ def _dropped_packets(plan: Plan) -> Any:
             if packets > 0.0:
                 rows.append((f, n, cause, 0, packets, float(first)))
     return np.array(rows, dtype=DROPPED)
-
-
-def _most_excess(plan: Plan) -> Any:
-    """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
-    order, layout, rows = plan.layout.order, plan.layout, []
-    for row in plan.feedback.pauses:
-        if row["most_excess"] > 0.0:
-            via = order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
-            priority = plan.scenario.flows[layout.flow_of[int(row["first"])]].priority
-            rows.append((order[row["pausing"]], via, priority, float(row["most_excess"])))
-    return np.array(rows, dtype=EXCESS)
-
-
-def _remaining_packets(plan: Plan, sent_before: Any) -> Any:
-    """Return what waits at the end at links that are paused or pause others, of `WAITING`.
-
-    Parameters
-    ----------
-    plan
-        Whose run has ended.
-    sent_before
-        What each queue had sent before the last part of the run, packets, (C,).
-    """
-    layout, queues, pauses = plan.layout, plan.network.queues, plan.feedback.pauses
-    if not len(pauses):
-        return np.zeros(0, dtype=WAITING)
-    moved = queues["sent"][: len(sent_before)] - sent_before
-    for _, _, first, end in layout.bands.tolist():
-        moved[first:end] = moved[first:end].sum()
-    paused = pauses["paused"]
-    links = {layout.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
-    rows = [
-        (n, via, f, 0, int(moved[c] == 0.0), float(queues["backlog"][c]))
-        for f, n, c, via in _hops_with_ingress(plan)
-        if n in links and queues["backlog"][c] > 0.0
-    ]
-    flows = plan.network.flows
-    for f in sorted({-1 - int(n) for n in paused[paused < 0]}):
-        waits = float(flows["emitted"][f] - queues["sent"][f])
-        if waits > 0.0:
-            rows.append((-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), waits))
-    return np.array(sorted(rows), dtype=WAITING)
 
 
 def _packets_inside(plan: Plan, steps: int) -> Floats:
@@ -235,21 +194,44 @@ def _acks_under_way(plan: Plan, steps: int) -> Floats:
     return found
 
 
-def _hops(plan: Plan) -> list[tuple[int, int, int]]:
-    """Return flow, place of the link and queue of the hops that have a queue."""
-    return [(f, n, c) for f, n, c, _ in _hops_with_ingress(plan)]
+def _most_excess(plan: Plan) -> Any:
+    """Return the most packets of each ingress without room in one pause, of `EXCESS`."""
+    order, layout, rows = plan.layout.order, plan.layout, []
+    for row in plan.feedback.pauses:
+        if row["most_excess"] > 0.0:
+            via = order[row["paused"]] if row["paused"] >= 0 else int(row["paused"])
+            priority = plan.scenario.flows[layout.flow_of[int(row["first"])]].priority
+            rows.append((order[row["pausing"]], via, priority, float(row["most_excess"])))
+    return np.array(rows, dtype=EXCESS)
 
 
-def _hops_with_ingress(plan: Plan) -> list[tuple[int, int, int, int]]:
-    """Return flow, place of the link, queue, and the link before (-1 - flow: its host) of hops that have a queue."""
-    scenario, found = plan.scenario, []
-    for f, flow in enumerate(scenario.flows):
-        before = -1 - f
-        for n, c in zip(scenario.path_index(flow), plan.layout.hop_queues[f], strict=True):
-            if c >= 0:
-                found.append((f, n, c, before))
-            before = n
-    return found
+def _remaining_packets(plan: Plan, sent_before: Any) -> Any:
+    """Return what waits at the end at links that are paused or pause others, of `WAITING`.
+
+    Parameters
+    ----------
+    plan
+        Whose run has ended.
+    sent_before
+        What each queue had sent before the last part of the run, packets, (C,).
+    """
+    layout, queues, pauses = plan.layout, plan.network.queues, plan.feedback.pauses
+    moved = queues["sent"][: len(sent_before)] - sent_before
+    for _, _, first, end in layout.bands.tolist():
+        moved[first:end] = moved[first:end].sum()
+    paused = pauses["paused"]
+    links = {layout.order[i] for i in (*paused[paused >= 0].tolist(), *pauses["pausing"].tolist())}
+    rows = [
+        (n, via, f, 0, int(moved[c] == 0.0), float(queues["backlog"][c]))
+        for f, n, c, via in plan.layout.hops(plan.scenario)
+        if n in links and queues["backlog"][c] > 0.0
+    ]
+    flows = plan.network.flows
+    for f in sorted({-1 - int(n) for n in paused[paused < 0]}):
+        waits = float(flows["emitted"][f] - queues["sent"][f])
+        if waits > 0.0:
+            rows.append((-1 - f, -1 - f, f, 0, int(moved[f] == 0.0), waits))
+    return np.array(sorted(rows), dtype=WAITING)
 
 
 def times_of_pauses(plan: Plan, switches: Any) -> Iterator[tuple[int, int, int, Any]]:

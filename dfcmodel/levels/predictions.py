@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
     offered_packets,
     shares_of_links,
 )
-from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.refusals import check_scenario
@@ -35,7 +33,6 @@ from responsefn import AIMD, NewReno, Reno
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.endpoints.sources import Source
     from dfcmodel.network.networks import Scenario
 
     Floats = NDArray[np.float64]
@@ -248,8 +245,6 @@ def check_cost(
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
     smallest = LONG_RUN if max_cpu_time is None else limit
-    if _at_most(scenario, method, duration) <= smallest:
-        return
     seconds = predicted_seconds(scenario, method, duration)
     if seconds <= smallest:
         return
@@ -259,30 +254,6 @@ def check_cost(
         hint = "give max_cpu_time= (math.inf: no limit) to run it"
         raise ValueError(f"{said}: must be at most {_shown(limit)}; {hint}")
     warnings.warn(f"{said}; max_cpu_time= sets another limit", stacklevel=4)
-
-
-def _at_most(scenario: Scenario, method: Fluid | Packets, duration: float) -> float:
-    """Return an upper bound of the prediction, for which no paths are followed.
-
-    For packets all links are full of other packets. A packet that crosses a path of n links counts n times here, which is
-    more than `length_factor`; what sources send beside that is taken to cross all links.
-    """
-    table = measured(measured_discipline(scenario) or "FIFO")
-    if isinstance(method, Fluid):
-        return float(table.fluid_nanoseconds.max()) * 1e-9 * fluid_work(scenario, duration, method)
-    rates = float(scenario.by_link(lambda link: link.rate).sum())
-    longest = float(length_factor(np.array(max(2, len(scenario.link_table)))))
-    rates += longest * float(scenario.table.each("source", _own_rate).sum())
-    return float(table.packet_nanoseconds.max()) * 1e-9 * rates * duration
-
-
-def _own_rate(source: Source) -> float:
-    """Return the mean rate of a source without feedback, packets/s; 0 of others, and where it is not finite."""
-    if isinstance(source, (CBR, OnOff)):
-        return source.rate
-    if isinstance(source, (ArrivalProcess, Replay)) and math.isfinite(source.mean_rate):
-        return source.mean_rate
-    return 0.0
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.routes import Routes, distinct, present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Flows"]
+__all__ = ["OPTIONS", "Flows", "random_starts"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
@@ -190,6 +189,15 @@ class Flows(Sequence[Flow]):
         )
 
     @cached_property
+    def unusual(self) -> frozenset[str]:
+        """Options that are not as they are by default for all flows."""
+        return frozenset(
+            each.name
+            for each in OPTIONS
+            if any(value != each.default for value in self.columns[each.name].values)
+        )
+
+    @cached_property
     def waits(self) -> NDArray[np.bool_]:
         """Whether each flow starts after others, shape (F,)."""
         column = self.columns["after"]
@@ -256,3 +264,11 @@ def _number_or_nan(value: Any) -> float:
         return float(value) if isinstance(value, numbers.Real) else math.nan
     except OverflowError:
         return math.nan
+
+
+def random_starts(table: Flows, jitter: float, random: np.random.Generator) -> Floats:
+    """Return the starts of flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
+
+    They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
+    """
+    return table.numbers("start") + random.uniform(0.0, jitter, len(table))

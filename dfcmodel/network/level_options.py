@@ -1,59 +1,47 @@
-"""Which disciplines and options of flows each level runs, and the refusal of others."""
+"""Refusals of disciplines and options of flows that a level does not run."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.coupled import DualPI2
-from dfcmodel.network.queueing.disciplines import (
-    DFC,
-    FIFO,
-    Discipline,
-    Fair,
-    Pause,
-    Priority,
-    QueueManager,
-)
-from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.queueing.programs import SwitchProgram
+from dfcmodel.network.queueing.disciplines import BOTH_LEVELS, Discipline
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link
 
-__all__ = ["check_known", "refuse_given"]
+__all__ = ["refuse_discipline", "refuse_given"]
 
-FLUID = (DFC, FIFO, Fair, Pause, PFC, Priority)
-PACKETS = (*FLUID, DualPI2, BFC)
-LEVELS = {"Fluid()": FLUID, "Packets()": PACKETS}
-"""Besides subclasses of `QueueManager`, which both levels run, and of `LinkLaw` and `SwitchProgram`, for packets.
-
-A subclass of another discipline is another one.
-"""
+METHODS = {"fluid": "Fluid()", "packets": "Packets()"}
+"""Methods of the levels."""
 
 
-def runs(kind: type[Discipline], level: str) -> bool:
-    """Return whether a level runs a class of disciplines."""
-    own = issubclass(kind, (LinkLaw, SwitchProgram)) and level == "Packets()"
-    return own or kind in LEVELS[level] or issubclass(kind, QueueManager)
-
-
-def check_known(link: Link, level: str) -> None:
-    """Raise ValueError for a discipline that a level would have to run as another; ``level`` as in `LEVELS`."""
+def refuse_discipline(link: Link, level: str) -> NoReturn:
+    """Raise ValueError for the discipline of a link that a level would have to run as another one."""
     kind = type(link.discipline)
-    if runs(kind, level):
-        return
-    own = "QueueManager" if level == "Fluid()" else "QueueManager, LinkLaw and SwitchProgram"
-    names = ", ".join(each.__name__ for each in LEVELS[level])
-    msg = f"method={level} runs {names} and subclasses of {own}, not {kind.__name__}"
-    others = [other for other in LEVELS if runs(kind, other)]
+    own = "QueueManager" if level == "fluid" else "QueueManager, LinkLaw and SwitchProgram"
+    known = {
+        each
+        for each in _kinds(Discipline)
+        if level in each.levels
+        and not each.subclasses_run_at
+        and each.__module__.startswith("dfcmodel.")
+    }
+    names = ", ".join(sorted((each.__name__ for each in known), key=str.lower))
+    msg = f"method={METHODS[level]} runs {names} and subclasses of {own}, not {kind.__name__}"
+    others = [METHODS[other] for other in sorted(BOTH_LEVELS) if other in kind.levels]
     hint = f"use method={others[0]}" if others else "no level runs it"
     raise ValueError(f"discipline of link {link.name}: {msg}; {hint}")
+
+
+def _kinds(kind: type[Discipline]) -> Iterator[type[Discipline]]:
+    """Yield the subclasses of a class that are loaded, and theirs."""
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)
 
 
 def refuse_given(flow: Flow, reasons: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.columns import Routes, distinct
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Links, can_pause
@@ -20,7 +21,6 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import DFC, Discipline, Pause, manager_of
 from dfcmodel.network.queueing.ingresses import Ingresses
-from dfcmodel.network.routes import Routes, distinct
 from hopflow.checks import instance, listed, one_number, plain_number
 from hopflow.display.results import table_text
 from hopflow.parameters import Parametrized

@@ -26,7 +26,6 @@ __all__ = [
     "packet_time",
     "packet_wait",
     "phased_flows",
-    "random_starts",
     "random_time",
     "start_spread",
 ]
@@ -84,17 +83,6 @@ def start_spread(scenario: Scenario, given: float | str | None, end: float) -> f
         return min(end, float(scenario.base_rtts().min()))
     found = in_units("jitter", given, "time")
     return one_number("jitter", found, at_least=0.0, at_most=end, hint=f"in s; duration = {end:g}")
-
-
-def random_starts(
-    scenario: Scenario, jitter: float, random: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return the starts of the flows in s, each delayed by a random time of up to ``jitter`` s, (F,).
-
-    They are the first numbers that a run takes from its generator, at both levels: with one seed both have the same starts.
-    """
-    starts = np.array(scenario.table.numbers("start"), dtype=float)
-    return starts + random.uniform(0.0, jitter, len(starts))
 
 
 def packet_wait(scenario: Scenario, given: float | str | None) -> float:

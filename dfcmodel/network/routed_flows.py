@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.columns import Routes, distinct, places_of
 from dfcmodel.network.demands.followers import Followers, followers_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
@@ -18,7 +19,6 @@ from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import DFC, Pause
-from dfcmodel.network.routes import Routes, distinct, places_of
 from hopflow.display.results import Described
 from hopflow.units import WithUnit
 
@@ -250,6 +250,11 @@ class RoutedFlows(Described):
         own = self.table.each("host", lambda host: host == kind)
         given = self.table.each("host", lambda host: host is not None)
         return np.asarray(np.where(given, own, asked[self.routes.first]))
+
+    @property
+    def shortest_delay(self) -> float:
+        """The delay of the shortest link, s."""
+        return min(link.delay for link in self.link_table.kinds)
 
     @cached_property
     def slowest_rates(self) -> NDArray[np.float64]:

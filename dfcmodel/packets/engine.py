@@ -32,10 +32,9 @@ from dfcmodel.packets.kernel.rates.arrivals import CALLED
 from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
-from dfcmodel.packets.layouts.capacities import grow
-from dfcmodel.packets.layouts.copies import CONSTANT, Layout
 from dfcmodel.packets.layouts.laws import law_signatures
 from dfcmodel.packets.layouts.managers import called_managers
+from dfcmodel.packets.layouts.memory import CONSTANT, Layout, grow
 from dfcmodel.packets.layouts.programs import program_signatures
 from dfcmodel.packets.layouts.senders import redraw_periods
 from dfcmodel.packets.planning import (
@@ -52,9 +51,9 @@ from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
-from dfcmodel.packets.run_parts import LONGER, parts
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
+from hopflow.long_runs import LONGER, parts
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,
@@ -334,7 +333,7 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),
     }
-    if managers := called_managers(plan):
+    if plan.has_managers and (managers := called_managers(plan)):
         addresses["managers"] = manager_events_of(managers)
     if plan.has(SwitchProgram):
         addresses["programs"] = program_events_of(program_signatures(plan))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.routes import Routes, present
+from dfcmodel.network.columns import Routes, present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

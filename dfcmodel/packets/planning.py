@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dfcmodel.network.columns import Routes
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.spraying import Spraying

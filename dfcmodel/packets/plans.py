@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from dfcmodel.network.columns import among
+from dfcmodel.network.columns import among, distinct, present
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause
-from dfcmodel.network.routes import distinct, present
+from dfcmodel.network.queueing.coupled import DualPI2
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
 from dfcmodel.packets.hops import (
     FlowEnds,
     Hops,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dfcmodel.network.columns import Routes
     from dfcmodel.network.networks import Scenario
     from dfcmodel.network.queueing.disciplines import Discipline
-    from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import PortTable
     from dfcmodel.packets.recoveries import LossRecovery
@@ -316,6 +316,11 @@ class Plan:
         """Return a value that follows from the discipline of each port, (P,)."""
         disciplines, own = self._disciplines
         return np.array([value(each) for each in disciplines]).take(own, axis=0)
+
+    @cached_property
+    def has_managers(self) -> bool:
+        """Whether any port has a queue manager."""
+        return self.has(DualPI2) or any(map(manager_of, self.disciplines))
 
     def has(self, *kinds: type) -> bool:
         """Return whether any port has a discipline of some kinds."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from dfcmodel.network.columns import Routes, distinct, places_of, present
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
@@ -24,7 +25,6 @@ from dfcmodel.network.queueing.disciplines import (
 )
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.network.routes import Routes, distinct, places_of, present
 from hopflow.checks import number
 
 if TYPE_CHECKING:

@@ -10,8 +10,13 @@ import numpy as np
 
 from dfcmodel.network.columns import constant
 from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.run_tables import CAUSES, WAITING
-from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
+from dfcmodel.packets.kernel.codes import WAKE
+from dfcmodel.packets.kernel.queues.trimming import CUT
+from dfcmodel.packets.remains import remaining_packets, row_excess
 from responsefn import RateRule
 
 if TYPE_CHECKING:
@@ -174,17 +179,18 @@ class Records:
         self.waited = arrays["waited"]
         if self.shares_host.any():
             self.at_hosts[:, ~self.shares_host] = 0  # interfaces that are links: see ``waiting``
-        data, inside = packets_inside(arrays)
+        data, inside = _packets_inside(arrays)
         rows, owner, is_ack = self._losing_hops()
         after = self.lost[-1, rows]
         later = np.bincount(owner, after, minlength=len(flow))
         if len(arrays["trimmed"]) > 1:
-            later -= headers_answered(arrays)
+            later -= _headers_answered(arrays)
         self.lost[-1] = 0  # drops beyond the end of the simulation, which were processed ahead
         dropped = self.lost[:, rows].sum(axis=0)
         self.drops = np.bincount(hop["port"][rows], dropped, minlength=P).astype(np.int64)
-        self.excess = row_excess(self.plan, arrays)
-        self.remaining = remaining_packets(self.plan, arrays, self.left)
+        if self.plan.has(Pause, ByClass, BFC):
+            self.excess = row_excess(self.plan, arrays)
+            self.remaining = remaining_packets(self.plan, arrays, self.left)
         self.emitted = column("emitted").astype(float)
         self.inside = inside + later
         lost = np.bincount(owner[~is_ack], (dropped + after)[~is_ack], minlength=len(flow))
@@ -243,3 +249,24 @@ class Records:
 def _filled(value: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return an array of one value, which may be changed."""
     return np.full(shape, value) if value else np.zeros(shape, type(value))
+
+
+def _headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
+    """Return how many headers of each flow were answered beyond the end of a run, (F,): their ACKs are in the network."""
+    flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
+    found = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
+    found = found[found["hop"] > flow["turn"][found["flow"]]]
+    return np.bincount(found["flow"], minlength=len(flow))
+
+
+def _packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the packets of each flow in the network at the end of a run of the compiled engine, and these with its ACKs, (F,) each."""
+    turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
+    number, flow, hop = used["number"], used["flow"], used["hop"]
+    held = np.flatnonzero(number >= 0)
+    first = np.flatnonzero(number == WAKE)  # timers, and ACKs of nothing
+    answers = flow[first[hop[first] > turn[flow[first]]]]
+    held_by = flow[held]
+    data = np.bincount(held_by[hop[held] <= turn[held_by]], minlength=len(turn))
+    inside = np.bincount(np.append(held_by, answers), minlength=len(turn)).astype(np.float64)
+    return data, inside

@@ -14,7 +14,7 @@ from dfcmodel.network.callback_events import law_signature_of
 from dfcmodel.network.columns import Column, encoded
 from dfcmodel.network.demands.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
-from dfcmodel.network.level_options import check_known
+from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.path_elements import RateTrace
 from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import CLASSES, PFC, ByClass
@@ -90,7 +90,8 @@ def _check(scenario: Scenario, method: Packets) -> None:
         if key in checked:
             continue
         checked.add(key)
-        check_known(link, "Packets()")
+        if "packets" not in rule.levels:
+            refuse_discipline(link, "packets")
         if not link.shared:
             msg = "at packet level all flows share the buffer; use shared=True, or method=Fluid()"
             raise ValueError(f"shared of link {link.name} = False: {msg}")

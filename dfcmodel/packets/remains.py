@@ -11,9 +11,7 @@ from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
 from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
-from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.links.ports import INTERFACE
-from dfcmodel.packets.kernel.queues.trimming import CUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,9 +22,7 @@ __all__ = [
     "dropped_packets",
     "excess_rows",
     "has_pauses",
-    "headers_answered",
     "link_numbers",
-    "packets_inside",
     "remaining_packets",
     "row_excess",
     "waiting_rows",
@@ -145,8 +141,6 @@ def row_excess(plan: Plan, arrays: dict[str, Any]) -> dict[tuple[int, int, int],
 
 def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
     """Return rows of `EXCESS` for the ports of the scenario's links."""
-    if not excess:
-        return np.zeros(0, dtype=EXCESS)
     links, rows = link_numbers(plan), []
     for (p, before, priority), packets in sorted(excess.items()):
         via = before
@@ -154,24 +148,3 @@ def excess_rows(plan: Plan, excess: dict[tuple[int, int, int], float]) -> Any:
             via = int(links[before])
         rows.append((int(links[p]), via, priority, float(packets)))
     return np.array(rows, dtype=EXCESS)
-
-
-def headers_answered(arrays: dict[str, Any]) -> NDArray[np.int64]:
-    """Return how many headers of each flow were answered beyond the end of a run, (F,): their ACKs are in the network."""
-    flow, used = arrays["flow"], arrays["packet"][: arrays["counters"][1]]
-    found = used[(used["number"] >= WAKE) & (used["ecn"] & CUT > 0)]
-    found = found[found["hop"] > flow["turn"][found["flow"]]]
-    return np.bincount(found["flow"], minlength=len(flow))
-
-
-def packets_inside(arrays: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the packets of each flow in the network at the end of a run of the compiled engine, and these with its ACKs, (F,) each."""
-    turn, used = arrays["flow"]["turn"], arrays["packet"][: arrays["counters"][1]]
-    number, flow, hop = used["number"], used["flow"], used["hop"]
-    held = np.flatnonzero(number >= 0)
-    first = np.flatnonzero(number == WAKE)  # timers, and ACKs of nothing
-    answers = flow[first[hop[first] > turn[flow[first]]]]
-    held_by = flow[held]
-    data = np.bincount(held_by[hop[held] <= turn[held_by]], minlength=len(turn))
-    inside = np.bincount(np.append(held_by, answers), minlength=len(turn)).astype(np.float64)
-    return data, inside

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of
+from dfcmodel.network.columns import column_of, distinct
 from dfcmodel.network.demands.followers import actual_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.link_laws import LinkLaw
-from dfcmodel.network.routes import distinct
+from dfcmodel.network.run_tables import EXCESS
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
@@ -23,7 +23,7 @@ from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.kernels.stopwatch import Stopwatch
-from responsefn import WindowRule
+from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def trajectory(plan: Plan, records: Records, seconds: float) -> Trajectory:
         recoveries=Deferred(_repairs, plan),
         paused=Deferred(_paused, plan, records.switched) if records.all_switches else None,
         dropped=Deferred(dropped_packets, plan, records.causes, records.first_drops),
-        excess=excess_rows(plan, records.excess),
+        excess=excess_rows(plan, records.excess) if records.excess else np.zeros(0, dtype=EXCESS),
         remaining=records.remaining,
         emitted=records.emitted,
         inside=records.inside,
@@ -324,11 +324,16 @@ def run_plan(plan: Plan) -> Records:
     MemoryError, OverflowError, ArithmeticError
         As `dfcmodel.packets.engine.run_engine`.
     """
-    found = run_fabric(plan) if is_fabric(plan) else None
+    found = run_fabric(plan) if _may_be_fabric(plan) else None
     return run_engine(plan) if found is None else found
 
 
 def begin_plan(plan: Plan) -> FabricRun | PacketRun:
     """Return the run of a plan at t = 0 by the kernel that is tried first."""
-    found = begin_fabric(plan) if is_fabric(plan) else None
+    found = begin_fabric(plan) if _may_be_fabric(plan) else None
     return begin_run(plan) if found is None else found
+
+
+def _may_be_fabric(plan: Plan) -> bool:
+    """Return whether the fabric kernel is tried first: all senders follow the rate of a rule, and it has all else."""
+    return bool(plan.scenario.table.of_kind(RateRule).all()) and is_fabric(plan)

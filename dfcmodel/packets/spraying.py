@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Column
+from dfcmodel.network.columns import Column, Routes
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.routes import Routes
 from dfcmodel.network.shortest_routes import hashed
 from dfcmodel.packets.failures import rerouted
 from dfcmodel.results.at_nodes import AtNodes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.packets.engine import trace_engine
 from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
@@ -221,7 +221,7 @@ def trace_packets(
     packet_jitter = one_number("packet_jitter", packet_jitter, at_least=0.0, at_most=end)
     if method.seed is None and not method.is_ns2:
         method = replace(method, seed=1)
-    starts = random_starts(scenario, jitter, np.random.default_rng(method.seed or 0))
+    starts = random_starts(scenario.table, jitter, np.random.default_rng(method.seed or 0))
     plan = plan_scenario(
         scenario,
         method,

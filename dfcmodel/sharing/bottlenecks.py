@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.endpoints.sources import CBR
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
-from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.network.queueing.coupled import PI2, DualPI2
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline, manager_of
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
@@ -201,7 +201,9 @@ class Bottleneck:
         loss = {"in->out": self.loss} if self.loss else None
         method = Packets(seed=seed, recovery=self.recovery, loss=loss)
         step = self.duration / SAMPLES
-        starts_at = random_starts(scenario, max(rtts or [self.rtt]), np.random.default_rng(seed))
+        starts_at = random_starts(
+            scenario.table, max(rtts or [self.rtt]), np.random.default_rng(seed)
+        )
         plan = plan_scenario(
             scenario, method, duration=self.duration, sample=step, starts=starts_at, packet_jitter=1.0 / self.bandwidth,
         )  # fmt: skip

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.path_elements import DelayTrace
-from dfcmodel.network.phase_effects import random_starts
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
@@ -282,7 +282,7 @@ def _measured(
 ) -> tuple[Any, float]:
     """Return a run and its measure."""
     scenario = path.scenario(rule, trace, 2 if measure == SHARE else 1)
-    starts = random_starts(scenario, path.rtt, np.random.default_rng(seed))
+    starts = random_starts(scenario.table, path.rtt, np.random.default_rng(seed))
     plan = plan_scenario(
         scenario, Packets(seed=seed, recovery="sack"), duration=path.duration,
         sample=path.duration / SAMPLES, starts=starts, packet_jitter=1.0 / path.bandwidth,

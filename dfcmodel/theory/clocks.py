@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.queueing.disciplines import DFC
-from dfcmodel.network.time_steps import shortest_delay
 from hopflow.checks import whole
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ def clocks_of(
     """
     m = whole("steps_per_delay", steps_per_delay, 1, 1000)
     path = scenario.path(scenario.flows[flow])[: law.bottleneck]
-    h = shortest_delay(scenario) / m
+    h = scenario.shortest_delay / m
     into = (path[0], *path[:-1])  # the access link has the delay of the first link
     delays = tuple(round(link.delay / h) for link in into)
     for link, steps in zip(into, delays, strict=True):

@@ -247,19 +247,20 @@ def endless_limit(alpha: float, kind: str) -> float:
     """
     if kind == "prescribed":
         return 1.0 / 3.0
-    return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
+    return DFC(intensity=alpha).stability_limit
 
 
 def warn_if_unstable(scenario: Scenario) -> None:
     """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
-        if isinstance(link.discipline, DFC):
-            D, alpha = link.discipline.diffusion, link.discipline.intensity
-            limit = endless_limit(alpha, "closed")
-            if limit < D:
-                msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"
-                warnings.warn(f"diffusion of link {link.name} = {D:g}: {msg}", stacklevel=3)
-                return
+        rule = link.discipline
+        if isinstance(rule, DFC) and not rule.is_stable:
+            limit = f"{rule.stability_limit:.4g}, its stability limit on an endless chain"
+            msg = f"beyond {limit} (alpha = {rule.intensity:g})"
+            warnings.warn(
+                f"diffusion of link {link.name} = {rule.diffusion:g}: {msg}", stacklevel=3
+            )
+            return
 
 
 def _radius(matrix: NDArray[np.float64]) -> float:

@@ -19,7 +19,6 @@ from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import DFC, Pause
-from dfcmodel.network.time_steps import shortest_delay
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
@@ -168,7 +167,7 @@ class Twin:
     @cached_property
     def step(self) -> float:
         """Time step in s: the shortest delay over ``steps_per_delay``."""
-        return shortest_delay(self.scenario) / self.steps_per_delay
+        return self.scenario.shortest_delay / self.steps_per_delay
 
     @cached_property
     def _plan(self) -> TwinPlan:

@@ -26,8 +26,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from hopflow.checks import instance
 from hopflow.execution.progress import progress_bar
+from hopflow.long_runs import thread
 
-__all__ = ["Bar", "check_executor", "check_stop", "completed", "cores"]
+__all__ = ["Bar", "check_executor", "completed", "cores"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -40,8 +41,6 @@ WORKERS = 32
 """Workers of an executor that does not say how many it has."""
 LOSSES = 3
 """A part that so many workers died on, or so many pools that broke before any part was done, end all."""
-_thread = threading.local()
-"""``stop`` of a thread of `completed`: the event that ends its work."""
 
 
 class Bar(NamedTuple):
@@ -67,17 +66,6 @@ def check_executor(executor: object) -> None:
     """
     if executor is not None:
         instance("executor", executor, Executor, "an Executor of concurrent.futures, or None")
-
-
-def check_stop() -> None:
-    """Raise CancelledError on a thread of `completed` whose work was ended; long work calls it between its parts.
-
-    >>> from hopflow.execution.executing import check_stop
-    >>> check_stop()  # nothing has been ended
-    """
-    stop = getattr(_thread, "stop", None)
-    if stop is not None and stop.is_set():
-        raise CancelledError
 
 
 def completed(
@@ -150,7 +138,7 @@ def _completed(
     elif len(tasks):
         yield from enumerate(function([tasks[0]]))
         stop = threading.Event()
-        own = ThreadPoolExecutor(cores(), initializer=setattr, initargs=(_thread, "stop", stop))
+        own = ThreadPoolExecutor(cores(), initializer=setattr, initargs=(thread, "stop", stop))
         try:
             yield from _Parts(function, tasks, own, most, first=1).results()
         finally:

@@ -16,7 +16,6 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +35,6 @@ JIT = "jit.py"
 PLAIN_JIT = "hopflow.kernels.plain_jit"
 DOTTED = re.compile(r"\bfrom\s+\w+\.")
 """Found in each module that imports from a module of another package."""
-_entries: dict[tuple[Path, str], Entry] = {}
-_lock = threading.Lock()
 
 
 def compiled_package(name: str) -> types.ModuleType:
@@ -69,22 +66,17 @@ def compiled_package(name: str) -> types.ModuleType:
     return sys.modules[alias]
 
 
+@functools.cache
 def loop_of(name: str, module: str = "loop", *, compiled: bool = True) -> Callable[..., Any]:
     """Return function ``run`` of a module of a package: compiled, or as plain Python.
 
-    What is compiled for the first time on a machine says so on the standard error stream.
+    What is compiled for the first time on a machine says so on the standard error stream. A process looks for the files once.
     """
     if not compiled:
         plain: Callable[..., Any] = importlib.import_module(f"{name}.{module}").run
         return plain
-    place = _written(name)
-    with _lock:
-        known = place, module
-        if known not in _entries:
-            stem = place / f"{module}.run"
-            compile_ = functools.partial(_dispatcher, name, module)
-            _entries[known] = Entry(f"{name}.{module}.run", stem, compile_)
-        return _entries[known]
+    stem = _written(name) / f"{module}.run"
+    return Entry(f"{name}.{module}.run", stem, functools.partial(_dispatcher, name, module))
 
 
 def _dispatcher(name: str, module: str) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from hopflow.checks import shown
 
-__all__ = ["advice", "renamed", "renamed_attribute", "warn_deprecated"]
+__all__ = ["advice", "renamed", "renamed_attribute", "warn_deprecated", "with_new_names"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +35,8 @@ def advice(old: str, new: str) -> str:
 
 def renamed(**names: str) -> Callable[[F], F]:
     """Return a decorator of a function or class: keywords under their old names are passed under the new ones.
+
+    A function with `hopflow.units.quantities` looks for them itself, where a call does not fit.
 
     Parameters
     ----------
@@ -66,15 +68,14 @@ def renamed(**names: str) -> Callable[[F], F]:
         of_class = inspect.isclass(function)
         inner = kind.__init__ if of_class else kind
 
+        if not of_class and hasattr(kind, "__quantities__"):
+            kind.__old_names__ = names  # asked for where a call does not fit
+            return function
+
         @functools.wraps(inner)
         def call(*args: Any, **options: Any) -> Any:
-            for old in names.keys() & options.keys():
-                new = names[old]
-                if new in options:
-                    raise TypeError(f"{called}: {old} is the old name of {new}; both were given")
-                value = options[new] = options.pop(old)
-                text = shown(value)
-                warn_deprecated(f"{called}({old}={text})", f"{called}({new}={text})")
+            if not names.keys().isdisjoint(options):
+                options = with_new_names(called, names, options)
             return inner(*args, **options)
 
         if of_class:
@@ -83,6 +84,21 @@ def renamed(**names: str) -> Callable[[F], F]:
         return cast("F", call)
 
     return decorate
+
+
+def with_new_names(
+    called: str, names: Mapping[str, str], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the keywords of a call with new names in place of old ones, each with a warning for the caller's caller."""
+    found = dict(options)
+    for old in names.keys() & options.keys():
+        new = names[old]
+        if new in options:
+            raise TypeError(f"{called}: {old} is the old name of {new}; both were given")
+        value = found[new] = found.pop(old)
+        text = shown(value)
+        warn_deprecated(f"{called}({old}={text})", f"{called}({new}={text})", stacklevel=4)
+    return found
 
 
 def renamed_attribute(old: str, new: str) -> property:

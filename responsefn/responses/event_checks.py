@@ -47,6 +47,7 @@ SAME_TIME = 0.005
 """Relative difference of the times of the same cycles up to which several ACKs may be taken at once."""
 
 
+@lru_cache(maxsize=512)
 def acts_on_single_acks(
     rule: Dynamics, rtt: float, bandwidth: float | None, largest: float, steps: float
 ) -> bool:
@@ -55,7 +56,7 @@ def acts_on_single_acks(
     Windows are compared after a loss and some time later, up to the ``largest`` one; times over loss cycles of 100
     to 100,000 packets, which may differ by 0.5 %. Paths that differ by a few per cent are compared as one, by `GRADES`
     values in a factor of two: both must agree at the round-trip time below and above, with the nearest rate, the
-    largest window above and the steps below.
+    largest window above and the steps below. Flows on equal paths, and further runs, have the answer at once.
 
     Parameters
     ----------

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from dfcmodel.network.columns import Column, check_count, column_for, column_of, encoded, nodes_of
+from dfcmodel.network.columns import (
+    Column,
+    Routes,
+    check_count,
+    column_for,
+    column_of,
+    distinct,
+    encoded,
+    nodes_of,
+    present,
+)
 from dfcmodel.network.flow_tables import OPTIONS, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop, whole_packets
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
-from dfcmodel.network.routes import Routes, distinct, present
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 from hopflow.naming.deprecations import renamed

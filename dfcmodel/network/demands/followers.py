@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.routes import Routes
+from dfcmodel.network.columns import Routes
 from hopflow.checks import shown
 
 if TYPE_CHECKING:

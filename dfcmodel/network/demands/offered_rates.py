@@ -27,6 +27,7 @@ __all__ = [
     "may_lose",
     "offered_packets",
     "offers_all_at_once",
+    "own_rate",
     "shares_of_links",
 ]
 
@@ -72,16 +73,16 @@ def equal_shares(scenario: Scenario) -> list[float]:
     its on periods; an arrival process its mean rate, and its share where that is not known).
     """
     table, routes = scenario.table, scenario.routes
-    own = table.each("source", _own_rate)
+    own = table.each("source", own_rate)
     rates = np.minimum.reduceat(shares_of_links(scenario)[routes.places], routes.begin)
     windows = table.numbers("max_window") / scenario.base_rtts()
     rates = np.where(table.of_kind(WindowRule), np.minimum(rates, windows), rates)
-    rates = np.fmin(rates, table.each("arrivals", _own_rate))
+    rates = np.fmin(rates, table.each("arrivals", own_rate))
     found: list[float] = np.where(np.isnan(own), rates, own).tolist()
     return found
 
 
-def _own_rate(source: Source | None) -> float:
+def own_rate(source: Source | None) -> float:
     """Return the rate at which a source without a window sends, or data arrive, packets/s; nan where it is not known."""
     if isinstance(source, (CBR, OnOff)):
         return source.rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dfcmodel.network.queueing.disciplines import Discipline
+from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 
@@ -45,6 +45,8 @@ class BFC(Discipline):
     >>> float(run.lost.sum()), bool(run.peak_queue.max() < 2 * 2 * 21)
     (0.0, True)
     """
+
+    levels = PACKETS_ALONE
 
     threshold: float = 1.0
     signalling: WithUnit = 0.0

@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dfcmodel.network.queueing.buffers import ByteBuffer
-from dfcmodel.network.queueing.disciplines import Discipline, QueueManager, check_manager
+from dfcmodel.network.queueing.disciplines import (
+    BOTH_LEVELS,
+    Discipline,
+    QueueManager,
+    check_manager,
+)
 from dfcmodel.network.queueing.pause_responses import default_headroom, small_packet_factor
 from hopflow.checks import choice, one_number, whole
 from hopflow.units import WithUnit, quantities
@@ -174,6 +179,8 @@ class PFC(ByClass):
     >>> sorted(set(run.pauses()["priority"].values.tolist()))
     [3]
     """
+
+    levels = BOTH_LEVELS
 
     classes: tuple[int, ...] = (0,)
     xoff: WithUnit = 100.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dfcmodel.network.queueing.disciplines import Discipline, QueueManager
+from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, QueueManager
 from hopflow.checks import flag, one_number
 from hopflow.units import WithUnit, quantities
 
@@ -126,6 +126,8 @@ class DualPI2(Discipline):
     >>> link.discipline.coupling
     2.0
     """
+
+    levels = PACKETS_ALONE
 
     target: WithUnit = 0.015
     update: WithUnit = 0.016

@@ -9,15 +9,17 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.display.results import Described
 from hopflow.units import WithUnit, quantities
 
 __all__ = [
+    "BOTH_LEVELS",
     "DFC",
     "FIFO",
+    "PACKETS_ALONE",
     "Arrivals",
     "Discipline",
     "Fair",
@@ -29,10 +31,20 @@ __all__ = [
     "numeric_fields",
 ]
 
+BOTH_LEVELS, PACKETS_ALONE = frozenset(("fluid", "packets")), frozenset(("packets",))
+
 
 @dataclass(frozen=True)
 class Discipline(Described):
     """Base class of the queueing disciplines; ``str`` leaves out the parameters that have their defaults.
+
+    Attributes
+    ----------
+    levels
+        Levels that run the discipline, ``"fluid"`` and ``"packets"``. A subclass is another discipline, which has ``levels``
+        of its own, or those of ``subclasses_run_at``.
+    subclasses_run_at
+        Levels that run every subclass.
 
     Examples
     --------
@@ -40,6 +52,14 @@ class Discipline(Described):
     >>> str(DFC(diffusion=0.2)), str(DFC())
     ('DFC(diffusion=0.2)', 'DFC()')
     """
+
+    levels: ClassVar[frozenset[str]] = frozenset()
+    subclasses_run_at: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "levels" not in vars(cls):
+            cls.levels = cls.subclasses_run_at
 
     def __str__(self) -> str:
         shown = [
@@ -129,6 +149,7 @@ class QueueManager(Discipline):
     {'part': 0.01}
     """
 
+    subclasses_run_at = BOTH_LEVELS
     at = "arrival"
     fractional = False
 
@@ -180,6 +201,8 @@ class FIFO(Discipline):
     FIFO()
     """
 
+    levels = BOTH_LEVELS
+
 
 @dataclass(frozen=True)
 class DFC(Discipline):
@@ -220,6 +243,8 @@ class DFC(Discipline):
     1.0
     """
 
+    levels = BOTH_LEVELS
+
     diffusion: float = 0.1
     intensity: float = 1.0
     phases: str = "random"
@@ -230,6 +255,20 @@ class DFC(Discipline):
         one_number("intensity", self.intensity, at_least=1.0)
         choice("phases", self.phases, ("random", "synchronous"))
         choice("per", self.per, ("flow", "input"))
+
+    @property
+    def stability_limit(self) -> float:
+        """Largest ``diffusion`` with which an endless chain is stable at this intensity, by von Neumann's criterion.
+
+        There the roots of the cubics of `dfcmodel.theory.stability` reach the unit circle.
+        """
+        alpha = self.intensity
+        return max(0.0, (2.0 - alpha) / (alpha * (5.0 * alpha - 4.0)))
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether an endless chain is stable."""
+        return self.diffusion <= self.stability_limit
 
 
 @quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
@@ -276,6 +315,8 @@ class Pause(Discipline):
     True
     """
 
+    levels = BOTH_LEVELS
+
     high: WithUnit = 900.0
     low: WithUnit = 450.0
     quanta: int | None = None
@@ -318,6 +359,8 @@ class Fair(Discipline):
     0.0
     """
 
+    levels = BOTH_LEVELS
+
     manager: QueueManager | None = None
 
     def __post_init__(self) -> None:
@@ -349,6 +392,8 @@ class Priority(Discipline):
     >>> bool(lost[0] == 0 and lost[1] > 600)
     True
     """
+
+    levels = BOTH_LEVELS
 
     manager: QueueManager | None = None
 

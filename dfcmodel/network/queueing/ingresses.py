@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.columns import coded, distinct, distinct_rows, present
 from dfcmodel.network.links import Node, buffer_in_packets
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.routed_flows import RoutedFlows
-from dfcmodel.network.routes import coded, distinct, distinct_rows, present
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

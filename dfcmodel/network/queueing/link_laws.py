@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.queueing.class_pauses import ByClass, check_classes
-from dfcmodel.network.queueing.disciplines import QueueManager, check_manager, numeric_fields
+from dfcmodel.network.queueing.disciplines import (
+    PACKETS_ALONE,
+    QueueManager,
+    check_manager,
+    numeric_fields,
+)
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 
@@ -136,6 +141,8 @@ class LinkLaw(ByClass):
     >>> int(run.lost.sum()), sorted(set(run.pauses()["link"].values.tolist()))
     (0, ['1->2', 'host of b'])
     """
+
+    subclasses_run_at = PACKETS_ALONE
 
     classes: tuple[int, ...] = (0,)
     signalling: WithUnit = 0.0

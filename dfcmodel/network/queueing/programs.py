@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import Discipline, numeric_fields
+from dfcmodel.network.queueing.disciplines import PACKETS_ALONE, Discipline, numeric_fields
 from hopflow.checks import whole
 
 if TYPE_CHECKING:
@@ -158,6 +158,8 @@ class SwitchProgram(Discipline):
     >>> [flows[n].name for n in run.finished.argsort()]
     ['30', '100', '300']
     """
+
+    subclasses_run_at = PACKETS_ALONE
 
     class State(NamedTuple):
         """What is done with a packet."""

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.columns import column_of
-from dfcmodel.network.routes import places_of
+from dfcmodel.network.columns import column_of, places_of
 from dfcmodel.packets.fabric.kernel import layout
-from dfcmodel.packets.kernel.layout import OF_RATE, RULE
-from dfcmodel.packets.layouts.absent import no_followers
-from dfcmodel.packets.layouts.capacities import aligned
+from dfcmodel.packets.kernel.layout import FOLLOW, FOLLOWER, OF_RATE, RULE
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
+from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
 from dfcmodel.packets.plans import ENDLESS
 from responsefn.responses.rule_events import signature_of
@@ -94,13 +92,14 @@ def lay_out_fabric(
         "flow": flow, "rate": rate, "rule": rule,
         "finished": np.full(F, math.nan), "counted": np.zeros(F, dtype=np.int64),
         "called": called, "stream": plan.seeds.astype(np.int64) if len(called) > 1 else np.zeros(1, dtype=np.int64),
+        "follow": np.zeros(0, FOLLOW), "followers": np.zeros(0, FOLLOWER),
         "slot": _slots(len(plan.ports) * slots), "coming": coming, "arriving": np.empty(size, dtype=np.int32),
         "counters": np.array([-1, 0, 0, 0, 0, 0, -1]), "change": _changes(plan, size),
         "clock": np.array([windows.per_sample / plan.sample, 0.0, plan.scenario.min_rto, 0.0, 0.0, windows.ahead]),
     }  # fmt: skip
-    arrays |= (
-        lay_out_followers(plan) if plan.scenario.table.waits.any() else no_followers()
-    ) | _ingresses(plan, hop["ingress"], rows)
+    arrays |= _ingresses(plan, hop["ingress"], rows)
+    if plan.scenario.table.waits.any():
+        arrays |= lay_out_followers(plan)
     _start(plan, arrays)
     return arrays
 

@@ -19,9 +19,9 @@ from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
-from dfcmodel.packets.run_parts import parts
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
+from hopflow.long_runs import parts
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:

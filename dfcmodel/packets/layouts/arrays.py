@@ -7,40 +7,58 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.callback_events import AGENT_EVENTS, LAW_EVENTS, PROGRAM_EVENTS
 from dfcmodel.network.columns import among
+from dfcmodel.network.endpoints.receivers import MAX_OF_FLOW
 from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, ByClass
+from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
+    AGENT,
+    BACKFLOW,
     BUCKET,
     BY_CLASS,
+    CALLED,
     CLASSES,
+    CONTROL,
+    EARLY,
+    ELEMENT,
     FAULT,
+    FEEDER,
+    FOLLOW,
+    FOLLOWER,
     HISTORY,
     HOP,
+    LAW,
+    OWN,
     PACKET,
+    PROGRAM,
+    QUEUE,
     RECEIVER,
     SENDER,
+    STORM,
     TIMES,
     TRACE,
+    WATCHDOG,
 )
 from dfcmodel.packets.kernel.links.ports import LANES
-from dfcmodel.packets.layouts.absent import absent_rows
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure
-from dfcmodel.packets.layouts.capacities import aligned, first_elements, most_elements
-from dfcmodel.packets.layouts.copies import Layout, further_layout
-from dfcmodel.packets.layouts.feedback import begin_clocks, lay_out_feedback, lay_out_rates
+from dfcmodel.packets.layouts.feeders import lay_out_feeders, storms_of
 from dfcmodel.packets.layouts.followers import lay_out_followers
 from dfcmodel.packets.layouts.interfaces import lay_out_interfaces
-from dfcmodel.packets.layouts.lanes import begin_storms, lay_out_feeders, lay_out_lanes
+from dfcmodel.packets.layouts.lanes import clocks_of, lay_out_feedback, lay_out_lanes, lay_out_rates
 from dfcmodel.packets.layouts.laws import lay_out_laws
 from dfcmodel.packets.layouts.lookahead import lookahead_of
-from dfcmodel.packets.layouts.managers import (
-    lay_out_called,
-    lay_out_control,
-    lay_out_early,
-    manager_numbers,
+from dfcmodel.packets.layouts.managers import lay_out_managers
+from dfcmodel.packets.layouts.memory import (
+    Layout,
+    aligned,
+    first_elements,
+    further_layout,
+    most_elements,
 )
 from dfcmodel.packets.layouts.path_elements import lay_out_elements
 from dfcmodel.packets.layouts.programs import (
@@ -51,12 +69,13 @@ from dfcmodel.packets.layouts.programs import (
 from dfcmodel.packets.layouts.routing import lay_out_routing
 from dfcmodel.packets.layouts.senders import (
     begin_flows,
-    begin_stops,
     lay_out_arrivals,
     lay_out_flows,
+    starts_of,
+    stops_of,
 )
-from dfcmodel.packets.layouts.units import lay_out_units
-from dfcmodel.packets.layouts.watchdogs import begin_watchdogs, lay_out_watchdogs
+from dfcmodel.packets.layouts.units import Event, lay_out_units, schedule
+from dfcmodel.packets.layouts.watchdogs import lay_out_watchdogs, polls_of
 from dfcmodel.packets.recoveries.compilation import EXCHANGED
 from dfcmodel.packets.repairs import SelectiveRepair
 
@@ -80,11 +99,13 @@ def lay_out(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int = 1) -
     arrays = layout.arrays
     arrays["stream"] = plan.seeds.astype(np.int64)
     begin_flows(plan, arrays)
-    begin_stops(plan, arrays)
-    begin_storms(plan, arrays)
-    if plan.watchdogs:
-        begin_watchdogs(plan, arrays)
-    begin_clocks(plan.clocks, arrays)
+    home, events = arrays["home"], list[Event]()
+    if (plan.stops < plan.end).any():
+        events += stops_of(plan, home)
+    if plan.scheduled:
+        events += storms_of(plan, arrays) + polls_of(plan, arrays)
+    events += clocks_of(plan.clocks)
+    schedule(arrays, starts_of(plan, home), events)
     return layout
 
 
@@ -95,8 +116,9 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
     found = absent_rows()
     if plan.scenario.table.given("receiver").any():
         found |= lay_out_agents(plan, flow)
-    numbers = manager_numbers(plan)
-    port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare, numbers)
+    port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, spare)
+    if plan.has_managers:
+        found |= lay_out_managers(plan, port_rows)
     F, P = len(flow), len(plan.ports)
     hop = np.zeros(len(plan.hops.port) + 2 * F, HOP)
     hosts, own = plan.hosts, plan.begun
@@ -116,9 +138,10 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
         hop["lane"][flow["way"]] = hop["lane"][flow["way"][plan.spraying.owner]]
     if plan.has(SwitchProgram):
         lane = np.append(lane, lay_out_queues(plan, port_rows, hop, len(lane)))
-    feeder = lay_out_feeders(plan, port_rows, hop, lane)
+    if plan.has(Pause, ByClass):
+        found["feeder"] = lay_out_feeders(plan, port_rows, hop, lane)
     if plan.has(LinkLaw):
-        found |= lay_out_laws(plan, port_rows, hop, feeder, len(lane))
+        found |= lay_out_laws(plan, port_rows, hop, found["feeder"], len(lane))
     if plan.has(BFC):
         found["backflow"] = lay_out_backpressure(plan, hop, len(lane))
     if len(lane) > 1 or plan.with_lanes.any():
@@ -147,7 +170,6 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
         "waited": np.zeros(len(hop)),
         "lane": lane,
         "diffusive": lay_out_rates(plan, port_rows, lane),
-        "feeder": feeder,
         "feedback": lay_out_feedback(clocks, plan, port_rows),
         "ring": ring,
         "bits": bits,
@@ -158,9 +180,6 @@ def _layout_of(plan: Plan, signatures: tuple[RuleSignature, ...], spare: int) ->
         "times": _times(plan),
         "sizes": plan.sizes,
         "fault": _faults(plan),
-        "early": lay_out_early(plan, numbers),
-        "control": lay_out_control(plan, numbers),
-        "called": lay_out_called(plan),
         "order": order,
         "home": np.concatenate([hosts.sender, hosts.receiver]),
         "exchange": np.zeros(EXCHANGED),
@@ -230,3 +249,52 @@ def _times(plan: Plan) -> NDArray[Any]:
     ):  # fmt: skip
         found[name].reshape(-1, CLASSES)[:, : plan.sizes.size] = values
     return found
+
+
+def absent_rows() -> dict[str, Any]:
+    """Return the arrays, by their names in the kernel, of a plan without any of these.
+
+    They are queue managers, ports that pause others, switch programs, receiver agents, laws between the ends of links, with the
+    addresses of their functions; elements of paths, backpressure, flows that wait for others, choices and failures of routes, watchdogs.
+    """
+    law, feeder = np.zeros(1, LAW), np.zeros(1, FEEDER)
+    law["kind"] = feeder["port"] = feeder["lane"] = -1
+    feeder["priority"] = ALL
+    return {
+        "managers": np.zeros(1, dtype=np.uint64),
+        "early": np.zeros(1, EARLY),
+        "control": np.zeros(1, CONTROL),
+        "called": np.zeros(1, CALLED),
+        "feeder": feeder,
+        "programs": np.zeros((1, len(PROGRAM_EVENTS)), dtype=np.uint64),
+        "program": np.zeros(1, PROGRAM),
+        "own": np.zeros(1, OWN),
+        "rank": np.zeros(1),
+        "program_queue": np.zeros(1, QUEUE),
+        "trimmed": np.zeros(1, dtype=np.int32),
+        "telemetry": np.zeros((1, 1, 1 + MOST_TELEMETRY)),
+        "agents": np.zeros((1, len(AGENT_EVENTS)), dtype=np.uint64),
+        "agent": np.zeros(1, AGENT),
+        "agent_state": np.zeros((1, MAX_OF_FLOW)),
+        "agent_sizes": np.zeros(1),
+        "laws": np.zeros((1, len(LAW_EVENTS)), dtype=np.uint64),
+        "law": law,
+        "lawful": np.full(1, -1, dtype=np.int32),
+        "element": np.zeros(1, ELEMENT),
+        "steps": np.zeros((1, 2)),
+        "chain": np.full(1, -1, dtype=np.int64),
+        "chain_of": np.zeros(1, dtype=np.int64),
+        "rated": np.zeros(1, dtype=np.int64),
+        "backflow": np.zeros(1, BACKFLOW),
+        "follow": np.zeros(0, FOLLOW),
+        "followers": np.zeros(0, FOLLOWER),
+        "choice": np.zeros((1, 2), dtype=np.int32),
+        "candidates": np.zeros(0, dtype=np.int32),
+        "down": np.zeros((0, 2)),
+        "downs": np.zeros((1, 2), dtype=np.int64),
+        "epochs": np.zeros(0),
+        "routes": np.zeros((1, 1, 2), dtype=np.int32),
+        "turns": np.zeros(0, dtype=np.int32),
+        "watchdog": np.zeros(1, WATCHDOG),
+        "detected": np.zeros(1, STORM),
+    }

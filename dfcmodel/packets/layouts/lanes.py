@@ -1,4 +1,4 @@
-"""Lanes of ports, what ports pause, and pauses by a fault, in the arrays of the compiled engine."""
+"""Lanes of ports, and of DFC their rates and the feedback of nodes, in the arrays of the compiled engine."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.columns import coded
 from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, PFC, ByClass
+from dfcmodel.network.queueing.class_pauses import CONTROL, PFC
 from dfcmodel.network.queueing.coupled import DualPI2
-from dfcmodel.network.queueing.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.network.queueing.disciplines import DFC, Fair, Priority
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.programs import SwitchProgram
-from dfcmodel.network.routes import coded, distinct
+from dfcmodel.packets.kernel.codes import RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import (
     BY_BACKPRESSURE,
     BY_CLASS,
@@ -20,19 +21,22 @@ from dfcmodel.packets.kernel.layout import (
     BY_LAW,
     BY_RANK,
     BY_RATE,
-    FEEDER,
+    DIFFUSIVE,
     LANE,
 )
+from dfcmodel.packets.kernel.links.diffusion import REPORTS
+from dfcmodel.packets.kernel.links.pauses import RENEWALS
 from dfcmodel.packets.kernel.links.ports import LANES
 from dfcmodel.packets.kernel.queues.managers import NO_LANE
-from dfcmodel.packets.layouts.units import calendar_of
+from dfcmodel.packets.layouts.feeders import class_lanes
+from dfcmodel.packets.layouts.units import Event
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.packets.plans import Plan
+    from dfcmodel.packets.plans import Clock, Plan
 
-__all__ = ["begin_storms", "class_lanes", "empty_lanes", "lay_out_feeders", "lay_out_lanes"]
+__all__ = ["clocks_of", "empty_lanes", "lay_out_feedback", "lay_out_lanes", "lay_out_rates"]
 
 KINDS = (Fair, Priority, DFC, PFC, DualPI2, SwitchProgram, LinkLaw, BFC)
 """Disciplines with several lanes, or one in order of ranks; others have one."""
@@ -136,114 +140,47 @@ def _lanes_by(plan: Plan) -> NDArray[np.int64]:
     )
 
 
-def lay_out_feeders(
-    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
-) -> NDArray[Any]:
-    """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
-    if not plan.has(Pause, ByClass):
-        return _feeders(1)
-    for n, name in enumerate(("high", "low")):
-        port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
-    port_rows["signalling"][: len(plan.ports)] = plan.signalling
-    whole = _lay_out_pauses(plan, port_rows)
-    if not plan.under(ByClass):
-        return whole
-    rows = class_lanes(plan, hop, lane)
-    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
-
-
-def _feeders(count: int, **columns: Any) -> NDArray[Any]:
-    """Return rows of feeders: of no port and no class unless columns say otherwise."""
-    found = np.zeros(count, FEEDER)
-    for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
-        found[name] = values
+def lay_out_rates(plan: Plan, port_rows: NDArray[Any], lane: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of lanes with diffusion-type flow control; one row if there are none."""
+    ports = plan.under(DFC)
+    found = np.zeros(len(lane) if ports else 1, DIFFUSIVE)
+    for p in ports:
+        port, capacity = plan.ports[p], 1.0 / plan.transmission[p, 0]
+        rule = port.discipline
+        assert isinstance(rule, DFC)
+        rows = found[port_rows["lane"][p] : port_rows["lane"][p] + port_rows["lanes"][p]]
+        rows["rate"] = rows["told_rate"] = rows["capacity"] = capacity
+        rows["credit"], rows["intensity"] = 1.0, rule.intensity
+        rows["gain"], rows["counts"] = rule.diffusion / port.delay, port.link >= 0
+        rows["smoothing"] = plan.method.count_smoothing
     return found
 
 
-def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the feeders that are paused with all that they carry, after one that is of no port."""
-    rows = [(-1, 0.0)]
-    for p in plan.under(Pause):
-        feeders = plan.pausable(p)
-        port_rows["feeder"][p], port_rows["feeders"][p] = len(rows), len(feeders)
-        rows += [(q, plan.pause_time(p, q)) for q in feeders]
-    port, span = zip(*rows, strict=True)
-    return _feeders(len(rows), port=port, span=span)
+def lay_out_feedback(clocks: list[Clock], plan: Plan, port_rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the lanes that are reported about and those that it is reported to, clock by clock, (K, 2)."""
+    rows = [
+        (_lane(plan, port_rows, clock.of, key), _lane(plan, port_rows, clock.to, key))
+        for clock in clocks
+        for key in clock.keys
+    ]
+    return np.array(rows or [(0, 0)], dtype=np.int64)
 
 
-def _lay_out_ingresses(
-    plan: Plan,
-    port_rows: NDArray[Any],
-    hop: NDArray[Any],
-    lanes: dict[tuple[int, int], int],
-    first: int,
-) -> NDArray[Any]:
-    """Return the feeders that are counted by class, after what holds the other packets of each port.
-
-    ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
-    """
-    ports, hops, table = np.array(plan.under(ByClass)), plan.hops, plan.ingresses
-    for p in ports.tolist():
-        together = plan.counting[p]
-        if len(together) > 1:
-            port_rows["asks"][p] = together[0]
-            port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
-    classes, number = coded(plan.classes)
-    flows, places = len(plan.scenario.flows), len(classes)
-    own = plan.by_discipline(lambda each: isinstance(each, ByClass))
-    span = flows + len(plan.ports)
-
-    def keys(port: Any, before: Any, rank: Any) -> Any:
-        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * places + rank
-
-    among = np.searchsorted(classes, table.priority)
-    known, at = np.unique(keys(table.port, table.before, among), return_index=True)
-    row = np.zeros(len(plan.ports), dtype=np.int64)
-    row[ports] = first + np.arange(len(ports))
-    kept = np.flatnonzero(own[hops.port])
-    port = hops.port[kept]
-    before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
-    wanted = keys(port, before, number[kept])
-    found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
-    counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
-    ingress = np.where(counted, first + len(ports) + found, row[port])
-    hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
-    before, rank = np.maximum(table.before[at], -1), table.priority[at]
-    paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
-    packets = plan.taken[:, 0]
-    pools = _feeders(len(ports), room=[plan.pool(p) * packets[p] for p in ports.tolist()])
-    return np.concatenate([pools, _feeders(
-        len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
-        priority=rank,
-    )])  # fmt: skip
+def _lane(plan: Plan, port_rows: NDArray[Any], p: int, key: tuple[int, bool]) -> int:
+    return int(port_rows["lane"][p]) + plan.users(p).index(key)
 
 
-def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
-    """Return the lanes of classes at the ports that can be paused by class."""
-    by_class = plan.by_discipline(lambda each: isinstance(each, ByClass))
-    of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
-    kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
-    ports, ranks = plan.hops.port[kept], plan.classes[kept]
-    lanes = hop["lane"][plan.hops.row[kept]]
-    lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
-    known, rank = coded(ranks)
-    _, first = distinct(ports * len(known) + rank, len(plan.ports) * len(known))
-    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
-    return dict(zip(pairs, lanes[first].tolist(), strict=True))
-
-
-def begin_storms(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the pauses of ports with a fault, and the ends of those that end."""
-    storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
-    if not storms:
-        return
-    from dfcmodel.packets.kernel.calendar_queue import push, take
-    from dfcmodel.packets.kernel.codes import PAUSE, RESUME
-
-    net = calendar_of(arrays)
-    lanes = class_lanes(plan, arrays["hop"], arrays["lane"])
-    for p, q, priority, time, pause in storms:
-        e = take(net)
-        net.packet[e].number, net.packet[e].flow = PAUSE if pause else RESUME, q
-        net.packet[e].hop = lanes.get((q, priority), -1)
-        push(net, e, int(net.port[q].queue), time, -1 - p)
+def clocks_of(clocks: list[Clock]) -> list[Event]:
+    """Return the first report of each node, and its arrival."""
+    found, row = list[Event](), 0
+    for clock in clocks:
+        end = row + len(clock.keys)  # it reports about these lanes, from row to row
+        reported = clock.of if clock.of >= 0 else clock.to
+        about = end, row, clock.period
+        arrival, key = clock.first + clock.period, RENEWALS + reported
+        found.append(Event(clock.to, arrival, key, RECEIVE_FEEDBACK, *about))
+        if clock.of >= 0:
+            key = RENEWALS + REPORTS + clock.to
+            found.append(Event(clock.of, clock.first, key, SEND_FEEDBACK, *about))
+        row = end
+    return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.routes import present
+from dfcmodel.network.columns import present
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

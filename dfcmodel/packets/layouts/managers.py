@@ -24,6 +24,7 @@ __all__ = [
     "lay_out_called",
     "lay_out_control",
     "lay_out_early",
+    "lay_out_managers",
     "manager_numbers",
     "marks_leaving",
 ]
@@ -31,6 +32,19 @@ __all__ = [
 MANAGERS: dict[Any, int] = {RED.on_step: 1, PIE.on_step: 2, CoDel.on_step: 3, PI2.on_step: 5}
 """Managers that are compiled with the kernel, by their function in the fluid; see `kernel.managers`."""
 BY_ADDRESS, COUPLED = 4, 6
+
+
+def lay_out_managers(plan: Plan, port_rows: NDArray[Any]) -> dict[str, Any]:
+    """Set which manager each port has; return the arrays of their parameters and states."""
+    numbers, ports = manager_numbers(plan), port_rows[: len(plan.ports)]
+    ports["manager"], ports["late"] = numbers, plan.by_discipline(marks_leaving)
+    ports["kind"] = np.array(numbers) == MANAGERS[RED.on_step]
+    ports["plain"] &= ports["kind"] == 0
+    return {
+        "early": lay_out_early(plan, numbers),
+        "control": lay_out_control(plan, numbers),
+        "called": lay_out_called(plan),
+    }
 
 
 def manager_numbers(plan: Plan) -> list[int]:

@@ -14,14 +14,14 @@ from dfcmodel.network.endpoints.sources import OnOff
 from dfcmodel.network.endpoints.stacks import COUNTED as STACK_COUNTS
 from dfcmodel.network.flow_tables import OPTIONS
 from dfcmodel.network.flows import first_state
-from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED, push, take
-from dfcmodel.packets.kernel.codes import STOP, WAKE
+from dfcmodel.packets.kernel.calendar_queue import push, take
+from dfcmodel.packets.kernel.codes import STOP
 from dfcmodel.packets.kernel.layout import BLIND, CLASSES, COUNTED, FLOW, IN_SLOW_START, RATED, RULE
 from dfcmodel.packets.kernel.rates.arrivals import CALLED, GROWING, REPLAYED
 from dfcmodel.packets.kernel.rates.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.timers import wake_at
-from dfcmodel.packets.layouts.units import Calendar, calendar_of
+from dfcmodel.packets.layouts.units import Calendar, Event
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.recoveries import recovery_named
 from hopflow.kernels import build
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Senders",
     "begin_flows",
-    "begin_stops",
     "lay_out_arrivals",
     "lay_out_flows",
     "redraw_periods",
-    "wake_all",
+    "starts_of",
+    "stops_of",
     "wake_sources",
     "write_numbers",
 ]
@@ -332,58 +332,29 @@ def lay_out_arrivals(plan: Plan, flow: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate(found)
 
 
-def begin_stops(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the ends of flows, before all other events at their times."""
-    ending = np.flatnonzero(plan.stops < plan.end).tolist()
-    if not ending:
-        return
-    net, ends, home = calendar_of(arrays), len(plan.ports), arrays["home"]
-    for f in ending:
-        e = take(net)
-        net.packet[e].number, net.packet[e].flow = STOP, f
-        push(net, e, int(home[f]), float(plan.stops[f]), -1 - ends - f)
-
-
 def begin_flows(plan: Plan, arrays: dict[str, Any]) -> None:
     """Set when flows start, and the phases of their ticks."""
     flow, own = arrays["flow"], plan.begun
     flow["phase"][own] = plan.phases[own]
     due = np.where(plan.scenario.table.of_kind(WindowRule), plan.starts, -1.0)
     flow["due"][own] = due[own]
-    wake_all(plan, arrays)
 
 
-def wake_all(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the starts of the flows that start before the end, in calendar queues that are empty."""
-    packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
+def starts_of(plan: Plan, home: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+    """Return calendar queue, time in s, key and flow of each start before the end, as `schedule` takes them."""
     flows = np.arange(len(plan.starts))[plan.begun]
     if plan.scenario.table.waits.any():
         flows = flows[plan.starts[flows] < np.inf]
-    if not len(flows):
-        return
-    starts, home = plan.starts[flows], arrays["home"][flows]
-    first, senders = int(arrays["counters"][USED]), len(plan.ports)
-    rows = first + np.arange(len(flows))
-    first_buckets = np.minimum(starts * port["inverse"][home], 2.0**62).astype(np.int64)
-    places = port["at"][home] + (first_buckets & port["mask"][home])
-    at_once = (starts == starts[0]).all()  # both sorts keep the order of flows at a tie
-    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((starts, places))
-    order = np.asarray(sort)
-    same = places[order[1:]] == places[order[:-1]]
-    for name, values in (("time", starts), ("number", WAKE), ("flow", flows),
-                         ("key", CLASSES * senders + flows), ("next", -1), ("hop", 0)):  # fmt: skip
-        packet[name][rows] = values
-    packet["next"][rows[order[:-1]][same]] = rows[order[1:]][same]
-    bucket["tail"][places[order]] = rows[order]  # the last one of each bucket stays
-    bucket["head"][places[order[::-1]]] = rows[order[::-1]]
-    port["count"] += np.bincount(home, minlength=len(port)).astype(np.int32)
-    used = np.flatnonzero(port["count"])
-    np.bitwise_or.at(
-        port["active"],
-        port["place"][used] >> PLACES,
-        1 << (port["place"][used].astype(np.int64) & PLACE),
-    )
-    arrays["counters"][USED] += len(flows)
+    return home[flows], plan.starts[flows], CLASSES * len(plan.ports) + flows, flows
+
+
+def stops_of(plan: Plan, home: NDArray[np.int64]) -> list[Event]:
+    """Return the ends of flows, which come before all other events at their times."""
+    first = -1 - len(plan.ports)
+    return [
+        Event(int(home[f]), float(plan.stops[f]), first - f, STOP, f)
+        for f in np.flatnonzero(plan.stops < plan.end).tolist()
+    ]
 
 
 def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator) -> None:

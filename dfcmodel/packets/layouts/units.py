@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.queueing.managers import RED
+from dfcmodel.packets.kernel.calendar_queue import PLACE, PLACES, USED
+from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
-from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
-from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
+from dfcmodel.packets.layouts.memory import aligned, first_places, outstanding
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dfcmodel.packets.layouts.lookahead import Stretches
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["Calendar", "calendar_of", "lay_out_units"]
+__all__ = ["Calendar", "Event", "lay_out_units", "schedule"]
 
 MOST_BUCKETS = 1 << 14
 """Largest number of buckets per calendar queue."""
@@ -33,7 +35,7 @@ MOST_PER_PACKET_TIME = 16.0
 
 
 class Calendar(NamedTuple):
-    """The part of the kernel's `Network` that its calendar queues need, before the rest is laid out."""
+    """The part of the kernel's `Network` that its calendar queues need."""
 
     packet: Any
     port: Any
@@ -42,12 +44,26 @@ class Calendar(NamedTuple):
     home: Any
 
 
-def calendar_of(arrays: dict[str, Any]) -> Calendar:
-    """Return the calendar queues as the kernel's functions take them in plain Python."""
-    packet, port_rows, bucket = (
-        arrays[name].view(np.recarray) for name in ("packet", "port", "bucket")
-    )
-    return Calendar(packet, port_rows, bucket, arrays["counters"], arrays["home"])
+class Event(NamedTuple):
+    """An event that is scheduled before a run, besides the starts of flows.
+
+    Attributes
+    ----------
+    unit, time, key
+        In which calendar queue, when in s, and in which order among those of this time.
+    number, flow, hop
+        What it is, and what it is about.
+    span
+        What stands in ``sent_at``, s.
+    """
+
+    unit: int
+    time: float
+    key: int
+    number: int
+    flow: int
+    hop: int = 0
+    span: float = 0.0
 
 
 def lay_out_units(
@@ -56,7 +72,6 @@ def lay_out_units(
     order: NDArray[np.int64],
     window: float,
     spare: int,
-    numbers: list[int],
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return the ports, the number of buckets of their calendar queues, and the departure ring.
 
@@ -81,14 +96,12 @@ def lay_out_units(
     ring = np.cumsum(spans) - spans
     faults = LOSES * (plan.losses > 0.0) + REPEATS * (plan.errors > 0.0)
     faults[[p for p, times in enumerate(plan.down_times) if times]] |= FAILS
-    for name, values in (("room", plan.rooms), ("manager", numbers),
-                         ("kind", np.array(numbers) == MANAGERS[RED.on_step]), ("faults", faults),
-                         ("delay", plan.delays), ("late", plan.by_discipline(marks_leaving)),
-                         ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
+    for name, values in (("room", plan.rooms), ("faults", faults),
+                         ("delay", plan.delays), ("ring", ring), ("ring_mask", sizes - 1), ("alarm", alarms),
                          ("unit", plan.units)):  # fmt: skip
         ports[name] = values
     ports["plain"] = (
-        (ports["kind"] == 0) & (plan.losses == 0.0) & (ports["room"] >= 1)
+        (plan.losses == 0.0) & (ports["room"] >= 1)
         & ~plan.with_lanes & (plan.cells == 0)
     )  # fmt: skip
     port_rows["place"][order] = np.arange(len(order))
@@ -132,3 +145,56 @@ def _lay_out_buckets(
     port_rows["at"][order], port_rows["mask"][order] = np.cumsum(count) - count, count - 1
     port_rows["inverse"][order] = 1.0 / np.maximum(width, 2.0 * horizon / count)
     return int(count.sum())
+
+
+def schedule(
+    arrays: dict[str, Any], starts: tuple[NDArray[Any], ...], events: Sequence[Event]
+) -> None:
+    """Insert the starts of flows, and other events, into calendar queues that are empty.
+
+    Each is a row of ``packet`` from the first one on. In a bucket they are in the order of time and ``key``.
+
+    Parameters
+    ----------
+    arrays
+        Of the layout.
+    starts
+        Calendar queue, time in s, key and flow of each start, in ascending order of keys, (N,) each.
+    events
+        All others.
+    """
+    packet, bucket, port = arrays["packet"], arrays["bucket"], arrays["port"]
+    unit, times, keys, flows = starts
+    at_once = bool((times == times[:1]).all())  # both sorts keep the order of flows at a tie
+    if events:
+        columns = [np.array(column) for column in zip(*events, strict=True)]
+        own = np.arange(len(times), len(times) + len(events))
+        unit, times, keys, flows = (
+            np.append(whole, columns[n]) for whole, n in zip(starts, (0, 1, 2, 4), strict=True)
+        )
+        at_once = False
+    count = len(times)
+    if not count:
+        return
+    buckets = np.minimum(times * port["inverse"][unit], LARGEST).astype(np.int64)
+    places = port["at"][unit] + (buckets & port["mask"][unit])
+    sort = np.argsort(places, kind="stable") if at_once else np.lexsort((keys, times, places))
+    order = np.asarray(sort)
+    same = places[order[1:]] == places[order[:-1]]
+    for name, values in (("time", times), ("number", WAKE), ("flow", flows),
+                         ("key", keys), ("next", -1), ("hop", 0)):  # fmt: skip
+        packet[name][:count] = values
+    if events:
+        packet["number"][own], packet["hop"][own] = columns[3], columns[5]
+        packet["marked"][own], arrays["sent_at"][own] = 0, columns[6]
+    packet["next"][order[:-1][same]] = order[1:][same]
+    bucket["tail"][places[order]] = order  # the last one of each bucket stays
+    bucket["head"][places[order[::-1]]] = order[::-1]
+    port["count"] += np.bincount(unit, minlength=len(port)).astype(np.int32)
+    used = np.flatnonzero(port["count"])
+    np.bitwise_or.at(
+        port["active"],
+        port["place"][used] >> PLACES,
+        1 << (port["place"][used].astype(np.int64) & PLACE),
+    )
+    arrays["counters"][USED] = count

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.packets.kernel.codes import POLL
 from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
+from dfcmodel.packets.kernel.links.watchdogs import POLLS
 from dfcmodel.packets.kernel.queues.managers import ALL_LANES
-from dfcmodel.packets.layouts.lanes import class_lanes
-from dfcmodel.packets.layouts.units import calendar_of
+from dfcmodel.packets.layouts.feeders import class_lanes
+from dfcmodel.packets.layouts.units import Event
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["begin_watchdogs", "lay_out_watchdogs"]
+__all__ = ["lay_out_watchdogs", "polls_of"]
 
 
 def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -41,14 +43,10 @@ def lay_out_watchdogs(plan: Plan, arrays: dict[str, Any]) -> dict[str, Any]:
     return {"watchdog": found, "detected": np.zeros(storms, STORM)}
 
 
-def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
-    """Schedule the first poll of each watchdog."""
-    from dfcmodel.packets.kernel.calendar_queue import push, take
-    from dfcmodel.packets.kernel.codes import POLL
-    from dfcmodel.packets.kernel.links.watchdogs import POLLS
-
-    net = calendar_of(arrays)
-    for g, dog in enumerate(plan.watchdogs):
-        e = take(net)
-        net.packet[e].number, net.packet[e].flow, net.packet[e].hop = POLL, 0, g
-        push(net, e, int(net.port[dog.port].queue), dog.first, POLLS)
+def polls_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
+    """Return the first poll of each watchdog."""
+    queue = arrays["port"]["queue"]
+    return [
+        Event(int(queue[dog.port]), dog.first, POLLS, POLL, 0, g)
+        for g, dog in enumerate(plan.watchdogs)
+    ]

@@ -146,6 +146,8 @@ class LossRecovery:
         Whether losses are found by time (RFC 8985, 6.2, step 5): a packet is lost that was sent before one that was
         reported, and is late by ``reorder_window`` more than that one's round trip. Needs ``selective``. The scoreboard
         then lasts; in recovery the engine sends again what is lost, in the order in which it was found.
+    own
+        First values of the fields of ``State``.
 
     Raises
     ------
@@ -211,25 +213,22 @@ class LossRecovery:
                 raise ValueError(f"{name} = {value!r}: State of {type(self).__name__} has {known}")
         numbers: dict[str, Any] = {**self.State._field_defaults, **first}
         place = type(self).__name__
-        self._own = tuple(one_number(f"{name} of {place}", x) for name, x in numbers.items())
-
-    @property
-    def own(self) -> tuple[float, ...]:
-        """First values of the fields of ``State``."""
-        return self._own
+        self.own: tuple[float, ...] = tuple(
+            one_number(f"{name} of {place}", x) for name, x in numbers.items()
+        )
 
     def __repr__(self) -> str:
         fields: tuple[str, ...] = self.State._fields
         defaults = self.State._field_defaults
-        pairs = zip(fields, self._own, strict=True)
+        pairs = zip(fields, self.own, strict=True)
         changed = (f"{name}={value:g}" for name, value in pairs if value != defaults[name])
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._own == self._own
+        return type(other) is type(self) and other.own == self.own
 
     def __hash__(self) -> int:
-        return hash((type(self), self._own))
+        return hash((type(self), self.own))
 
     @staticmethod
     def on_duplicate_ack(s: Any, e: Any) -> Any:

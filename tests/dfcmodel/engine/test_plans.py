@@ -34,7 +34,6 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.engine import plans
-from dfcmodel.engine.feedback_schedules import feedback, pauses
 from dfcmodel.engine.kernel.records import (
     FAIR_SHARES,
     ON_LOSS,
@@ -44,9 +43,9 @@ from dfcmodel.engine.kernel.records import (
     SHARED_FIFO,
     SWITCH,
 )
-from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
-from dfcmodel.engine.queue_types import queueing
+from dfcmodel.engine.layouts import Layout, layout_of, queueing
+from dfcmodel.engine.link_tables import SPARE_ROWS, feedback, power_of_two
+from dfcmodel.engine.pause_tables import pauses
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.engine.trajectories import times_of_pauses
 from dfcmodel.network.queueing.class_pauses import ALL

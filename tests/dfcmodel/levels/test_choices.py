@@ -35,6 +35,7 @@ from dfcmodel import (
 )
 from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.levels.predictions import (
+    LONG_RUN,
     check_cost,
     fluid_work,
     measured,
@@ -42,6 +43,7 @@ from dfcmodel.levels.predictions import (
     predicted_seconds,
 )
 from dfcmodel.results import Ensemble
+from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
 from hopflow.csv_tables import bundled_rows
 from responsefn import CUBIC, NewReno
 from tests.dfcmodel.intervals import student_interval
@@ -277,6 +279,13 @@ def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
         check_cost(short_link(), Fluid(), 50.0, math.inf)
         check_cost(short_link(), Fluid(), 50.0, "1200min")
         check_cost(short_link(), Fluid(), 0.01)
+
+
+def test_runs_that_are_not_predicted_take_less_than_a_minute() -> None:
+    for discipline in ("FIFO", "DFC", "PFC"):
+        table = measured(discipline)
+        assert FEW_STEPS * table.fluid_nanoseconds.max() < LONG_RUN * 1e9
+        assert FEW_PACKETS * table.packet_nanoseconds.max() < LONG_RUN * 1e9
 
 
 def test_a_limit_of_the_user_replaces_both() -> None:

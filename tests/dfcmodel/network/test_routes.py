@@ -26,7 +26,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
-from dfcmodel.network.routes import Routes, coded, distinct, places_of, present
+from dfcmodel.network.columns import Routes, coded, distinct, places_of, present
 from dfcmodel.network.shortest_routes import CHOICES, hashed
 from responsefn import FixedRate, NewReno
 

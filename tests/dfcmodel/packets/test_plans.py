@@ -309,7 +309,7 @@ def test_further_runs_of_a_scenario_are_those_of_a_new_one() -> None:
 def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
     for module in ("plans", "planning"):
         monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
-    monkeypatch.setattr("dfcmodel.packets.layouts.copies.MOST_COPIED_HOPS", 0)
+    monkeypatch.setattr("dfcmodel.packets.layouts.memory.MOST_COPIED_HOPS", 0)
     scenario = random_scenario("fifo", 3)
     run_engine(plan_of(scenario, Packets(seed=1)))
     assert {name for name, *_ in scenario.derived} == {"checked"}

@@ -24,8 +24,9 @@ from pathlib import Path
 import pytest
 
 import hopflow
-from hopflow.execution.executing import AHEAD, check_stop, completed, cores
+from hopflow.execution.executing import AHEAD, completed, cores
 from hopflow.execution.worker_processes import processes
+from hopflow.long_runs import check_stop
 from tests.dask_clusters import dask_client
 
 # Tasks on executors: all of them, each once, also where workers die.

@@ -61,7 +61,7 @@ def right(x, i):
 
 def forget(alias: str) -> None:
     """Let a compiled package be imported and loaded anew."""
-    package._entries.clear()
+    package.loop_of.cache_clear()
     for name in [name for name in sys.modules if name.startswith(alias)]:
         del sys.modules[name]
 
@@ -79,8 +79,10 @@ def written(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(package, "folder", lambda: tmp_path / "cache")
     package._written.cache_clear()
+    package.loop_of.cache_clear()
     yield folder.name
     package._written.cache_clear()
+    package.loop_of.cache_clear()
 
 
 def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(written) -> None:
@@ -127,6 +129,7 @@ def test_indices_of_a_counting_entry_do_not_count_from_the_end(written, tmp_path
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
         package._written.cache_clear()
+        package.loop_of.cache_clear()
         run = package.loop_of(folder.name)
         x = np.array([0.3, -1.0])
         run(x, 1)
@@ -150,6 +153,7 @@ def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
         package._written.cache_clear()
+        package.loop_of.cache_clear()
         run = package.loop_of(folder.name)
         x, y = np.array([0.3, -1.0]), np.zeros(2)
         run(x, y)
@@ -182,6 +186,7 @@ def test_calls_pass_only_the_words_of_arrays_that_are_read(written, tmp_path) ->
     for name, text in {"__init__": "", "jit": jit, "loop": loop}.items():
         (folder / f"{name}.py").write_text(text)
     package._written.cache_clear()
+    package.loop_of.cache_clear()
     run = package.loop_of(folder.name)
     x, y = np.array([0.3, -1.0, 0.5]), np.zeros(3)
     run(x, y, 1)

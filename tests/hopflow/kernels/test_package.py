@@ -72,15 +72,17 @@ def test_a_first_compilation_is_announced_once(tmp_path, monkeypatch, capsys) ->
     code = "from .jit import entry\n\n@entry\ndef run(): return 1\n"
     (tmp_path / "announced_kernel" / "loop.py").write_text(code)
     package._written.cache_clear()
+    package.loop_of.cache_clear()
     monkeypatch.setattr(package, "folder", lambda: tmp_path)
     loop = package.loop_of("announced_kernel")
     assert not capsys.readouterr().err  # before it is called for the first time
     assert loop() == 1
     assert "compiling announced_kernel, once on this machine" in capsys.readouterr().err
-    package._entries.clear()  # as in another process
+    package.loop_of.cache_clear()  # as in another process
     assert package.loop_of("announced_kernel")() == 1
     assert not capsys.readouterr().err
     package._written.cache_clear()
+    package.loop_of.cache_clear()
 
 
 def test_a_bar_counts_functions_up_to_the_entry(monkeypatch) -> None:
@@ -151,9 +153,10 @@ def run(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(package, "folder", lambda: tmp_path)
     package._written.cache_clear()
+    package.loop_of.cache_clear()
     yield lambda *given: package.loop_of(folder.name)(*given)
     package._written.cache_clear()
-    package._entries.clear()
+    package.loop_of.cache_clear()
 
 
 def arguments(order="C"):
@@ -171,7 +174,7 @@ EXPECTED = [6.0 + 30.0 + 400.0, 5.5, 10.5, 5.25, 1.0]
 def test_each_kind_of_argument_arrives_compiled_and_from_the_file(run, monkeypatch) -> None:
     for compiles in (True, False):
         if not compiles:
-            package._entries.clear()
+            package.loop_of.cache_clear()
             monkeypatch.setattr(package, "compiled_package", None)
         given = arguments()
         assert run(*given) == 9

@@ -40,6 +40,7 @@ from dfcmodel import (
     to_ns3,
 )
 from dfcmodel.engine import driver
+from dfcmodel.engine.fluid import PART_OF_TRIP, contracted_delay
 from dfcmodel.network.demands.arrivals import Arrival
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
@@ -47,7 +48,6 @@ from dfcmodel.network.demands.offered_rates import (
     equal_shares,
     offered_packets,
 )
-from dfcmodel.network.time_steps import PART_OF_TRIP, contracted_delay
 from dfcmodel.twin.plans import check_scenario, plan_of
 from responsefn import AIMD, CUBIC, DCQCN, NewReno, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario

@@ -30,16 +30,16 @@ from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
 from dfcmodel.packets.kernel.layout import RECEIVER, SENDER
-from dfcmodel.packets.layouts import capacities, lookahead
+from dfcmodel.packets.layouts import lookahead, memory
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out
-from dfcmodel.packets.layouts.capacities import (
+from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
+from dfcmodel.packets.layouts.memory import (
     first_elements,
     first_places,
     most_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.senders import begin_flows, lay_out_flows
 from responsefn import CUBIC, DCQCN, NewReno
 from responsefn.responses.rule_events import signatures_of
@@ -214,7 +214,7 @@ def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) 
     plan = plan_of(random_scenario(name, 3), Packets(seed=3, recovery=recovery))
     enough = run_engine(plan)
     for each, least in (("ELEMENTS", 1), ("PLACES", 1), ("FEWEST", 2)):
-        monkeypatch.setattr(capacities, each, least)
+        monkeypatch.setattr(memory, each, least)
     tight = run_engine(plan)
     assert enough.lost.sum() > 0
     for field in ("window", "acked", "delivered", "transit", "waiting", "lost", "peak", "waited"):
@@ -227,7 +227,7 @@ def test_a_ring_is_filled_in_one_window_before_a_run_begins_again(
 ) -> None:
     """Of a burst one packet is sent, one is the last, and a ring of 32 has the others; of bytes that of the last one."""
     for each, least in (("PLACES", 1), ("FEWEST", 32)):
-        monkeypatch.setattr(capacities, each, least)
+        monkeypatch.setattr(memory, each, least)
     links = chain(2, rate=1000.0, delay=0.05, buffer=buffer)
     for window in (most, most + 1):
         flow = Flow("burst", (1, 2), NewReno(), initial_window=window, max_window=200)
@@ -258,7 +258,7 @@ def test_elements_double_and_always_leave_room_for_a_window() -> None:
     for size in (2 * first, 4 * first, 8 * first, 16 * first):
         arrays["packet"]["number"][-1] = size
         counters[USED] = counters[ALARM] + 1
-        capacities.grow(arrays, 16 * first)
+        memory.grow(arrays, 16 * first)
         assert len(arrays["packet"]) == len(arrays["sent_at"]) == size
         assert arrays["packet"]["number"][size // 2 - 1] == size
         room = size - counters[ALARM]

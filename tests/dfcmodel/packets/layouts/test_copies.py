@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
-from dfcmodel.network.phase_effects import random_starts
+from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.packets.engine import begin_run
-from dfcmodel.packets.layouts.copies import CONSTANT, WITHOUT_VALUES
+from dfcmodel.packets.layouts.memory import CONSTANT, WITHOUT_VALUES
 from dfcmodel.packets.watchdogs import PortWatchdog
 from responsefn import NewReno
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
@@ -35,7 +35,9 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
     scenario = replace(scenario, duration=0.2)
     runs = [(n, jitter) for n in range(1, 4) for jitter in (0.0, 0.01)]
     for seed, jitter in [*runs, (2, 0.0)]:
-        starts = random_starts(scenario, jitter, np.random.default_rng(seed)) if jitter else None
+        starts = (
+            random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
+        )
         one, other = both(scenario, Packets(seed=seed), starts=starts)
         check_records(run_engine(one), run_engine(other))
 

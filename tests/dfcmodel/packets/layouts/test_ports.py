@@ -343,9 +343,7 @@ def test_calendar_queues_reach_beyond_a_window_and_do_not_overlap() -> None:
         inline = ordered_ports(plan)
         parts = stretches(plan, inline)
         order, ahead = windows(plan, inline, parts)
-        port_rows, buckets, ring = lay_out_units(
-            plan, parts, order, ahead, 1, [0] * len(plan.ports)
-        )
+        port_rows, buckets, ring = lay_out_units(plan, parts, order, ahead, 1)
         rows = port_rows[order]
         count = rows["mask"] + 1
         assert (count & rows["mask"] == 0).all()  # powers of 2

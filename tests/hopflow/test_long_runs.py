@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dfcmodel.packets.run_parts import LONGER, parts
+from hopflow.long_runs import LONGER, parts
 
 
 @pytest.mark.parametrize("most", [None, 3])

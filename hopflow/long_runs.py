@@ -1,21 +1,34 @@
-"""Runs in parts of a quarter of a second, between which Ctrl-C is heard and progress is shown."""
+"""Long runs in parts of a quarter of a second, between which they can be stopped and progress is shown."""
 
 from __future__ import annotations
 
+import threading
 import time
+from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any, Protocol
-
-from hopflow.execution.executing import check_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LONGER", "parts"]
+__all__ = ["LONGER", "check_stop", "parts", "thread"]
 
+thread = threading.local()
+"""``stop`` of a thread of `hopflow.execution.executing.completed`: the event that ends its work."""
 PART = 0.25
 """What a part takes, s."""
 LONGER = 8
 """Times as many samples as the first part, or as the one before, that a part has at most."""
+
+
+def check_stop() -> None:
+    """Raise CancelledError on a thread of `hopflow.execution.executing.completed` whose work was ended; long work calls it between its parts.
+
+    >>> from hopflow.long_runs import check_stop
+    >>> check_stop()  # nothing has been ended
+    """
+    stop = getattr(thread, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 class Sampled(Protocol):

@@ -1,4 +1,4 @@
-"""Feedback schedules: which links send rates and backlogs (DFC) or pauses (802.3x) to which, and when."""
+"""Pauses in the fluid at t = 0: who pauses whom, and the rooms that PFC reserves."""
 
 from __future__ import annotations
 
@@ -7,132 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.engine.kernel.records import (
-    CLOCK,
-    INPUT_LINK,
-    INPUT_SENDING,
-    PAUSE,
-    SENDING,
-    SLOT,
-    STORM,
-    WHOLE,
-)
+from dfcmodel.engine.fluid import whole_and_part
+from dfcmodel.engine.kernel.records import PAUSE, STORM, WHOLE
 from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import DFC, Pause
-from dfcmodel.network.time_steps import whole_and_part
+from dfcmodel.network.queueing.disciplines import Pause
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["feedback", "pauses", "rooms_of"]
-
-SEVERAL_FLOWS = 3
-"""The kernel has separate loops for links with one flow, with two, and with this many or more."""
-
-
-def feedback(
-    scenario: Scenario, layout: Layout, h: float, rng: np.random.Generator
-) -> dict[str, Any]:
-    """Return the tables of DFC's feedback, fields of `records.Feedback`.
-
-    There is one clock per period; a slot is a step of a period. The message over a link is sent by the
-    node at its end, whose phase it has.
-    """
-    phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
-    links = layout.links(scenario)
-    L = len(layout.order)
-    dfc = [isinstance(link.discipline, DFC) for link in links]
-    by_input = any(getattr(link.discipline, "per", "") == "input" for link in links)
-    per_flow = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
-    places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
-    periods: dict[int, list[list[int]]] = {}
-    for i, link in enumerate(links):
-        if isinstance(link.discipline, DFC):
-            period = max(1, round(layout.delays[places[i]]))
-            slots = periods.setdefault(period, [[] for _ in range(period)])
-            node = link.target if i < L else link.source
-            random = link.discipline.phases == "random"
-            slots[int(phase[node] * period) if random else 0].append(i)
-    rows: list[tuple[int, ...]] = []
-    clocks: list[tuple[int, int, int]] = []
-    hearing: list[tuple[int, ...]] = []
-    sending: list[tuple[int, ...]] = []
-    input_hearing: list[int] = []
-    input_sending: list[tuple[int, int, int]] = []
-    for period, slots in periods.items():
-        clocks.append((period, 0, len(rows)))
-        for slot in slots:
-            hear = [_queues(layout, i) for i in slot if per_flow[i]]
-            send = [entry for i in slot for entry in _senders_to(layout, per_flow, i)]
-            inputs = [i for i in slot if not per_flow[i]]
-            told = [entry for i in slot if by_input for entry in _inputs_of(layout, dfc, i)]
-            rows.append(
-                (
-                    *_add(hearing, hear), *_add(sending, send),
-                    len(input_hearing), len(input_hearing) + len(inputs),
-                    len(input_sending), len(input_sending) + len(told),
-                )
-            )  # fmt: skip
-            input_hearing += inputs
-            input_sending += told
-    return {
-        "clocks": np.array(clocks, dtype=CLOCK),
-        "slots": np.array(rows, dtype=SLOT),
-        "hearing": np.array(hearing, dtype=np.uint64).reshape(-1, 2),
-        "sending": np.array(sending, dtype=SENDING),
-        "input_hearing": np.array(input_hearing, dtype=np.int64),
-        "input_sending": np.array(input_sending, dtype=INPUT_SENDING),
-        "input_links": np.array([(link.rate * h, 0.0) * 2 for link in links], dtype=INPUT_LINK),
-    }
-
-
-def _add(table: list[tuple[int, ...]], entries: list[tuple[int, ...]]) -> tuple[int, int, int, int]:
-    """Append a slot's entries; return where those of one, two and more flows begin, and their end."""
-    starts = [
-        len(table) + sum(entry[0] < n for entry in entries)
-        for n in (1, 2, SEVERAL_FLOWS, SEVERAL_FLOWS + 1)
-    ]
-    table += [entry[1:] for entry in sorted(entries)]
-    return tuple(starts)  # type: ignore[return-value]
-
-
-def _inputs_of(layout: Layout, dfc: list[bool], i: int) -> list[tuple[int, int, int]]:
-    """Return who tells link i, or a host that imitates one, about the queues that it feeds."""
-    who = i if i < len(layout.order) else -1 - layout.shaped[i - len(layout.order)]
-    found = set()
-    for c in range(*layout.queues[i]):
-        d = int(layout.down[c])
-        if d < 0 or not dfc[layout.link_of[d]]:
-            found.add((who, -1, c))
-            continue
-        at = slice(*layout.bands_at[layout.link_of[d] :][:2])
-        inside = (layout.bands[at, 2] <= d) & (d < layout.bands[at, 3])
-        found.add((who, at.start + int(np.argmax(inside)), 0))
-    return sorted(found)
-
-
-def _queues(layout: Layout, i: int) -> tuple[int, ...]:
-    """Return how many flows a link has, at most `SEVERAL_FLOWS`, and its queues as the loops want them."""
-    first, end = map(int, layout.queues[i])
-    return min(end - first, SEVERAL_FLOWS), first, end if end - first >= SEVERAL_FLOWS else end - 1
-
-
-def _senders_to(layout: Layout, per_flow: list[bool], i: int) -> list[tuple[int, ...]]:
-    """Return the links that send feedback to link i, as its slot's entries."""
-    fed = [int(d) for d in layout.down[slice(*layout.queues[i])] if d >= 0]
-    found: list[tuple[int, ...]] = []
-    for j in sorted({int(layout.link_of[d]) for d in fed}):
-        own = [d for d in fed if layout.link_of[d] == j]
-        if not per_flow[j]:
-            continue
-        flows, first, last = _queues(layout, j)
-        nobody = len(layout.up)
-        hear = [min(own), max(own) + 1]
-        if flows < SEVERAL_FLOWS:
-            hear = [int(layout.up[d]) if d in own else nobody for d in (first, last)]
-        found.append((flows, first, last, *hear))
-    return found
+__all__ = ["pauses", "reserve_rooms"]
 
 
 def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
@@ -247,3 +131,32 @@ def _band(scenario: Scenario, layout: Layout, n: int, priority: int) -> int:
     bands = range(*layout.bands_at[layout.order.index(n) :][:2])
     classes = [scenario.flows[layout.flow_of[layout.bands[b, 2]]].priority for b in bands]
     return bands[classes.index(priority)]
+
+
+def reserve_rooms(
+    scenario: Scenario, layout: Layout, links: Any, stops: Any, h: float, quantum: float
+) -> None:
+    """Give the lossless classes of links with PFC rooms of their own."""
+    for i, n in enumerate(layout.order):
+        rule = scenario.links[n].discipline
+        if not isinstance(rule, PFC):
+            continue
+        own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
+        first, end = layout.bands_at[i : i + 2]
+        flows = layout.flow_of[layout.bands[first:end, 2]]
+        lossless = sum(scenario.flows[f].priority in rule.classes for f in flows)
+        links["first_pooled"][i] = first + lossless
+        if len(own):
+            _check_rooms(scenario, n)
+            links["first_ingress"][i], links["end_ingress"][i] = own[0], own[-1] + 1
+            rooms = rooms_of(scenario, n, h, quantum)
+            links["reserved"][i] = scenario.part_of_rooms(n, sum(rooms.values()))
+
+
+def _check_rooms(scenario: Scenario, n: int) -> None:
+    """Refuse a buffer without room for each flow of a host: in the fluid each has an access link of its own."""
+    reserved, link = scenario.part_of_rooms(n, sum(scenario.rooms(n).values())), scenario.links[n]
+    if reserved > scenario.buffer_of(n):
+        msg = f"in the fluid each flow of a host has an access link, for which PFC reserves room, {reserved:g} packets in all"
+        hint = "increase it, or use method=Packets() (--level packets in the shell)"
+        raise ValueError(f"buffer of link {link.name!r} = {link.buffer!r}: {msg}; {hint}")

@@ -1,0 +1,129 @@
+"""Ports that others pause: thresholds, what is counted of each feeder, and pauses by a fault, in the arrays of the compiled engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.columns import coded, distinct
+from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
+from dfcmodel.network.queueing.disciplines import Pause
+from dfcmodel.packets.kernel.codes import PAUSE, RESUME
+from dfcmodel.packets.kernel.layout import FEEDER
+from dfcmodel.packets.layouts.units import Event
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.packets.plans import Plan
+
+__all__ = ["class_lanes", "lay_out_feeders", "storms_of"]
+
+
+def _feeders(count: int, **columns: Any) -> NDArray[Any]:
+    """Return rows of feeders: of no port and no class unless columns say otherwise."""
+    found = np.zeros(count, FEEDER)
+    for name, values in {"port": -1, "lane": -1, "priority": ALL, **columns}.items():
+        found[name] = values
+    return found
+
+
+def lay_out_feeders(
+    plan: Plan, port_rows: NDArray[Any], hop: NDArray[Any], lane: NDArray[Any]
+) -> NDArray[Any]:
+    """Set each port's thresholds, and what counts its packets by class; return the rows of feeders."""
+    for n, name in enumerate(("high", "low")):
+        port_rows[name][: len(plan.ports)] = plan.thresholds[:, n]
+    port_rows["signalling"][: len(plan.ports)] = plan.signalling
+    whole = _lay_out_pauses(plan, port_rows)
+    if not plan.under(ByClass):
+        return whole
+    rows = class_lanes(plan, hop, lane)
+    return np.concatenate([whole, _lay_out_ingresses(plan, port_rows, hop, rows, len(whole))])
+
+
+def _lay_out_pauses(plan: Plan, port_rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the feeders that are paused with all that they carry, after one that is of no port."""
+    rows = [(-1, 0.0)]
+    for p in plan.under(Pause):
+        feeders = plan.pausable(p)
+        port_rows["feeder"][p], port_rows["feeders"][p] = len(rows), len(feeders)
+        rows += [(q, plan.pause_time(p, q)) for q in feeders]
+    port, span = zip(*rows, strict=True)
+    return _feeders(len(rows), port=port, span=span)
+
+
+def _lay_out_ingresses(
+    plan: Plan,
+    port_rows: NDArray[Any],
+    hop: NDArray[Any],
+    lanes: dict[tuple[int, int], int],
+    first: int,
+) -> NDArray[Any]:
+    """Return the feeders that are counted by class, after what holds the other packets of each port.
+
+    ``lanes`` are those of classes that can be paused, ``first`` is the number of rows before them.
+    """
+    ports, hops, table = np.array(plan.under(ByClass)), plan.hops, plan.ingresses
+    for p in ports.tolist():
+        together = plan.counting[p]
+        if len(together) > 1:
+            port_rows["asks"][p] = together[0]
+            port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
+    classes, number = coded(plan.classes)
+    flows, places = len(plan.scenario.flows), len(classes)
+    own = plan.by_discipline(lambda each: isinstance(each, ByClass))
+    span = flows + len(plan.ports)
+
+    def keys(port: Any, before: Any, rank: Any) -> Any:
+        return (port_rows["asks"][port].astype(np.int64) * span + before + flows) * places + rank
+
+    among = np.searchsorted(classes, table.priority)
+    known, at = np.unique(keys(table.port, table.before, among), return_index=True)
+    row = np.zeros(len(plan.ports), dtype=np.int64)
+    row[ports] = first + np.arange(len(ports))
+    kept = np.flatnonzero(own[hops.port])
+    port = hops.port[kept]
+    before = np.where(hops.begins, -1 - hops.flow, hops.before)[kept]
+    wanted = keys(port, before, number[kept])
+    found = np.searchsorted(known, wanted).clip(max=max(0, len(known) - 1))
+    counted = known[found] == wanted if len(known) else np.zeros(len(wanted), dtype=np.bool_)
+    ingress = np.where(counted, first + len(ports) + found, row[port])
+    hop["ingress"][hops.row[kept]] = np.where(plan.classes[kept] == CONTROL, -1, ingress)
+    before, rank = np.maximum(table.before[at], -1), table.priority[at]
+    paused = [lanes.get(key, -1) for key in zip(before.tolist(), rank.tolist(), strict=True)]
+    packets = plan.taken[:, 0]
+    pools = _feeders(len(ports), room=[plan.pool(p) * packets[p] for p in ports.tolist()])
+    return np.concatenate([pools, _feeders(
+        len(at), room=table.room[at] * packets[table.port[at]], port=before, lane=paused,
+        priority=rank,
+    )])  # fmt: skip
+
+
+def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
+    """Return the lanes of classes at the ports that can be paused by class."""
+    by_class = plan.by_discipline(lambda each: isinstance(each, ByClass))
+    of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
+    kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
+    ports, ranks = plan.hops.port[kept], plan.classes[kept]
+    lanes = hop["lane"][plan.hops.row[kept]]
+    lanes = np.where(of_host[kept], lane["level"][lanes], lanes)
+    known, rank = coded(ranks)
+    _, first = distinct(ports * len(known) + rank, len(plan.ports) * len(known))
+    pairs = zip(ports[first].tolist(), ranks[first].tolist(), strict=True)
+    return dict(zip(pairs, lanes[first].tolist(), strict=True))
+
+
+def storms_of(plan: Plan, arrays: dict[str, Any]) -> list[Event]:
+    """Return the pauses of ports with a fault, and the ends of those that end."""
+    storms = [(*storm, True) for storm in plan.storms()] + plan.fault_messages()
+    if not storms:
+        return []
+    queue, lanes = arrays["port"]["queue"], class_lanes(plan, arrays["hop"], arrays["lane"])
+    return [
+        Event(
+            int(queue[q]), time, -1 - p, PAUSE if pause else RESUME, q, lanes.get((q, priority), -1)
+        )
+        for p, q, priority, time, pause in storms
+    ]
