@@ -23,7 +23,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.public_names import KINDS, public_names
-from hopflow.public_modules import PUBLIC
+from hopflow.naming.public_modules import PUBLIC
 
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 SHARED = 6

@@ -36,7 +36,13 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
-from dfcmodel.network.exchanges import NONE, Messages, halving_doubling, pairwise, ring_all_reduce
+from dfcmodel.network.demands.exchanges import (
+    NONE,
+    Messages,
+    halving_doubling,
+    pairwise,
+    ring_all_reduce,
+)
 from hopflow.csv_tables import write_rows
 from responsefn import FixedRate
 

@@ -52,8 +52,8 @@ from markov import (
     transient,
 )
 from responsefn import DCTCP, Mathis, NewReno, Reno
-from validation.packet_networks import dumbbell_scenario
-from validation.running import kept_findings
+from validation.judgements.running import kept_findings
+from validation.networks.packet_networks import dumbbell_scenario
 
 __all__ = ["Figure", "figures", "text_of"]
 

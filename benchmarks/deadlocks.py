@@ -1,6 +1,6 @@
 """``python -m benchmarks.deadlocks [--count 200] [--seed 1]``: do the fluid and the packet level agree on deadlocks?
 
-Random rings and fabrics with pauses (`validation.pause_networks`), each at both levels. Where they end differently both run
+Random rings and fabrics with pauses (`validation.networks.pause_networks`), each at both levels. Where they end differently both run
 again with shifted starts: a network whose outcome depends on them is at its critical load, where single packets decide.
 It writes ``results/deadlocks.md``.
 """
@@ -14,8 +14,13 @@ from typing import Annotated
 import typer
 
 from benchmarks.records import RESULTS
-from hopflow.progress import progress_bar
-from validation.pause_networks import PHASES, Verdicts, compare_verdicts, draw_pause_network
+from hopflow.execution.progress import progress_bar
+from validation.networks.pause_networks import (
+    PHASES,
+    Verdicts,
+    compare_verdicts,
+    draw_pause_network,
+)
 
 __all__ = ["main"]
 

@@ -31,9 +31,9 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.queueing.disciplines import Discipline
 from responsefn import NewReno
-from validation.packet_networks import dumbbell_scenario
+from validation.networks.packet_networks import dumbbell_scenario
 
 __all__ = ["CASES"]
 

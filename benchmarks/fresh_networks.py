@@ -1,7 +1,7 @@
 """``python -m benchmarks.fresh_networks [--networks NAMES] [--conventions]``: fluids and packet level beside ns-2.
 
-The 30 networks `validation.random_networks.FRESH`, 16 seeds each, beside the bundled runs of ns-2: the fluid
-and the packet level. Criteria and errors of the models are those of `validation.network_comparison`. It writes
+The 30 networks `validation.networks.random_networks.FRESH`, 16 seeds each, beside the bundled runs of ns-2: the fluid
+and the packet level. Criteria and errors of the models are those of `validation.networks.network_comparison`. It writes
 ``results/fresh_networks.md``, tables of the documentation, unless only some networks run. ``--conventions`` runs all with
 two conventions of ns-2 (`equal_terms`) and writes ``results/fresh_networks_conventions.md``. Every number follows from the
 seeds.
@@ -20,15 +20,15 @@ import typer
 
 from dfcmodel import Fluid, Packets
 from dfcmodel.levels.accuracies import measured_accuracies
-from hopflow.progress import progress_bar
+from hopflow.execution.progress import progress_bar
 from responsefn import AIMD, CUBIC
 from responsefn.linux import LinuxCUBIC
-from validation import network_comparison as limits
 from validation.claims.simulators.unseen_networks import halving, with_rule
-from validation.network_comparison import Differences, compare, criteria
-from validation.network_runs import LEVELS, as_in_ns2, packet_level
-from validation.random_networks import FRESH
-from validation.unseen_networks import Network
+from validation.networks import network_comparison as limits
+from validation.networks.network_comparison import Differences, compare, criteria
+from validation.networks.network_runs import LEVELS, as_in_ns2, packet_level
+from validation.networks.random_networks import FRESH
+from validation.networks.unseen_networks import Network
 
 RESULT = Path(__file__).parent / "results" / "fresh_networks.md"
 CONVENTIONS = RESULT.with_name("fresh_networks_conventions.md")

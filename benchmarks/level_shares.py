@@ -1,6 +1,6 @@
 """``python -m benchmarks.level_shares [--save]``: which level should answer by default, on networks not used before.
 
-60 random networks of seed 4 (`validation.random_networks`), which nothing else looks at. The truth of a network are the mean
+60 random networks of seed 4 (`validation.networks.random_networks`), which nothing else looks at. The truth of a network are the mean
 shares of its groups in 16 packet runs with random times of up to one packet before each packet and of up to 20 ms before
 each start: such runs equal ns-2's. Single runs of the two levels are compared with it: the fluid, packets without random
 times, and what ``level="auto"`` chooses, with the CPU seconds of each, whose predictions are beside them.
@@ -18,9 +18,9 @@ import numpy as np
 import typer
 
 from dfcmodel import Fluid, Packets, choose_level, simulate
-from hopflow.progress import progress_bar
-from validation.random_networks import draw_networks
-from validation.unseen_networks import Network
+from hopflow.execution.progress import progress_bar
+from validation.networks.random_networks import draw_networks
+from validation.networks.unseen_networks import Network
 
 RESULT = Path(__file__).parent / "results" / "level_shares.md"
 KINDS = ("chain", "round-trips", "parking-lot", "dumbbell", "mixed-rules")

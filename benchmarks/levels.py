@@ -43,11 +43,11 @@ from dfcmodel.levels.choices import choose_level
 from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.predictions import fluid_work, packet_work
 from dfcmodel.levels.quantities import Measure
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results.trajectories import Trajectory
 from hopflow import gbps, mbps, ms, us
 from responsefn import HSTCP, Fusion, NewReno, Reno, WindowRule
-from validation.packet_networks import dumbbell_scenario, parking_lot_scenario
+from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 FOLDER = Path(__file__).parent / "results"
 GRIDS = {

@@ -34,14 +34,14 @@ from dfcmodel import (
     StepMarking,
     trace_packets,
 )
-from dfcmodel.network.disciplines import Discipline, QueueManager
+from dfcmodel.network.queueing.disciplines import Discipline, QueueManager
 from dfcmodel.packets.traces import PacketTrace
 from hopflow import where
 from responsefn import DCTCP, NewReno, WindowRule
 from responsefn.linux import LinuxCUBIC
 from validation.generate.cases import Run
 from validation.generate.linux.queue_cases import CASES
-from validation.queue_measures import (
+from validation.networks.queue_measures import (
     PACKET,
     PREFIX,
     SECONDS,

@@ -28,7 +28,7 @@ from dfcmodel.lossless import (
     torus,
     worst_demand,
 )
-from dfcmodel.lossless.published import sonic_xoff
+from dfcmodel.lossless.paused.published import sonic_xoff
 from dfcmodel.lossless.results import HeadroomPool
 
 GIGABITS = (10, 25, 100, 200, 400)

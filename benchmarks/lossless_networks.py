@@ -1,6 +1,6 @@
 """``python -m benchmarks.lossless_networks [--count 200] [--seed 1] [--fluid]``: is nothing lost under PFC with its defaults?
 
-Random networks (`validation.lossless_networks`) with no option set, in packets or as fluids. It prints those that lose
+Random networks (`validation.networks.lossless_networks`) with no option set, in packets or as fluids. It prints those that lose
 packets, stand still or end otherwise, and fails where there are any. It writes ``results/lossless_networks.md`` (``lossless_networks_fluid.md``).
 """
 
@@ -13,8 +13,13 @@ from typing import Annotated
 import typer
 
 from benchmarks.records import RESULTS
-from hopflow.progress import progress_bar
-from validation.lossless_networks import KINDS, Outcome, check_lossless, draw_lossless_network
+from hopflow.execution.progress import progress_bar
+from validation.networks.lossless_networks import (
+    KINDS,
+    Outcome,
+    check_lossless,
+    draw_lossless_network,
+)
 
 __all__ = ["main"]
 

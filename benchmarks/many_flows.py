@@ -15,7 +15,7 @@ from dfcmodel import CBR, Flow, Fluid, Link, Packets, Scenario, from_networkx, s
 from dfcmodel.lossless import fat_tree, with_hosts
 from hopflow import mbps
 from responsefn import NewReno
-from validation.packet_networks import dumbbell_scenario
+from validation.networks.packet_networks import dumbbell_scenario
 
 DUMBBELLS = {2: 30, 8: 15, 32: 15, 128: 17}
 """Pairs of a dumbbell, and how many times cheaper than ns-2 a run should be."""

@@ -1,7 +1,7 @@
 """``python -m benchmarks.network_accuracies``: how far goodput shares are from packets on the networks seen before.
 
 The 24 networks of claim S08 beside ns-2, and the 60 random ones that work on the fluid looked at
-(`validation.random_networks.DEVELOPMENT`) beside the packet level, which itself is compared on the first 24 only. It
+(`validation.networks.random_networks.DEVELOPMENT`) beside the packet level, which itself is compared on the first 24 only. It
 writes ``dfcmodel/levels/accuracies.csv``, which `dfcmodel.share_intervals` reads. The
 30 fresh networks are not looked at: by them the intervals are judged (``python -m benchmarks.fresh_networks``).
 """
@@ -14,11 +14,11 @@ import pandas as pd
 
 import dfcmodel.levels.accuracies
 from dfcmodel.levels.accuracies import Accuracy
-from hopflow.progress import progress_bar
-from validation.network_comparison import Differences, compare, model_error
-from validation.network_runs import LEVELS
-from validation.random_networks import DEVELOPMENT
-from validation.unseen_networks import NETWORKS, Network
+from hopflow.execution.progress import progress_bar
+from validation.networks.network_comparison import Differences, compare, model_error
+from validation.networks.network_runs import LEVELS
+from validation.networks.random_networks import DEVELOPMENT
+from validation.networks.unseen_networks import NETWORKS, Network
 
 TABLE = Path(dfcmodel.levels.accuracies.__file__).with_name("accuracies.csv")
 

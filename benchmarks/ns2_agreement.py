@@ -17,9 +17,9 @@ from tqdm import tqdm
 from validation.claims.zheng2002.level import Dumbbell, runs
 from validation.evidence import table
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
-from validation.random_packet_networks import TOPOLOGIES
-from validation.recomputing import CASES, RANDOM, Recomputed, Run, compare
-from validation.recomputing import runs as bundled_runs
+from validation.networks.random_packet_networks import TOPOLOGIES
+from validation.networks.recomputing import CASES, RANDOM, Recomputed, Run, compare
+from validation.networks.recomputing import runs as bundled_runs
 from validation.statistics import Estimate, of_runs, ratio
 
 RESULT = Path(__file__).parent / "results" / "ns2_agreement.md"

@@ -37,7 +37,7 @@ from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
 from responsefn.responses.rule_events import signatures_of
-from validation.packet_networks import dumbbell_scenario, parking_lot_scenario
+from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 ROUNDS, LEAST = 7, 0.5
 """Fewest repetitions, and CPU seconds that they take at least: a processor is not at its speed in the first hundredths."""

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from hopflow.public_modules import ERRORS, PACKAGES, RESULTS, SUBJECTS
+from hopflow.naming.public_modules import ERRORS, PACKAGES, RESULTS, SUBJECTS
 
 __all__ = ["KINDS", "LIMIT", "later_names", "names_of", "public_names"]
 

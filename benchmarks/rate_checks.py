@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.timing import Row, compare
 from responsefn import BIC, CUBIC, HTCP, Illinois, Scalable, Westwood
 from responsefn.linux import LinuxBIC, LinuxCUBIC, LinuxHTCP, LinuxIllinois
-from responsefn.responses import cycles
+from responsefn.responses.loss_cycles import cycles
 from responsefn.responses.response_warnings import quiet
 
 LOSSES = (1e-2, 1e-4, 1e-6)

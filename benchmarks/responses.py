@@ -22,7 +22,8 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.responses import cycle_inverse, rule_kernels
+from responsefn.responses import rule_kernels
+from responsefn.responses.loss_cycles import cycle_inverse
 
 RTT = 0.1
 MANY = 4_000_000

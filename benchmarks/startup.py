@@ -19,7 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from benchmarks.timing import Row
-from hopflow.packages import PACKAGES
+from hopflow.naming.packages import PACKAGES
 
 __all__ = ["COMMANDS", "rows", "seconds_of", "size_of"]
 

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from hopflow.public_names import attach
+from hopflow.naming.public_names import attach
 
 __distribution__ = "hopflow"
 __getattr__, __dir__, __all__ = attach(

@@ -25,23 +25,19 @@ from .lossless import (
     witness,
 )
 from .methods import Fluid, Packets
-from .network.aqm_programs import AFD, CAKE
-from .network.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
-from .network.backpressure import BFC
-from .network.buffers import ByteBuffer
-from .network.class_pauses import PFC
-from .network.collectives import all_to_all, flows_from, incast, permutation
-from .network.connection_matrices import load_connection_matrix, read_connection_matrix
-from .network.coupled import PI2, DualPI2
-from .network.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
-from .network.fabric_programs import INT, Trimming
+from .network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from .network.demands.collectives import all_to_all, flows_from, incast, permutation
+from .network.demands.connection_matrices import load_connection_matrix, read_connection_matrix
+from .network.demands.mahimahi import read_mahimahi
+from .network.demands.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
+from .network.demands.traffic import FlowSizes, flow_sizes, random_traffic
+from .network.demands.workloads import load_workload, read_workload
+from .network.endpoints.pulls import RCCC
+from .network.endpoints.receivers import Credited, ReceivedPacket, ReceiverAgent
+from .network.endpoints.sources import CBR, OnOff
 from .network.flow_tables import Flows
 from .network.flows import Flow
-from .network.link_laws import Credits, LinkEvent, LinkLaw
 from .network.links import Link, Links, links_from
-from .network.mahimahi import read_mahimahi
-from .network.managers import PIE, RED, CoDel
-from .network.marking import RampMarking, StepMarking
 from .network.networks import Scenario, from_networkx
 from .network.path_elements import (
     Aggregation,
@@ -54,26 +50,35 @@ from .network.path_elements import (
     RateTrace,
     Reordering,
 )
-from .network.programs import QueuedPacket, SwitchProgram
-from .network.pulls import RCCC
-from .network.receivers import Credited, ReceivedPacket, ReceiverAgent
-from .network.reductions import all_gather, all_reduce, all_to_all_rounds, reduce_scatter
+from .network.queueing.aqm_programs import AFD, CAKE
+from .network.queueing.backpressure import BFC
+from .network.queueing.buffers import ByteBuffer
+from .network.queueing.class_pauses import PFC
+from .network.queueing.coupled import PI2, DualPI2
+from .network.queueing.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from .network.queueing.fabric_programs import INT, Trimming
+from .network.queueing.link_laws import Credits, LinkEvent, LinkLaw
+from .network.queueing.managers import PIE, RED, CoDel
+from .network.queueing.marking import RampMarking, StepMarking
+from .network.queueing.programs import QueuedPacket, SwitchProgram
+from .network.queueing.schedulers import (
+    DeficitRoundRobin,
+    FlowQueueCoDel,
+    ShortestRemaining,
+    WeightedFair,
+)
+from .network.scenario_files.toml_reading import ScenarioFileError, load_scenario
+from .network.scenario_files.toml_schema import scenario_schema
+from .network.scenario_files.toml_writing import save_scenario
 from .network.scenarios import chain, dumbbell, parking_lot, ring, takano2006, tree
-from .network.schedulers import DeficitRoundRobin, FlowQueueCoDel, ShortestRemaining, WeightedFair
-from .network.sources import CBR, OnOff
-from .network.toml_reading import ScenarioFileError, load_scenario
-from .network.toml_schema import scenario_schema
-from .network.toml_writing import save_scenario
-from .network.traffic import FlowSizes, flow_sizes, random_traffic
-from .network.workloads import load_workload, read_workload
-from .packets.ns2_export import to_ns2
-from .packets.ns3_export import to_ns3
+from .packets.exports.ns2_export import to_ns2
+from .packets.exports.ns3_export import to_ns3
 from .packets.repairs import SelectiveRepair
 from .packets.traces import trace_packets
-from .results.job_completions import job_completion
-from .results.lower_bounds import completion_bounds
+from .results.completions.job_completions import job_completion
+from .results.completions.lower_bounds import completion_bounds
+from .results.completions.slowdown_groups import slowdowns
 from .results.pause_graphs import pause_propagation
-from .results.slowdown_groups import slowdowns
 from .sharing.coexistence import coexist
 from .sharing.conformances import conformance
 from .sharing.evaluations import evaluate_rfc9743

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopflow.command_line import (
+from hopflow.console.command_line import (
     AsJson,
     as_json,
     beginning,
@@ -24,8 +24,8 @@ from hopflow.units import quantity
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Level
-    from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.sharing.bottlenecks import Bottleneck
@@ -107,8 +107,8 @@ class _Network:
 
     def scenario(self, name: str) -> Scenario:
         """Return a scenario by its name, or from a TOML file, which allows no further options."""
+        from dfcmodel.network.scenario_files.toml_reading import load_scenario
         from dfcmodel.network.scenarios import NAMES, takano2006
-        from dfcmodel.network.toml_reading import load_scenario
 
         if name.endswith(".toml"):
             for option, value in (("dfc", self.dfc), ("tcp", self.tcp), ("host", self.host)):
@@ -231,7 +231,7 @@ def simulate(
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
-    from dfcmodel.network.toml_writing import save_scenario
+    from dfcmodel.network.scenario_files.toml_writing import save_scenario
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import whole
 
@@ -321,7 +321,7 @@ class _Senders:
 
     def queue(self) -> Discipline:
         """Return the discipline by its name, with its defaults."""
-        from dfcmodel.network.toml_keys import DISCIPLINES
+        from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES
         from hopflow.checks import choice
 
         spelled = {known.lower(): known for known in DISCIPLINES}

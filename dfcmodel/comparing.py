@@ -10,16 +10,16 @@ from dfcmodel.results.run_comparisons import RunComparison
 from dfcmodel.sharing.bottlenecks import bottleneck_of
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, listed, shown
-from hopflow.deprecations import renamed
-from hopflow.results import Result
-from hopflow.side_by_side import SideBySide, kind_for
+from hopflow.display.results import Result
+from hopflow.display.side_by_side import SideBySide, kind_for
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 

@@ -16,7 +16,7 @@ from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import method_of, simulate
 from hopflow.checks import instance, one_number, seed_number, whole
-from hopflow.executing import Bar, check_executor, completed
+from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import Interrupted
 from hopflow.units import declares, quantities

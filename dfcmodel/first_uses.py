@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.network.queueing.disciplines import Discipline
 
 __all__ = ["short_calls"]
 

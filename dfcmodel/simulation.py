@@ -22,7 +22,7 @@ from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source
-from hopflow.deprecations import renamed, warn_deprecated
+from hopflow.naming.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
 

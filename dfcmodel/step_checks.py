@@ -14,8 +14,8 @@ from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.network.networks import Scenario
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, one_number, seed_number, whole
-from hopflow.deprecations import renamed
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
+from hopflow.naming.deprecations import renamed
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
 

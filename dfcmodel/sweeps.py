@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.collectives import flows_from
+from dfcmodel.network.demands.collectives import flows_from
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.results.limits import LIMIT_KINDS, flags_of_limits
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.simulation import method_of, simulate
 from hopflow.checks import listed, one_number, shown
-from hopflow.grids import Row
+from hopflow.execution.grids import Row
 from hopflow.units import quantities_of
 from responsefn import jain_index
 

@@ -11,7 +11,7 @@ from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any
 
-from hopflow.public_modules import PUBLIC
+from hopflow.naming.public_modules import PUBLIC
 
 sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, generated.py
 

@@ -54,7 +54,12 @@ def chains() -> str:
 def scenario_keys() -> str:
     """Return the keys of a scenario file, from its schema; what they mean is in the docstrings of the classes."""
     import dfcmodel
-    from dfcmodel.network.toml_keys import ARRIVALS, DISCIPLINES, ELEMENTS, sources_of
+    from dfcmodel.network.scenario_files.toml_keys import (
+        ARRIVALS,
+        DISCIPLINES,
+        ELEMENTS,
+        sources_of,
+    )
 
     parts = dfcmodel.scenario_schema()["properties"]
     common = {"link": "Defaults of all links.", "flow": "Defaults of all flows."}
@@ -97,7 +102,7 @@ def kind_row(keys: dict[str, Any], kinds: Mapping[str, type[Any]]) -> tuple[str,
 
 def defaults(kind: type[Any]) -> dict[str, str]:
     """Return the defaults of a class's parameters as a scenario file writes them."""
-    from dfcmodel.network.toml_writing import in_bytes
+    from dfcmodel.network.scenario_files.toml_writing import in_bytes
     from hopflow.units import PacketUnits
 
     if hasattr(kind, "Params"):

@@ -15,8 +15,8 @@ from typing import Any
 
 import lazy_loader
 
-from hopflow.packages import package, warn_of_others
-from hopflow.public_names import has_moved, moved
+from hopflow.naming.packages import package, warn_of_others
+from hopflow.naming.public_names import has_moved, moved
 
 __version__ = "0.2.0"
 

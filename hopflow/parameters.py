@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 import numpy as np
 
 from hopflow.checks import shown
-from hopflow.html_tables import table_html
+from hopflow.display.html_tables import table_html
 from hopflow.units import BARE, Dimension, quantity
 
 __all__ = ["Parametrized", "Swept", "canonical_text", "swept"]

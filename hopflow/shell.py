@@ -14,6 +14,6 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"hopflow {__version__}\n")
         return
-    from hopflow.commands import run
+    from hopflow.console.commands import run
 
     run()

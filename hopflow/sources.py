@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hopflow.packages import PACKAGES
+from hopflow.naming.packages import PACKAGES
 from hopflow.parameters import Parametrized
 
 __all__ = ["is_plain", "source_of"]

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from hopflow.public_names import attach
+from hopflow.naming.public_names import attach
 from hopflow.scipy_start import start_scipy
 
 __distribution__ = "hopflow"

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from hopflow.checks import choice
-from hopflow.command_line import (
+from hopflow.console.command_line import (
     AsJson,
     Verbose,
     as_json,
@@ -21,7 +21,7 @@ from hopflow.command_line import (
     save_figure,
     takes_records,
 )
-from hopflow.results import table_text
+from hopflow.display.results import table_text
 from hopflow.status import Status
 from hopflow.units import quantity
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from markov.methods.solution import Method
     from markov.models.pause import PauseTandem
     from markov.proofs.checker import Statement
-    from markov.stationary_results import Stationary
+    from markov.results.stationary_results import Stationary
 
 __all__ = ["commands"]
 

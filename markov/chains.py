@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice, shown
+from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
-from hopflow.html_tables import table_html
 from markov.computing.graphs import breadth_first_order
 from markov.generators.assembly import with_diagonal
 from markov.generators.building import build_chain

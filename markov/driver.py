@@ -23,7 +23,7 @@ from markov.methods.gth import GTH
 from markov.models.rules import ChainModel
 from markov.multigrid.grids.methods import MatrixFree, is_numbered
 from markov.proofs.certificates import Certificate, relative_residual
-from markov.stationary_results import Stationary
+from markov.results.stationary_results import Stationary
 
 if TYPE_CHECKING:
     from collections.abc import Callable

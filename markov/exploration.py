@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from hopflow.checks import choice, whole
+from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
-from hopflow.html_tables import table_html
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hopflow.registry import Registry
+from hopflow.naming.registry import Registry
 from markov.methods.gth import GTH
 from markov.methods.iterative import GaussSeidel, Power
 from markov.methods.krylov import Krylov

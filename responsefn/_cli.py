@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopflow.command_line import (
+from hopflow.console.command_line import (
     AsJson,
     as_json,
     beginning,

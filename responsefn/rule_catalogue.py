@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
-from hopflow.registry import Registry
-from hopflow.results import Result
+from hopflow.display.results import Result
+from hopflow.naming.registry import Registry
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of, equation_of, table_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from hopflow.grids import Row
+from hopflow.execution.grids import Row
 from hopflow.parameters import canonical_text
 from hopflow.units import quantities_of
 from responsefn.responses.base import Response

@@ -9,8 +9,8 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from hopflow.commands import app
-from hopflow.public_modules import PUBLIC
+from hopflow.console.commands import app
+from hopflow.naming.public_modules import PUBLIC
 
 __all__ = ["PACKAGES", "PUBLIC", "ROOT", "app", "invoke"]
 

@@ -159,3 +159,17 @@ def test_names_of_files_answer_most_questions_of_where_something_is() -> None:
     missed = [each.question for each in asked if where_is.answer(ROOT, each) is None]
     assert len(asked) == 72
     assert len(missed) <= 4, missed
+
+
+MOST_MODULES = 20
+"""In one folder, so that its names are read at a glance."""
+
+
+def test_no_folder_has_more_modules_than_are_read_at_a_glance() -> None:
+    modules = [
+        path.parent.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if path.name != "__init__.py"
+    ]
+    assert {folder for folder in modules if modules.count(folder) > MOST_MODULES} == set()

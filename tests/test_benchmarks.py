@@ -33,10 +33,10 @@ from dfcmodel import explain
 from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import AIMD
 from validation import evidence
-from validation.network_comparison import Differences
-from validation.network_runs import LEVELS
-from validation.random_networks import FRESH
-from validation.recomputing import RANDOM, Run
+from validation.networks.network_comparison import Differences
+from validation.networks.network_runs import LEVELS
+from validation.networks.random_networks import FRESH
+from validation.networks.recomputing import RANDOM, Run
 
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # hopflow's lazy names are strings, not imports.
 MAY_IMPORT = {
     "hopflow": {"hopflow.kernels"},
-    "hopflow.kernels": {"hopflow.changes", "hopflow.functions", "hopflow.progress", "hopflow.whole_files"},
+    "hopflow.kernels": {"hopflow.changes", "hopflow.functions", "hopflow.execution.progress", "hopflow.whole_files"},
     "responsefn": {"hopflow", "responsefn"},
     "responsefn.responses": {"hopflow", "responsefn.responses.kernel"},
     "responsefn.responses.kernel": {"hopflow.kernels"},
@@ -43,7 +43,7 @@ MAY_IMPORT = {
     },
     "markov.infinite": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
-        "markov.chains", "markov.exploration", "markov.stationary_results",
+        "markov.chains", "markov.exploration", "markov.results.stationary_results",
     },
     "markov.inference": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.analysis", "markov.time",
@@ -57,7 +57,7 @@ MAY_IMPORT = {
         "hopflow", "markov.computing", "markov.models", "markov.methods", "markov.multigrid",
     },
     "markov.time": {
-        "hopflow", "markov.chains", "markov.driver", "markov.stationary_results", "markov.selections",
+        "hopflow", "markov.chains", "markov.driver", "markov.results.stationary_results", "markov.selections",
         "markov.proofs.bounded", "markov.time.passages",
     },
     "markov.time.exponentials": {"hopflow", "markov.computing"},
@@ -76,11 +76,11 @@ MAY_IMPORT = {
     },
     "markov.phases.quasi_birth_death": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods",
-        "markov.chains", "markov.answers", "markov.infinite.bounds",
+        "markov.chains", "markov.results.answers", "markov.infinite.bounds",
     },
     "markov.analysis": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.methods", "markov.proofs",
-        "markov.time", "markov.chains", "markov.driver", "markov.stationary_results", "markov.selections", "markov.sweeps",
+        "markov.time", "markov.chains", "markov.driver", "markov.results.stationary_results", "markov.selections", "markov.sweeps",
     },
     "markov.files": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.chains",
@@ -112,26 +112,26 @@ MAY_IMPORT = {
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
-    "validation.statistics": {"validation.verdicts"},
+    "validation.statistics": {"validation.judgements.verdicts"},
     "validation.report": {
-        "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence", "validation.finding_rows",
-        "validation.inference", "validation.keeping", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",
-        "validation.svg", "validation.texts", "validation.verdicts",
+        "hopflow", "validation.checks", "validation.claims", "validation.judgements.code_hashes", "validation.evidence", "validation.display.finding_rows",
+        "validation.inference", "validation.judgements.keeping", "validation.judgements.labels", "validation.manifest", "validation.judgements.recording", "validation.records", "validation.judgements.running",
+        "validation.display.svg", "validation.display.texts", "validation.judgements.verdicts",
     },
     "validation.inference": {
         "hopflow", "responsefn", "dfcmodel", "validation.claims", "validation.evidence", "validation.records",
     },
     "validation.claims": {
-        "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.drawing",
-        "validation.evidence", "validation.further_seeds", "validation.judges", "validation.keeping", "validation.labels", "validation.network_comparison",
-        "validation.network_runs", "validation.own_links", "validation.queue_measures", "validation.random_networks", "validation.records",
-        "validation.statistics", "validation.unseen_networks", "validation.verdicts",
+        "hopflow", "responsefn", "markov", "dfcmodel", "validation.checks", "validation.display.drawing",
+        "validation.evidence", "validation.networks.further_seeds", "validation.judgements.judges", "validation.judgements.keeping", "validation.judgements.labels", "validation.networks.network_comparison",
+        "validation.networks.network_runs", "validation.networks.own_links", "validation.networks.queue_measures", "validation.networks.random_networks", "validation.records",
+        "validation.statistics", "validation.networks.unseen_networks", "validation.judgements.verdicts",
     },
     "validation.explore": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "validation.generate": {
         "hopflow", "responsefn", "markov", "dfcmodel", "validation.claims", "validation.evidence",
-        "validation.further_seeds", "validation.inference", "validation.manifest", "validation.own_links", "validation.queue_measures", "validation.waterfalls", "validation.packet_networks",
-        "validation.random_networks", "validation.random_packet_networks", "validation.unseen_networks",
+        "validation.networks.further_seeds", "validation.inference", "validation.manifest", "validation.networks.own_links", "validation.networks.queue_measures", "validation.display.waterfalls", "validation.networks.packet_networks",
+        "validation.networks.random_networks", "validation.networks.random_packet_networks", "validation.networks.unseen_networks",
     },
 }  # fmt: skip
 
@@ -157,9 +157,10 @@ def imported(tree: ast.Module, importing: str = "") -> Iterator[tuple[str, int]]
             assert node.module is not None, "imports name a module"
             source = node.module
             if node.level:  # in a kernel, which is copied and compiled as a whole
-                assert node.level == 1
                 assert ".kernel." in importing
-                source = f"{importing.rpartition('.')[0]}.{source}"
+                folder = importing.rsplit(".", node.level)[0]
+                assert ".kernel" in folder, "a kernel imports nothing relatively from outside of it"
+                source = f"{folder}.{source}"
             full = [f"{source}.{alias.name}" for alias in node.names]
             names = [name if name in modules() else source for name in full]
         for name in names:

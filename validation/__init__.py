@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import lazy_loader
 
-from hopflow.packages import check_packages
+from hopflow.naming.packages import check_packages
 
 __distribution__ = "hopflow"
 check_packages("dfcmodel", "markov", "responsefn")  # before imports that would say less

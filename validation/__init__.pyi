@@ -1,9 +1,9 @@
 # The public names of the package by the modules that define them: read on first use, and by type checkers.
 from .claims import ledger
 from .evidence import cases, load, overview, provenance, table
-from .judging import rejudge
+from .judgements.judging import rejudge
+from .judgements.verdicts import Claim, Finding, Verdict
 from .manifest import DamagedDataError, verify
-from .verdicts import Claim, Finding, Verdict
 
 __all__ = [
     "Claim",

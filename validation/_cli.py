@@ -13,18 +13,18 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
+from hopflow.console.command_line import AsJson, as_json, beginning, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
 from validation.commands.dask_clusters import connected
-from validation.finding_rows import Number
-from validation.recomputing import PARTS
-from validation.recording import record as write_records
+from validation.display.finding_rows import Number
+from validation.display.svg import drawn, standalone
+from validation.display.texts import plain
+from validation.judgements.recording import record as write_records
+from validation.judgements.verdicts import Finding
+from validation.networks.recomputing import PARTS
 from validation.records import entries, recorded_verdicts
-from validation.svg import drawn, standalone
-from validation.texts import plain
-from validation.verdicts import Finding
 
 __all__ = ["commands"]
 
@@ -95,8 +95,9 @@ def validate(
 
     Where nothing has changed since the report was written, it is printed again. It can be read while claims are being checked, and after Ctrl-C, with what was found so far. A finding is kept and used again as long as nothing that it is made from changes: the code that its claim uses, texts, data, versions. After a change only the claims that use it are checked, with what models computed and the change does not touch. A part of the bundled runs of ns-2, another one each day, is computed again by the packet level. Exit status 1 when a verdict differs from the recorded one, or a run from ns-2.
     """
-    from validation import recomputing, running
     from validation.commands.checking import collected, print_found, print_unchanged, recomputed
+    from validation.judgements import running
+    from validation.networks import recomputing
     from validation.report import Report
     from validation.report.stamps import hash_of_sources, is_current, write_stamp
 

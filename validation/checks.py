@@ -8,7 +8,7 @@ judge
 draw
     makes the figures;
 text
-    words the result, in the Markdown file beside the module (`validation.texts`).
+    words the result, in the Markdown file beside the module (`validation.display.texts`).
 
 ::
 
@@ -21,7 +21,7 @@ text
     @measure.draw
     def gains(found: Thresholds) -> Figure: ...
 
-Other readings of the paper and other sources of evidence have functions that judge of their own (`validation.judges`).
+Other readings of the paper and other sources of evidence have functions that judge of their own (`validation.judgements.judges`).
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from validation import evidence, records, texts
-from validation.finding_rows import Picture
-from validation.judges import Basis, Judges
-from validation.verdicts import Finding, Part, Reading
-from validation.waterfalls import gap_of, waterfall_of
+from validation import evidence, records
+from validation.display import texts
+from validation.display.finding_rows import Picture
+from validation.display.waterfalls import gap_of, waterfall_of
+from validation.judgements.judges import Basis, Judges
+from validation.judgements.verdicts import Finding, Part, Reading
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

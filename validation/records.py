@@ -7,9 +7,9 @@ import functools
 import re
 from dataclasses import dataclass
 
-from validation.labels import SIMULATORS
+from validation.judgements.labels import SIMULATORS
+from validation.judgements.verdicts import Sides, Threshold, Verdict
 from validation.manifest import PUBLISHED
-from validation.verdicts import Sides, Threshold, Verdict
 
 __all__ = [
     "FABRICS",

@@ -9,10 +9,10 @@ import pytest
 
 from validation import evidence, manifest
 from validation.claims import find, ledger
-from validation.picture_points import plotted_points
-from validation.recording import differences, recorded
+from validation.display.picture_points import plotted_points
+from validation.judgements.recording import differences, recorded
+from validation.judgements.verdicts import Finding, Verdict
 from validation.records import OWN, recorded_thresholds, recorded_verdicts
-from validation.verdicts import Finding, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -226,7 +226,7 @@ def command_and_python(draw: random.Random) -> Answers:
     """``hopflow solve FILE --property P --json``, and `FileModel.property`."""
     from typer.testing import CliRunner
 
-    from hopflow.commands import app
+    from hopflow.console.commands import app
 
     chosen, low = walk(draw), draw.randint(0, 2)
     with tempfile.TemporaryDirectory() as folder:

@@ -132,7 +132,7 @@ def command_and_python(draw: random.Random) -> Answers:
     """``hopflow simulate FILE --json``, and `simulate`."""
     from typer.testing import CliRunner
 
-    from hopflow.commands import app
+    from hopflow.console.commands import app
 
     chosen = scenario(draw)
     with tempfile.TemporaryDirectory() as folder:

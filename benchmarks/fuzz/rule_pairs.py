@@ -123,7 +123,7 @@ def command_and_python(draw: random.Random) -> Answers:
     """``hopflow response RULE --json``, and `rate`."""
     from typer.testing import CliRunner
 
-    from hopflow.commands import app
+    from hopflow.console.commands import app
     from responsefn.rule_catalogue import rule_named
 
     name = draw.choice(("cubic", "reno", "hstcp", "tfrc", "scalable", "htcp"))

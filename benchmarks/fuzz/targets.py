@@ -20,7 +20,7 @@ import responsefn
 from dfcmodel import lossless
 from dfcmodel.sharing.bbr_observations import Path as BBRPath
 from dfcmodel.sharing.bbr_observations import observe
-from hopflow.public_modules import PUBLIC
+from hopflow.naming.public_modules import PUBLIC
 
 PACKAGES = tuple(map(import_module, PUBLIC))
 

@@ -44,7 +44,7 @@ def judges(path: str) -> Answers:
     """Verdicts of the claims that a module judges, at its thresholds and at half and twice their values."""
     from validation.checks import subjects
     from validation.claims import ledger
-    from validation.verdicts import Verdict
+    from validation.judgements.verdicts import Verdict
 
     for pair in ((True, False), (False, True), (False, False)):
         yield f"verdict {pair}", str(Verdict.of(*pair))

@@ -175,7 +175,7 @@ def managers(_: str) -> Answers:
 def _arrivals(rng: np.random.Generator) -> Any:
     from types import SimpleNamespace
 
-    from dfcmodel.network.disciplines import Arrivals
+    from dfcmodel.network.queueing.disciplines import Arrivals
 
     values = {name: float(10 ** rng.uniform(-3, 1.3)) for name in Arrivals._fields}
     values["random"] = float(rng.random())

@@ -106,7 +106,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
         Group("statistics", ("validation/statistics/*.py",), 4.0, ("tests/validation/statistics",)),
         Group(
             "judges",
-            ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
+            ("validation/claims/**/*.py", "validation/judgements/judging.py", "validation/judgements/verdicts.py"),
             3.0,
             ("tests/validation/claims/test_effect_statements.py",),
             r"^_?judge|Judgement|Verdict",

@@ -23,9 +23,9 @@ from dfcmodel.engine.link_traces import delay_changes, rate_changes, set_delays,
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
-from hopflow.executing import check_stop
+from hopflow.execution.executing import check_stop
+from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
-from hopflow.progress import alone, progress_bar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.disciplines import manager_of
+from dfcmodel.network.queueing.disciplines import manager_of
 from responsefn import RateRule, WindowRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.queueing.disciplines import Discipline
 
 __all__ = ["with_expected_marks"]
 

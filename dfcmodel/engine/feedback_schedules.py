@@ -17,8 +17,8 @@ from dfcmodel.engine.kernel.records import (
     STORM,
     WHOLE,
 )
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, Pause
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.network.time_steps import whole_and_part
 
 if TYPE_CHECKING:

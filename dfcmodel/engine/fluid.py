@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dfcmodel.network.time_steps import contracted_delay, shortest_delay
 from hopflow.checks import choice, flag, one_number, refuse_options, shown, whole
-from hopflow.results import Described
+from hopflow.display.results import Described
 
 if TYPE_CHECKING:
     from dfcmodel.network.networks import Scenario

@@ -17,8 +17,8 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PER_INPUT
 from dfcmodel.engine.queue_types import check_disciplines, queueing
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Priority
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import Priority
 from dfcmodel.network.time_steps import ROUNDING, whole_and_part
 
 if TYPE_CHECKING:

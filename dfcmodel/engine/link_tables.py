@@ -10,9 +10,9 @@ import numpy as np
 from dfcmodel.engine.feedback_schedules import rooms_of
 from dfcmodel.engine.kernel.records import LINK, PER_FLOW_RATE, QUEUE, STORM
 from dfcmodel.network.callback_events import Signature, manager_signature_of
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, manager_of
 from dfcmodel.network.path_elements import DelayTrace
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import DFC, manager_of
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout

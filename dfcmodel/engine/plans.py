@@ -45,9 +45,9 @@ from dfcmodel.engine.sender_tables import (
     switching_times,
 )
 from dfcmodel.network.callback_events import Signature
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.sources import CBR, OnOff
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 

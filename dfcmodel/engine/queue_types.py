@@ -6,10 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
-from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.coupled import PI2
-from dfcmodel.network.disciplines import (
+from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.flows import SYN_WITH_DATA
+from dfcmodel.network.level_options import check_known, refuse_given
+from dfcmodel.network.path_elements import DelayTrace, RateTrace
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.coupled import PI2
+from dfcmodel.network.queueing.disciplines import (
     DFC,
     Fair,
     Pause,
@@ -17,10 +21,6 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from dfcmodel.network.flows import SYN_WITH_DATA
-from dfcmodel.network.level_options import check_known, refuse_given
-from dfcmodel.network.path_elements import DelayTrace, RateTrace
-from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.network.time_steps import passes_at_once
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks

@@ -33,8 +33,8 @@ from dfcmodel.engine.kernel.records import (
     TAHOE,
     WINDOW,
 )
+from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import Flow, acks_per_packet, first_state
-from dfcmodel.network.sources import CBR, OnOff
 from responsefn import Elapsed, Feedback, RateRule, WindowRule
 from responsefn.responses.event_checks import acts_on_single_acks
 from responsefn.responses.rule_events import (

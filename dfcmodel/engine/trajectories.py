@@ -17,8 +17,8 @@ from dfcmodel.engine.kernel.records import (
     WINDOW,
 )
 from dfcmodel.engine.sender_tables import RECOVERY_NAMES
-from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.notifications import notifications_of
+from dfcmodel.network.endpoints.notifications import notifications_of
+from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import BUFFER_FULL, BY_MANAGER, DROPPED, EXCESS, WAITING
 from dfcmodel.results.at_nodes import Deferred
 from dfcmodel.results.pauses import PAUSED, intervals_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.methods import Fluid
-from dfcmodel.network.disciplines import FIFO
+from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.records import ROUNDING
 from hopflow.checks import choice, instance, one_number, shown

@@ -16,14 +16,14 @@ from dfcmodel.levels.predictions import (
     predicted_seconds,
 )
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.demands.offered_rates import may_lose
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.network.networks import Scenario, run_end
-from dfcmodel.network.offered_rates import may_lose
 from dfcmodel.network.phase_effects import random_time
 from dfcmodel.packets.refusals import check_scenario
 from dfcmodel.results.limits import limits_of_scenario
 from hopflow.checks import instance, one_number
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["LevelChoice", "choose_level", "warn_of_doubt"]

@@ -27,7 +27,7 @@ from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
-from hopflow.executing import Bar, check_executor, completed
+from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.units import WithUnit, declares, quantities
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.levels.contributions import in_order, shapley_values
-from dfcmodel.network.flow_recoveries import repairs_of
+from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.network.flows import recovery_of
 from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
-from hopflow.results import Result
+from hopflow.display.results import Result
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units
 
@@ -434,7 +434,7 @@ class Explanation(Result):
         -------
         The Axes.
         """
-        from hopflow.waterfalls import draw_waterfall
+        from hopflow.display.waterfalls import draw_waterfall
 
         names = [each.name for each in self.quantities]
         chosen = choice("quantity", names[0] if quantity is None else quantity, names)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
-from dfcmodel.network.managers import RED
+from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.sources import CBR, OnOff
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority
+from dfcmodel.network.queueing.managers import RED
 from hopflow.checks import instance, one_number
 from responsefn import AIMD, NewReno
 

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import DFC, FIFO
-from dfcmodel.network.offered_rates import (
+from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
     offered_packets,
     shares_of_links,
 )
-from dfcmodel.network.sources import CBR, OnOff
+from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import is_endless, one_number
 from hopflow.csv_tables import bundled_rows
@@ -35,8 +35,8 @@ from responsefn import AIMD, NewReno, Reno
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.endpoints.sources import Source
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.sources import Source
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -59,7 +59,7 @@ LEVELS = ("fluid", "packets")
 """Beginnings of the columns of costs."""
 MEASURED_LENGTH, PER_LENGTH = 2, 0.54
 """Links of a path in the measured table, and how much longer, relatively, a packet takes whose path is e times as long:
-fitted to the 34 first of `validation.random_networks.DEVELOPMENT`, with paths of 3 to 41 links, to within a factor of
+fitted to the 34 first of `validation.networks.random_networks.DEVELOPMENT`, with paths of 3 to 41 links, to within a factor of
 two."""
 MEASURED_RULES = (AIMD, NewReno, Reno)
 """Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""

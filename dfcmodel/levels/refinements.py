@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.methods import Fluid, Packets
-from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time, packet_wait
+from dfcmodel.network.queueing.disciplines import DFC
 from hopflow.checks import choice, flag, instance
 
 if TYPE_CHECKING:

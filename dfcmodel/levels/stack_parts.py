@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.network.stacks import COUNTED, STACKS
+from dfcmodel.network.endpoints.stacks import COUNTED, STACKS
 from responsefn import WindowRule
 from responsefn.linux import LinuxCUBIC
 

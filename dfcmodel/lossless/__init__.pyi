@@ -5,26 +5,26 @@ from .audits.buffer_tables import BufferRow, BufferTable, Watermark
 from .audits.identification import identify
 from .audits.switch_chips import chip, chips
 from .audits.table_files import read_table
-from .buffer_dependencies import Route
-from .cabled_fabrics import Cable, Fabric
 from .credit_windows import credits
-from .deadlocks import buffer_cycles, deadlock, line_rate_scenario
-from .fabrics import dragonfly, fat_tree, leaf_spine, rail_optimized, torus, with_hosts
-from .frames import search_worst, witness
-from .free_routings import class_per_hop, class_per_turn, up_down
-from .headroom_tables import headroom_table
-from .headrooms import headroom
-from .link_retries import ErrorBursts, link_retry
-from .paused_links import PausedLink
+from .cycles.buffer_dependencies import Route
+from .cycles.deadlocks import buffer_cycles, deadlock, line_rate_scenario
+from .cycles.free_routings import class_per_hop, class_per_turn, up_down
+from .guards.storms import storm_spread
+from .guards.watchdog_risks import recommend_watchdog, watchdog_risk
+from .guards.watchdog_runs import watch_packets
+from .guards.watchdogs import Watchdog, simulate_watchdog
+from .paused.frames import search_worst, witness
+from .paused.headroom_tables import headroom_table
+from .paused.headrooms import headroom
+from .paused.link_retries import ErrorBursts, link_retry
+from .paused.paused_links import PausedLink
 from .pools.blocked_times import longest_blocking
 from .pools.headroom_pools import headroom_pool
 from .pools.overflows import Convolution, OverflowChain, Recombination, Splitting, overflow
 from .pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from .pools.pool_worst_cases import worst_demand
-from .storms import storm_spread
-from .watchdog_risks import recommend_watchdog, watchdog_risk
-from .watchdog_runs import watch_packets
-from .watchdogs import Watchdog, simulate_watchdog
+from .topologies.cabled_fabrics import Cable, Fabric
+from .topologies.fabrics import dragonfly, fat_tree, leaf_spine, rail_optimized, torus, with_hosts
 
 __all__ = [
     "BufferRow",

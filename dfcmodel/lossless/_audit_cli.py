@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hopflow.command_line import (
+from hopflow.console.command_line import (
     AsJson,
     as_json,
     check_output,

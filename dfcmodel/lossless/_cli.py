@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit
-from dfcmodel.lossless.headroom_items import FIBRE
-from hopflow.command_line import (
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from hopflow.console.command_line import (
     AsJson,
     as_json,
     check_output,
@@ -156,8 +156,8 @@ def headroom(
     for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:
             raise typer.BadParameter(f"Missing option '--{name}'.", ctx=context)
-    from dfcmodel.lossless import headroom_tables, headrooms
     from dfcmodel.lossless.audits.switch_chips import census_lines, chip_lines
+    from dfcmodel.lossless.paused import headroom_tables, headrooms
 
     rates, cables = ports.rate or [], [_ends(each) for each in ports.cable or ()]
     several = len(rates) * len(cables) > 1
@@ -286,8 +286,8 @@ def deadlock(
     plot: Annotated[Path | None, typer.Option(help="Draw network and cycle to this file.")] = None,
 ) -> None:
     """Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."""
-    from dfcmodel.lossless.deadlocks import deadlock as examine
-    from dfcmodel.lossless.topology_files import load_topology
+    from dfcmodel.lossless.cycles.deadlocks import deadlock as examine
+    from dfcmodel.lossless.topologies.topology_files import load_topology
 
     check_output("plot", plot)
     found = examine(*load_topology(topology))

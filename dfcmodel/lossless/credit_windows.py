@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
-from dfcmodel.lossless.headroom_items import FIBRE, Item
-from dfcmodel.lossless.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.headroom_items import FIBRE, Item
+from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
-from dfcmodel.lossless.worst_cases import Burst, largest_drain
 from hopflow.checks import flag, one_number
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:

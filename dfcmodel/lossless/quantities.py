@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 
-from dfcmodel.network.pause_responses import QUANTUM, RESPONSE_QUANTA
+from dfcmodel.network.queueing.pause_responses import QUANTUM, RESPONSE_QUANTA
 from hopflow.checks import one_number, shown
 from hopflow.units import BINARY, in_units, quantity
 

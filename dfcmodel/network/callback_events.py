@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import Arrivals
-from dfcmodel.network.link_laws import MAX_END_STATE, LinkEvent
-from dfcmodel.network.programs import QueuedPacket, SwitchProgram
-from dfcmodel.network.receivers import ReceivedPacket
+from dfcmodel.network.endpoints.receivers import ReceivedPacket
+from dfcmodel.network.queueing.disciplines import Arrivals
+from dfcmodel.network.queueing.link_laws import MAX_END_STATE, LinkEvent
+from dfcmodel.network.queueing.programs import QueuedPacket, SwitchProgram
 from hopflow.kernels import build_callbacks
 from responsefn.responses.rule_events import (
     MAX_PARAMETERS,
@@ -25,9 +25,9 @@ from responsefn.responses.rule_events import (
 )
 
 if TYPE_CHECKING:
-    from dfcmodel.network.disciplines import QueueManager
-    from dfcmodel.network.link_laws import LinkLaw
-    from dfcmodel.network.receivers import ReceiverAgent
+    from dfcmodel.network.endpoints.receivers import ReceiverAgent
+    from dfcmodel.network.queueing.disciplines import QueueManager
+    from dfcmodel.network.queueing.link_laws import LinkLaw
 
 __all__ = [
     "LAW_EVENTS",

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from dfcmodel.network.columns import Column, encoded
+from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.routes import Routes, distinct, present
-from dfcmodel.network.stacks import NO_STACK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.receivers import Credited, ReceiverAgent
-from dfcmodel.network.sources import Source
-from dfcmodel.network.stacks import COUNTED, NO_STACK, STACKS
+from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.receivers import Credited, ReceiverAgent
+from dfcmodel.network.endpoints.sources import Source
+from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, is_endless, one_number, shown, unboxed, whole
-from hopflow.results import Described
+from hopflow.display.results import Described
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry

@@ -7,13 +7,21 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.coupled import DualPI2
-from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, QueueManager
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.coupled import DualPI2
+from dfcmodel.network.queueing.disciplines import (
+    DFC,
+    FIFO,
+    Discipline,
+    Fair,
+    Pause,
+    Priority,
+    QueueManager,
+)
+from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.programs import SwitchProgram
 
 if TYPE_CHECKING:
     from dfcmodel.network.links import Link

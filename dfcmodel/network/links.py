@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dfcmodel.network.buffers import ByteBuffer, buffer_of
-from dfcmodel.network.class_pauses import ByClass
 from dfcmodel.network.columns import column_for, encoded, nodes_of
-from dfcmodel.network.disciplines import FIFO, Discipline, Pause
+from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline, Pause
 from dfcmodel.network.routes import coded, distinct, present
 from hopflow.checks import flag, one_number, plain_number, shown
-from hopflow.results import Described
+from hopflow.display.results import Described
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.disciplines import DFC, Discipline, Pause, manager_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.ingresses import Ingresses
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.disciplines import DFC, Discipline, Pause, manager_of
+from dfcmodel.network.queueing.ingresses import Ingresses
 from dfcmodel.network.routes import Routes, distinct
 from hopflow.checks import instance, listed, one_number, plain_number
+from hopflow.display.results import table_text
 from hopflow.parameters import Parametrized
-from hopflow.results import table_text
 from hopflow.tcp_constants import MIN_RTO
 from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities
 from responsefn import RateRule

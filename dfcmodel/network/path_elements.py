@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import ascending, choice, flag, is_endless, number, one_number, shown, whole
-from hopflow.results import Described
+from hopflow.display.results import Described
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:

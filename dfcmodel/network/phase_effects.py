@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO
-from dfcmodel.network.offered_rates import bottlenecks
+from dfcmodel.network.demands.offered_rates import bottlenecks
+from dfcmodel.network.queueing.disciplines import FIFO
 from hopflow.checks import one_number
 from hopflow.units import in_units, quantity
 from responsefn import WindowRule

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.disciplines import DFC, Pause
+from dfcmodel.network.demands.followers import Followers, followers_of
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
-from dfcmodel.network.followers import Followers, followers_of
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.network.routes import Routes, distinct, places_of
-from hopflow.results import Described
+from hopflow.display.results import Described
 from hopflow.units import WithUnit
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel.network.disciplines import DFC, FIFO
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Node
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from hopflow.checks import choice, flag, one_number, whole
 from hopflow.units import WithUnit, declares, mbps, ms, quantities
 from responsefn import NewReno, NS2Vegas, Reno, Tahoe, WindowRule
 
 if TYPE_CHECKING:
-    from dfcmodel.network.buffers import ByteBuffer
-    from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.network.queueing.buffers import ByteBuffer
+    from dfcmodel.network.queueing.disciplines import Discipline
 
 __all__ = ["chain", "dumbbell", "parking_lot", "ring", "takano2006", "tree"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO
 from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.queueing.disciplines import FIFO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

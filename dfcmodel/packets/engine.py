@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from dfcmodel.network.arrivals import Arrival, ArrivalProcess
 from dfcmodel.network.callback_events import (
     LAW_EVENTS,
     PROGRAM_EVENTS,
@@ -19,17 +18,18 @@ from dfcmodel.network.callback_events import (
     manager_events_of,
     program_events_of,
 )
+from dfcmodel.network.demands.arrivals import Arrival, ArrivalProcess
+from dfcmodel.network.endpoints.receivers import ANSWER, ReceiverAgent, check_answer
 from dfcmodel.network.flows import rules_among
-from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.receivers import ANSWER, ReceiverAgent, check_answer
+from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.packets.kernel import layout as kernel
-from dfcmodel.packets.kernel.arrivals import CALLED
 from dfcmodel.packets.kernel.calendar_queue import CROWDED, DETECTED, FAULT, SWITCHED, TRACED, WRONG
-from dfcmodel.packets.kernel.laws import FIELDS as LAW_FIELDS
 from dfcmodel.packets.kernel.layout import ON_ACK, ON_DELIVERY, ON_LOSS, ON_MARK, ON_TIMEOUT, RATED
-from dfcmodel.packets.kernel.programs import FIELDS
-from dfcmodel.packets.kernel.recovery import FAILED_AT
+from dfcmodel.packets.kernel.links.laws import FIELDS as LAW_FIELDS
+from dfcmodel.packets.kernel.queues.programs import FIELDS
+from dfcmodel.packets.kernel.rates.arrivals import CALLED
+from dfcmodel.packets.kernel.tcp.recovery import FAILED_AT
 from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out, trace_ports
 from dfcmodel.packets.layouts.capacities import grow
@@ -53,8 +53,8 @@ from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.run_parts import LONGER, parts
+from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
-from hopflow.progress import alone, progress_bar
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
     RuleSignature,

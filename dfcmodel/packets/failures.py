@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
-from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.network.queueing.disciplines import DFC
+from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes
 from hopflow.checks import choice
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dfcmodel.network.columns import among
-from dfcmodel.network.stacks import STACKS
+from dfcmodel.network.endpoints.stacks import STACKS
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
@@ -22,14 +22,14 @@ from hopflow.checks import (
     seed_number,
     shown,
 )
-from hopflow.results import Described
+from hopflow.display.results import Described
 from hopflow.tcp_constants import MAX_ACK_DELAY
 from hopflow.units import WithUnit, WithUnits, quantities
 from responsefn import DeliveryRule, RateRule
 
 if TYPE_CHECKING:
+    from dfcmodel.network.endpoints.sources import Source
     from dfcmodel.network.networks import Scenario
-    from dfcmodel.network.sources import Source
 
 __all__ = ["Packets", "Times", "failures_of"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dfcmodel.network.path_elements import PathElement, RateTrace
 from dfcmodel.packets.kernel.layout import CLASSES
-from dfcmodel.packets.kernel.path_elements import RELEASED
+from dfcmodel.packets.kernel.links.path_elements import RELEASED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.arrivals import MAX_BATCH
 from dfcmodel.network.columns import column_of
+from dfcmodel.network.demands.arrivals import MAX_BATCH
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
-from dfcmodel.network.sources import CBR
 from dfcmodel.packets import ns2_random
 from dfcmodel.packets.plans import ENDLESS, MOST_KEPT_HOPS, SIZES, Plan
 from dfcmodel.packets.ports import Ports

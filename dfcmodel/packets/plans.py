@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
 from dfcmodel.network.columns import among
-from dfcmodel.network.disciplines import DFC, FIFO, Pause
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, CLASSES, CONTROL, PFC, ByClass
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.routes import distinct, present
 from dfcmodel.packets.hops import (
     FlowEnds,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dfcmodel.network.disciplines import Discipline
     from dfcmodel.network.networks import Scenario
+    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.network.routes import Routes
     from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.ports import PortTable

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.buffers import ByteBuffer
-from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.coupled import DualPI2
-from dfcmodel.network.disciplines import DFC, FIFO, Discipline, Fair, Pause, Priority, manager_of
-from dfcmodel.network.managers import RED
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.coupled import DualPI2
+from dfcmodel.network.queueing.disciplines import (
+    DFC,
+    FIFO,
+    Discipline,
+    Fair,
+    Pause,
+    Priority,
+    manager_of,
+)
+from dfcmodel.network.queueing.managers import RED
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.network.routes import Routes, distinct, places_of, present
 from hopflow.checks import number
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.columns import constant
-from dfcmodel.network.notifications import notifications_of
+from dfcmodel.network.endpoints.notifications import notifications_of
 from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.remains import headers_answered, packets_inside, remaining_packets, row_excess
 from responsefn import RateRule

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.arrivals import ArrivalProcess
-from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.callback_events import law_signature_of
-from dfcmodel.network.class_pauses import CLASSES, PFC, ByClass
 from dfcmodel.network.columns import Column, encoded
-from dfcmodel.network.coupled import PI2
-from dfcmodel.network.disciplines import (
+from dfcmodel.network.demands.arrivals import ArrivalProcess
+from dfcmodel.network.endpoints.stacks import COUNTED
+from dfcmodel.network.level_options import check_known
+from dfcmodel.network.path_elements import RateTrace
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import CLASSES, PFC, ByClass
+from dfcmodel.network.queueing.coupled import PI2
+from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
     Pause,
 )
-from dfcmodel.network.level_options import check_known
-from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.managers import PIE, RED, CoDel
-from dfcmodel.network.path_elements import RateTrace
-from dfcmodel.network.programs import SwitchProgram
-from dfcmodel.network.stacks import COUNTED
+from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery, RackRecovery, recovery_named
 from hopflow.checks import choice, one_number
 from responsefn import DeliveryRule, NewReno, RateRule, Reno, Tahoe, WindowRule

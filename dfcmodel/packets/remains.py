@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import ALL, PFC, ByClass
-from dfcmodel.network.disciplines import Pause
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, PFC, ByClass
+from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.network.run_tables import DROPPED, EXCESS, LAST_PART, WAITING
 from dfcmodel.packets.kernel.codes import WAKE
-from dfcmodel.packets.kernel.ports import INTERFACE
-from dfcmodel.packets.kernel.trimming import CUT
+from dfcmodel.packets.kernel.links.ports import INTERFACE
+from dfcmodel.packets.kernel.queues.trimming import CUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

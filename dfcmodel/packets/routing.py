@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import DFC
 
 __all__ = ["EXPIRES", "choices_of", "routing_ports"]
 

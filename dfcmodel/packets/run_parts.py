@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopflow.executing import check_stop
+from hopflow.execution.executing import check_stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

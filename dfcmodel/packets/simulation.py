@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.columns import column_of
-from dfcmodel.network.followers import actual_starts
-from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.network.demands.followers import actual_starts
+from dfcmodel.network.queueing.class_pauses import ALL
+from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.routes import distinct
 from dfcmodel.packets.engine import PacketRun, begin_run, run_engine
 from dfcmodel.packets.fabric.conditions import is_fabric

@@ -16,8 +16,8 @@ from dfcmodel.packets.kernel.layout import OF_RATE
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import choice, instance, listed, one_number
+from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import Result, figure
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class PacketTrace(Result):
     def to_pcap(self, path: str | Path, node: Hashable) -> Path:
         """Write a capture at a node: what it sends over traced links, and what comes to it over them.
 
-        Needs Scapy, ``pip install 'hopflow[capture]'``; see `dfcmodel.packets.captures.write_capture`.
+        Needs Scapy, ``pip install 'hopflow[capture]'``; see `dfcmodel.packets.exports.captures.write_capture`.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class PacketTrace(Result):
         ValueError
             For a node that no traced link leaves or enters, or packets without room for data.
         """
-        from dfcmodel.packets.captures import write_capture
+        from dfcmodel.packets.exports.captures import write_capture
 
         ends = [name.split("->") for name in self.links]
         choice("node", str(node), sorted({end for pair in ends for end in pair}))

@@ -13,7 +13,7 @@ class PortWatchdog(NamedTuple):
     Attributes
     ----------
     port, priority
-        What it polls: a port, and a class of traffic; `dfcmodel.network.class_pauses.ALL` for all classes.
+        What it polls: a port, and a class of traffic; `dfcmodel.network.queueing.class_pauses.ALL` for all classes.
     first, period
         Time of the first poll, and time between polls, s.
     least

@@ -12,12 +12,12 @@ from ..sharing.trace_conformances import TraceCheck, TraceConformance
 from ..sharing.worst_paths import WorstCase
 from ..step_checks import StepCheck
 from ..theory.spectra import Spectrum
+from .completions.job_completions import JobCompletion
+from .completions.slowdown_groups import Slowdowns
 from .ensemble_comparisons import EnsembleComparison
 from .ensembles import Ensemble
-from .job_completions import JobCompletion
 from .pause_graphs import PausePropagation
 from .run_comparisons import RunComparison
-from .slowdown_groups import Slowdowns
 from .trajectories import Trajectory
 
 __all__ = [

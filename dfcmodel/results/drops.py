@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL, IN_TRANSMISSION, PFC, ByClass
-from dfcmodel.network.disciplines import Pause
-from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION, PFC, ByClass
+from dfcmodel.network.queueing.disciplines import Pause
+from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.run_tables import BUFFER_FULL, CAUSES, EXCESS
 
 if TYPE_CHECKING:

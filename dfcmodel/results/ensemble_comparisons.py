@@ -12,8 +12,8 @@ import numpy as np
 from dfcmodel.results.ensembles import Ensemble, mean_interval
 from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
-from hopflow.results import figure
-from hopflow.side_by_side import SideBySide, stacked
+from hopflow.display.results import figure
+from hopflow.display.side_by_side import SideBySide, stacked
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.network.flow_recoveries import repairs_of
+from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.results.limits import limits_of_several, said_by_topic
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, quantities
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.flows import has_window
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.run_tables import BUFFER_FULL
 from dfcmodel.results.at_nodes import columns_of
 

@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ByClass
-from dfcmodel.network.disciplines import (
+from dfcmodel.network.demands.offered_rates import (
+    bottlenecks,
+    may_lose,
+    offered_packets,
+    shares_of_links,
+)
+from dfcmodel.network.endpoints.notifications import follows_telemetry, needs_marks
+from dfcmodel.network.flows import has_window
+from dfcmodel.network.frame_sizes import HEADER
+from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.phase_effects import phased_flows
+from dfcmodel.network.queueing.class_pauses import ByClass
+from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
     Discipline,
@@ -24,18 +35,7 @@ from dfcmodel.network.disciplines import (
     QueueManager,
     manager_of,
 )
-from dfcmodel.network.flows import has_window
-from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.offered_rates import (
-    bottlenecks,
-    may_lose,
-    offered_packets,
-    shares_of_links,
-)
-from dfcmodel.network.phase_effects import phased_flows
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM
 from dfcmodel.results.full_buffers import passing_full_buffers
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.network.arrivals import ArrivalProcess, Replay
-from dfcmodel.network.disciplines import DFC, Pause, QueueManager, manager_of
+from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
+from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.marking import RampMarking, StepMarking
-from dfcmodel.network.sources import CBR, OnOff
+from dfcmodel.network.queueing.disciplines import DFC, Pause, QueueManager, manager_of
+from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.results.pauses import recorded
 from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
 from hopflow.checks import instance
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

@@ -406,7 +406,7 @@ class Records(Recorded):
         strings. The attribute ``toml`` is the scenario for `read_scenario`, if its nodes can be
         written as TOML. Returns the path.
         """
-        from dfcmodel.network.toml_writing import write_scenario
+        from dfcmodel.network.scenario_files.toml_writing import write_scenario
 
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dfcmodel.network.flow_recoveries import repairs_of
+from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
     draw_efficiency,
@@ -20,8 +20,8 @@ from dfcmodel.results.plots import (
 )
 from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
-from hopflow.results import figure
-from hopflow.side_by_side import SideBySide, stacked
+from hopflow.display.results import figure
+from hopflow.display.side_by_side import SideBySide, stacked
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

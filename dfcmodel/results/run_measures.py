@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.results.lower_bounds import empty_network_times, transfers
+from dfcmodel.results.completions.lower_bounds import empty_network_times, transfers
 
 if TYPE_CHECKING:
     import xarray as xr

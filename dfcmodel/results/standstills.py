@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.frame_sizes import HEADER
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.results.records import samples_until
 

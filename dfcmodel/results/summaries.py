@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flow_recoveries import recoveries_differ
+from dfcmodel.network.endpoints.flow_recoveries import recoveries_differ
 from dfcmodel.network.flows import HOSTS
-from dfcmodel.network.pause_responses import ROUNDING, listed_rate
+from dfcmodel.network.queueing.pause_responses import ROUNDING, listed_rate
+from dfcmodel.results.completions.unfinished import described
 from dfcmodel.results.limits import said_by_topic
 from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
-from dfcmodel.results.unfinished import described
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dfcmodel.results.records import Records
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dfcmodel.results.animations import Animation
+    from dfcmodel.results.completions.unfinished import Unfinished
     from dfcmodel.results.drops import LosslessLoss
     from dfcmodel.results.pauses import PauseStorm
     from dfcmodel.results.standstills import PauseDeadlock
-    from dfcmodel.results.unfinished import Unfinished
 
 __all__ = ["Trajectory"]
 
@@ -175,7 +175,7 @@ class Trajectory(Records, Result):
         >>> [(each.name, each.waits_for) for each in run.unfinished]
         [('long', 'still sending')]
         """
-        from dfcmodel.results.unfinished import unfinished_flows
+        from dfcmodel.results.completions.unfinished import unfinished_flows
 
         return unfinished_flows(self)
 

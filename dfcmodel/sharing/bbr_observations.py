@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.sources import CBR
 from dfcmodel.packets.engine import with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
@@ -20,7 +20,7 @@ from hopflow.equality import ByValue
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.arrivals import Replay
+    from dfcmodel.network.demands.arrivals import Replay
     from dfcmodel.network.path_elements import PathElement
     from responsefn import BBR
 

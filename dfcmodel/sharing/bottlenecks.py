@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.coupled import PI2, DualPI2
-from dfcmodel.network.disciplines import FIFO, Discipline, manager_of
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link
-from dfcmodel.network.managers import PIE, RED, CoDel
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.phase_effects import random_starts
-from dfcmodel.network.sources import CBR
+from dfcmodel.network.queueing.coupled import PI2, DualPI2
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline, manager_of
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory

@@ -17,7 +17,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import listed, number, one_number, random_generator, seconds
-from hopflow.deprecations import renamed
+from hopflow.naming.deprecations import renamed
 from hopflow.status import OnFailure, deliver
 from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.sharing.bottlenecks import mean_of
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.status import Status
 from responsefn import WindowRule, jain_index
 

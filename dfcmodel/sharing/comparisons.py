@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.flow_recoveries import by_recovery
+from dfcmodel.network.endpoints.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.seed_budgets import WIDTH, is_narrow, run_seeds, seeds_text
 from hopflow.checks import listed, seed_number, whole
-from hopflow.progress import progress_bar
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
+from hopflow.execution.progress import progress_bar
 from responsefn import WindowRule
 
 if TYPE_CHECKING:

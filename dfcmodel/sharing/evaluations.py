@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from dfcmodel.sharing.rfc9743_measures import MEASURES, Bench, Measure, limits_of
 from dfcmodel.sharing.rfc9743_verdicts import SectionVerdict, differences, judge
 from dfcmodel.sharing.seed_budgets import WIDTH, run_seeds, seeds_text
 from hopflow.checks import instance, listed, one_number, seed_number, whole
-from hopflow.deprecations import renamed
-from hopflow.progress import progress_bar
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
+from hopflow.execution.progress import progress_bar
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn import NewReno, WindowRule
 

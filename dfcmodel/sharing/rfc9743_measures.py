@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dfcmodel.network.disciplines import Discipline
-from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.path_elements import (
     BurstLoss,
     DelayTrace,
@@ -16,7 +15,8 @@ from dfcmodel.network.path_elements import (
     RateTrace,
     Reordering,
 )
-from dfcmodel.network.sources import CBR
+from dfcmodel.network.queueing.disciplines import Discipline
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, NewReno, WindowRule
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import FIFO, Discipline
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import listed, one_number, seed_number, unboxed, whole
-from hopflow.deprecations import renamed
-from hopflow.executing import Bar
-from hopflow.grids import Grid, Row
+from hopflow.execution.executing import Bar
+from hopflow.execution.grids import Grid, Row
+from hopflow.execution.sweeping import over_grid
+from hopflow.naming.deprecations import renamed
 from hopflow.parameters import canonical_text
 from hopflow.sources import source_of
-from hopflow.sweeping import over_grid
 from hopflow.units import WithUnit, declares, in_units
 from responsefn import WindowRule
 

@@ -16,8 +16,8 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
 from hopflow.checks import choice, instance, one_number, seed_number, whole
-from hopflow.progress import progress_bar
-from hopflow.results import Described, Result, figure
+from hopflow.display.results import Described, Result, figure
+from hopflow.execution.progress import progress_bar
 from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.time_steps import shortest_delay
 from hopflow.checks import whole
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.links import buffer_in_packets
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.theory.feedback_law import diffusive_rate
 from hopflow.checks import choice, number, one_number, whole
 

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel.theory.equations import DiffusionEquation, FeedbackEquation
 from dfcmodel.theory.law import law_of
 from hopflow.checks import instance, number, one_number, whole
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.status import Status
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from dfcmodel.theory.stability import (
     scenario_clocks,
 )
 from hopflow.checks import choice, instance, seed_number, whole
-from hopflow.deprecations import renamed
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
+from hopflow.naming.deprecations import renamed
 from hopflow.status import Status
 
 if TYPE_CHECKING:

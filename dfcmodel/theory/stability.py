@@ -29,13 +29,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, seed_number, whole
-from hopflow.deprecations import renamed
-from hopflow.progress import progress_bar
+from hopflow.execution.progress import progress_bar
+from hopflow.naming.deprecations import renamed
 
 if TYPE_CHECKING:
     import xarray as xr

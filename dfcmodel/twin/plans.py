@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC, FIFO, Pause
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_given
-from dfcmodel.network.sources import CBR
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause
 from dfcmodel.network.time_steps import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC, Pause
+from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.sources import CBR
+from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.network.time_steps import shortest_delay
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
-from hopflow.deprecations import renamed
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 

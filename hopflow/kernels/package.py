@@ -24,11 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from hopflow.execution.progress import alone, progress_bar, shown
 from hopflow.kernels.entries import SUFFIX, Entry
 from hopflow.kernels.loading import compiler_texts, compiler_versions, folder
 from hopflow.kernels.numba_start import start_numba
 from hopflow.kernels.source import syntax_tree
-from hopflow.progress import alone, progress_bar, shown
 
 __all__ = ["compiled_package", "is_compiled_package", "loop_of"]
 
@@ -103,7 +103,7 @@ def show_progress(name: str, loop: Callable[..., Any]) -> None:
     """Show a bar over the functions of a package until ``loop``, which calls all of them, is compiled."""
     from numba.core import event
 
-    texts = (path.read_text(encoding="utf-8") for path in _written(name).glob("*.py"))
+    texts = (path.read_text(encoding="utf-8") for path in _written(name).rglob("*.py"))
     functions = sum(
         len(re.findall(r"^@(?:compiled|inlined)$", text, re.MULTILINE)) for text in texts
     )
@@ -131,8 +131,8 @@ def is_compiled_package(name: str, entry: str) -> bool:
     return any(_written(name).glob(f"{entry}-*{SUFFIX}"))
 
 
-def _text(path: Path) -> str:
-    """Return the text of a module of a package in the compiled copy.
+def _text(path: Path, depth: int) -> str:
+    """Return the text of a module of a package in the compiled copy, ``depth`` folders below the package.
 
     A module that only imports from another package is replaced by the text of the module that it imports from, so that
     kernels share constants and functions. Imports from `plain_jit` become imports from the package's `jit`.
@@ -162,7 +162,7 @@ def _text(path: Path) -> str:
     if spec is None or spec.origin is None:
         raise ImportError(f"{path}: there is no module {outside[0]!r}")
     shared = Path(spec.origin).read_text(encoding="utf-8")
-    return shared.replace(f"from {PLAIN_JIT} import", "from .jit import")
+    return shared.replace(f"from {PLAIN_JIT} import", f"from .{'.' * depth}jit import")
 
 
 @functools.cache
@@ -172,7 +172,12 @@ def _written(name: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise ImportError(f"there is no package {name!r}")
     source = Path(next(iter(spec.submodule_search_locations)))
-    texts = {path.name: _text(path) for path in source.glob("*.py") if path.name != JIT}
+    files = {path.relative_to(source): path for path in source.rglob("*.py")}
+    texts = {
+        file.as_posix(): _text(path, len(file.parts) - 1)
+        for file, path in files.items()
+        if file != Path(JIT)
+    }
     texts[JIT] = Path(__file__).with_name(JIT).read_text(encoding="utf-8")
     parts = [
         name,
@@ -186,6 +191,7 @@ def _written(name: str) -> Path:
     if not place.is_dir():
         scratch = Path(tempfile.mkdtemp(dir=place.parent, prefix="scratch_"))
         for file, text in texts.items():
+            (scratch / file).parent.mkdir(exist_ok=True)
             (scratch / file).write_text(text, encoding="utf-8")
         try:
             scratch.rename(place)  # atomic; another process may have been first

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from hopflow.results import figure
-from hopflow.side_by_side import SideBySide, stacked
+from hopflow.display.results import figure
+from hopflow.display.side_by_side import SideBySide, stacked
 from markov.models.measures import functionals
-from markov.stationary_results import Stationary
+from markov.results.stationary_results import Stationary
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, shown, unboxed
-from hopflow.grids import axis
+from hopflow.display.results import Result, figure
+from hopflow.execution.grids import axis
+from hopflow.execution.progress import progress_bar
 from hopflow.parameters import swept
-from hopflow.progress import progress_bar
-from hopflow.results import Result, figure
 from markov.analysis.model_parameters import parameters_of
 from markov.analysis.sensitivity_results import NoDerivativeError
 from markov.driver import stationary
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from markov.methods.solution import Method
     from markov.proofs.bounded import Bounded
-    from markov.stationary_results import Stationary
+    from markov.results.stationary_results import Stationary
 
 __all__ = ["Best", "best"]
 

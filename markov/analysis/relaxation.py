@@ -12,8 +12,8 @@ from markov.driver import stationary
 from markov.models.measures import chosen
 from markov.proofs.bounded import Bounded
 from markov.proofs.means import bounded_mean
+from markov.results.stationary_results import Stationary
 from markov.selections import as_chain, distribution
-from markov.stationary_results import Stationary
 from markov.time.transients.uniformization import Uniformized, check_horizon
 
 if TYPE_CHECKING:

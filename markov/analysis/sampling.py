@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import one_number, random_generator, whole
-from hopflow.deprecations import renamed, renamed_attribute
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
+from hopflow.naming.deprecations import renamed, renamed_attribute
 from hopflow.units import WithUnit, quantities
 from markov.computing.memory import check_room
 from markov.computing.progress import Counter

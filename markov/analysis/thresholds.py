@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
-from hopflow.results import Result, figure
-from hopflow.sweeps import sweep
+from hopflow.display.results import Result, figure
+from hopflow.execution.sweeps import sweep
 from hopflow.units import WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
 from markov.models.pause import PauseTandem
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import listed, shown
+from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import Result, figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states

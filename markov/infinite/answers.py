@@ -28,7 +28,7 @@ from markov.infinite.solving import (
 from markov.models.measures import functionals
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual
-from markov.stationary_results import Stationary
+from markov.results.stationary_results import Stationary
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
-from hopflow.deprecations import renamed
 from hopflow.equality import ByValue
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ..infinite.answers import InfiniteStationary
 from ..phases.fitting import PhaseFit
 from ..phases.quasi_birth_death.by_level import StationaryByLevel
 from ..phases.traces import MapFit
-from ..stationary_results import Stationary
+from ..results.stationary_results import Stationary
 from ..time.passages import InfinitePassage, Passage, QuasiStationary
 from ..time.steps import Steps
 from ..time.transients import InfiniteTransient, Transient

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.results import Result
+from hopflow.display.results import Result
 from hopflow.status import Status
 from markov.models.functions.evaluation import called, check_on_arrays
 from markov.models.rules import ChainModel

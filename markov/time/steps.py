@@ -28,7 +28,7 @@ from markov.time.passages import passage
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from markov.stationary_results import Stationary
+    from markov.results.stationary_results import Stationary
 
     Vector = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import (

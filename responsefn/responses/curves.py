@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.checks import dimensions, listed, number, one_number, shown
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import in_units, quantities
-from responsefn.responses.attractors import remarks_of
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of
 from responsefn.responses.input_checks import round_trip
+from responsefn.responses.loss_cycles.attractors import remarks_of
 from responsefn.responses.response_warnings import collected
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hopflow.html_tables import grid_html
-from hopflow.packages import left_out
+from hopflow.display.html_tables import grid_html
+from hopflow.naming.packages import left_out
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.kernels import loop_of
-from responsefn.responses.cycle_loops import KERNEL
 from responsefn.responses.dynamics import Event
+from responsefn.responses.loss_cycles.cycle_loops import KERNEL
 from responsefn.responses.rule_events import (
     MAX_PARAMETERS,
     events_of,

@@ -8,10 +8,10 @@ import numpy as np
 
 from hopflow.units import in_units, quantities
 from responsefn.responses.base import Response
-from responsefn.responses.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.responses.input_checks import packet_rate, plain, round_trip, same_shape, spread
 from responsefn.responses.labels import keeps_labels
+from responsefn.responses.loss_cycles.cycle_inverse import SMALLEST_P, cycle_root
 from responsefn.responses.response_warnings import quiet
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from hopflow.packages import ROOT
+from hopflow.naming.packages import ROOT
 
 __all__ = [
     "SeveralAttractorsWarning", "SlowApproachWarning", "collected", "quiet", "sink", "warn", "warns",

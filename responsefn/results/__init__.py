@@ -5,6 +5,6 @@ The classes are here for `isinstance` and annotations; their constructors may ch
 
 from __future__ import annotations
 
-from hopflow.public_names import collect
+from hopflow.naming.public_names import collect
 
 __getattr__, __dir__, __all__ = collect(__name__, __file__)

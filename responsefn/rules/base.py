@@ -63,7 +63,7 @@ class WindowRule(Response, ABC):
     return the new state, ``s._replace(...)``. Text, dictionaries, NumPy and what changes something
     outside of the state are refused.
 
-    A rule without `formula` has the response of its numerical cycle (`responsefn.responses.cycles`): the
+    A rule without `formula` has the response of its numerical cycle (`responsefn.responses.loss_cycles.cycles`): the
     three functions are all that it takes to get rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
     at ``expected_peak(p, rtt)``, in packets, of a rule that has this method.
 
@@ -242,7 +242,7 @@ class WindowRule(Response, ABC):
         unit_check
             Whether to refuse an ``rtt`` of 5 s or more.
         """
-        from responsefn.responses.cycles import solve
+        from responsefn.responses.loss_cycles.cycles import solve
 
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         same_shape(p=p, rtt=rtt)
@@ -278,8 +278,8 @@ class WindowRule(Response, ABC):
         >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
         ([612, 87], (86.5...,))
         """
-        from responsefn.responses.attractors import distinct
-        from responsefn.responses.cycles import solve
+        from responsefn.responses.loss_cycles.attractors import distinct
+        from responsefn.responses.loss_cycles.cycles import solve
 
         p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
         peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
@@ -348,7 +348,7 @@ class WindowRule(Response, ABC):
 
     def _numerical(self, name: str, p: Any, rtt: Any, bandwidth: float | None) -> Any:
         """Return a field of the numerical cycle; with the rate say what else there is to know of it."""
-        from responsefn.responses.cycle_loops import steps_kept
+        from responsefn.responses.loss_cycles.cycle_loops import steps_kept
 
         with steps_kept():
             cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
@@ -357,7 +357,7 @@ class WindowRule(Response, ABC):
         return getattr(cycle, name)
 
     def _comment(self, p: Any, rtt: Any, bandwidth: float | None, known: Cycle) -> None:
-        from responsefn.responses.attractors import comment
+        from responsefn.responses.loss_cycles.attractors import comment
 
         p, rtt = (np.ascontiguousarray(each) for each in np.broadcast_arrays(p, rtt))
         flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
-from hopflow.deprecations import renamed
 from hopflow.kernels import build
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.cycle_starts import begin_at_peak
 from responsefn.responses.dynamics import Event
 from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import capacity, round_trip
+from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
 from responsefn.responses.rule_checks import check_dynamics
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses

@@ -11,9 +11,9 @@ import numpy as np
 
 from hopflow.kernels import loop_of
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.cycle_loops import KERNEL
-from responsefn.responses.cycles import follows_blocks
 from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
+from responsefn.responses.loss_cycles.cycle_loops import KERNEL
+from responsefn.responses.loss_cycles.cycles import follows_blocks
 from responsefn.responses.rule_checks import raise_wrong
 from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
 

@@ -13,9 +13,9 @@ import pytest
 
 import dfcmodel
 from dfcmodel import FIFO, takano2006
-from dfcmodel.engine.kernel import retransmission_timer
-from dfcmodel.network.disciplines import Discipline
-from dfcmodel.packets.kernel import timers as packet_timers
+from dfcmodel.engine.kernel.tcp import retransmission_timer
+from dfcmodel.network.queueing.disciplines import Discipline
+from dfcmodel.packets.kernel.tcp import timers as packet_timers
 from dfcmodel.packets.recoveries.base import RecoveryEvent
 from dfcmodel.recoveries import PRRRecovery
 from hopflow import mbps
@@ -54,11 +54,11 @@ def rtt_samples(first: float, second: float) -> dict[str, tuple[float, float, fl
     for sample in (first, second):
         packet_timers.measure(SimpleNamespace(flow=[s], clock=[sample, *[0.0] * 7]), 0)
     timeout = packet_timers.timeout_span(SimpleNamespace(flow=[s], clock=[0.0] * 8), 0)
-    found["dfcmodel.packets.kernel.timers"] = s.srtt, s.variance, timeout
+    found["dfcmodel.packets.kernel.tcp.timers"] = s.srtt, s.variance, timeout
     s = SimpleNamespace(srtt=0.0)
     for sample in (first, second):
         retransmission_timer.sample_rtt(s, sample, 0.0)
-    found["dfcmodel.engine.kernel.retransmission_timer"] = s.srtt, s.rttvar, s.rto
+    found["dfcmodel.engine.kernel.tcp.retransmission_timer"] = s.srtt, s.rttvar, s.rto
     timer = fluid_timers.Timer(0.0, 0.0)
     for sample in (first, second):
         timer.time(0.0, 0.0)

@@ -13,8 +13,8 @@ import dfcmodel
 import markov
 import responsefn
 from dfcmodel import takano2006
-from hopflow.deprecations import renamed
 from hopflow.errors import failed_rule, place_of, shown_place
+from hopflow.naming.deprecations import renamed
 from responsefn import CUBIC, Reno
 from responsefn.errors import RuleError
 from tests.surface import PUBLIC

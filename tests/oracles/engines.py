@@ -16,7 +16,7 @@ import numpy as np
 from dfcmodel import simulate
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
-from dfcmodel.lossless import watchdog_runs
+from dfcmodel.lossless.guards import watchdog_runs
 from dfcmodel.packets import simulation, traces
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.plans import Plan

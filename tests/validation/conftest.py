@@ -11,7 +11,7 @@ import pytest
 from validation import Finding, Verdict, evidence
 from validation.checks import subjects
 from validation.claims import find
-from validation.verdicts import Judgement
+from validation.judgements.verdicts import Judgement
 
 Change = Callable[[pd.DataFrame], Any]
 REAL = evidence.table

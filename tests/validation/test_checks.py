@@ -9,12 +9,12 @@ from types import ModuleType
 
 import pytest
 
-from hopflow.results import figure
+from hopflow.display.results import figure
 from validation import Finding, Verdict, checks, evidence, rejudge
 from validation.checks import Check, claim
-from validation.judges import Basis
-from validation.labels import SIMULATORS, agreed, held, in_words, label
-from validation.verdicts import Judgement, Part, Reading, Sides, model_only, packets_only
+from validation.judgements.judges import Basis
+from validation.judgements.labels import SIMULATORS, agreed, held, in_words, label
+from validation.judgements.verdicts import Judgement, Part, Reading, Sides, model_only, packets_only
 
 # A check: what it measures, judges, draws and says, and what it refuses.
 

@@ -18,7 +18,7 @@ from hopflow.shell import main
 from markov import PauseTandem, stationary
 from tests.dask_clusters import dask_client
 from tests.surface import invoke
-from validation import Verdict, cases, ledger, recomputing, running
+from validation import Verdict, cases, ledger
 from validation.claims import find
 from validation.commands import dask_clusters, explained_claims
 from validation.commands.checking import checked_under_a_bar
@@ -30,12 +30,14 @@ from validation.commands.claim_lines import (
     print_row,
     print_tables,
 )
-from validation.picture_points import COLUMNS
-from validation.recording import recorded
+from validation.display.picture_points import COLUMNS
+from validation.display.waterfalls import ABOUT
+from validation.judgements import running
+from validation.judgements.recording import recorded
+from validation.judgements.verdicts import Sides
+from validation.networks import recomputing
 from validation.records import entries, recorded_simulators
 from validation.report import folders
-from validation.verdicts import Sides
-from validation.waterfalls import ABOUT
 
 # The ``hopflow`` command: claims, reports and data.
 

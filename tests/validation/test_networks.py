@@ -14,19 +14,25 @@ from scipy.stats import t as student
 from dfcmodel import PFC, ByteBuffer, Flow, Fluid, Link, Packets, Scenario, simulate
 from hopflow import Status, gbps
 from responsefn import DCQCN
-from validation import (
-    evidence,
+from validation import evidence
+from validation.networks import (
     lossless_networks,
     network_comparison,
     network_runs,
     own_links,
     pause_networks,
 )
-from validation.network_comparison import Differences, Limits, criteria, model_error
-from validation.network_runs import Runs
-from validation.packet_networks import HOPS, sample_hash, scenario_of
-from validation.random_networks import DEVELOPMENT, FRESH, KINDS, draw_network, draw_networks
-from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, instance
+from validation.networks.network_comparison import Differences, Limits, criteria, model_error
+from validation.networks.network_runs import Runs
+from validation.networks.packet_networks import HOPS, sample_hash, scenario_of
+from validation.networks.random_networks import (
+    DEVELOPMENT,
+    FRESH,
+    KINDS,
+    draw_network,
+    draw_networks,
+)
+from validation.networks.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, instance
 
 # What is compared of the fluid's runs and of those in packets.
 

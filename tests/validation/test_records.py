@@ -10,15 +10,17 @@ import pandas as pd
 import pytest
 
 from dfcmodel import explain
-from validation import Verdict, evidence, ledger, pickles
+from validation import Verdict, evidence, ledger
 from validation.checks import subjects
 from validation.claims import find
 from validation.claims.effect_claims import Effects, Statement
 from validation.claims.explained import SCENARIOS, arguments
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
-from validation.recomputing import RANDOM
-from validation.recording import Recorded, differences, record, recorded
+from validation.display.waterfalls import ABOUT, CASE, gap_of, waterfall_of
+from validation.judgements import pickles
+from validation.judgements.recording import Recorded, differences, record, recorded
+from validation.networks.recomputing import RANDOM
 from validation.records import (
     FABRICS,
     OWN,
@@ -39,7 +41,6 @@ from validation.records import (
     without_explanation,
     without_packet_level,
 )
-from validation.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 
 # The recorded tables: claims, verdicts, thresholds.
 
@@ -427,6 +428,6 @@ def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text, encoding="utf-8")
     found = find("M02").check()  # claims are read from the checkout, before it is hidden
     monkeypatch.setattr("validation.records.PUBLISHED", tmp_path)
-    monkeypatch.setattr("validation.recording.PUBLISHED", tmp_path)
+    monkeypatch.setattr("validation.judgements.recording.PUBLISHED", tmp_path)
     record({find("M02"): found})
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in before} == before

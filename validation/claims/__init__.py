@@ -13,8 +13,8 @@ import re
 
 from hopflow.checks import choice
 from validation.checks import subjects
+from validation.judgements.verdicts import Claim
 from validation.records import entries
-from validation.verdicts import Claim
 
 __all__ = ["claims_of_figure", "figures", "find", "ledger"]
 

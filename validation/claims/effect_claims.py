@@ -24,7 +24,8 @@ from validation.claims.effect_statements import (
     Statement,
     beyond,
 )
-from validation.judges import BySimulator
+from validation.judgements.judges import BySimulator
+from validation.judgements.verdicts import Judgement, Verdict
 from validation.statistics import (
     LEVEL,
     UNBOUNDED,
@@ -33,7 +34,6 @@ from validation.statistics import (
     of_runs,
     ratio,
 )
-from validation.verdicts import Judgement, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from validation.claims.effect_statements import Curve, Effects
-from validation.drawing import COLOURS, GREEN, figure, label, points
+from validation.display.drawing import COLOURS, GREEN, figure, label, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -144,7 +144,7 @@ def _draw_rows(
     ax: Any, curve: Curve, rows: list[float], n: int, kind: str, shown: dict[str, list[Any]]
 ) -> None:
     """Draw a curve over names: a row of points for each."""
-    from validation.drawing import MARKERS
+    from validation.display.drawing import MARKERS
 
     colour = COLOURS[n % len(COLOURS)]
     values = [[e.value for e in seen] for seen in (curve.packets, curve.level) if seen]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from validation.labels import agreed
+from validation.judgements.labels import agreed
+from validation.judgements.verdicts import Sides, Verdict
 from validation.statistics import Estimate, combine, everywhere, weakest
-from validation.verdicts import Sides, Verdict
 
 __all__ = ["EQUAL", "Curve", "Decided", "Effects", "Estimates", "Statement", "beyond"]
 

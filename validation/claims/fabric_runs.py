@@ -19,8 +19,8 @@ from responsefn import DCQCN
 from validation.checks import Check
 from validation.claims.effect_claims import effects, judging
 from validation.claims.effect_statements import Effects, Estimates, beyond
+from validation.judgements.verdicts import Verdict
 from validation.statistics import Estimate, combine, of_runs
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -75,7 +75,7 @@ def on_fabrics(
     id
         As in ``published/fabric_claims.csv``.
     cases
-        The bundled cases that it uses: `validation.further_seeds.CASE`, or none.
+        The bundled cases that it uses: `validation.networks.further_seeds.CASE`, or none.
     **thresholds
         ``equal``, ``least`` and ``also``, as of `effects`.
     """

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hopflow.checks import choice
-from hopflow.command_line import AsJson, as_json, check_output, examples
+from hopflow.console.command_line import AsJson, as_json, check_output, examples
 from validation import evidence, manifest
 
 __all__ = ["WIDE", "commands"]
@@ -111,8 +111,8 @@ def show_case(
     """Show the provenance of a case, the meaning of its columns and its first rows; draw a plot of results, if it has any."""
     import pandas as pd
 
-    from validation.picture_plans import NoPictureError
-    from validation.pictures import draw
+    from validation.display.picture_plans import NoPictureError
+    from validation.display.pictures import draw
 
     console = Console()
     check_output("plot", picture)

@@ -10,11 +10,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from validation import recomputing, running
 from validation.commands import claim_lines
+from validation.judgements import running
+from validation.judgements.verdicts import Claim, Finding
+from validation.networks import recomputing
 from validation.report import Report
 from validation.report.rows import Row, as_json
-from validation.verdicts import Claim, Finding
 
 __all__ = ["Found", "checked_under_a_bar", "collected", "print_found", "recomputed"]
 

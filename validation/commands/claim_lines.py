@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Column, Table
 
-from validation.labels import SIMULATORS
+from validation.judgements.labels import SIMULATORS
+from validation.judgements.verdicts import Claim, Verdict
 from validation.records import group_of, recorded_levels, recorded_simulators, recorded_verdicts
 from validation.report import tally
 from validation.report.rows import Row
 from validation.report.surprises import SHORT_RULE, most_surprising
-from validation.verdicts import Claim, Verdict
 
 __all__ = [
     "folded",

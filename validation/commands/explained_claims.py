@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from dfcmodel._cli import commands, explained
-from validation.waterfalls import ABOUT
+from validation.display.waterfalls import ABOUT
 
 __all__ = ["commands"]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hopflow.command_line import AsJson, examples
+from hopflow.console.command_line import AsJson, examples
 
 __all__ = ["commands"]
 

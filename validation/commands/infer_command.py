@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hopflow.command_line import AsJson, as_json, beginning, examples
+from hopflow.console.command_line import AsJson, as_json, beginning, examples
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 

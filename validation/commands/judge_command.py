@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Table
 
-from hopflow.command_line import AsJson, as_json, beginning, examples
-from validation.judging import Rejudged, rejudge
+from hopflow.console.command_line import AsJson, as_json, beginning, examples
+from validation.display.texts import plain
+from validation.judgements.judging import Rejudged, rejudge
+from validation.judgements.verdicts import Sides, Verdict
 from validation.records import entries
-from validation.texts import plain
-from validation.verdicts import Sides, Verdict
 
 __all__ = ["commands"]
 

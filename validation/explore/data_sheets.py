@@ -11,7 +11,7 @@ import numpy as np
 from validation.explore.views import Bars, Knob
 
 if TYPE_CHECKING:
-    from dfcmodel.lossless.headroom_items import Item
+    from dfcmodel.lossless.paused.headroom_items import Item
     from dfcmodel.lossless.quantities import Given
 
 __all__ = [

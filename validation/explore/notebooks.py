@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hopflow.checks import choice, instance
-from hopflow.results import DARK
+from hopflow.display.results import DARK
 from validation.explore.pages import ViewPage, check_bokeh
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hopflow.checks import choice, whole
-from hopflow.command_line import as_json
+from hopflow.console.command_line import as_json
 from validation.explore.charts import Animation, BarChart, LineChart, TextTable
 
 if TYPE_CHECKING:

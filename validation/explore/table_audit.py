@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dfcmodel.lossless import BufferTable, audit_headroom, chips, read_table
-from dfcmodel.lossless.published import SN4280
+from dfcmodel.lossless.paused.published import SN4280
 from dfcmodel.lossless.quantities import Given
 from dfcmodel.lossless.results import RowVerdict
 from validation.explore.data_sheets import CELLS, MTU, RESPONSE, sizes
@@ -21,7 +21,7 @@ EXAMPLE = "\n".join((
     "# speed cable xoff",
     *(f"{rate / 1e6:.0f} {cable:g}m {xoff}" for (rate, cable), xoff in SN4280.items() if rate >= 100e9),
 ))  # fmt: skip
-"""Rows of Mellanox-SN4280-O28 in sonic-buildimage, as `dfcmodel.lossless.published` has them."""
+"""Rows of Mellanox-SN4280-O28 in sonic-buildimage, as `dfcmodel.lossless.paused.published` has them."""
 AS_THE_PORT = "as the port's"
 """The text of a largest lossless frame that is not given."""
 MAX_ROWS = 2000

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from hopflow.progress import progress_bar
+from hopflow.execution.progress import progress_bar
+from hopflow.execution.worker_processes import processes
 from hopflow.whole_files import replacing
-from hopflow.worker_processes import processes
 from validation import manifest
 from validation.generate.programs import BUILD, Program, hashes
 

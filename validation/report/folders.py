@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.whole_files import replacing
-from validation.recording import recorded
+from validation.display.svg import drawn, standalone
+from validation.judgements.recording import recorded
+from validation.judgements.running import key_of
+from validation.judgements.verdicts import Claim, Finding
 from validation.records import entries
 from validation.report.families import Family, family_of, page_of
 from validation.report.pages import (
@@ -28,9 +31,6 @@ from validation.report.pages import (
 )
 from validation.report.papers import PAPERS
 from validation.report.rows import Row, as_csv, as_json, load, row_of
-from validation.running import key_of
-from validation.svg import drawn, standalone
-from validation.verdicts import Claim, Finding
 
 __all__ = ["Report", "write"]
 

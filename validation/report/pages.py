@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from validation.finding_rows import Number
+from validation.display.finding_rows import Number
 from validation.inference.recording import recorded_parameters, sentence
+from validation.judgements.verdicts import Claim, Finding, Verdict
 from validation.records import (
     Entry,
     entries,
@@ -24,7 +25,6 @@ from validation.report.rows import Row
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
 from validation.report.templating import TEMPLATES, filled
-from validation.verdicts import Claim, Finding, Verdict
 
 __all__ = [
     "ASSETS",
@@ -85,7 +85,7 @@ def start_page(
     progress
         Of this call.
     recomputed
-        What the packet level computed again of the bundled runs of ns-2 (`validation.recomputing.about`).
+        What the packet level computed again of the bundled runs of ns-2 (`validation.networks.recomputing.about`).
     """
     surprising = most_surprising(rows)
     papers, own, fabrics = (

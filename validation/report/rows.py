@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import hopflow
-from validation.finding_rows import Picture
-from validation.labels import SIMULATORS
-from validation.recording import Recorded, differences
+from validation.display.finding_rows import Picture
+from validation.display.svg import drawn, size
+from validation.display.texts import plain
+from validation.judgements.labels import SIMULATORS
+from validation.judgements.recording import Recorded, differences
+from validation.judgements.running import key_of
+from validation.judgements.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
 from validation.records import OWN, headline_of, paraphrases
-from validation.running import key_of
-from validation.svg import drawn, size
-from validation.texts import plain
-from validation.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
 
 __all__ = [
     "Row", "as_csv", "as_json", "load", "row_of", "sources_of", "verdict_of", "verdicts",
@@ -36,7 +36,7 @@ NEEDED = {"made_from", "simulators", "packet_level", "paraphrase", "place"}
 
 
 def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> Row:
-    """Return the row of a claim; ``recorded`` is what `validation.recording.recorded` returns."""
+    """Return the row of a claim; ``recorded`` is what `validation.judgements.recording.recorded` returns."""
     changed = list(differences(finding, recorded.get(claim.id, Recorded())))
     return {
         "id": claim.id,

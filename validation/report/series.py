@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from validation.finding_rows import Number
+from validation.display.finding_rows import Number
 
 __all__ = ["Curve", "SeriesTable", "arranged"]
 

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from validation.code_hashes import PACKAGES
-from validation.keeping import versions
+from validation.judgements.code_hashes import PACKAGES
+from validation.judgements.keeping import versions
 
 __all__ = ["hash_of_sources", "is_current", "write_stamp"]
 

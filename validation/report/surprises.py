@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from validation.judgements.verdicts import Verdict
 from validation.records import group_of
 from validation.report.rows import Row
-from validation.verdicts import Verdict
 
 __all__ = ["RULE", "SHORT_RULE", "contradicted_by_all", "most_surprising"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from validation.labels import SIMULATORS
+from validation.judgements.labels import SIMULATORS
+from validation.judgements.verdicts import Verdict
 from validation.records import FABRICS, OWN, entries, group_of
 from validation.report.rows import Row
-from validation.verdicts import Verdict
 
 __all__ = [
     "FIELDS",

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hopflow
-from validation.labels import SIMULATORS
+from validation.judgements.labels import SIMULATORS
+from validation.judgements.verdicts import Verdict
 from validation.manifest import MANIFEST_SHA256
 from validation.report.families import common_caption, page_of
 from validation.report.papers import PAPERS
 from validation.report.rows import sources_of, verdict_of
 from validation.report.tally import judging
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     import jinja2

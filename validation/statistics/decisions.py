@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from validation.judgements.verdicts import Verdict
 from validation.statistics.estimates import Estimate, Values
 from validation.statistics.intervals import Swing, bounds, interval
 from validation.statistics.significance import rank_test
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -8,8 +8,8 @@ from .jit import call_event, compiled, inlined
 from .loss_records import find_losses
 from .quantum import quantize
 from .records import ON_FEEDBACK, ON_TIME, RATE_RULE, WINDOW
-from .tcp_receiver import receive, receive_fast_path, time_of_emission
-from .tcp_sender import send, send_fast_path
+from .tcp.tcp_receiver import receive, receive_fast_path, time_of_emission
+from .tcp.tcp_sender import send, send_fast_path
 
 __all__ = ["advance_endpoints"]
 

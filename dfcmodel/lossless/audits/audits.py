@@ -17,10 +17,10 @@ from dfcmodel.lossless.audits.switch_chips import Chip, chip
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
 from dfcmodel.lossless.audits.verdicts import RowVerdict, verdict_of
-from dfcmodel.lossless.paused_links import SMALLEST_FRAME
+from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import shown
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:

@@ -28,10 +28,10 @@ from dfcmodel.lossless.audits.rate_lines import (
 from dfcmodel.lossless.audits.row_needs import Assumptions
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import distinct_rates, law_of
+from dfcmodel.lossless.paused.worst_cases import WIRE
 from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, bit_rate, frame_size, metres
-from dfcmodel.lossless.worst_cases import WIRE
 from hopflow.checks import file_path, one_number, shown
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import WholeWithUnit, declares
 
 __all__ = ["Identification", "identify"]

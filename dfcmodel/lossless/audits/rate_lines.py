@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.headroom_items import FIBRE
-from dfcmodel.lossless.paused_links import PAUSE_FRAME, PREAMBLE
-from dfcmodel.lossless.worst_cases import WIRE
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused.paused_links import PAUSE_FRAME, PREAMBLE
+from dfcmodel.lossless.paused.worst_cases import WIRE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

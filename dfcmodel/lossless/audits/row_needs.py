@@ -6,10 +6,10 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
-from dfcmodel.lossless.headroom_items import FIBRE
-from dfcmodel.lossless.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.worst_cases import largest_burst
 from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA
-from dfcmodel.lossless.worst_cases import largest_burst
 
 __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.lossless.audits.row_needs import Assumptions
-from dfcmodel.lossless.worst_cases import WIRE, largest_burst
+from dfcmodel.lossless.paused.worst_cases import WIRE, largest_burst
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
-    from dfcmodel.lossless.paused_links import PausedLink
+    from dfcmodel.lossless.paused.paused_links import PausedLink
 
 __all__ = ["RateLaw", "TableLaw", "densest", "distinct_rates", "law_of"]
 

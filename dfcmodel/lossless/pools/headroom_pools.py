@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dfcmodel.lossless.headrooms import Headroom
+from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
-from hopflow.html_tables import table_html
-from hopflow.results import table_text
+from hopflow.display.html_tables import table_html
+from hopflow.display.results import table_text
 from hopflow.units import declares
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from dfcmodel.lossless.pools.pool_risks import PoolRisk, convolve
 from dfcmodel.lossless.pools.pool_traffic import Episodes, PacketRuns, PausedGroups
 from dfcmodel.lossless.pools.recombined_overflows import RecombinedEstimate, recombine
 from hopflow.checks import instance, one_number, shown, whole
-from hopflow.deprecations import renamed
+from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["Convolution", "OverflowChain", "Recombination", "Splitting", "overflow"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
+from dfcmodel.network.queueing.class_pauses import PFC
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from dfcmodel.network.class_pauses import PFC
-from dfcmodel.network.disciplines import Pause
 from dfcmodel.network.networks import Scenario
+from dfcmodel.network.queueing.class_pauses import PFC
+from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.checks import choice, one_number, shown

@@ -4,24 +4,24 @@ from ..audits.identification import Identification
 from ..audits.row_audits import RowAudit
 from ..audits.switch_chips import Chip
 from ..audits.verdicts import RowVerdict
-from ..buffer_dependencies import Dependencies
 from ..credit_runs import CreditScenario, CreditWitness
 from ..credit_windows import RequiredCredits
-from ..deadlocks import Deadlock
-from ..frames import FrameScenario, Witness
-from ..free_routings import UpDown
-from ..headrooms import Headroom
-from ..link_retries import LinkRetry
+from ..cycles.buffer_dependencies import Dependencies
+from ..cycles.deadlocks import Deadlock
+from ..cycles.free_routings import UpDown
+from ..guards.port_guards import WatchdogAlarm
+from ..guards.storms import StormSpread
+from ..guards.watchdog_risks import WatchdogRisk
+from ..guards.watchdog_runs import WatchdogRun
+from ..paused.frames import FrameScenario, Witness
+from ..paused.headrooms import Headroom
+from ..paused.link_retries import LinkRetry
 from ..pools.blocked_times import BlockedTime
 from ..pools.headroom_pools import HeadroomPool
 from ..pools.pool_overflows import OverflowEstimate, OverflowTime
 from ..pools.pool_risks import PoolRisk
 from ..pools.pool_worst_cases import PoolWitness, PoolWorstCase
 from ..pools.recombined_overflows import RecombinedEstimate
-from ..port_guards import WatchdogAlarm
-from ..storms import StormSpread
-from ..watchdog_risks import WatchdogRisk
-from ..watchdog_runs import WatchdogRun
 
 __all__ = [
     "BlockedTime",

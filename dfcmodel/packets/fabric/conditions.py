@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.columns import among
+from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.routes import present
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving
 from dfcmodel.packets.ports import Interface

@@ -20,8 +20,8 @@ from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.run_parts import parts
+from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
-from hopflow.progress import alone, progress_bar
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .agents import expire_agent
-from .answers import receive_rated
-from .backpressure import enqueue_flow, leave_flow, stop_flow
-from .buffers import filled, is_full, is_over, record_peak, taken_by
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -38,29 +34,7 @@ from .codes import (
     SEND_FEEDBACK,
     STOP,
 )
-from .coupled import DROP, MARK, coupled_verdict, update_coupled
-from .deliveries import on_packet_sent
-from .diffusion import begin_of, enter_rated, exchange
-from .failures import lose_on_link
-from .interfaces import (
-    enter_interface,
-    interface_of,
-    is_for_interface,
-    is_next,
-    pass_interface,
-    wake_interface,
-)
 from .jit import calling_entry, compiled, inlined
-from .lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
-from .laws import (
-    begin_sending,
-    count_arrival,
-    count_refused,
-    end_sending,
-    receive_report,
-    review,
-    waits_by_law,
-)
 from .layout import (
     BY_BACKPRESSURE,
     BY_CLASS,
@@ -79,8 +53,44 @@ from .layout import (
     World,
     int64,
 )
-from .link_retry import repeated_time
-from .managers import (
+from .links.backpressure import enqueue_flow, leave_flow, stop_flow
+from .links.diffusion import begin_of, enter_rated, exchange
+from .links.failures import lose_on_link
+from .links.interfaces import (
+    enter_interface,
+    interface_of,
+    is_for_interface,
+    is_next,
+    pass_interface,
+    wake_interface,
+)
+from .links.lanes import dequeue, dequeue_ranked, discard, enter_lane, overflow, wait_on
+from .links.laws import (
+    begin_sending,
+    count_arrival,
+    count_refused,
+    end_sending,
+    receive_report,
+    review,
+    waits_by_law,
+)
+from .links.link_retry import repeated_time
+from .links.path_elements import HAS_ELEMENTS, flush, pass_elements
+from .links.pauses import ENDS, count_class, count_excess, obey, renew, watch
+from .links.plain_lanes import (
+    has_plain_lanes,
+    pass_lanes,
+    start_transmission,
+    waits_or_overflows,
+)
+from .links.ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
+from .links.rated import has_plain_rates, next_arrival, pass_rated
+from .links.routing import MOVED, PASSES, route_packet
+from .links.spraying import way_of_next
+from .links.watchdogs import observe_all, poll
+from .queues.buffers import filled, is_full, is_over, record_peak, taken_by
+from .queues.coupled import DROP, MARK, coupled_verdict, update_coupled
+from .queues.managers import (
     CODEL,
     COUPLED,
     PROPORTIONAL,
@@ -90,34 +100,24 @@ from .managers import (
     mark_leaving,
     update_probability,
 )
-from .path_elements import HAS_ELEMENTS, flush, pass_elements
-from .pauses import ENDS, count_class, count_excess, obey, renew, watch
-from .plain_lanes import (
-    has_plain_lanes,
-    pass_lanes,
-    start_transmission,
-    waits_or_overflows,
-)
-from .plain_programs import pass_program
-from .ports import INTERFACE, LANES, drop, is_markable, is_scalable, keep_packet, travel
-from .program_queues import join_queue, leave_queue, longest_queue
-from .programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
+from .queues.plain_programs import pass_program
+from .queues.program_queues import join_queue, leave_queue, longest_queue
+from .queues.programs import ARRIVES, DROPPED, LEAVES, LONGEST, judge, put_in_order, take_last
+from .queues.trimming import cut_packet
 from .random_numbers import uniform
-from .rated import has_plain_rates, next_arrival, pass_rated
-from .receivers import answer_late
-from .routing import MOVED, PASSES, route_packet
-from .senders import receive
-from .sources import (
+from .rates.answers import receive_rated
+from .rates.deliveries import on_packet_sent
+from .rates.sources import (
     CONSTANT,
     end_source,
     on_timer,
     schedule_due_timers,
     start_idle_period,
 )
-from .spraying import way_of_next
-from .timers import CHECK, END, NOW, WINDOW
-from .trimming import cut_packet
-from .watchdogs import observe_all, poll
+from .tcp.agents import expire_agent
+from .tcp.receivers import answer_late
+from .tcp.senders import receive
+from .tcp.timers import CHECK, END, NOW, WINDOW
 
 __all__ = [
     "depart",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dfcmodel.network.callback_events import AGENT_EVENTS, LAW_EVENTS, PROGRAM_EVENTS
-from dfcmodel.network.programs import MOST_TELEMETRY
-from dfcmodel.network.receivers import MAX_OF_FLOW
+from dfcmodel.network.endpoints.receivers import MAX_OF_FLOW
+from dfcmodel.network.queueing.programs import MOST_TELEMETRY
 from dfcmodel.packets.kernel.layout import (
     AGENT,
     BACKFLOW,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, signature_of
-from dfcmodel.network.receivers import ANSWER, MAX_OF_FLOW
+from dfcmodel.network.endpoints.receivers import ANSWER, MAX_OF_FLOW
 from dfcmodel.packets.kernel.layout import AGENT
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
 from dfcmodel.network.columns import among
-from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram
 from dfcmodel.packets.kernel.layout import (
     BUCKET,
     BY_CLASS,
@@ -24,7 +24,7 @@ from dfcmodel.packets.kernel.layout import (
     TIMES,
     TRACE,
 )
-from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.kernel.links.ports import LANES
 from dfcmodel.packets.layouts.absent import absent_rows
 from dfcmodel.packets.layouts.agents import lay_out_agents
 from dfcmodel.packets.layouts.backpressure import lay_out_backpressure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
+from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.packets.kernel.layout import BACKFLOW
 
 if TYPE_CHECKING:

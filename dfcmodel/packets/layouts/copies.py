@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.packets.layouts.capacities import LINE, aligned
 
 if TYPE_CHECKING:

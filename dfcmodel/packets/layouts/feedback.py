@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.packets.kernel.codes import RECEIVE_FEEDBACK, SEND_FEEDBACK
-from dfcmodel.packets.kernel.diffusion import REPORTS
 from dfcmodel.packets.kernel.layout import DIFFUSIVE
-from dfcmodel.packets.kernel.pauses import RENEWALS
+from dfcmodel.packets.kernel.links.diffusion import REPORTS
+from dfcmodel.packets.kernel.links.pauses import RENEWALS
 from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:

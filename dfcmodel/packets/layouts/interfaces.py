@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import CONTROL
+from dfcmodel.network.queueing.class_pauses import CONTROL
 from dfcmodel.network.routes import coded
-from dfcmodel.packets.kernel.ports import INTERFACE
+from dfcmodel.packets.kernel.links.ports import INTERFACE
 from dfcmodel.packets.layouts.lanes import empty_lanes
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.backpressure import BFC
-from dfcmodel.network.class_pauses import ALL, CONTROL, PFC, ByClass
-from dfcmodel.network.coupled import DualPI2
-from dfcmodel.network.disciplines import DFC, Fair, Pause, Priority
-from dfcmodel.network.link_laws import LinkLaw
-from dfcmodel.network.programs import SwitchProgram
+from dfcmodel.network.queueing.backpressure import BFC
+from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, PFC, ByClass
+from dfcmodel.network.queueing.coupled import DualPI2
+from dfcmodel.network.queueing.disciplines import DFC, Fair, Pause, Priority
+from dfcmodel.network.queueing.link_laws import LinkLaw
+from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.network.routes import coded, distinct
 from dfcmodel.packets.kernel.layout import (
     BY_BACKPRESSURE,
@@ -23,8 +23,8 @@ from dfcmodel.packets.kernel.layout import (
     FEEDER,
     LANE,
 )
-from dfcmodel.packets.kernel.managers import NO_LANE
-from dfcmodel.packets.kernel.ports import LANES
+from dfcmodel.packets.kernel.links.ports import LANES
+from dfcmodel.packets.kernel.queues.managers import NO_LANE
 from dfcmodel.packets.layouts.units import calendar_of
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, law_signature_of
-from dfcmodel.network.link_laws import LinkLaw
+from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.packets.kernel.layout import BY_LAW, LAW
-from dfcmodel.packets.kernel.ports import INTERFACE
+from dfcmodel.packets.kernel.links.ports import INTERFACE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, manager_signature_of
-from dfcmodel.network.coupled import PI2, DualPI2
-from dfcmodel.network.disciplines import manager_of
-from dfcmodel.network.managers import PIE, RED, CoDel
+from dfcmodel.network.queueing.coupled import PI2, DualPI2
+from dfcmodel.network.queueing.disciplines import manager_of
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
 from dfcmodel.packets.kernel.layout import CALLED, CONTROL, EARLY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dfcmodel.network.disciplines import Discipline
+    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.packets.plans import Plan
 
 __all__ = [

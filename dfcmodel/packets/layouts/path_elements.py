@@ -19,7 +19,7 @@ from dfcmodel.network.path_elements import (
     Reordering,
 )
 from dfcmodel.packets.kernel.layout import ELEMENT, VARIES
-from dfcmodel.packets.kernel.path_elements import (
+from dfcmodel.packets.kernel.links.path_elements import (
     BATCH,
     CONSTANT,
     DELAYS,

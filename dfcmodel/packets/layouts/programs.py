@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.callback_events import Signature, signature_of
-from dfcmodel.network.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
+from dfcmodel.network.queueing.programs import MOST_TELEMETRY, SwitchProgram, flow_hash
 from dfcmodel.packets.kernel.layout import OWN, PROGRAM, QUEUE
 from dfcmodel.packets.layouts.lanes import empty_lanes
 

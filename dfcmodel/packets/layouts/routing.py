@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import EXPIRES
-from dfcmodel.packets.kernel.spraying import BY_EPOCH
+from dfcmodel.packets.kernel.links.spraying import BY_EPOCH
 
 if TYPE_CHECKING:
     from dfcmodel.packets.failures import Rerouting

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.network.managers import RED
+from dfcmodel.network.queueing.managers import RED
 from dfcmodel.packets.kernel.layout import FAILS, LOSES, PORT, REPEATS
-from dfcmodel.packets.kernel.managers import ALL_LANES
+from dfcmodel.packets.kernel.queues.managers import ALL_LANES
 from dfcmodel.packets.layouts.capacities import aligned, first_places, outstanding
 from dfcmodel.packets.layouts.lookahead import horizons
 from dfcmodel.packets.layouts.managers import MANAGERS, marks_leaving

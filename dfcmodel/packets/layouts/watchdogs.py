@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import STORM, WATCHDOG
-from dfcmodel.packets.kernel.managers import ALL_LANES
+from dfcmodel.packets.kernel.queues.managers import ALL_LANES
 from dfcmodel.packets.layouts.lanes import class_lanes
 from dfcmodel.packets.layouts.units import calendar_of
 
@@ -45,7 +45,7 @@ def begin_watchdogs(plan: Plan, arrays: dict[str, Any]) -> None:
     """Schedule the first poll of each watchdog."""
     from dfcmodel.packets.kernel.calendar_queue import push, take
     from dfcmodel.packets.kernel.codes import POLL
-    from dfcmodel.packets.kernel.watchdogs import POLLS
+    from dfcmodel.packets.kernel.links.watchdogs import POLLS
 
     net = calendar_of(arrays)
     for g, dog in enumerate(plan.watchdogs):

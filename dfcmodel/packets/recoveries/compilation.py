@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
-from dfcmodel.packets.kernel.recovery import FAILED, FIELDS, NEWLY_LOST, RESEND, UNREPAIRED
+from dfcmodel.packets.kernel.tcp.recovery import FAILED, FIELDS, NEWLY_LOST, RESEND, UNREPAIRED
 from dfcmodel.packets.recoveries.base import (
     ACTIONS,
     EVENTS,

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from hopflow.results import figure
+from hopflow.display.results import figure
 from validation import table
 
 drawn, ax = figure()

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import shown, whole
+from hopflow.display.results import figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import figure
 from hopflow.status import OnFailure, Status, deliver
-from markov.answers import Solved
 from markov.methods.block_reduction import Reduction, Rows, Segment
 from markov.models.measures import measures_of
 from markov.models.rules import NO_END, ChainModel
@@ -22,6 +21,7 @@ from markov.models.state_tables import StateTable
 from markov.phases.quasi_birth_death.chains import QuasiBirthDeath
 from markov.phases.quasi_birth_death.level_bounds import NO_BOUND, level_bound
 from markov.phases.quasi_birth_death.level_kinds import Repeating
+from markov.results.answers import Solved
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from hopflow.display.results import Result, figure
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.results import Result, figure
 from hopflow.status import OnFailure, Status, deliver
 from markov.computing.graphs import strong_components
 from markov.proofs.bounded import Bounded

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import ascending, number
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from hopflow.units import quantities
 from markov.models.measures import chosen
 from markov.time.passages.distributions import PassageTime

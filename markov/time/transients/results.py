@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.results import Result, figure
+from hopflow.display.results import Result, figure
 from markov.models.measures import functionals, measures_of
 from markov.selections import selected
 from markov.time.transients.uniformization import Uniformized, check_horizon

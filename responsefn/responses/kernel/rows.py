@@ -70,7 +70,7 @@ powers of two, packets/s; then the sums over the cycles that count.
 LIMITS = np.dtype(
     [(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps", "acks")]
 )
-"""See the constants of `responsefn.responses.cycles`; acks: 1 where each step is an ACK."""
+"""See the constants of `responsefn.responses.loss_cycles.cycles`; acks: 1 where each step is an ACK."""
 CYCLE_COLUMNS = 10
 """Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
 CHECK_START, CHECK_A, CHECK_B, CHECK_C, CHECK_ROWS = 0, 1, 2, 3, 4

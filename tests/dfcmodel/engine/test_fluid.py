@@ -39,7 +39,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver
 from dfcmodel.engine.expected_marks import with_expected_marks
-from dfcmodel.engine.kernel import tcp_sender
+from dfcmodel.engine.kernel.tcp import tcp_sender
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.recoveries import NewRenoRecovery
 from hopflow import Status, mbps, ms

@@ -49,8 +49,8 @@ from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
 from dfcmodel.engine.queue_types import queueing
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.engine.trajectories import times_of_pauses
-from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.queueing.class_pauses import ALL
+from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results import Trajectory
 from dfcmodel.results.pauses import intervals_of
 from hopflow import maximum, mbps, us, where

@@ -34,7 +34,7 @@ from dfcmodel import (
 )
 from dfcmodel.engine import driver, layouts, link_tables, plans
 from dfcmodel.engine.plans import compile_scenario, finest_quantum
-from dfcmodel.network.marking import MeanRamp
+from dfcmodel.network.queueing.marking import MeanRamp
 from responsefn import DCQCN, DCTCP, NewReno, RateRule, Reno, Tahoe, WindowRule
 from tests.oracles.engines import ENGINES
 from tests.oracles.fluid import runs as reference

@@ -27,10 +27,10 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.engine import driver
-from dfcmodel.engine.kernel import tcp_receiver, tcp_sender
 from dfcmodel.engine.kernel.endpoints import released
 from dfcmodel.engine.kernel.loss_records import up_to_next_change
 from dfcmodel.engine.kernel.records import FLOW, HOLE, SACK, STRETCH, Step
+from dfcmodel.engine.kernel.tcp import tcp_receiver, tcp_sender
 from dfcmodel.engine.sender_tables import source_events_of
 from hopflow import maximum, minimum
 from responsefn import TIMELY, NewReno, Vegas, WindowRule, catalogue

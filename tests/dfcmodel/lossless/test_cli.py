@@ -24,7 +24,12 @@ from dfcmodel.lossless import (
     with_hosts,
     worst_demand,
 )
-from dfcmodel.lossless.topology_files import KEYS, OF_A_SCENARIO, load_topology, read_topology
+from dfcmodel.lossless.topologies.topology_files import (
+    KEYS,
+    OF_A_SCENARIO,
+    load_topology,
+    read_topology,
+)
 from tests.surface import invoke
 
 # ``hopflow headroom``, ``pool`` and ``deadlock`` on the command line.

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
-from dfcmodel.network.disciplines import manager_of
+from dfcmodel.network.queueing.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
@@ -296,7 +296,7 @@ import numpy as np
 from dfcmodel import Packets
 from tests.oracles.engines import run_engine
 from tests.dfcmodel.packets.conftest import plan_of, random_diffusive, random_scenario
-from validation.packet_networks import parking_lot_scenario
+from validation.networks.packet_networks import parking_lot_scenario
 
 found = hashlib.sha256()
 for scenario, method in (

@@ -21,7 +21,7 @@ from dfcmodel import (
     flows_from,
     simulate,
 )
-from dfcmodel.network.followers import followers_of
+from dfcmodel.network.demands.followers import followers_of
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import run_fabric
 from dfcmodel.packets.layouts.followers import lay_out_followers

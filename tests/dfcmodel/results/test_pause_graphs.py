@@ -22,7 +22,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import deadlock, leaf_spine, torus
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.results.pauses import PAUSED
 from responsefn import FixedRate
 

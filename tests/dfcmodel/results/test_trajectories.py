@@ -36,7 +36,7 @@ from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.records import NAMES, Records
 from dfcmodel.results.summaries import assumed_responses
 from hopflow import gbps
-from hopflow.results import figure
+from hopflow.display.results import figure
 from responsefn import CUBIC, NewReno, Reno, Tahoe
 from tests.dfcmodel.scenario_texts import read_scenario
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel import QueueManager
-    from dfcmodel.network.disciplines import Arrivals
+    from dfcmodel.network.queueing.disciplines import Arrivals
 
     Floats = NDArray[np.float64]
 

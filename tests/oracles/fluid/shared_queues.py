@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dfcmodel.engine.kernel.records import FAIR_SHARES, PER_INPUT
-from dfcmodel.network.disciplines import Arrivals, manager_of
+from dfcmodel.network.queueing.disciplines import Arrivals, manager_of
 from tests.oracles.fluid.drops import (
     RandomNumbers,
     common_length,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel import ReceivedPacket
-from dfcmodel.network.receivers import check_answer
+from dfcmodel.network.endpoints.receivers import check_answer
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE
 from tests.oracles.packets.receivers import Packet
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.class_pauses import ALL, CONTROL
+from dfcmodel.network.queueing.class_pauses import ALL, CONTROL
 from dfcmodel.packets.ports import Interface
 from tests.oracles.packets.laws import BlockedQueue
 from tests.oracles.packets.sources import Rated

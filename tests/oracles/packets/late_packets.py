@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dfcmodel.packets.kernel.late_packets import EXACT
+from dfcmodel.packets.kernel.tcp.late_packets import EXACT
 from tests.oracles.packets.deliveries import DeliverySender, Remembering, Sent
 from tests.oracles.packets.recoveries import Programmed
 

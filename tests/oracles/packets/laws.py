@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel import LinkEvent, LinkLaw
-from dfcmodel.network.class_pauses import CONTROL
+from dfcmodel.network.queueing.class_pauses import CONTROL
 from tests.oracles.packets.classes import ClassQueues
 from tests.oracles.packets.queues import RENEWALS, Queue
 

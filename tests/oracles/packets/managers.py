@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dfcmodel import PI2, PIE, RED, CoDel
-from dfcmodel.network.disciplines import Arrivals, Discipline, manager_of
+from dfcmodel.network.queueing.disciplines import Arrivals, Discipline, manager_of
 from dfcmodel.network.run_tables import BY_MANAGER
 
 if TYPE_CHECKING:

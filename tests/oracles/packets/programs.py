@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel import QueuedPacket, SwitchProgram
-from dfcmodel.network.class_pauses import ALL
-from dfcmodel.network.programs import flow_hash
+from dfcmodel.network.queueing.class_pauses import ALL
+from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.network.run_tables import AT_RANDOM, BUFFER_FULL, BY_MANAGER
-from dfcmodel.packets.kernel.programs import FIELDS, MAX_SKIPS
-from dfcmodel.packets.kernel.trimming import HEADER_SIZE
+from dfcmodel.packets.kernel.queues.programs import FIELDS, MAX_SKIPS
+from dfcmodel.packets.kernel.queues.trimming import HEADER_SIZE
 from dfcmodel.packets.planning import check_program
 from tests.oracles.packets.queues import Queue
 

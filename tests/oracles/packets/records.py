@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.run_tables import TRIMMED
 from dfcmodel.packets.records import Records
 

@@ -29,14 +29,14 @@ from dfcmodel import (
     Replay,
     SwitchProgram,
 )
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.run_tables import EXPIRED, LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
 from dfcmodel.packets.ports import Interface
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.remains import has_pauses, waiting_rows
 from dfcmodel.recoveries import LossRecovery
-from hopflow.progress import progress_bar
+from hopflow.execution.progress import progress_bar
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 from tests.oracles.packets.agents import receivers_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dfcmodel.network.class_pauses import ALL
+from dfcmodel.network.queueing.class_pauses import ALL
 
 if TYPE_CHECKING:
     from dfcmodel.packets.watchdogs import PortWatchdog

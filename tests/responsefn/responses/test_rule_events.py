@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dfcmodel.engine.kernel import records as fluid_records
-from dfcmodel.engine.kernel import retransmission_timer
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
+from dfcmodel.engine.kernel.tcp import retransmission_timer
 from dfcmodel.packets.kernel import layout
 from hopflow import kernels, maximum
 from responsefn import (

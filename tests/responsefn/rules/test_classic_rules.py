@@ -28,8 +28,8 @@ from responsefn import (
     invert,
 )
 from responsefn.linux import LinuxVegas, WestwoodPlus
-from responsefn.responses import cycle_loops, cycles
-from responsefn.responses.cycle_starts import begin_at_peak
+from responsefn.responses.loss_cycles import cycle_loops, cycles
+from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
 from responsefn.rules.adaptive_reno import congestion
 from responsefn.rules.delay_based import queued
 from tests.responsefn.events import Event

@@ -10,8 +10,8 @@ from validation.generate.cases import Case
 from validation.generate.linux import cases as linux_cases
 from validation.generate.linux import queue_cases
 from validation.generate.linux.program import MAX_LATENESS, HostKernel
-from validation.network_runs import CASES
-from validation.queue_measures import PACKET
+from validation.networks.network_runs import CASES
+from validation.networks.queue_measures import PACKET
 
 # Packets in are packets out, dropped, or still there: in every bundled run that counts them.
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 
 from validation import Claim, Finding, Verdict
-from validation.finding_rows import Number, Picture
-from validation.verdicts import Part, Sides, Threshold
+from validation.display.finding_rows import Number, Picture
+from validation.judgements.verdicts import Part, Sides, Threshold
 
 R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 

@@ -16,13 +16,13 @@ import pytest
 from tests.surface import invoke
 from validation import Claim, Finding, ledger, manifest, report
 from validation.checks import subjects
-from validation.finding_rows import Gap, Number, Picture
+from validation.display.finding_rows import Gap, Number, Picture
+from validation.judgements.verdicts import Part, Reading
 from validation.records import recorded_simulators, recorded_verdicts
 from validation.report import folders, stamps
 from validation.report.folders import Report, write
 from validation.report.pages import ASSETS, MEANINGS, asset
 from validation.report.tally import FIELDS, fields
-from validation.verdicts import Part, Reading
 
 # The pages: whole, escaped, linked with each other, readable with a screen reader.
 

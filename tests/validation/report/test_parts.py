@@ -9,8 +9,9 @@ import jinja2
 import pytest
 
 from validation import Verdict, ledger, provenance
-from validation.finding_rows import Number
-from validation.recording import Recorded
+from validation.display.finding_rows import Number
+from validation.judgements.recording import Recorded
+from validation.judgements.verdicts import Sides, Threshold
 from validation.records import entries
 from validation.report import tally
 from validation.report.data_records import record_of
@@ -20,7 +21,6 @@ from validation.report.rows import as_csv, as_json, load, row_of, sources_of, ve
 from validation.report.series import arranged
 from validation.report.surprises import contradicted_by_all, most_surprising
 from validation.report.templating import TEMPLATES, filled, written_out
-from validation.verdicts import Sides, Threshold
 
 # Parts of the pages: rows, series, tallies, families, findings, templates.
 

@@ -22,7 +22,7 @@ from dfcmodel.lossless import leaf_spine
 from responsefn import HPCC, FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import MARKS, PACKET, ROCE, SEEDS, gain, on_fabrics, over, pfc
-from validation.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 LOAD = 0.55

@@ -19,7 +19,7 @@ from validation.claims.fabric_runs import (
     on_fabrics,
     steps,
 )
-from validation.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 LOADS = (0.5, 0.7)

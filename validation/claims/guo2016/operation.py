@@ -36,8 +36,8 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
-from validation.further_seeds import CASE, over_seeds
-from validation.keeping import kept
+from validation.judgements.keeping import kept
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
 C = line(40)

@@ -10,8 +10,8 @@ import numpy as np
 
 from dfcmodel import Flow, Fluid, Link, Packets, Scenario, simulate
 from responsefn import CUBIC, NewReno
-from validation.drawing import GREY, label, legend_beside, panels, points
-from validation.keeping import kept
+from validation.display.drawing import GREY, label, legend_beside, panels, points
+from validation.judgements.keeping import kept
 from validation.statistics import Estimate, combine, of_runs
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pandas as pd
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
 from validation.claims.hardware import levels
 from validation.claims.hardware.levels import LINK, NAMES, PACKET, RTT, Queue
+from validation.judgements.verdicts import Verdict
 from validation.records import rows
 from validation.statistics import Estimate, combine, difference, mostly, within
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

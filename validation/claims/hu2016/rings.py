@@ -14,7 +14,7 @@ from hopflow import gbps
 from responsefn import FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import PACKET, SEEDS, exact, line, on_fabrics, pfc
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 from validation.statistics import Estimate
 
 C = line(40)

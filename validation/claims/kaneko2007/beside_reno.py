@@ -26,7 +26,7 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
-from validation.further_seeds import CASE
+from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, of_runs, weakest
 
 SMALL_BDP = {

@@ -12,9 +12,9 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from validation.claims.effect_claims import Curve, Effects, Statement, by, effects
 from validation.claims.kaneko2007.runs import NAMES, RULES, of_cases
+from validation.judgements.verdicts import Verdict
 from validation.records import rows
 from validation.statistics import LEVEL, Values, combine
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,7 +19,7 @@ from validation.claims.kaneko2007.runs import (
     settings_of,
     slow_start_of,
 )
-from validation.further_seeds import over_seeds
+from validation.networks.further_seeds import over_seeds
 
 __all__ = ["SEEDS", "levelled", "two_flows"]
 

@@ -29,9 +29,9 @@ from validation.claims.kaneko2007.runs import (
     seeds_of,
     share,
 )
-from validation.further_seeds import CASE
+from validation.judgements.verdicts import Verdict
+from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, combine, difference, of_runs
-from validation.verdicts import Verdict
 
 RTTS = {"ns-2": "kaneko2007/rtt-fairness-ns2", "ns-3": "kaneko2007/rtt-fairness-ns3"}
 ALL_RTTS = {

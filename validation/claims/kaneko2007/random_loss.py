@@ -15,11 +15,11 @@ from responsefn import Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, alone
-from validation.drawing import COLOURS, figure, label, points
-from validation.judges import BySimulator
-from validation.keeping import kept
+from validation.display.drawing import COLOURS, figure, label, points
+from validation.judgements.judges import BySimulator
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 from validation.statistics import PART, Estimate, of_runs, quantile
-from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

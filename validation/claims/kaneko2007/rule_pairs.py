@@ -28,7 +28,7 @@ from validation.claims.kaneko2007.runs import (
     modelled,
     of_cases,
 )
-from validation.further_seeds import CASE as SEEDS
+from validation.networks.further_seeds import CASE as SEEDS
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
 

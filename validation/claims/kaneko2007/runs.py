@@ -14,7 +14,7 @@ from dfcmodel.results import Coexistence
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation import evidence
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 from validation.statistics import PART, Estimate, Values, of_runs
 
 FRIENDLY = {"fusion": Fusion(), "areno": ARENO(), "compound": CTCP(), "reno": Reno()}

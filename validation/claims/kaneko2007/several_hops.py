@@ -11,7 +11,7 @@ from dfcmodel import Flow, Fluid, Link, Packets, Scenario, simulate
 from hopflow.units import mbps, ms
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
 from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, of_cases, seeds_of
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 from validation.statistics import Estimate, difference, of_runs, weakest
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from validation.claims.kaneko2007.runs import (
     share,
     uneven,
 )
-from validation.further_seeds import CASE
+from validation.networks.further_seeds import CASE
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
 MORE_LOSSES = (

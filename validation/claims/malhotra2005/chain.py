@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from markov import PauseTandem, stationary
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 
 B1, B2, NU = 10, 20, 15.0
 HIGH, RTT = 15, 1.0

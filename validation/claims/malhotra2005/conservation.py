@@ -13,9 +13,9 @@ from markov import SparseLU, stationary
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.bundled import runs
-from validation.drawing import figure, label, legend_above
+from validation.display.drawing import figure, label, legend_above
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from hopflow.checks import one_number, whole
 from hopflow.functions import minimum, where
 from markov import ChainModel, Mean, stationary
 from markov.models.functions.evaluation import elementwise
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 
 __all__ = ["DelayedPause", "throughput"]
 

@@ -12,9 +12,9 @@ from validation.claims.effect_claims import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS
-from validation.further_seeds import CASE
+from validation.judgements.verdicts import Verdict
+from validation.networks.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, slope
-from validation.verdicts import Verdict
 
 FLOWS = "malhotra2005/tcp-flows"
 IDLE = (1.0, 2.0, 5.0, 10.0, 20.0)

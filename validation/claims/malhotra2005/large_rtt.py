@@ -12,9 +12,9 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, protocol
 from validation.claims.malhotra2005.chain import LIGHT, Setting, gain
-from validation.drawing import COLOURS, figure, label, legend_beside, points
+from validation.display.drawing import COLOURS, figure, label, legend_beside, points
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Estimate, combine, difference, everywhere, weakest
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,9 +13,9 @@ from validation.claims.effect_claims import Curve, Effects, Statement, beyond, e
 from validation.claims.malhotra2005 import chain, endless_files, level, protocol
 from validation.claims.malhotra2005.chain import Setting
 from validation.claims.malhotra2005.endless_files import FLOWS, lost_part
-from validation.further_seeds import CASE
+from validation.judgements.verdicts import Verdict
+from validation.networks.further_seeds import CASE
 from validation.statistics import Estimate, difference, of_runs, ratio
-from validation.verdicts import Verdict
 
 LAW = math.sqrt(1.5)
 """Throughput x RTT x sqrt(p) in the root-p law (Mathis et al. 1997)."""

@@ -10,7 +10,7 @@ import numpy as np
 from dfcmodel import FIFO, Flow, Link, Packets, Pause, Scenario, simulate
 from hopflow import maximum
 from responsefn import Reno
-from validation.further_seeds import over_seeds
+from validation.networks.further_seeds import over_seeds
 from validation.statistics import Estimate, Values, of_runs, ratio_gain
 
 __all__ = [

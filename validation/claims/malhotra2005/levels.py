@@ -21,7 +21,17 @@ from validation.claims.malhotra2005.chain import (
     Setting,
     gain,
 )
-from validation.drawing import COLOURS, MARKERS, Axes, figure, label, legend_beside, maps, points
+from validation.display.drawing import (
+    COLOURS,
+    MARKERS,
+    Axes,
+    figure,
+    label,
+    legend_beside,
+    maps,
+    points,
+)
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -32,7 +42,6 @@ from validation.statistics import (
     difference,
     everywhere,
 )
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

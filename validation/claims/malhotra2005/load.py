@@ -11,8 +11,9 @@ import numpy as np
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level
 from validation.claims.malhotra2005.chain import RUN_RTTS, Setting, gain
-from validation.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
-from validation.further_seeds import CASE
+from validation.display.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
+from validation.networks.further_seeds import CASE
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -23,7 +24,6 @@ from validation.statistics import (
     slope,
     weakest,
 )
-from validation.verdicts import Judgement, Sides, Verdict, model_only, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ import numpy as np
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting, cost, gain
-from validation.drawing import (
+from validation.display.drawing import (
     COLOURS,
     MARKERS,
     Axes,
@@ -23,7 +23,8 @@ from validation.drawing import (
     points,
     reference,
 )
-from validation.further_seeds import CASE
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
+from validation.networks.further_seeds import CASE
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -34,7 +35,6 @@ from validation.statistics import (
     slope,
     weakest,
 )
-from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,8 @@ import numpy as np
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
-from validation.drawing import COLOURS, label, panels, points, reference
+from validation.display.drawing import COLOURS, label, panels, points, reference
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import (
     LEVEL,
     Estimate,
@@ -21,7 +22,6 @@ from validation.statistics import (
     slope,
     weakest,
 )
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

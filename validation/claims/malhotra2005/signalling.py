@@ -11,7 +11,7 @@ from validation.claims.effect_claims import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
 from validation.claims.malhotra2005.delayed import throughput
-from validation.further_seeds import CASE
+from validation.networks.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, ratio
 
 TANDEM = "malhotra2005/pause-signalling"

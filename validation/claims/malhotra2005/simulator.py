@@ -12,9 +12,9 @@ import numpy as np
 from validation.checks import claim
 from validation.claims.malhotra2005 import bundled
 from validation.claims.malhotra2005.chain import solve
-from validation.drawing import COLOURS, figure, label
+from validation.display.drawing import COLOURS, figure, label
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import Normality, Values, normality, variance_test
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

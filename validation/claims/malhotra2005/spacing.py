@@ -13,9 +13,9 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain
 from validation.claims.malhotra2005.chain import HEAVY, RTTS, SEEN, THREE, Setting, gain
 from validation.claims.malhotra2005.load import PANELS, USUAL
-from validation.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
+from validation.display.drawing import COLOURS, Axes, figure, label, legend_beside, maps, points
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import LEVEL, Estimate, Values, combine, difference, everywhere
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,9 +10,9 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, conservation
 from validation.claims.malhotra2005.chain import LIGHT, Setting, solve
 from validation.claims.malhotra2005.conservation import EXACT, spread
-from validation.drawing import figure, label, legend_above, points, reference
+from validation.display.drawing import figure, label, legend_above, points, reference
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Estimate, Outcome, ratio_gain, welch_test
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

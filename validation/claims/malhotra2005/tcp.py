@@ -10,9 +10,9 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import chain
 from validation.claims.malhotra2005.bundled import LINK_A, RANDOM_THINK, tcp_gains, tcp_goodput
 from validation.claims.malhotra2005.chain import Setting, gain
-from validation.drawing import label, legend_beside, panels, points, reference
+from validation.display.drawing import label, legend_beside, panels, points, reference
+from validation.judgements.verdicts import Judgement, packets_only
 from validation.statistics import LEVEL, Estimate, combine, everywhere, slope
-from validation.verdicts import Judgement, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

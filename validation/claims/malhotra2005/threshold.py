@@ -13,10 +13,10 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.bundled import Compared
 from validation.claims.malhotra2005.chain import B2, LIGHT, SEEN, Setting, gain, solve
-from validation.drawing import COLOURS, Axes, figure, label, maps, points, reference
-from validation.further_seeds import CASE
+from validation.display.drawing import COLOURS, Axes, figure, label, maps, points, reference
+from validation.judgements.verdicts import Judgement, Verdict, model_only
+from validation.networks.further_seeds import CASE
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs, ratio_gain
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,7 +11,7 @@ from validation import evidence
 from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import Setting, gain
-from validation.further_seeds import CASE
+from validation.networks.further_seeds import CASE
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 READINGS = "malhotra2005/tcp-readings"

@@ -25,7 +25,7 @@ from dfcmodel.lossless import fat_tree
 from responsefn import FixedRate
 from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.fabric_runs import PACKET, SEEDS, gain, on_fabrics, pfc
-from validation.further_seeds import CASE, over_seeds
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
 SIZES = FlowSizes("IRN", (32, 1000, 200e3, 3e6), (0.0, 0.5, 0.85, 1.0))

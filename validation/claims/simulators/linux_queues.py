@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
-from validation.queue_measures import (
+from validation.networks.queue_measures import (
     PACKET,
     PATHS,
     PREFIX,

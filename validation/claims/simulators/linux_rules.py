@@ -10,9 +10,9 @@ import numpy as np
 from validation import evidence
 from validation.checks import claim
 from validation.claims.simulators.reno import APART, LINUX, MIN_LOSS_EVENTS, NS3
-from validation.drawing import COLOURS, errorbars, figure, label
+from validation.display.drawing import COLOURS, errorbars, figure, label
+from validation.judgements.verdicts import Judgement, Verdict, packets_only
 from validation.statistics import within
-from validation.verdicts import Judgement, Verdict, packets_only
 
 if TYPE_CHECKING:
     import pandas as pd

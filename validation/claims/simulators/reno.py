@@ -10,9 +10,9 @@ import numpy as np
 from responsefn import PFTK
 from validation import evidence
 from validation.checks import claim
-from validation.drawing import COLOURS, MARKERS, errorbars, figure, label
+from validation.display.drawing import COLOURS, MARKERS, errorbars, figure, label
+from validation.judgements.verdicts import Judgement, packets_only
 from validation.statistics import Values, within
-from validation.verdicts import Judgement, packets_only
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,9 @@ from dfcmodel.levels.accuracies import measured_accuracies
 from hopflow import maximum, where
 from responsefn import AIMD, WindowRule
 from validation.checks import claim
-from validation.drawing import BLUE, GREEN, GREY, RED, errorbars, label, panels
-from validation.network_comparison import (
+from validation.display.drawing import BLUE, GREEN, GREY, RED, errorbars, label, panels
+from validation.judgements.verdicts import Judgement, Verdict, model_only
+from validation.networks.network_comparison import (
     FIRST,
     JOINT,
     LOSSES,
@@ -31,10 +32,9 @@ from validation.network_comparison import (
     compare,
     criteria,
 )
-from validation.network_runs import CASE, FRESH_CASE, fluid
-from validation.random_networks import FRESH
-from validation.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
-from validation.verdicts import Judgement, Verdict, model_only
+from validation.networks.network_runs import CASE, FRESH_CASE, fluid
+from validation.networks.random_networks import FRESH
+from validation.networks.unseen_networks import NETWORKS, SEEDS, SET_ASIDE, Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

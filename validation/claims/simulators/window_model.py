@@ -33,10 +33,10 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007.random_loss import BUFFER, CAPACITY, DELAYED, NS2, NS3, RTT
 from validation.claims.simulators.reno import MIN_LOSS_EVENTS
-from validation.drawing import COLOURS, errorbars, label, panels
-from validation.keeping import kept
+from validation.display.drawing import COLOURS, errorbars, label, panels
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Judgement, model_only
 from validation.statistics import of_runs, within
-from validation.verdicts import Judgement, model_only
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from validation.checks import claim
-from validation.drawing import BLUE, RED, figure, label
-from validation.verdicts import Judgement, Verdict, model_only
+from validation.display.drawing import BLUE, RED, figure, label
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

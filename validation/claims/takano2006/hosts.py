@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from validation.judges import BySimulator
-from validation.own_links import KINDS
-from validation.verdicts import Judgement, Verdict
+from validation.judgements.judges import BySimulator
+from validation.judgements.verdicts import Judgement, Verdict
+from validation.networks.own_links import KINDS
 
 __all__ = [
     "BOTH",
@@ -42,7 +42,7 @@ class Hosts(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of packet-level runs that the reading means (`validation.own_links.KINDS`)."""
+        """The kinds of packet-level runs that the reading means (`validation.networks.own_links.KINDS`)."""
         return tuple(kind for kind, (clocks, _) in KINDS.items() if bool(clocks) is self.clocks)
 
 

@@ -16,7 +16,7 @@ from validation.claims.takano2006.studies import (
     Efficiencies,
 )
 from validation.claims.takano2006.vegas_runs import END, VegasRuns
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 from validation.statistics import Swing, Values
 
 __all__ = ["CONVENTIONS", "SCENARIOS", "by_convention", "efficiencies", "swings_of", "vegas"]

@@ -12,9 +12,9 @@ from dfcmodel.theory.equations import drift_coefficients
 from dfcmodel.theory.law import bare_law
 from validation import evidence
 from validation.checks import claim
-from validation.drawing import COLOURS, figure, label
+from validation.display.drawing import COLOURS, figure, label
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

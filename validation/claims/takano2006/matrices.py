@@ -14,10 +14,10 @@ from validation.claims.takano2006 import studies
 from validation.claims.takano2006.hosts import CLOCKS, DFC_ALONE, OWN_LINK, READINGS, Hosts
 from validation.claims.takano2006.own_links import runs_with_dfc, runs_without_dfc
 from validation.claims.takano2006.studies import FAIR, HOSTS, SETTLED, START, Efficiencies, Study
-from validation.judges import ByReading
-from validation.own_links import KINDS
+from validation.judgements.judges import ByReading
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
+from validation.networks.own_links import KINDS
 from validation.statistics import Swing, Values, ranked, swings
-from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 SCENARIOS = ("1", "2", "3", "4", "4S", "4L", "4R", "4N", "5", "6")
 NONE = Verdict.NOT_APPLICABLE
@@ -66,7 +66,7 @@ class Matrix:
         How far the fluid's mean of the target without DFC may be from ns-2's.
     own
         Runs at hopflow's packet level, by what decides between simultaneous events
-        (`validation.own_links.KINDS`).
+        (`validation.networks.own_links.KINDS`).
     """
 
     with_dfc: dict[str, Sides[Cell]]

@@ -1,4 +1,4 @@
-"""The bundled runs of takano2006's chain whose hosts are as the paper describes them (`validation.own_links`)."""
+"""The bundled runs of takano2006's chain whose hosts are as the paper describes them (`validation.networks.own_links`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from validation import evidence
 from validation.claims.takano2006.studies import Efficiencies
-from validation.own_links import KINDS
+from validation.networks.own_links import KINDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ CASE = "takano2006/own-links"
 
 
 def rows(name: str, kind: str, table: str, *, dfc: bool) -> pd.DataFrame:
-    """Return the rows of the runs of a scenario and a kind (`validation.own_links.KINDS`)."""
+    """Return the rows of the runs of a scenario and a kind (`validation.networks.own_links.KINDS`)."""
     data = evidence.table(CASE, table)
     clocks, convention = KINDS[kind]
     own = (data["scenario"] == name) & (data["dfc"] == int(dfc)) & (data["clocks"] == clocks)

@@ -21,9 +21,9 @@ from validation.claims.takano2006.studies import (
     Study,
     rows,
 )
-from validation.keeping import kept
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Sides, Verdict
 from validation.statistics import Values, below, bounds
-from validation.verdicts import Sides, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

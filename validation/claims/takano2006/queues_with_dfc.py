@@ -19,9 +19,9 @@ from validation.claims.takano2006.queues import (
     with_dfc,
 )
 from validation.claims.takano2006.studies import HOSTS
-from validation.drawing import figure
+from validation.display.drawing import figure
+from validation.judgements.verdicts import Judgement
 from validation.statistics import LEVEL
-from validation.verdicts import Judgement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,9 +17,9 @@ from validation.claims.takano2006.queues import (
     at_packet_level,
     without_dfc,
 )
-from validation.drawing import BLUE, label, panels
+from validation.display.drawing import BLUE, label, panels
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, mostly
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,9 +11,9 @@ from dfcmodel import DFC, takano2006
 from dfcmodel.theory.law import Report, Sharing, rates
 from validation import evidence
 from validation.checks import claim
-from validation.drawing import COLOURS, figure, label
+from validation.display.drawing import COLOURS, figure, label
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from validation.checks import claim
 from validation.claims.takano2006 import axes, studies
-from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.hosts import BOTH, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.level import by_convention, swings_of
 from validation.claims.takano2006.matrices import (
@@ -22,11 +21,11 @@ from validation.claims.takano2006.matrices import (
     of_sources,
 )
 from validation.claims.takano2006.own_links import CASE, first_losses
-from validation.claims.takano2006.studies import Study
-from validation.drawing import BLUE, GREEN, RED, figure
-from validation.judges import ByReading, BySimulator
+from validation.claims.takano2006.studies import Study, band, efficiency_axes
+from validation.display.drawing import BLUE, GREEN, RED, figure
+from validation.judgements.judges import ByReading, BySimulator
+from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
 from validation.statistics import LEVEL, Swing, Values, ranked, settles
-from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,10 +12,10 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import Efficiencies, FluidRuns
-from validation.drawing import BLUE, RED, panels
-from validation.keeping import kept
+from validation.display.drawing import BLUE, RED, panels
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Swing, Values, settles
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,10 +14,10 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.studies import NEAR, Efficiencies
-from validation.drawing import COLOURS, label, panels
-from validation.keeping import kept
+from validation.display.drawing import COLOURS, label, panels
+from validation.judgements.keeping import kept
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

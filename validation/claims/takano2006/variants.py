@@ -21,10 +21,10 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.own_links import CASE
 from validation.claims.takano2006.studies import Study
-from validation.drawing import BLUE, GREEN, RED, figure
-from validation.judges import ByReading, BySimulator
+from validation.display.drawing import BLUE, GREEN, RED, figure
+from validation.judgements.judges import ByReading, BySimulator
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Values, ranked, settles
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

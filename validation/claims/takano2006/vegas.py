@@ -10,9 +10,9 @@ from validation.checks import claim
 from validation.claims.takano2006 import level, studies, vegas_runs
 from validation.claims.takano2006.matrices import moves
 from validation.claims.takano2006.vegas_runs import SIDES
-from validation.drawing import BLUE, RED, panels
+from validation.display.drawing import BLUE, RED, panels
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 from validation.statistics import LEVEL, Swing
-from validation.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

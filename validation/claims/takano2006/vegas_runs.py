@@ -11,8 +11,8 @@ from dfcmodel.results import Trajectory
 from responsefn import NS2Vegas
 from validation import evidence
 from validation.claims.takano2006.studies import SETTLED, rows
+from validation.judgements.verdicts import Sides
 from validation.statistics import Swing, Values, swing
-from validation.verdicts import Sides
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.takano2006 import vegas_runs
 from validation.claims.takano2006.vegas_runs import SMALL_BUFFER
-from validation.drawing import BLUE, RED, figure, label
-from validation.verdicts import Judgement, Sides, Verdict
+from validation.display.drawing import BLUE, RED, figure, label
+from validation.judgements.verdicts import Judgement, Sides, Verdict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,10 +13,10 @@ from responsefn import PFTK, Reno
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
-from validation.further_seeds import CASE, over_seeds
+from validation.judgements.verdicts import Verdict
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.records import rows
 from validation.statistics import PART, Estimate, difference, mostly, of_runs
-from validation.verdicts import Verdict
 
 TIMES = (
     "yang2001/transfer-times", "yang2001/transfer-times-100mb", "yang2001/transfer-times-seeds"

@@ -17,8 +17,8 @@ from validation.claims.effect_claims import (
 )
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
 from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
+from validation.judgements.verdicts import Verdict
 from validation.statistics import PART, Estimate, combine, mostly, of_runs
-from validation.verdicts import Verdict
 
 SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
 LONG_QUEUES, SIGNALS = "yang2001/small-drr-long-queues", "yang2001/small-signals"

@@ -41,8 +41,8 @@ from validation.claims.yang2001.tables import (
     small_windows,
     under,
 )
+from validation.judgements.verdicts import Verdict
 from validation.statistics import Estimate, combine, of_runs
-from validation.verdicts import Verdict
 
 CONTROL = "yang2001/sensitivity-control"
 TURNS = "yang2001/slots-per-turn"

@@ -32,9 +32,9 @@ from validation.claims.yang2001.tables import (
     regulated,
     under,
 )
+from validation.judgements.verdicts import Verdict
 from validation.records import rows
 from validation.statistics import PART, Estimate, mostly, of_runs
-from validation.verdicts import Verdict
 
 Groups: TypeAlias = tuple[tuple[str, str], ...]
 """Environments of Table 6, each with the mechanism whose flows are meant."""

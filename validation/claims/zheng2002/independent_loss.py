@@ -21,9 +21,9 @@ from validation.claims.zheng2002.loss_sweeps import (
     judge_steps,
     rows,
 )
-from validation.drawing import COLOURS, errorbars, figure, label
+from validation.display.drawing import COLOURS, errorbars, figure, label
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import Values, half_width
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from dfcmodel import FIFO, RED, Flow, Link, Packets, Scenario, simulate
 from responsefn import AIMD
 from validation.claims.zheng2002.red import SLOW
 from validation.claims.zheng2002.red import Link as Bottleneck
-from validation.further_seeds import over_seeds
+from validation.networks.further_seeds import over_seeds
 from validation.statistics import PART, Estimate, of_runs
 
 __all__ = ["ACCESS_DELAY", "SENDERS", "Dumbbell", "Runs", "of_link", "pair", "ratio", "runs"]

@@ -10,9 +10,9 @@ import numpy as np
 
 from responsefn import AIMD, independent_constant
 from validation import evidence
-from validation.drawing import COLOURS, errorbars
+from validation.display.drawing import COLOURS, errorbars
+from validation.judgements.verdicts import Verdict
 from validation.statistics import Values, quantile, within
-from validation.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,7 +32,7 @@ from validation.claims.zheng2002.red import (
 )
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
-from validation.further_seeds import CASE as OWN_SEEDS
+from validation.networks.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"

@@ -7,7 +7,7 @@ import itertools
 from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
 from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
-from validation.further_seeds import CASE
+from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, difference, of_runs, ratio
 
 SWEEP = "zheng2002/window-sweep"

@@ -20,9 +20,9 @@ from validation.claims.zheng2002.loss_sweeps import (
     draw_points,
     rows,
 )
-from validation.drawing import figure, label
+from validation.display.drawing import figure, label
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import Values
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

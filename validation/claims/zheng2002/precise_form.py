@@ -9,9 +9,9 @@ import numpy as np
 
 from responsefn import AIMD
 from validation.checks import claim
-from validation.drawing import figure, label
+from validation.display.drawing import figure, label
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import Values
-from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:
     import sympy

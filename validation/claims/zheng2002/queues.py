@@ -21,7 +21,7 @@ from validation.claims.zheng2002.red import (
     fixed_point,
     variation,
 )
-from validation.further_seeds import CASE as OWN_SEEDS
+from validation.networks.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"

@@ -13,9 +13,9 @@ from validation import evidence
 from validation.checks import claim
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002.loss_sweeps import REFERENCE, RULES
-from validation.drawing import figure, label, legend_beside, points, reference
+from validation.display.drawing import figure, label, legend_beside, points, reference
+from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
 from validation.statistics import LEVEL, Estimate, difference, everywhere, of_runs
-from validation.verdicts import Judgement, Sides, Verdict, packets_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

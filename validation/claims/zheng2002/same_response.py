@@ -12,9 +12,9 @@ from validation.checks import claim
 from validation.claims.zheng2002 import loss_sweeps
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, LIFT, PERIODIC, REFERENCE, RULES
 from validation.claims.zheng2002.precise_form import is_zero
-from validation.drawing import figure, label
+from validation.display.drawing import figure, label
+from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only
 from validation.statistics import Values
-from validation.verdicts import Judgement, Sides, Verdict, model_only
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,8 +24,8 @@ from validation.claims.fabric_runs import (
     starts,
     under,
 )
-from validation.further_seeds import CASE, over_seeds
-from validation.keeping import kept
+from validation.judgements.keeping import kept
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 C = line(40)

@@ -30,8 +30,8 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
-from validation.further_seeds import CASE, over_seeds
-from validation.keeping import kept
+from validation.judgements.keeping import kept
+from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
 C = line(40)

@@ -24,7 +24,7 @@ from validation.claims.fabric_runs import (
     starts,
     steps,
 )
-from validation.keeping import kept
+from validation.judgements.keeping import kept
 from validation.statistics import difference, of_runs
 
 C = line(10)

@@ -12,7 +12,7 @@ from typing import Any
 from validation.generate.cases import Case
 from validation.generate.linux.output import QUEUE_TABLES, calls, read, simulated_seconds
 from validation.generate.linux.program import LinuxKernel
-from validation.queue_measures import PACKET, PATHS, PREFIX, SECONDS, SINCE, thresholds
+from validation.networks.queue_measures import PACKET, PATHS, PREFIX, SECONDS, SINCE, thresholds
 
 __all__ = ["CASES", "DISCIPLINES", "FLOWS"]
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 from dfcmodel import default_refinements
 from validation.claims.explained import arguments
+from validation.display.waterfalls import ABOUT, CASE
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Hopflow
-from validation.waterfalls import ABOUT, CASE
 
 __all__ = ["CASES"]
 

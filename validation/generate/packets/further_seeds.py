@@ -1,4 +1,4 @@
-"""The seeds of claims at hopflow's packet level (`validation.further_seeds`), and how many there are.
+"""The seeds of claims at hopflow's packet level (`validation.networks.further_seeds`), and how many there are.
 
 `PLAN` was written before any of these runs: its numbers follow from the means and deviations of the first seeds.
 """
@@ -34,10 +34,10 @@ from validation.claims.zheng2002.more_flows import ACCESS, AT_DELAYS, OWN
 from validation.claims.zheng2002.one_kind import NUMBERS
 from validation.claims.zheng2002.queues import PHASE
 from validation.claims.zheng2002.red import FAST, SLOW
-from validation.further_seeds import CASE, named, plain
 from validation.generate.cases import Case, Run
 from validation.generate.packets.seed_tables import RUNS, calls, read
 from validation.generate.programs import Module
+from validation.networks.further_seeds import CASE, named, plain
 
 __all__ = ["CASES", "PLAN", "runs"]
 
@@ -232,7 +232,7 @@ CASES = (
         name=CASE,
         title="claims at hopflow's packet level: what functions of their modules measure, over seeds",
         claims=(*NEEDED, *PAPERS),
-        program=Module("validation.further_seeds"),
+        program=Module("validation.networks.further_seeds"),
         parameters={"fewest seeds of a claim on fabrics": (MIN_SEEDS, "1")},
         tables={"runs": RUNS},
         runs=list(runs()),

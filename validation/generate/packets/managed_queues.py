@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dfcmodel import Flow, Link, Scenario
-from dfcmodel.network.disciplines import Discipline
+from dfcmodel.network.queueing.disciplines import Discipline
 from responsefn import NewReno
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns3, flags

@@ -1,6 +1,6 @@
 """Dumbbells, parking lots and takano2006's chains under Tahoe, Reno, NewReno and SACK in ns-2, packet by packet.
 
-`validation.packet_networks` has the same networks as scenarios.
+`validation.networks.packet_networks` has the same networks as scenarios.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns2
-from validation.packet_networks import (
+from validation.networks.packet_networks import (
     ACCESS_DELAY,
     ACCESS_RATE,
     BITS,

@@ -1,6 +1,6 @@
 """A hundred random networks in ns-2: ACKs and windows of each flow, drops of each link, and the Tcl programs.
 
-`dfcmodel.to_ns2` writes the programs; `validation.random_packet_networks` draws the networks.
+`dfcmodel.to_ns2` writes the programs; `validation.networks.random_packet_networks` draws the networks.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from dfcmodel import to_ns2
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns2Export
-from validation.packet_networks import SAMPLE, sample_hash
-from validation.random_packet_networks import TOPOLOGIES, random_network
+from validation.networks.packet_networks import SAMPLE, sample_hash
+from validation.networks.random_packet_networks import TOPOLOGIES, random_network
 
 __all__ = ["CASES"]
 
@@ -69,7 +69,9 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
 
 RUN = {
     "topology": Column("", ", ".join(TOPOLOGIES)),
-    "seed": Column("1", "of validation.random_packet_networks; ns-2's generator has one more"),
+    "seed": Column(
+        "1", "of validation.networks.random_packet_networks; ns-2's generator has one more"
+    ),
 }
 FLOW = Column("1", "number of the flow, from 0; CBR flows have no row")
 TABLES = {
@@ -116,7 +118,7 @@ CASES = (
         name="packets/random-networks-ns2",
         title="100 random networks of four topologies with mixed senders, every link FIFO",
         claims=(),
-        program=Ns2Export(("validation/random_packet_networks.py",)),
+        program=Ns2Export(("validation/networks/random_packet_networks.py",)),
         parameters={
             "rates of the links": ("1 to 100, log-uniform", "Mb/s"),
             "delays of the links": ("0.05 to 50, log-uniform", "ms"),

@@ -1,4 +1,4 @@
-"""The table of `validation.further_seeds`: its columns, and how a call's lines become rows."""
+"""The table of `validation.networks.further_seeds`: its columns, and how a call's lines become rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The networks that the fluid is judged by (`validation.unseen_networks`, `validation.random_networks`) in ns-2."""
+"""The networks that the fluid is judged by (`validation.networks.unseen_networks`, `validation.networks.random_networks`) in ns-2."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from responsefn import AIMD
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.outputs import lines
 from validation.generate.programs import Ns2, pairs
-from validation.random_networks import FRESH
-from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, Network, instance
+from validation.networks.random_networks import FRESH
+from validation.networks.unseen_networks import (
+    LATER,
+    LONGER,
+    NETWORKS,
+    SEEDS,
+    SET_ASIDE,
+    Network,
+    instance,
+)
 
 __all__ = ["CASES"]
 
@@ -136,7 +144,7 @@ CASES = (
         "packets/unseen-networks-ns2",
         "24 networks in no paper with random delays, starts and times before packets, 16 seeds",
         NETWORKS,
-        "validation.unseen_networks",
+        "validation.networks.unseen_networks",
         {"networks set aside": (", ".join(sorted(SET_ASIDE)), "by the hash of their names")},
         "Which networks are set aside was decided before anything was run.",
     ),
@@ -144,7 +152,7 @@ CASES = (
         "packets/fresh-networks-ns2",
         "30 random networks with random delays, starts and times before packets, 16 seeds",
         FRESH,
-        "validation.random_networks",
+        "validation.networks.random_networks",
         {},
         "The networks were drawn before anything was run; work on the fluid looked at others.",
     ),

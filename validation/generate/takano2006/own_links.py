@@ -1,4 +1,4 @@
-"""takano2006's chain with the hosts that the paper describes, by hopflow's packet level (`validation.own_links`)."""
+"""takano2006's chain with the hosts that the paper describes, by hopflow's packet level (`validation.networks.own_links`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from dfcmodel import takano2006
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Module, pairs
-from validation.own_links import DFC_DURATION, PACKET_JITTER, SAMPLE, SPREAD, runs
+from validation.networks.own_links import DFC_DURATION, PACKET_JITTER, SAMPLE, SPREAD, runs
 
 __all__ = ["CASES"]
 
@@ -56,7 +56,7 @@ CASES = (
         name=NAME,
         title="ten scenarios with the hosts that the paper describes: shaped with DFC, a link of their own without",
         claims=("D04", "D05", "D06", "D07", "D08", "D09", "D12", "D13", "D14", "D15"),
-        program=Module("validation.own_links"),
+        program=Module("validation.networks.own_links"),
         parameters={
             "jitter of the starts without DFC": (SPREAD, "s"),
             "random time before a packet without DFC": (PACKET_JITTER, "s"),

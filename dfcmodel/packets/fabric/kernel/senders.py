@@ -1,4 +1,4 @@
-"""Senders at the rate of a rule, as `dfcmodel.packets.kernel.sources` has them, where nothing is lost."""
+"""Senders at the rate of a rule, as `dfcmodel.packets.kernel.rates.sources` has them, where nothing is lost."""
 
 from __future__ import annotations
 

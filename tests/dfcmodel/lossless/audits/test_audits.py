@@ -22,7 +22,7 @@ from dfcmodel.lossless import (
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.audits.rate_lines import density, line_of
 from dfcmodel.lossless.audits.switch_chips import census_lines, census_range, chip_lines
-from dfcmodel.lossless.published import SN4280
+from dfcmodel.lossless.paused.published import SN4280
 from dfcmodel.lossless.results import RowVerdict
 from tests.surface import invoke
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate
-from dfcmodel.network.class_pauses import ALL
 from dfcmodel.network.phase_effects import random_starts
+from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.packets.engine import begin_run
 from dfcmodel.packets.layouts.copies import CONSTANT, WITHOUT_VALUES
 from dfcmodel.packets.watchdogs import PortWatchdog

@@ -31,7 +31,7 @@ from dfcmodel import (
 from dfcmodel.network.flows import window_rules
 from dfcmodel.packets.kernel.codes import PAUSE, RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
-from dfcmodel.packets.kernel.ports import INTERFACE, LANES
+from dfcmodel.packets.kernel.links.ports import INTERFACE, LANES
 from dfcmodel.packets.layouts import arrays as engine_arrays
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dfcmodel import Packets, simulate
-from dfcmodel.packets.kernel import recovery as kernel
 from dfcmodel.packets.kernel.layout import FLOW, MAX_OWN
+from dfcmodel.packets.kernel.tcp import recovery as kernel
 from dfcmodel.packets.recoveries import RECOVERIES
 from dfcmodel.packets.recoveries.base import ACTIONS, EVENTS, MAX_OWN_FIELDS
 from dfcmodel.packets.recoveries.checks import check_recovery, check_sender

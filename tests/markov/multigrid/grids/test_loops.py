@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from hopflow.executing import cores
+from hopflow.execution.executing import cores
 from markov import MatrixFree, PauseTandem, stationary
 from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.coarse_levels import Coarse

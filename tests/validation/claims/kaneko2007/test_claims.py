@@ -49,9 +49,9 @@ from validation.claims.kaneko2007.under_loss import (
     SMALL_LOSS_RATES,
     shares_under_loss,
 )
+from validation.judgements.verdicts import Sides
 from validation.records import rows
 from validation.statistics import PART, Estimate, quantile
-from validation.verdicts import Sides
 
 # One flow beside a Reno flow.
 

@@ -31,8 +31,8 @@ from validation.claims.malhotra2005.endless_files import FAR, IDLE, _far, lost_p
 from validation.claims.malhotra2005.laws import chain_law
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS, TCP_LOWS
 from validation.claims.malhotra2005.signalling import FITTED, _instant, fitted, pauses
+from validation.judgements.verdicts import Judgement
 from validation.statistics import Estimate
-from validation.verdicts import Judgement
 
 # M01 notices one lost packet, and expressions that differ.
 

@@ -29,10 +29,10 @@ from validation.claims.simulators.linux_kernel import (
 from validation.claims.simulators.unseen_networks import Comparison
 from validation.generate.packets.unseen_networks import agent_of
 from validation.generate.programs import call
-from validation.network_comparison import Differences
+from validation.networks.network_comparison import Differences
+from validation.networks.unseen_networks import NETWORKS, SET_ASIDE
 from validation.records import entries, recorded_verdicts, rows
 from validation.statistics import Estimate
-from validation.unseen_networks import NETWORKS, SET_ASIDE
 
 # S03 notices a simulator that is far off.
 

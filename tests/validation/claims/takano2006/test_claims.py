@@ -22,8 +22,8 @@ from validation.claims.takano2006 import (
     vegas_small_buffers,
 )
 from validation.claims.takano2006.matrices import matrix
+from validation.judgements.verdicts import Sides
 from validation.statistics import Swing
-from validation.verdicts import Sides
 
 # D01 to D11 notice evidence that says otherwise.
 

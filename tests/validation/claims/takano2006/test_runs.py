@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
-from hopflow.results import figure
+from hopflow.display.results import figure
 from responsefn import NewReno, Reno
 from validation import Verdict, evidence
 from validation.claims.takano2006 import axes, level, queues, studies, vegas_runs
@@ -37,9 +37,9 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.own_links import first_losses, runs_with_dfc, runs_without_dfc
 from validation.claims.takano2006.studies import Efficiencies
-from validation.own_links import KINDS, SCENARIOS
+from validation.judgements.verdicts import Sides, model_only
+from validation.networks.own_links import KINDS, SCENARIOS
 from validation.statistics import LEVEL, Swing, Values, interval
-from validation.verdicts import Sides, model_only
 
 # Runs of the scenarios: bundled ones, those of our packet level, and what is read from them.
 

@@ -21,7 +21,7 @@ from benchmarks.linux_queues import (
 from validation.generate.linux import output
 from validation.generate.linux.program import LinuxKernel
 from validation.generate.linux.queue_cases import CASES
-from validation.queue_measures import PATHS, SECONDS, SINCE, measures_of_linux, thresholds
+from validation.networks.queue_measures import PATHS, SECONDS, SINCE, measures_of_linux, thresholds
 
 TOTALS = (
     "bytes=1448 data_packets=3 queue_drops=1 losses=0 retransmissions=1 timeouts=0 min_rtt=40640 mss=1448 "

@@ -15,6 +15,7 @@ from dfcmodel import PIE, CoDel, Fluid, Packets, QueueManager, simulate
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, BBRv1, NewReno
 from validation import evidence, table
+from validation.display.waterfalls import CASE
 from validation.generate.cases import digest
 from validation.generate.packets import (
     explained_claims,
@@ -26,9 +27,8 @@ from validation.generate.packets import (
     sharing,
     unseen_networks,
 )
-from validation.recomputing import RANDOM
-from validation.unseen_networks import NETWORKS, instance
-from validation.waterfalls import CASE
+from validation.networks.recomputing import RANDOM
+from validation.networks.unseen_networks import NETWORKS, instance
 
 # Networks of the packet level in ns-2: options of the programs, and rows of their outputs.
 

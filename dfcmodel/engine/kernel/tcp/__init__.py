@@ -1,0 +1,1 @@
+"""The sender and the receiver of a flow with a window."""

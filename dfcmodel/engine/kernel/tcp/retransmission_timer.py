@@ -1,0 +1,63 @@
+"""The retransmission timer of a sender: round-trip times, the timeout, and what happens when it expires.
+
+RFC 6298, without clock granularity. One packet is timed at a time, never one that was sent twice (Karn).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import call_event, compiled, inlined
+from ..quantum import TINY
+from ..records import ON_TIMEOUT
+from .tcp_constants import MAX_BACKOFF, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
+
+__all__ = ["expire_timer", "restart_timer", "sample_rtt", "sample_timed_packet"]
+
+
+@compiled
+def sample_rtt(flow: Any, sample: float, min_rto: float) -> None:
+    """Take a round-trip time in s into account: RFC 6298, 2.2 and 2.3, without clock granularity."""
+    if flow.srtt == 0.0:  # 2.2: the first sample
+        flow.srtt = sample
+        flow.rttvar = 0.5 * sample
+    else:  # 2.3
+        flow.rttvar += RTTVAR_GAIN * (abs(sample - flow.srtt) - flow.rttvar)
+        flow.srtt += SRTT_GAIN * (sample - flow.srtt)
+    flow.backoff = 1.0
+    flow.timed_seq = -1.0
+    flow.rto = max(min_rto, flow.srtt + RTO_DEVIATIONS * flow.rttvar)  # 2.4
+
+
+@inlined
+def sample_timed_packet(flow: Any, acked: float, step: Any) -> None:
+    """Sample the round-trip time if the packet that is timed is acknowledged (Karn: never a resent one).
+
+    The ACKs of a step come evenly in it.
+    """
+    if flow.timed_seq >= 0.0 and acked > flow.timed_seq + TINY:
+        part = max(0.0, flow.timed_seq - flow.snd_una) / (acked - flow.snd_una)
+        sample_rtt(flow, step.now + part * step.h - flow.timed_at, step.min_rto)
+
+
+@inlined
+def restart_timer(flow: Any, now: float) -> None:
+    """RFC 6298, 5.1 and 5.3."""
+    flow.deadline = now + flow.backoff * flow.rto
+
+
+@compiled
+def expire_timer(flow: Any, events: Any, now: float) -> None:
+    """Go back to snd_una after a timeout: RFC 6298, 5.4 to 5.6; RFC 5681, 3.1; RFC 6582, 3.2, step 4."""
+    flow.cwnd = min(flow.cwnd, flow.max_window)
+    call_event(events[flow.rule, ON_TIMEOUT], flow, now, flow.rtt, 0.0, 0.0)  # RFC 5681, 3.1
+    flow.timeouts += 1
+    flow.recover = flow.snd_max  # RFC 6582, 3.2, step 4: a recovery ends here
+    flow.snd_nxt = flow.snd_una  # RFC 6298, 5.4
+    flow.in_recovery = 0
+    flow.inflation = 0.0
+    flow.partial_ack_seen = 0
+    flow.dup_acks = 0.0
+    flow.timed_seq = -1.0
+    flow.backoff = min(MAX_BACKOFF, 2.0 * flow.backoff)  # RFC 6298, 5.5
+    restart_timer(flow, now)  # RFC 6298, 5.6

@@ -1,0 +1,1 @@
+"""Buffers that wait for each other: cycles, deadlock, routings without it."""

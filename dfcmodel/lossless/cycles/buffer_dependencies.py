@@ -1,0 +1,220 @@
+"""Which buffers wait for which: the dependencies that routes make between the links of a network.
+
+A frame that came over link (u, v) and is to leave over (v, w) keeps its place in the buffer of (u, v) at v
+while w pauses v. So the buffer of (u, v) waits for that of (v, w): a *dependency*. Links with their class
+of traffic are the vertices, dependencies the arcs. Where no cycle exists, buffers can be emptied one
+after the other, and no deadlock is possible; a deadlock needs a cycle (Dally and Seitz, IEEE Transactions
+on Computers 36(5), 1987, theorem 1).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.lossless.cycles.cycle_searches import minimal_cycles
+from dfcmodel.lossless.topologies.shortest_paths import ShortestPaths
+from hopflow.checks import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import networkx as nx
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+__all__ = [
+    "Dependencies",
+    "Route",
+    "dependencies_of_routes",
+    "dependencies_of_shortest_paths",
+]
+
+
+class Route(NamedTuple):
+    """A route and the class of traffic, the paused priority, on each of its links.
+
+    Parameters
+    ----------
+    nodes
+        The switches from the first to the last.
+    classes
+        One class for all links, or one for each of the ``len(nodes) - 1`` links.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Route
+    >>> Route(["a", "b", "c"], [0, 1]).channels()
+    [('a', 'b', 0), ('b', 'c', 1)]
+    """
+
+    nodes: Sequence[Hashable]
+    classes: int | Sequence[int] = 0
+
+    def channels(self) -> list[tuple[Hashable, Hashable, int]]:
+        """Return its links with their classes, ``(from, to, class)``."""
+        hops = list(zip(self.nodes, self.nodes[1:], strict=False))
+        classes = [self.classes] * len(hops) if isinstance(self.classes, int) else self.classes
+        if len(classes) != len(hops):
+            msg = f"must be one number, or one for each of {len(hops)} links"
+            raise ValueError(f"classes = {self.classes!r} of route {self.nodes!r}: {msg}")
+        return [(a, b, int(c)) for (a, b), c in zip(hops, classes, strict=True)]
+
+
+def directed_graph(graph: Any, name: str = "graph") -> nx.DiGraph[Any]:
+    """Return a graph after checking that it is a networkx.DiGraph with a node at least."""
+    import networkx as nx
+
+    msg = "must be a networkx.DiGraph; for cables that go both ways write graph.to_directed()"
+    if not isinstance(graph, nx.Graph):
+        raise TypeError(f"{name} = {shown(graph)}: {msg}")
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        raise ValueError(f"{name} = {type(graph).__name__}: {msg}")
+    if not len(graph):
+        raise ValueError(f"{name}: must have a node at least")
+    return graph
+
+
+def listed_routes(routes: Any, name: str = "routes") -> list[Route]:
+    """Return routes, given as lists of nodes or as `Route` objects, each with two nodes at least."""
+    if not isinstance(routes, Iterable) or isinstance(routes, (str, bytes)):
+        raise TypeError(f"{name} = {shown(routes)}: must be a list of lists of nodes")
+    if hasattr(routes, "__array__"):  # of a DataFrame its rows
+        routes = np.atleast_1d(np.asarray(routes))
+    found = []
+    for n, given in enumerate(routes):
+        nodes = given.nodes if isinstance(given, Route) else given
+        if not isinstance(nodes, Iterable) or isinstance(nodes, (str, bytes)):
+            raise TypeError(f"{name}[{n}] = {shown(given)}: must be a list of nodes")
+        route = given if isinstance(given, Route) else Route(list(nodes))
+        if len(route.nodes) < 2:
+            raise ValueError(f"{name}[{n}] = {route.nodes!r}: must have two nodes at least")
+        for node in route.nodes:
+            if not isinstance(node, Hashable):
+                raise TypeError(f"{name}[{n}] = {shown(given)}: a node must be hashable")
+        found.append(route)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Dependencies:
+    """Buffers and which of them wait for which.
+
+    Attributes
+    ----------
+    channels
+        The V buffers: links with their class, ``(from, to, class)``.
+    waits
+        Sparse boolean matrix, shape (V, V): entry (i, j) where buffer i waits for buffer j.
+    witnesses
+        For some dependency (i, j) a route that makes it; see `route_through`.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import deadlock, torus
+    >>> found = deadlock(torus([3, 3])).dependencies
+    >>> len(found.channels), found.is_free
+    (36, False)
+    """
+
+    channels: list[tuple[Any, Any, int]]
+    waits: sp.csr_matrix
+    witnesses: Any
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no cycle exists, so that no deadlock is possible."""
+        return not self.cyclic().size
+
+    def cyclic(self) -> Ints:
+        """Return the buffers that lie on a cycle, by number."""
+        from scipy.sparse.csgraph import connected_components
+
+        _, labels = connected_components(self.waits, directed=True, connection="strong")
+        return np.flatnonzero(np.bincount(labels, minlength=1)[labels] > 1)
+
+    def cycles(self) -> Iterator[list[int]]:
+        """Yield cycles of buffers by number, distinct, each without a shorter one within it (`minimal_cycles`)."""
+        import scipy.sparse as sp
+
+        cyclic = self.cyclic()
+        for cycle in minimal_cycles(sp.csr_matrix(self.waits[cyclic][:, cyclic])):
+            yield [int(cyclic[v]) for v in cycle]
+
+    def route_through(self, i: int, j: int) -> Route:
+        """Return a route that makes buffer i wait for buffer j."""
+        route: Route = self.witnesses(i, j)
+        return route
+
+
+def dependencies_of_routes(graph: nx.DiGraph[Any], routes: Iterable[Any]) -> Dependencies:
+    """Return the dependencies that given routes make.
+
+    Parameters
+    ----------
+    graph
+        The links of the network.
+    routes
+        Lists of nodes, all of class 0, or `Route` objects.
+
+    Raises
+    ------
+    ValueError
+        For a route over a link that the graph does not have, or with fewer than two nodes.
+    """
+    numbers: dict[tuple[Any, Any, int], int] = {}
+    arcs: dict[tuple[int, int], Route] = {}
+    for n, route in enumerate(listed_routes(routes)):
+        places = []
+        for a, b, c in route.channels():
+            if not graph.has_edge(a, b):
+                raise ValueError(f"routes[{n}]: the graph has no link {a!r} -> {b!r}")
+            places.append(numbers.setdefault((a, b, c), len(numbers)))
+        for arc in itertools.pairwise(places):
+            arcs.setdefault(arc, route)
+    return Dependencies(
+        list(numbers), _matrix(list(arcs), len(numbers)), lambda i, j: arcs[int(i), int(j)]
+    )
+
+
+def dependencies_of_shortest_paths(
+    graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None
+) -> Dependencies:
+    """Return the dependencies of all shortest paths between all ends, as ECMP may use them.
+
+    Parameters
+    ----------
+    graph
+        The links of the network; a path's length is its number of links.
+    ends
+        Where traffic begins and ends; None: the nodes whose attribute ``hosts`` is positive, or all nodes
+        where none has that attribute.
+
+    Raises
+    ------
+    ValueError
+        For an end that is not a node of the graph.
+    """
+    nodes, paths = list(graph.nodes), ShortestPaths(graph, ends)
+    channels = [(nodes[a], nodes[b], 0) for a, b in zip(paths.tail, paths.head, strict=True)]
+
+    return Dependencies(channels, paths.waits, functools.partial(_route, nodes, paths))
+
+
+def _route(nodes: list[Any], paths: ShortestPaths, i: int, j: int) -> Route:
+    """Return the route of a dependency; not within the function, so that results can be pickled."""
+    return Route([nodes[v] for v in paths.path(int(i), int(j))])
+
+
+def _matrix(arcs: Sequence[tuple[int, int]], n: int) -> sp.csr_matrix:
+    import scipy.sparse as sp
+
+    pairs = np.array(arcs, dtype=np.int64).reshape(-1, 2)
+    return sp.csr_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))

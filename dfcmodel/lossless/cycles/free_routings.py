@@ -1,0 +1,214 @@
+"""Routings without deadlock: paths that first go up and then down, and classes that change on the way.
+
+Both order the buffers: no route ever leads from a buffer to one that is earlier in the order, so that their
+dependencies have no cycle.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.cycles.buffer_dependencies import Route, directed_graph, listed_routes
+from dfcmodel.lossless.topologies.shortest_paths import numbers_of_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import networkx as nx
+    from numpy.typing import NDArray
+
+__all__ = ["UpDown", "class_per_hop", "class_per_turn", "up_down"]
+
+
+def ranks(graph: nx.DiGraph[Any], root: Any = None) -> dict[Any, int]:
+    """Return a total order of the nodes: a link to a smaller rank leads up.
+
+    The highest level is first where all nodes have the attribute ``level`` and no root is given; otherwise
+    the order is by distance from the root, by default a node with the most links.
+    """
+    import networkx as nx
+
+    nodes = list(graph.nodes)
+    levels = dict(graph.nodes(data="level"))
+    if root is None and None not in levels.values() and len(set(levels.values())) > 1:
+        height = {node: -level for node, level in levels.items()}
+    else:
+        root = max(nodes, key=graph.degree) if root is None else root
+        if root not in graph:
+            raise ValueError(f"root = {root!r}: not a node of the graph")
+        height = nx.single_source_shortest_path_length(graph, root)
+        if missing := [node for node in nodes if node not in height]:
+            raise ValueError(f"root = {root!r}: no path to {missing[0]!r}")
+    order = sorted(range(len(nodes)), key=lambda k: (height[nodes[k]], k))
+    return {nodes[k]: place for place, k in enumerate(order)}
+
+
+@dataclass(frozen=True, eq=False)
+class UpDown:
+    """Shortest routes that never go up after they went down (Schroeder et al. 1991, Autonet).
+
+    Attributes
+    ----------
+    ends
+        Where traffic begins and ends.
+    lengths
+        Links of the route between two ends, shape (ends, ends); inf: there is none.
+    shortest
+        Links of a shortest path without that rule, same shape.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import torus, up_down
+    >>> up_down(torus([3, 3])).route((0, 0), (1, 1)).nodes
+    [(0, 0), (0, 1), (1, 1)]
+    """
+
+    ends: list[Any]
+    lengths: NDArray[np.float64]
+    shortest: NDArray[np.float64]
+    _nodes: list[Any]
+    _before: NDArray[np.int32]  # states before each state, from each end; negative: none
+    _only_up: NDArray[np.bool_]  # whether a route ends on its way up
+
+    @property
+    def stretch(self) -> float:
+        """Mean length of a route over that of a shortest path."""
+        pairs = ~np.eye(len(self.ends), dtype=bool)
+        return float(self.lengths[pairs].mean() / self.shortest[pairs].mean())
+
+    def route(self, source: Any, target: Any) -> Route:
+        """Return the route between two ends.
+
+        Raises
+        ------
+        ValueError
+            When there is none, or one of them is not an end.
+        """
+        for name, node in (("source", source), ("target", target)):
+            if node not in self.ends:
+                raise ValueError(f"{name} = {node!r}: not an end")
+        row, col, n = self.ends.index(source), self.ends.index(target), len(self._nodes)
+        if not np.isfinite(self.lengths[row, col]):
+            raise ValueError(f"no route leads up and then down from {source!r} to {target!r}")
+        path = [self._nodes.index(target) + (0 if self._only_up[row, col] else n)]
+        while self._before[row, path[-1]] >= 0:
+            path.append(int(self._before[row, path[-1]]))
+        nodes = [self._nodes[v % n] for v in reversed(path)]
+        return Route(nodes)
+
+    def routes(self) -> Iterator[Route]:
+        """Yield the routes between all pairs of ends."""
+        for source in self.ends:
+            for target in self.ends:
+                if source != target:
+                    yield self.route(source, target)
+
+
+def up_down(
+    graph: nx.DiGraph[Any], ends: Sequence[Any] | None = None, *, root: Any = None
+) -> UpDown:
+    """Return shortest routes that first lead up and then down: they never deadlock.
+
+    Up is towards a higher ``level`` where all nodes have one, else towards the root; nodes of the same
+    height are ordered. Every route first takes links in falling rank, then in rising rank; a cycle of
+    buffers would have to turn from down to up somewhere.
+
+    Parameters
+    ----------
+    graph
+        The links of the network.
+    ends
+        Where traffic begins and ends; None as for `buffer_cycles`.
+    root
+        The node that is highest; None: by level, or a node with the most links.
+
+    Raises
+    ------
+    ValueError
+        For a root or an end that is not in the graph.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import buffer_cycles, torus, up_down
+    >>> graph = torus([6, 6])
+    >>> free = up_down(graph)
+    >>> list(buffer_cycles(graph, free.routes()))
+    []
+    >>> round(free.stretch, 3)  # routes are longer than shortest paths
+    1.074
+    """
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import shortest_path
+
+    rank, nodes = ranks(directed_graph(graph), root), list(graph.nodes)
+    number, n = {node: k for k, node in enumerate(nodes)}, len(nodes)
+    edges = np.array([(number[a], number[b]) for a, b in graph.edges], dtype=np.int64)
+    place = np.array([rank[node] for node in nodes])
+    tail, head = edges.reshape(-1, 2).T
+    up = place[head] < place[tail]
+    # states: a node on the way up (0 .. n - 1) or on the way down (n .. 2 n - 1)
+    source = np.concatenate([tail[up], tail[~up], tail[~up] + n])
+    target = np.concatenate([head[up], head[~up] + n, head[~up] + n])
+    states = sp.csr_matrix((np.ones(len(source)), (source, target)), shape=(2 * n, 2 * n))
+    at = numbers_of_ends(graph, ends)
+    distance, before = shortest_path(states, unweighted=True, indices=at, return_predecessors=True)
+    plain = sp.csr_matrix((np.ones(len(tail)), (tail, head)), shape=(n, n))
+    return UpDown(
+        [nodes[k] for k in at],
+        np.minimum(distance[:, at], distance[:, at + n]),
+        shortest_path(plain, unweighted=True, indices=at)[:, at],
+        nodes,
+        before,
+        distance[:, at] <= distance[:, at + n],
+    )
+
+
+def class_per_hop(routes: Iterable[Any]) -> list[Route]:
+    """Return routes whose class of traffic is the number of links so far (Gunther 1981).
+
+    A buffer of class c only waits for buffers of class c + 1. As many classes are needed as the longest
+    route has links.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import class_per_hop
+    >>> class_per_hop([["a", "b", "c"]])[0].classes
+    (0, 1)
+    """
+    return [
+        Route(route.nodes, tuple(range(len(route.nodes) - 1))) for route in listed_routes(routes)
+    ]
+
+
+def class_per_turn(
+    graph: nx.DiGraph[Any], routes: Iterable[Any], *, root: Any = None
+) -> list[Route]:
+    """Return routes whose class of traffic rises by one wherever they turn from down to up.
+
+    Within a class, routes lead up and then down, as those of `up_down`; from one class they only lead
+    to the next. So the paths stay as they are, and as many classes are needed as a route has such turns,
+    plus one.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from dfcmodel.lossless import class_per_turn, torus
+    >>> graph = torus([4, 4])
+    >>> paths = [path for _, ways in nx.all_pairs_shortest_path(graph) for path in ways.values()]
+    >>> free = class_per_turn(graph, (path for path in paths if len(path) > 1))
+    >>> max(max(route.classes) for route in free) + 1  # classes
+    3
+    """
+    rank, found = ranks(directed_graph(graph), root), []
+    for n, route in enumerate(listed_routes(routes)):
+        nodes = route.nodes
+        if missing := [node for node in nodes if node not in rank]:
+            raise ValueError(f"routes[{n}]: {missing[0]!r} is not a node of the graph")
+        ups = [rank[b] < rank[a] for a, b in itertools.pairwise(nodes)]
+        turns = [int(up and not before) for before, up in itertools.pairwise(ups)]
+        found.append(Route(nodes, (0, *np.cumsum(turns).tolist())))
+    return found

@@ -1,0 +1,1 @@
+"""Pause storms, and the watchdogs that end them."""

@@ -1,0 +1,102 @@
+"""Storms that the watchdog of a port declared in a packet run, compared with the faults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dfcmodel.network.queueing.class_pauses import ALL
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.guards.watchdogs import Watchdog
+    from dfcmodel.packets.plans import Plan
+
+    Pauses = list[tuple[int, int, float, float]]
+
+__all__ = ["PortGuard", "WatchdogAlarm"]
+
+
+@dataclass(frozen=True)
+class WatchdogAlarm:
+    """A storm that a watchdog declared.
+
+    Attributes
+    ----------
+    link, priority
+        The paused link that it polls, and the class of traffic; -1: all.
+    declared, restored
+        When, s; nan: not over at the end of the run.
+    dropped
+        Packets and ACKs dropped in between.
+    false
+        Whether no fault paused the link in the intervals that were counted.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless.results import WatchdogAlarm
+    >>> WatchdogAlarm("1->2", -1, 0.4, 2.5, 117, false=False).dropped
+    117
+    """
+
+    link: str
+    priority: int
+    declared: float
+    restored: float
+    dropped: int
+    false: bool
+
+
+@dataclass(frozen=True)
+class PortGuard:
+    """The watchdog of a port, or of a class at it, after a run.
+
+    ``Pauses`` by a fault are rows of port, class, begin and end, s.
+
+    Attributes
+    ----------
+    plan, q, priority, dog
+        The plan of the run, port and class, and the settings.
+    storms
+        Storms that it declared, in order: time of the declaration and of the restoration (nan: none), s, and
+        packets dropped.
+    """
+
+    plan: Plan
+    q: int
+    priority: int
+    dog: Watchdog
+    storms: list[tuple[float, float, int]]
+
+    def faults(self, pauses: Pauses) -> list[tuple[float, float]]:
+        """Return when faults pause it."""
+        return [
+            (begin, end)
+            for q, c, begin, end in pauses
+            if q == self.q and (c == self.priority or ALL in (self.priority, c))
+        ]
+
+    def alarms(self, pauses: Pauses) -> list[WatchdogAlarm]:
+        """Return the storms that it declared."""
+        faults = self.faults(pauses)
+        counted = self.dog.polls * self.dog.period
+        name = self.plan.ports[self.q].name
+        return [
+            WatchdogAlarm(
+                name, self.priority, declared, restored, dropped,
+                false=not any(begin < declared and end > declared - counted for begin, end in faults),
+            )
+            for declared, restored, dropped in self.storms
+        ]  # fmt: skip
+
+    def missed(self, pauses: Pauses) -> list[tuple[str, int, float, float]]:
+        """Return the storms in which it was never dropping; those that the run's end cuts off are left out."""
+        name, late = self.plan.ports[self.q].name, self.dog.period
+        found = []
+        for begin, last in self.faults(pauses):
+            seen = any(
+                declared <= last + late and not restored <= begin
+                for declared, restored, _ in self.storms
+            )
+            if last + late <= self.plan.end and not seen:
+                found.append((name, self.priority, begin, last))
+        return found

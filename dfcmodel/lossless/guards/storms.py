@@ -1,0 +1,219 @@
+"""How a pause storm spreads: links that stop one after the other, as the buffers before them fill.
+
+A storm stops some links for ever, such as that to a host whose receiver pauses it. Packets that are to leave
+over a stopped link stay in a buffer of the switch before it; where it reaches its threshold the switch stops
+what feeds it, and so on. Assumptions: constant rates; nothing else is congested; buffers are empty at the
+beginning; within a switch packets wait only for their own next link (no head-of-line blocking); all flows are
+of one class. Under these rates fill times are exact, event by event.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.cycles.buffer_dependencies import listed_routes
+from hopflow.checks import choice, number, one_number
+from hopflow.display.results import Result, figure
+from hopflow.units import WithUnit, quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    import pandas as pd
+    import xarray as xr
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["StormSpread", "storm_spread"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StormSpread(Result):
+    """Which links a storm stops, and when, as `storm_spread` returns it.
+
+    Attributes
+    ----------
+    routes
+        The routes of the flows.
+    stopped
+        When each link stopped, s, in that order: the links of the storm at 0.
+    cause
+        Of each link the stopped link on account of which it was stopped; None for those of the storm.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import storm_spread
+    >>> spread = storm_spread([["a", "s", "h"], ["a", "s", "g"]], 1e9, [("s", "h")], threshold=1e5)
+    >>> spread.stopped[("a", "s")], spread.victims
+    (0.0001, [1])
+    """
+
+    routes: list[list[Any]]
+    stopped: dict[tuple[Any, Any], float]
+    cause: dict[tuple[Any, Any], tuple[Any, Any] | None]
+
+    @property
+    def victims(self) -> list[int]:
+        """Flows, by number, that cross a stopped link but none of the storm's own."""
+        storm = {link for link, cause in self.cause.items() if cause is None}
+        crossed = [set(itertools.pairwise(route)) for route in self.routes]
+        return [
+            n for n, links in enumerate(crossed) if links & set(self.stopped) and not links & storm
+        ]
+
+    def table(self) -> pd.DataFrame:
+        """Return the stopped links with the time in s, the cause, and the flows that cross them."""
+        import pandas as pd
+
+        crossed = [set(itertools.pairwise(route)) for route in self.routes]
+        rows = [
+            {"link": link, "stopped (s)": time, "because of": self.cause[link],
+             "flows": sum(link in links for links in crossed)}
+            for link, time in self.stopped.items()
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return when each link stopped, in s, over ``link``, and how many flows cross it."""
+        import xarray as xr
+
+        table = self.table()
+        names = [f"{link[0]}->{link[1]}" for link in table["link"]]
+        return xr.Dataset(
+            {
+                "stopped": ("link", table["stopped (s)"].to_numpy(), {"units": "s"}),
+                "flows": ("link", table["flows"].to_numpy(), {"units": "1"}),
+            },
+            coords={"link": names},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return how many links and flows stand still, and when the last of them stopped."""
+        storm = sum(cause is None for cause in self.cause.values())
+        return {
+            "links stopped": f"{len(self.stopped) - storm}, and {storm} of the storm",
+            "last one after": f"{max(self.stopped.values()):.4g} s",
+            "victims": f"{len(self.victims)} of {len(self.routes)} flows, towards other destinations",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the number of stopped links over time; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        times = sorted(self.stopped.values())
+        axes.step(times, np.arange(1, len(times) + 1), where="post")
+        axes.set(xlabel="s since the storm began", ylabel="links stopped")
+        return axes
+
+
+@quantities(delay="time")
+def storm_spread(
+    routes: Iterable[Sequence[Hashable]],
+    rates: ArrayLike,
+    storm: Iterable[tuple[Hashable, Hashable]],
+    *,
+    threshold: float,
+    delay: WithUnit = 0.0,
+    buffers: str = "ingress",
+) -> StormSpread:
+    """Return which links a pause storm stops, and when.
+
+    Parameters
+    ----------
+    routes
+        Nodes of each of F flows, from its sender to its receiver.
+    rates
+        Of the flows, shape (F,) or one for all: bytes/s or packets/s.
+    storm
+        Links that stand still from time 0 on.
+    threshold
+        Bytes or packets in a buffer at which a switch pauses; the unit is that of the rates.
+    delay
+        From crossing it until the paused link stands still, s.
+    buffers
+        ``"ingress"``: a buffer per incoming link, which pauses that link, as switches account. ``"output"``:
+        a queue per outgoing link, which pauses all links that feed it, as `Pause` in scenarios.
+
+    Raises
+    ------
+    ValueError
+        For no routes, rates of another shape, an unknown place of buffers, and a storm at a link that no route uses.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import storm_spread
+    >>> line = [["a", "b", "c", "d"], ["x", "b", "y"]]
+    >>> storm_spread(line, 1e9, [("c", "d")], threshold=1e5).stopped
+    {('c', 'd'): 0.0, ('b', 'c'): 0.0001, ('a', 'b'): 0.0002}
+    """
+    paths = [list(route.nodes) for route in listed_routes(routes)]
+    if not paths:
+        raise ValueError("routes = []: must have a route at least")
+    given = number("rates", rates, above=0.0)
+    if given.shape not in ((), (len(paths),)):
+        raise ValueError(
+            f"rates has shape {given.shape}: must be one, or one for each of the {len(paths)} routes"
+        )
+    one_number("threshold", threshold, above=0.0)
+    one_number("delay", delay, at_least=0.0, hint="in s")
+    choice("buffers", buffers, ("ingress", "output"))
+    spread = _Spreading(paths, np.broadcast_to(given, len(paths)), buffers == "output")
+    began = [tuple(route.nodes) for route in listed_routes(storm, "storm")]
+    for link in began:
+        if link not in spread.links:
+            raise ValueError(f"storm: no route uses the link {link!r}")
+    stopped, cause = spread.run(began, float(threshold), float(delay))
+    return StormSpread(paths, stopped, cause)
+
+
+class _Spreading:
+    """Visits of flows to buffers: which link they came by and which they are to leave by."""
+
+    def __init__(self, paths: list[list[Any]], rates: Floats, output: bool) -> None:
+        self.rates, self.hops = rates, [list(itertools.pairwise(path)) for path in paths]
+        self.links = {link for hops in self.hops for link in hops}
+        # (buffer, link before or None, next link, flow, hops before it)
+        self.visits = [
+            (hops[k + 1] if output else hops[k], hops[k] if k >= 0 else None, hops[k + 1], flow, k)
+            for flow, hops in enumerate(self.hops)
+            for k in range(-1 if output else 0, len(hops) - 1)
+        ]
+        self.feeders: dict[Any, set[Any]] = {}
+        for buffer, before, _, _, _ in self.visits:
+            self.feeders.setdefault(buffer, set()).update({before} - {None})
+
+    def _slopes(self, stopped: dict[Any, float]) -> dict[Any, tuple[float, Any]]:
+        """Return the rate at which each buffer fills, and the stopped link that its packets wait for."""
+        found: dict[Any, tuple[float, Any]] = {}
+        for buffer, _, after, flow, k in self.visits:
+            arrives = not any(link in stopped for link in self.hops[flow][: k + 1])
+            if after in stopped and arrives:
+                found[buffer] = (found.get(buffer, (0.0,))[0] + float(self.rates[flow]), after)
+        return found
+
+    def run(self, began: list[Any], threshold: float, delay: float) -> tuple[Any, Any]:
+        """Return when links stopped and why, until no buffer below its threshold fills any more."""
+        now, level = 0.0, dict.fromkeys(self.feeders, 0.0)
+        stopped, cause = dict.fromkeys(began, 0.0), dict.fromkeys(began)
+        due: dict[Any, tuple[float, Any]] = {}
+        full: set[Any] = set()
+        while True:
+            slopes = self._slopes(stopped)
+            waits = {b: (threshold - level[b]) / s for b, (s, _) in slopes.items() if b not in full}
+            steps = [*waits.values(), *(time - now for time, _ in due.values())]
+            if not steps:
+                return stopped, cause
+            step = max(0.0, min(steps))
+            now += step
+            for buffer, (slope, after) in slopes.items():
+                level[buffer] += slope * step
+                if buffer not in full and waits[buffer] <= step * (1.0 + 1e-12):
+                    full.add(buffer)
+                    for link in self.feeders[buffer] - set(stopped):
+                        due.setdefault(link, (now + delay, after))
+            for link in [link for link, (time, _) in due.items() if time <= now]:
+                stopped[link], cause[link] = due.pop(link)

@@ -1,0 +1,270 @@
+"""False alarms of watchdogs, by their settings.
+
+Pauses and the gaps between them are independent phase-type times, unaffected by the watchdog. Polled at
+regular instants they are a Markov chain: the time paused in an interval is found by uniformization (E. de
+Souza e Silva and H. R. Gail, IEEE Transactions on Computers 35(4), 1986), the declared storms by the stationary
+distribution of phases and counters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.guards.watchdogs import Watchdog, check_times
+from dfcmodel.lossless.quantities import duration
+from hopflow.checks import instance, one_number, shown
+from hopflow.display.results import Result, figure
+from hopflow.units import WithUnit, declares, in_units
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dfcmodel.lossless.quantities import Given
+    from markov import PhaseType
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["WatchdogRisk", "recommend_watchdog", "watchdog_risk"]
+
+MOST_EVENTS = 1000.0
+"""Expected events of an interval up to which the time paused in it is computed."""
+YEAR = 365.25 * 86400.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WatchdogRisk(Result):
+    """False alarms of a watchdog, as `watchdog_risk` returns them.
+
+    Attributes
+    ----------
+    watchdog
+        The settings.
+    alarms
+        Storms declared per second; None where an interval has too many pauses to compute it.
+    bound
+        An upper bound of it at any scale (Chernoff), per second.
+    dropping
+        Fraction of time in which packets are dropped; None as above.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog, watchdog_risk
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
+    >>> risk = watchdog_risk(Watchdog("100 ms", "200 ms", "1 s"), pauses, gaps)
+    >>> 0.0 < risk.alarms < risk.bound
+    True
+    """
+
+    watchdog: Watchdog
+    alarms: float | None
+    bound: float
+    dropping: float | None
+
+    @property
+    def worst(self) -> float:
+        """The alarms per second, or their bound where they are not known."""
+        return self.bound if self.alarms is None else self.alarms
+
+    def summary(self) -> dict[str, object]:
+        """Return alarms per year, their bound, and how soon storms are detected."""
+        low, high = self.watchdog.delay
+        known = "not computed" if self.alarms is None else f"{self.alarms * YEAR:.4g}"
+        return {
+            "false alarms per year": f"{known}, at most {self.bound * YEAR:.4g}",
+            "dropping": "not computed"
+            if self.dropping is None
+            else f"{self.dropping:.3g} of the time",
+            "storm detected after": f"{low:.4g} to {high:.4g} s",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the probability of missing a storm over its length; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        lengths = np.linspace(1e-3, 1.5, 200) * self.watchdog.delay[1]
+        axes.plot(lengths, [self.watchdog.miss(float(each)) for each in lengths])
+        axes.set(xlabel="length of the storm, s", ylabel="P(not detected)")
+        return axes
+
+
+def watchdog_risk(watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType) -> WatchdogRisk:
+    """Return how often a watchdog declares a storm where there are only ordinary pauses.
+
+    Parameters
+    ----------
+    watchdog
+        Its settings.
+    pauses, gaps
+        How long the queue is paused, and not paused between; s.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog, watchdog_risk
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
+    >>> patient = watchdog_risk(Watchdog("100 ms", "400 ms", "1 s"), pauses, gaps)
+    >>> patient.alarms < watchdog_risk(Watchdog("100 ms", "200 ms", "1 s"), pauses, gaps).alarms
+    True
+    """
+    from markov import MarkovChain, stationary
+
+    instance("watchdog", watchdog, Watchdog)
+    check_times(pauses, gaps)
+    Q, on, start = _alternating(pauses, gaps)
+    bound = _chernoff(watchdog, Q, on, start)
+    bad, every = _intervals(Q, on, watchdog)
+    if bad is None:
+        return WatchdogRisk(watchdog, None, bound, None)
+    n, r, m = watchdog.polls, watchdog.good_polls, len(Q)
+    import scipy.sparse as sp
+
+    good, blocks = every - bad, sp.lil_matrix(((n + r) * m, (n + r) * m))
+    for k in range(n + r):
+        # counters of bad intervals 0 .. n - 1, then of good ones 0 .. r - 1 while dropping
+        onward, back = (bad, good) if k < n else (good, bad)
+        after = k + 1 if k < n + r - 1 else 0
+        first = 0 if k < n else n
+        here = slice(k * m, (k + 1) * m)
+        blocks[here, after * m : (after + 1) * m] += onward
+        blocks[here, first * m : (first + 1) * m] += back
+    generator = sp.csr_matrix(blocks)
+    generator = generator - sp.diags(np.asarray(generator.sum(axis=1)).ravel())
+    answer = stationary(MarkovChain(generator))
+    pi = np.asarray(answer.pi).reshape(n + r, m)
+    rate = float(pi[n - 1] @ bad.sum(axis=1)) / watchdog.period
+    return WatchdogRisk(watchdog, rate, bound, float(pi[n:].sum()))
+
+
+@declares(within="time", pollings="time", fraction="share")
+def recommend_watchdog(
+    pauses: PhaseType,
+    gaps: PhaseType,
+    *,
+    within: Given,
+    alarms_per_year: float = 0.01,
+    pollings: Sequence[Given] = ("10 ms", "20 ms", "50 ms", "100 ms", "200 ms", "400 ms"),
+    fraction: WithUnit = 1.0,
+) -> WatchdogRisk:
+    """Return the settings with the rarest false alarms among those fast and rare enough.
+
+    Parameters
+    ----------
+    pauses, gaps
+        Ordinary pauses, as for `watchdog_risk`.
+    within
+        Every lasting storm is detected within this time, s.
+    alarms_per_year
+        At most so many false alarms of one queue per year.
+    pollings
+        Possible times between polls; the longest that suffices is taken, as polls cost time.
+    fraction
+        Of an interval that a queue must be paused.
+
+    Raises
+    ------
+    ValueError
+        Where no setting fulfils both.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import recommend_watchdog
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(100.0), PhaseType.exponential(1.0)
+    >>> risk = recommend_watchdog(pauses, gaps, within="1 s")
+    >>> risk.watchdog.period, risk.watchdog.polls
+    (0.4, 1)
+    """
+    check_times(pauses, gaps)
+    limit = duration("within", within)
+    wanted = one_number("alarms_per_year", alarms_per_year, above=0.0)
+    share = one_number("fraction", in_units("fraction", fraction, "share"), above=0.0, at_most=1.0)
+    if isinstance(pollings, str) or not isinstance(pollings, Iterable):
+        raise TypeError(f"pollings = {shown(pollings)}: must be a list of times")
+    tried = []
+    for period in sorted((duration("pollings", each) for each in pollings), reverse=True):
+        count = math.floor(limit / period - share + 1e-9)
+        if count >= 1:
+            dog = Watchdog(period, count * period, 2 * count * period, share)
+            risk = watchdog_risk(dog, pauses, gaps)
+            if risk.worst * YEAR <= wanted:
+                return risk
+            tried.append(risk.worst * YEAR)
+    least = f"; the rarest have {min(tried):.3g} per year" if tried else ": pollings are too long"
+    raise ValueError(
+        f"within = {limit:g} s, alarms_per_year = {wanted:g}: no setting fulfils both{least}"
+    )
+
+
+def _alternating(pauses: PhaseType, gaps: PhaseType) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Return the generator of pauses and gaps, which phases are pauses, and the stationary phases."""
+    m = pauses.order + gaps.order
+    Q, on = np.zeros((m, m)), np.arange(m) < pauses.order
+    Q[: pauses.order, : pauses.order], Q[pauses.order :, pauses.order :] = pauses.T, gaps.T
+    Q[: pauses.order, pauses.order :] = np.outer(pauses.exits, gaps.alpha)
+    Q[pauses.order :, : pauses.order] = np.outer(gaps.exits, pauses.alpha)
+    spent = [np.linalg.solve(-each.T.T, each.alpha) for each in (pauses, gaps)]
+    start = np.concatenate(spent) / (pauses.mean + gaps.mean)
+    return Q, on, start
+
+
+def _intervals(Q: Floats, on: NDArray[np.bool_], dog: Watchdog) -> tuple[Floats | None, Floats]:
+    """Return probabilities of a bad interval and of any, by the phases at its ends; None: too many events."""
+    from scipy.linalg import expm
+    from scipy.special import betaincc
+    from scipy.stats import poisson
+
+    every = np.asarray(expm(Q * dog.period))
+    bad = np.zeros_like(Q)
+    if dog.fraction == 1.0:
+        bad[np.ix_(on, on)] = expm(Q[np.ix_(on, on)] * dog.period)
+        return bad, every
+    rate = float(-Q.diagonal().min())
+    if rate * dog.period > MOST_EVENTS:
+        return None, every
+    step, m = np.eye(len(Q)) + Q / rate, len(Q)
+    mean = rate * dog.period
+    last = int(mean + 12.0 * math.sqrt(mean) + 40.0)  # more events have less than 1e-18
+    weights = poisson.pmf(np.arange(last + 1), mean)
+    paths = np.zeros((last + 2, m, m))  # by how many of the pieces of the interval are paused
+    paths[on.astype(np.int64), np.arange(m), np.arange(m)] = 1.0
+    for events in range(last + 1):
+        k = np.arange(events + 2)
+        above = np.where(k == events + 1, 1.0, 0.0)  # of the sum of k of events + 1 pieces: Beta
+        inner = slice(1, events + 1)
+        above[inner] = betaincc(k[inner], events + 1 - k[inner], dog.fraction)
+        bad += weights[events] * np.tensordot(above, paths[: events + 2], axes=1)
+        moved = paths[: events + 2] @ step
+        paths[: events + 2, :, ~on] = moved[:, :, ~on]
+        paths[0, :, on] = 0.0
+        if events < last:
+            paths[1 : events + 3, :, on] = moved[:, :, on]
+    return bad, every
+
+
+def _chernoff(dog: Watchdog, Q: Floats, on: NDArray[np.bool_], start: Floats) -> float:
+    """Return a bound of the alarms per second: time paused in n intervals is at least n f periods.
+
+    P(O_1, ..., O_n >= f P) <= E exp(theta (sum O - n f P)) for every theta >= 0; every alarm ends such a run.
+    """
+    from scipy.linalg import expm
+    from scipy.optimize import minimize_scalar
+
+    time = dog.polls * dog.period
+
+    def exponent(theta: float) -> float:
+        tilted = Q + theta * np.diag(on.astype(np.float64))
+        shift = float(np.linalg.eigvals(tilted).real.max())  # neither overflow nor underflow
+        block = np.asarray(expm((tilted - shift * np.eye(len(Q))) * dog.period))
+        reached = start @ np.linalg.matrix_power(block, dog.polls)
+        return math.log(float(reached.sum())) + (shift - theta * dog.fraction) * time
+
+    high = 50.0 * float(-Q.diagonal().min())
+    found = minimize_scalar(exponent, bounds=(0.0, high), method="bounded")
+    return min(1.0, math.exp(min(0.0, exponent(float(found.x))))) / dog.period

@@ -1,0 +1,254 @@
+"""Watchdogs in packet runs: detection, drops and restoration at the ports of a scenario under pause storms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.guards.port_guards import PortGuard, WatchdogAlarm
+from dfcmodel.lossless.guards.watchdogs import Watchdog
+from dfcmodel.network.networks import Scenario, run_end
+from dfcmodel.network.queueing.class_pauses import ALL, PFC
+from dfcmodel.network.queueing.disciplines import FIFO, Pause
+from dfcmodel.packets.engine import watch_engine
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.simulation import plan_scenario, trajectory
+from dfcmodel.packets.watchdogs import Fault, PortWatchdog
+from hopflow.checks import choice, instance, listed, number
+from hopflow.display.results import Result, figure
+from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.units import WithUnit, quantities
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from dfcmodel.packets.plans import Plan
+    from dfcmodel.results.trajectories import Trajectory
+
+__all__ = ["WatchdogRun", "watch_packets"]
+
+PHASES = 802
+"""What tells the random phases of polls from all other random numbers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WatchdogRun(Result):
+    """What watchdogs did in a packet run, as `watch_packets` returns it.
+
+    Attributes
+    ----------
+    watchdog
+        The settings, the same at all links.
+    alarms
+        Storms that were declared, in the order of their times.
+    missed
+        Storms that were not: paused link, class, begin and end of the pause by a fault, s.
+    run
+        The records of the run.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain
+    >>> from dfcmodel.lossless import Watchdog, watch_packets
+    >>> links = chain(3, rate=1e3, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0), host="direct")], duration=1.5)
+    >>> seen = watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.7)]})
+    >>> [(alarm.link, alarm.false) for alarm in seen.alarms], len(seen.missed)
+    ([('1->2', False)], 0)
+    """
+
+    watchdog: Watchdog
+    alarms: tuple[WatchdogAlarm, ...]
+    missed: tuple[tuple[str, int, float, float], ...]
+    run: Trajectory
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each alarm."""
+        import pandas as pd
+
+        names = ("link", "priority", "declared", "restored", "dropped", "false")
+        return pd.DataFrame([[getattr(a, n) for n in names] for a in self.alarms], columns=names)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the alarms over ``alarm``, with units."""
+        data = self.to_pandas().rename_axis("alarm").to_xarray()
+        for name in ("declared", "restored"):
+            data[name].attrs["units"] = "s"
+        return data
+
+    def summary(self) -> dict[str, object]:
+        """Return the alarms, the false ones, storms that were missed, and what was dropped."""
+        return {
+            "status": self.run.status,
+            "scenario": self.run.scenario.name,
+            "alarms": f"{len(self.alarms)}, {sum(a.false for a in self.alarms)} of them false",
+            "storms missed": len(self.missed),
+            "dropped by watchdogs": sum(a.dropped for a in self.alarms),
+            "time": f"{self.run.time[-1]:g} s simulated in {self.run.seconds:.2f} s",
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw when each link was declared stormy, and the storms that were missed; return the Axes."""
+        ax = figure()[1] if ax is None else ax
+        names = sorted({a.link for a in self.alarms} | {m[0] for m in self.missed})
+        end = float(self.run.time[-1])
+        for alarm in self.alarms:
+            last = end if math.isnan(alarm.restored) else alarm.restored
+            colour = "C1" if alarm.false else "C0"
+            ax.broken_barh(
+                [(alarm.declared, last - alarm.declared)],
+                (names.index(alarm.link) - 0.3, 0.6), color=colour,
+            )  # fmt: skip
+        for link, _, begin, last in self.missed:
+            ax.plot([begin, last], [names.index(link)] * 2, "k-")
+        ax.set_yticks(range(len(names)), names)
+        ax.set(xlabel="time (s)", xlim=(0.0, end), title="declared storms; lines: missed ones")
+        return ax
+
+
+@quantities(duration="time")
+def watch_packets(
+    scenario: Scenario,
+    watchdog: Watchdog,
+    *,
+    storms: Mapping[str, Iterable[tuple[float, float]]] | None = None,
+    links: Iterable[str] | str | None = None,
+    method: Packets | None = None,
+    duration: WithUnit | None = None,
+) -> WatchdogRun:
+    """Simulate a scenario packet by packet with a watchdog at each link that others pause.
+
+    A watchdog polls its link, or each class of it that PFC pauses, from a random phase on. After a storm is
+    declared it drops what waits and what comes, until it is restored (`Watchdog`). ACKs in
+    PFC's control class pass.
+
+    Parameters
+    ----------
+    scenario
+        A scenario with links under `Pause` or `PFC`; its own faults, ``storm=``, never end.
+    watchdog
+        The settings, for all links.
+    storms
+        Faults that end: for names of links with Pause or PFC, such as ``"2->3"``, the begin and end of each time, s,
+        in which the link asks for a pause of all that feeds it whatever its queue.
+    links
+        Names of the links that have a watchdog, one or several. None: all that can be paused.
+    method
+        None: ``Packets(seed=1)``.
+    duration
+        Simulated time, s; None: the scenario's.
+
+    Raises
+    ------
+    ValueError
+        For a link without pauses or of another discipline than FIFO, Pause and PFC, for times that overlap, and as
+        `simulate` with ``Packets``.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Pause, Scenario, chain
+    >>> from dfcmodel.lossless import Watchdog, watch_packets
+    >>> links = chain(3, rate=1e3, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    >>> one = Scenario("storm", links, [Flow("a", (1, 2, 3), CBR(500.0), host="direct")], duration=1.0)
+    >>> watch_packets(one, Watchdog(0.05, 0.1, 0.2), storms={"2->3": [(0.2, 0.24)]}).alarms
+    ()
+    """
+    instance("scenario", scenario, Scenario)
+    instance("watchdog", watchdog, Watchdog)
+    method = Packets(seed=1) if method is None else instance("method", method, Packets)
+    end = run_end(scenario, duration)
+    faults = _checked_storms(scenario, {} if storms is None else storms)
+    plan = plan_scenario(scenario, method, duration=end, sample=end / 100.0)
+    watched = _watched(plan, links)
+    phases = np.random.default_rng([method.seed or 0, PHASES]).random(len(watched))
+    plan = replace(
+        plan,
+        faults=tuple(Fault(p, *each) for p, times in faults.items() for each in times),
+        watchdogs=tuple(
+            _port_watchdog(watchdog, q, c, float(phase))
+            for (q, c), phase in zip(watched, phases, strict=True)
+        ),
+    )
+    watch = Stopwatch()
+    records, found = watch_engine(plan)
+    run = trajectory(plan, records, watch.seconds())
+    pauses = [
+        (q, c, begin + way, last + way)
+        for p, times in faults.items()
+        for q, c, way in plan.faulty_pauses(p)
+        for begin, last in times
+    ]
+    endless = [(q, c, begin, math.inf) for _, q, c, begin in plan.storms()]
+    storms_of: dict[int, list[tuple[float, float, int]]] = {}
+    for row in found:
+        told = float(row["declared"]), float(row["restored"]), int(row["dropped"])
+        storms_of.setdefault(int(row["watchdog"]), []).append(told)
+    guards = [
+        PortGuard(plan, q, c, watchdog, storms_of.get(n, [])) for n, (q, c) in enumerate(watched)
+    ]
+    alarms = [alarm for guard in guards for alarm in guard.alarms([*pauses, *endless])]
+    missed = [each for guard in guards for each in guard.missed(pauses)]
+    return WatchdogRun(
+        watchdog, tuple(sorted(alarms, key=lambda alarm: alarm.declared)), tuple(missed), run
+    )
+
+
+def _checked_storms(
+    scenario: Scenario, storms: Mapping[str, Iterable[tuple[float, float]]]
+) -> dict[int, list[tuple[float, float]]]:
+    """Return the times of faults of each link, by its index."""
+    names = [link.name for link in scenario.links]
+    found = {}
+    instance("storms", storms, Mapping, "a mapping of links to pairs of times")
+    for name, given in storms.items():
+        p = names.index(choice("storms: link", name, names))
+        if not isinstance(scenario.links[p].discipline, (Pause, PFC)):
+            msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
+            raise ValueError(f"storms of {name}: {msg}")  # noqa: TRY004
+        times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in given])
+        if times.size == 0 or times.ndim != 2 or times.shape[1] != 2:
+            raise ValueError(f"storms of {name} = {given!r}: must be pairs of begin and end, s")
+        if (np.diff(times.ravel()) <= 0.0).any():
+            raise ValueError(f"storms of {name}: each must begin before its end, after the last")
+        found[p] = [(float(begin), float(end)) for begin, end in times]
+    return found
+
+
+def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, int]]:
+    """Return the ports of switches, and their classes, that have a watchdog."""
+    scenario = plan.scenario
+    classes: dict[int, set[int]] = {}
+    for p in range(len(plan.ports)):
+        for q, c, _ in plan.faulty_pauses(p):
+            if plan.ports[q].link >= 0 and not plan.at_senders[q]:
+                by_class = isinstance(plan.ports[q].discipline, PFC)
+                classes.setdefault(q, set()).add(c if by_class else ALL)
+    paused = [link.name for q, link in enumerate(scenario.links) if q in classes]
+    if not paused:
+        msg = "no link from a switch is paused by another; interfaces of hosts have no watchdog"
+        raise ValueError(f"scenario {scenario.name!r}: {msg}")
+    given = [links] if isinstance(links, str) else links
+    chosen = paused if given is None else listed("links", given, str, "the name of a link")
+    names = [link.name for link in scenario.links]
+    found = []
+    for name in chosen:
+        q = names.index(choice("links", name, paused))
+        rule = scenario.links[q].discipline
+        if type(rule) not in (FIFO, Pause, PFC):
+            msg = "a watchdog drops from FIFO queues: must be FIFO, Pause or PFC"
+            raise ValueError(f"discipline of link {name} = {rule!r}: {msg}")
+        found += [(q, c) for c in sorted(classes[q])]
+    return found
+
+
+def _port_watchdog(dog: Watchdog, q: int, priority: int, phase: float) -> PortWatchdog:
+    """Return a watchdog of a port; ``phase`` is the time of its first poll in polling times."""
+    least = dog.period * (dog.fraction - 1e-9)
+    return PortWatchdog(
+        q, priority, phase * dog.period, dog.period, least, dog.polls, dog.good_polls
+    )

@@ -1,0 +1,154 @@
+"""Watchdogs against pause storms: their settings, and the storms they detect.
+
+A watchdog polls a queue. An interval between two polls is *bad* if the queue was paused for at least a given
+fraction of it; after ``detection / polling`` bad intervals in succession, rounded up, a storm is declared and
+packets are dropped, until so many intervals in succession were not bad as the restoration time holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.quantities import duration
+from hopflow.checks import instance, one_number, random_generator, whole
+from hopflow.execution.progress import progress_bar
+from hopflow.naming.deprecations import renamed
+from hopflow.units import WithUnit, declares, in_units
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.quantities import Given
+    from markov import PhaseType
+
+__all__ = ["Watchdog", "check_times", "simulate_watchdog"]
+
+
+@declares(polling="time", detection="time", restoration="time", fraction="share")
+@dataclass(frozen=True)
+class Watchdog:
+    """Settings of a watchdog, in s or strings such as ``200 ms``.
+
+    Parameters
+    ----------
+    polling
+        Time between polls, at most ``detection``: otherwise the setting has no effect.
+    detection, restoration
+        How long a queue must be bad until a storm is declared, and not bad until it is over.
+    fraction
+        Of an interval that a queue must be paused to be bad, above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        For a polling interval above the detection time, more than 10,000 polls, and a fraction outside 0 to 1.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog
+    >>> dog = Watchdog("200 ms", "400 ms", "2 s")
+    >>> dog.polls, [round(t, 3) for t in dog.delay], round(dog.miss("500 ms"), 3)
+    (2, [0.4, 0.6], 0.5)
+    """
+
+    polling: Given
+    detection: Given
+    restoration: Given
+    fraction: WithUnit = 1.0
+
+    def __post_init__(self) -> None:
+        """Convert to s and check."""
+        for name in ("polling", "detection", "restoration"):
+            object.__setattr__(self, name, duration(name, getattr(self, name)))
+        if self.polling > self.detection:  # type: ignore[operator]
+            msg = f"polling = {self.polling:g} s: must be at most detection, {self.detection:g} s"
+            raise ValueError(msg)
+        object.__setattr__(self, "fraction", in_units("fraction", self.fraction, "share"))
+        one_number("fraction", self.fraction, above=0.0, at_most=1.0)
+        whole("detection / polling", self.polls, 1, 10_000)
+        whole("restoration / polling", self.good_polls, 1, 10_000)
+
+    @property
+    def period(self) -> float:
+        """Time between polls in s."""
+        return float(self.polling)
+
+    @property
+    def polls(self) -> int:
+        """Bad intervals in succession that declare a storm."""
+        return math.ceil(float(self.detection) / self.period * (1.0 - 1e-12))
+
+    @property
+    def good_polls(self) -> int:
+        """Intervals in succession that are not bad and end it."""
+        return math.ceil(float(self.restoration) / self.period * (1.0 - 1e-12))
+
+    @property
+    def delay(self) -> tuple[float, float]:
+        """Least and largest time from the beginning of a lasting storm to its detection, s; uniform between."""
+        n, f = self.polls, self.fraction
+        return (n - 1 + f) * self.period, (n + f) * self.period
+
+    @declares(storm="time")
+    def miss(self, storm: Given) -> float:
+        """Return the probability that a single pause of so long a time (s) is not detected.
+
+        Its beginning is independent of the polls. Of the u seconds to the next poll, uniform on the
+        interval, those decide that leave enough bad intervals.
+        """
+        length = duration("storm", storm) / self.period  # in intervals
+        n, f = self.polls, self.fraction
+        if n == 1 and length < f:
+            return 1.0
+        first = np.clip(length - (n - 2 + f), f, 1.0) - f  # the first interval is bad as well
+        later = np.clip(length - (n - 1 + f), 0.0, f)
+        return float(1.0 - first - later)
+
+
+@renamed(rng="seed")
+def simulate_watchdog(
+    watchdog: Watchdog, pauses: PhaseType, gaps: PhaseType, *, polls: int, seed: Any = None
+) -> tuple[int, float]:
+    """Return the storms declared in so many polls and the fraction of polls while dropping.
+
+    Event by event, with the rule of the watchdog at each poll: what `watchdog_risk` is checked by.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import Watchdog, simulate_watchdog
+    >>> from markov import PhaseType
+    >>> pauses, gaps = PhaseType.exponential(20.0), PhaseType.exponential(1.0)
+    >>> alarms, _ = simulate_watchdog(Watchdog(0.1, 0.2, 1.0), pauses, gaps, polls=10_000, seed=1)
+    >>> alarms > 0
+    True
+    """
+    instance("watchdog", watchdog, Watchdog)
+    check_times(pauses, gaps)
+    draw, count = random_generator("seed", seed), whole("polls", polls, 1, 10**8)
+    end = count * watchdog.period
+    ends, last = [np.zeros(1)], 0.0
+    while last < end:
+        pairs = np.column_stack([gaps.sample(10_000, seed=draw), pauses.sample(10_000, seed=draw)])
+        ends.append(last + np.cumsum(pairs.ravel()))
+        last = float(ends[-1][-1])
+    times = np.concatenate(ends)
+    paused = np.concatenate([[0.0], np.cumsum(np.diff(times) * (np.arange(len(times) - 1) % 2))])
+    spent = np.diff(np.interp(watchdog.period * np.arange(count + 1), times, paused))
+    bad = spent >= watchdog.period * watchdog.fraction - 1e-9 * watchdog.period
+    alarms, dropped, run, dropping = 0, 0, 0, False
+    for is_bad in progress_bar(bad.tolist(), desc="polls"):
+        dropped += dropping
+        run = run + 1 if is_bad != dropping else 0
+        if run == (watchdog.good_polls if dropping else watchdog.polls):
+            alarms, run, dropping = alarms + (not dropping), 0, not dropping
+    return alarms, dropped / count
+
+
+def check_times(pauses: PhaseType, gaps: PhaseType) -> None:
+    """Check that pauses and gaps are phase-type times."""
+    from markov import PhaseType
+
+    instance("pauses", pauses, PhaseType)
+    instance("gaps", gaps, PhaseType)

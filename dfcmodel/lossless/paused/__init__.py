@@ -1,0 +1,1 @@
+"""One paused link: its headroom and components, frames, worst cases, published values."""

@@ -1,0 +1,316 @@
+"""Frame-level simulation of one paused link, in bit times: witness and worst-case search.
+
+A sender transmits frames back to back. The receiver, whose own output is blocked, allocates a cell
+at the first bit stored in it. When the allocated cells exceed the threshold it generates a pause
+frame, which is queued behind the frame being transmitted. A frame for which no cell is free is
+lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.lossless.paused.paused_links import (
+    GAP,
+    OVERHEAD,
+    PAUSE_FRAME,
+    PREAMBLE,
+    PausedLink,
+)
+from dfcmodel.lossless.paused.worst_cases import largest_burst
+from hopflow.checks import instance, random_generator, whole
+from hopflow.execution.progress import progress_bar
+from hopflow.kernels import build
+from hopflow.naming.deprecations import renamed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Sizes = NDArray[np.int64]
+
+__all__ = ["FrameRun", "FrameScenario", "Witness", "search_worst", "witness"]
+
+
+@dataclass(frozen=True)
+class FrameScenario:
+    """Traffic and buffer of a link around the time at which its receiver pauses it.
+
+    Parameters
+    ----------
+    link
+        The link and its delays.
+    sizes
+        Bytes of the sender's frames, transmitted back to back from time 0.
+    taken
+        Cells occupied at time 0.
+    threshold
+        Cells above which the receiver pauses the sender.
+    capacity
+        Size of the receiver's buffer in cells.
+    reverse_phase
+        Bit time at which one of the receiver's own frames begins; they are sent back to back.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> from dfcmodel.lossless import witness
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> run = witness(link).overflows.run()
+    >>> run.lost
+    1
+    """
+
+    link: PausedLink
+    sizes: Sizes
+    taken: int
+    threshold: int
+    capacity: int
+    reverse_phase: int
+
+    def run(self) -> FrameRun:
+        """Return the outcome of the scenario."""
+        link = self.link
+        out = np.zeros(5, dtype=np.int64)
+        ahead = link.delays["pause frames of other classes"] + link.delays["own resume frame"]
+        buffer = Buffer(link.cell, self.taken, self.threshold, self.capacity)
+        message = Message(
+            link.pipeline, self.reverse_phase, 8 * link.mtu + OVERHEAD, ahead + PREAMBLE + 8 * PAUSE_FRAME,
+            link.interface + link.gearbox + link.cable + link.response,
+        )  # fmt: skip
+        wire = Wire(link.gearbox + link.cable, PREAMBLE, GAP)
+        build(pass_frames)(self.sizes, buffer, message, wire, out)
+        return FrameRun(*(int(value) for value in out))
+
+
+@dataclass(frozen=True)
+class FrameRun:
+    """Outcome of a scenario.
+
+    Parameters
+    ----------
+    peak
+        Largest number of cells occupied.
+    lost
+        Frames lost.
+    sent
+        Frames sent.
+    crossed, stopped
+        Bit time of the first bit above the threshold at the receiver, and bit time after which the
+        sender starts no further frame; -1 if that did not happen.
+    """
+
+    peak: int
+    lost: int
+    sent: int
+    crossed: int
+    stopped: int
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A headroom that is attained: ``fills`` uses the last cell, ``overflows`` has one cell fewer.
+
+    Parameters
+    ----------
+    headroom
+        Cells above the threshold, or bytes if the link's cell is 1.
+    fills, overflows
+        The same frames with a buffer of exactly that size, and of one cell fewer.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> headroom("400Gbps", "300m", cell=192).witness().holds
+    True
+    """
+
+    headroom: int
+    fills: FrameScenario
+    overflows: FrameScenario
+
+    @property
+    def holds(self) -> bool:
+        """Whether the first run loses nothing and fills the buffer, and the second loses a frame."""
+        full, short = self.fills.run(), self.overflows.run()
+        return full.peak == self.fills.capacity and full.lost == 0 and short.lost == 1
+
+
+def witness(link: PausedLink) -> Witness:
+    """Return two scenarios that prove that a link needs its full headroom.
+
+    Parameters
+    ----------
+    link
+        Any link. Its largest burst determines the frame sizes; the receiver's own frame begins when
+        the pause frame is ready.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink
+    >>> found = witness(PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304))
+    >>> found.holds, found.fills.run().peak - found.fills.threshold == found.headroom
+    (True, True)
+    """
+    instance("link", link, PausedLink)
+    burst = largest_burst(link)
+    if link.has_equal_frames:
+        before = link.cells_of(link.lossless_mtu) - burst.head_cells
+    else:
+        before = max(0, -(-(link.smallest - burst.head) // link.cell))
+    first = burst.head + before * link.cell
+    sizes = [size for size, _ in burst.runs]
+    frames = np.repeat(np.array(sizes, dtype=np.int64), [count for _, count in burst.runs])
+    more = np.full(4, link.lossless_mtu, dtype=np.int64)  # sent only if the pause fails
+    frames = np.concatenate([[first], frames, more])
+    threshold = before + 1
+    crossing = PREAMBLE + 8 * before * link.cell + link.gearbox + link.cable
+    phase = (crossing + link.pipeline) % (8 * link.mtu + OVERHEAD)
+    fills = FrameScenario(link, frames, 1, threshold, threshold + burst.cells, phase)
+    return Witness(burst.cells, fills, replace(fills, capacity=fills.capacity - 1))
+
+
+@renamed(rng="seed")
+def search_worst(link: PausedLink, tries: int = 300, seed: int | np.random.Generator = 0) -> int:
+    """Return the most cells above the threshold that a random search over sizes and phases finds.
+
+    Parameters
+    ----------
+    link
+        Frame sizes are those allowed in ``largest_burst`` for ``small_packets`` 0 or 1.
+    tries
+        Number of scenarios, 1 to 1e6: the first tenth at random, then variations of the best one.
+    seed
+        Seed.
+
+    Raises
+    ------
+    ValueError
+        For another value of ``small_packets``, or ``tries`` out of range.
+
+    Examples
+    --------
+    >>> from dfcmodel import PausedLink, search_worst
+    >>> from dfcmodel.lossless.paused.worst_cases import largest_burst
+    >>> link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    >>> search_worst(link, 50) <= largest_burst(link).cells
+    True
+    """
+    instance("link", link, PausedLink)
+    tries = whole("tries", tries, 1, 10**6)
+    if link.small_packets not in (0.0, 1.0):
+        raise ValueError(f"small_packets = {link.small_packets!r}: must be 0 or 1 for the search")
+    random = random_generator("seed", seed)
+    best, found = _random_scenario(link, random), 0
+    for k in progress_bar(range(tries), desc="search_worst"):
+        new = _random_scenario(link, random) if k < tries // 10 else _changed(best, random)
+        excess = new.run().peak - new.threshold
+        if excess >= found:
+            best, found = new, excess
+    return found
+
+
+def _random_scenario(link: PausedLink, random: np.random.Generator) -> FrameScenario:
+    """Return a scenario with three random frame sizes and random phases."""
+    cells = link.cells_of(link.lossless_mtu)
+    kinds = _sizes(link, 3, random)
+    count = 4 + (link.window + 8 * link.lossless_mtu * 2) // (8 * int(kinds.min()) + OVERHEAD)
+    sizes = random.choice(kinds, count)
+    period = 8 * link.mtu + OVERHEAD
+    taken = int(random.integers(0, cells + 1))
+    phase = int(random.integers(0, period))
+    return FrameScenario(link, sizes, taken, cells, 10**15, phase)
+
+
+def _changed(best: FrameScenario, random: np.random.Generator) -> FrameScenario:
+    """Return a variation of the scenario: of the phase, the initial cells, or some frame sizes."""
+    link, cells = best.link, best.threshold
+    variation = random.integers(0, 4)
+    if variation == 0:
+        period = 8 * link.mtu + OVERHEAD
+        step = int(random.integers(-period, period + 1) * random.random() ** 4)
+        return replace(best, reverse_phase=(best.reverse_phase + step) % period)
+    if variation == 1:
+        return replace(best, taken=int(random.integers(0, cells + 1)))
+    sizes = best.sizes.copy()
+    new = int(_sizes(link, 1, random)[0])
+    if variation == 2:  # replace one size by another throughout
+        sizes[sizes == random.choice(sizes)] = new
+    else:  # replace a run of frames, usually near the last one sent
+        sent = best.run().sent
+        start = sent - 1 - int(sent * random.random() ** 3)
+        sizes[start : start + 1 + int(sent * random.random() ** 3)] = new
+    return replace(best, sizes=sizes)
+
+
+def _sizes(link: PausedLink, count: int, random: np.random.Generator) -> Sizes:
+    """Return allowed frame sizes; half of them are the smallest size of a number of cells."""
+    top, cell = link.lossless_mtu, link.cell
+    if link.has_equal_frames:
+        return np.full(count, top)
+    some = random.integers(link.smallest, top + 1, count)
+    edges = (link.cells_of(top) * random.random(count) ** 2).astype(np.int64) * cell + 1
+    sizes = np.where(random.random(count) < 0.5, some, edges)
+    return np.asarray(np.clip(sizes, link.smallest, top), dtype=np.int64)
+
+
+class Buffer(NamedTuple):
+    """The receiver's buffer: bytes of a cell, cells taken, at the threshold, and in all."""
+
+    cell: int
+    taken: int
+    threshold: int
+    capacity: int
+
+
+class Message(NamedTuple):
+    """The way of a pause frame, in bit times.
+
+    Until it is ready; the phase and the period of the frames before it; how long it and others of its kind take; what its
+    way and the response of the sender take.
+    """
+
+    ready: int
+    phase: int
+    period: int
+    frames: int
+    way: int
+
+
+class Wire(NamedTuple):
+    """The way of a frame to the receiver, and what is around each frame, in bit times."""
+
+    downstream: int
+    preamble: int
+    gap: int
+
+
+def pass_frames(sizes: Sizes, buffer: Any, message: Any, wire: Any, out: Sizes) -> None:
+    """Send frames until the sender is stopped; ``out`` receives the fields of `FrameRun`."""
+    cell, taken, threshold, capacity = buffer
+    peak, lost, sent, crossed, stopped = taken, 0, 0, -1, -1
+    start = 0
+    for k in range(sizes.shape[0]):
+        if stopped >= 0 and start > stopped:
+            break
+        size = sizes[k]
+        cells = (size + cell - 1) // cell
+        if crossed < 0 and taken + cells > threshold:
+            # index of the frame's first cell above the threshold
+            first = threshold - taken if threshold > taken else 0
+            crossed = start + wire.preamble + 8 * first * cell + wire.downstream
+            ready = crossed + message.ready
+            begun = (ready - message.phase) // message.period * message.period + message.phase
+            stopped = begun + message.period + message.frames + message.way
+        if taken + cells > capacity:
+            peak = capacity
+            lost += 1
+        else:
+            taken += cells
+            if taken > peak:
+                peak = taken
+        sent += 1
+        start += wire.preamble + 8 * size + wire.gap
+    out[0], out[1], out[2], out[3], out[4] = peak, lost, sent, crossed, stopped

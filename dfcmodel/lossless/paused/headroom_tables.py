@@ -1,0 +1,66 @@
+"""Headrooms of all ports and cables of a switch as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.lossless.paused.headrooms import headroom
+from hopflow.checks import shown
+from hopflow.units import declares
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dfcmodel.lossless.quantities import Given
+
+__all__ = ["headroom_table"]
+
+
+@declares(rates="bit_rate", cables="length")
+def headroom_table(
+    rates: Iterable[Given], cables: Iterable[Given | tuple[Given, Given]], **parameters: Any
+) -> pd.DataFrame:
+    """Return the headroom in bytes by rate (rows) and cable (columns).
+
+    Parameters
+    ----------
+    rates, cables
+        At least one each, as `headroom` takes them; a cable may be a range.
+    parameters
+        Other parameters of `headroom`.
+
+    Raises
+    ------
+    TypeError
+        If rates or cables are not a list.
+    ValueError
+        If a list is empty, or naming the parameter of `headroom`, its value and what is allowed.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom_table
+    >>> print(headroom_table(["100Gbps", "400Gbps"], ["5m", "300m"], cell=192))
+                5m    300m
+    100Gbps  44160   81024
+    400Gbps  78720  225792
+    """
+    import pandas as pd
+
+    lists: list[list[Any]] = []
+    for name, given in (("rates", rates), ("cables", cables)):
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+            raise TypeError(f"{name} = {shown(given)}: must be a list")
+        lists.append(list(given))
+        if not lists[-1]:
+            raise ValueError(f"{name} = []: must have at least one")
+    rows = {
+        str(rate): [headroom(rate, cable, **parameters).bytes for cable in lists[1]]
+        for rate in lists[0]
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=[_name(each) for each in lists[1]])
+
+
+def _name(cable: Any) -> str:
+    """Return the name of a column; that of a range is ``100m..300m``."""
+    return "..".join(map(str, cable)) if isinstance(cable, (tuple, list)) else str(cable)

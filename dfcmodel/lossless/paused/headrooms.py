@@ -1,0 +1,359 @@
+"""Headroom: the buffer needed above a pause threshold for zero loss, with its components."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.paused.headroom_items import (
+    FIBRE,
+    Item,
+    Sensitivity,
+    item_rows,
+    items_of,
+    resume_drain,
+    resume_items_of,
+    sensitivities_of,
+    size_text,
+)
+from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
+from dfcmodel.lossless.paused.worst_cases import Burst, largest_burst
+from dfcmodel.lossless.quantities import (
+    Given,
+    bit_rate,
+    bit_times,
+    both_ends,
+    frame_size,
+    frames_and_cell,
+    metres,
+    response_time,
+)
+from hopflow.checks import flag, one_number
+from hopflow.display.results import Result, figure
+from hopflow.units import declares, readable_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from dfcmodel.lossless.paused.frames import Witness
+
+__all__ = ["Headroom", "headroom"]
+
+Range = Given | tuple[Given, Given]
+CELL = 254
+"""Bytes of a cell for which the headroom of any frame size is said where no cell was given: Tomahawk 4 and 5 have it."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Headroom(Result):
+    """The headroom of one traffic class of a port, as `headroom` returns it.
+
+    Parameters
+    ----------
+    low, high
+        The link with all inputs at the low and at the high end of their ranges.
+    metres
+        Length of the cable at both ends.
+    cells_given
+        Whether the buffer is allocated in cells; otherwise in bytes.
+    ranged
+        Names of the inputs given as ranges.
+    missing
+        Names of the delays that were not given, and count nothing.
+
+    Examples
+    --------
+    >>> from dfcmodel import headroom
+    >>> port = headroom("400Gbps", "300m", cell=192)
+    >>> port.bytes, port.cells
+    (225792, 1176)
+    """
+
+    low: PausedLink
+    high: PausedLink
+    metres: tuple[float, float]
+    cells_given: bool
+    ranged: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    @cached_property
+    def bursts(self) -> tuple[Burst, Burst]:
+        """The largest burst above the threshold, at the low and at the high end."""
+        return largest_burst(self.low), largest_burst(self.high)
+
+    @cached_property
+    def drains(self) -> tuple[Burst, Burst]:
+        """The largest departures from a resume to the first arrival, at the low and the high end."""
+        return resume_drain(self.low), resume_drain(self.high)
+
+    @property
+    def bytes(self) -> int | tuple[int, int]:
+        """Bytes above the pause threshold (xoff) for one class; a pair if inputs are ranges."""
+        return self._ends(*(burst.cells * self.high.cell for burst in self.bursts))
+
+    @property
+    def cells(self) -> int | tuple[int, int] | None:
+        """The same in cells; None where no cell was given."""
+        return self._ends(*(burst.cells for burst in self.bursts)) if self.cells_given else None
+
+    @property
+    def port_bytes(self) -> int | tuple[int, int]:
+        """Bytes for all classes of the port, which may cross their thresholds in succession."""
+        return self._ends(
+            *(burst.cells * self.high.cell * self.high.classes for burst in self.bursts)
+        )
+
+    @property
+    def xon_bytes(self) -> int | tuple[int, int]:
+        """Smallest resume threshold (xon) at which a port at line rate never idles."""
+        return self._ends(*(drain.cells * self.high.cell for drain in self.drains))
+
+    @property
+    def xon_cells(self) -> int | tuple[int, int] | None:
+        """The same in cells; None where no cell was given."""
+        return self._ends(*(drain.cells for drain in self.drains)) if self.cells_given else None
+
+    @cached_property
+    def items(self) -> tuple[Item, ...]:
+        """The components of the headroom; they add up to `bytes`."""
+        return items_of((self.low, self.high), self.bursts)
+
+    @cached_property
+    def xon_items(self) -> tuple[Item, ...]:
+        """The components of the least resume threshold; they add up to `xon_bytes`."""
+        return resume_items_of((self.low, self.high), self.drains)
+
+    @cached_property
+    def sensitivities(self) -> tuple[Sensitivity, ...]:
+        """Sensitivity to each input: bytes per unit, and bytes over its range."""
+        return sensitivities_of(self.low, self.high, self.metres[1])
+
+    def witness(self) -> Witness:
+        """Return two scenarios: one fills the headroom, one loses a frame with one cell fewer."""
+        from dfcmodel.lossless.paused.frames import witness
+
+        return witness(self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all results as plain data, for JSON."""
+        return {
+            "bytes": self.bytes, "cells": self.cells, "port_bytes": self.port_bytes,
+            "xon_bytes": self.xon_bytes, "xon_cells": self.xon_cells,
+            "items": [dataclasses.asdict(item) for item in self.items],
+            "xon_items": [dataclasses.asdict(item) for item in self.xon_items],
+            "sensitivities": [dataclasses.asdict(each) for each in self.sensitivities],
+            "low": dataclasses.asdict(self.low), "high": dataclasses.asdict(self.high),
+        }  # fmt: skip
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the thresholds: ``bytes``, ``port_bytes`` and ``xon_bytes``, and ``cells`` and ``xon_cells`` where cells are given.
+
+        Of a range both ends, over ``end``.
+        """
+        import xarray as xr
+
+        cells = ("cells", "xon_cells") if self.cells_given else ()
+        found = {name: getattr(self, name) for name in ("bytes", "port_bytes", "xon_bytes", *cells)}
+        ranged = any(isinstance(value, tuple) for value in found.values())
+        pairs = {
+            name: value if isinstance(value, tuple) or not ranged else (value, value)
+            for name, value in found.items()
+        }
+        dims = ("end",) if ranged else ()
+        units = {name: {"units": "bytes" if "bytes" in name else "cells"} for name in pairs}
+        coords = {"end": ["low", "high"]} if ranged else {}
+        return xr.Dataset({n: (dims, np.array(v), units[n]) for n, v in pairs.items()}, coords)
+
+    def summary(self) -> dict[str, object]:
+        """Return the thresholds, each with its components, by name."""
+        rows: dict[str, object] = {
+            "port": self._port(),
+            "headroom above xoff": size_text(self.bytes, self.cells),
+        }
+        if self.high.classes > 1:
+            rows[f"port, {self.high.classes} classes"] = size_text(self.port_bytes, None)
+        rows |= item_rows(self.items, "") | self._assumed()
+        rows["least xon"] = size_text(self.xon_bytes, self.xon_cells)
+        return rows | item_rows(self.xon_items, "xon: ")
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the components of the headroom as bars; return the Axes."""
+        ax = figure(7.2, 3.6)[1] if ax is None else ax
+        items = [item for item in reversed(self.items) if any(item.bytes)]
+        high = [item.bytes[1] / 1e3 for item in items]
+        spans = [[abs(item.bytes[1] - item.bytes[0]) / 1e3 for item in items], [0.0] * len(items)]
+        ranged = any(spans[0])
+        ax.barh(
+            [item.name for item in items], high, xerr=spans if ranged else None, color="#0072B2"
+        )
+        for n, item in enumerate(items):
+            ax.text(max(high[n], 0.0), n, f" {item.share:.0%}", va="center", fontsize=8)
+        ax.set(xlabel="kB of headroom", title=f"headroom {size_text(self.bytes, self.cells)}")
+        ax.margins(x=0.1)
+        return ax
+
+    def _assumed(self) -> dict[str, object]:
+        """Return the inputs that were not given and count nothing, by name."""
+        rows: dict[str, object] = dict.fromkeys(self.missing, "0 (not given)")
+        if not self.cells_given:
+            rows["cells"] = "bytes are counted (no cell given)"
+        if not self.high.small_packets:
+            rows["small frames"] = (
+                f"none: all have the largest size (not given); {self._any_size()}"
+            )
+        return rows
+
+    def _port(self) -> str:
+        """Return rate, cable and largest frame."""
+        low, high = self.metres
+        cable = f"{high:g} m" if low == high else f"{low:g} to {high:g} m"
+        frames = f"{self.high.lossless_mtu:,} B"
+        if self.high.mtu != self.high.lossless_mtu:
+            frames += f", of other classes {self.high.mtu:,} B"
+        return f"{readable_text(self.high.rate, 'bit/s')}, {cable}, largest frame {frames}"
+
+    def _any_size(self) -> str:
+        """Return the headroom for frames of any size, in cells, and how it is asked for."""
+        cell = self.high.cell if self.cells_given else CELL
+        links = (replace(link, cell=cell, small_packets=1.0) for link in (self.low, self.high))
+        size = self._ends(*(largest_burst(link).cells * cell for link in links))
+        given = "small_packets=1" if self.cells_given else f'cell="{cell} B", small_packets=1'
+        return f"of any size in cells of {cell} B: {size_text(size, None)} ({given})"
+
+    def _ends(self, low: int, high: int) -> int | tuple[int, int]:
+        return (low, high) if self.ranged else high
+
+
+@declares(
+    rate="bit_rate",
+    cable="length",
+    mtu="size",
+    lossless_mtu="size",
+    cell="size",
+    response="time",
+    interface="time",
+    gearbox="time",
+    pipeline="time",
+    smallest="size",
+)
+def headroom(
+    rate: Given,
+    cable: Range,
+    mtu: Given = 9216,
+    lossless_mtu: Given | None = None,
+    cell: Given | None = None,
+    *,
+    response: Range | None = None,
+    response_measured: bool = False,
+    interface: Range | None = None,
+    gearbox: Range | None = None,
+    pipeline: Range | None = None,
+    velocity: float | tuple[float, float] = FIBRE,
+    classes: int = 1,
+    small_packets: float | tuple[float, float] = 0.0,
+    smallest: Given = SMALLEST_FRAME,
+    exceeded: float = 0.0,
+    merged: bool = False,
+    resume_queued: bool = False,
+) -> Headroom:
+    """Return the headroom: the bytes needed above a pause threshold for zero loss.
+
+    It is the worst case over all phases and, as far as ``small_packets`` permits, over all frame
+    sizes; the page "Headroom: proof" gives the proof and its assumptions.
+
+    Parameters
+    ----------
+    rate
+        Line rate of the port, a string such as ``400Gbps``.
+    cable
+        Length of the cable, a string such as ``300m`` or ``2km``, at most 200 km. A pair (low,
+        high) is a range and makes the result a pair; the same applies to ``response``,
+        ``interface``, ``gearbox``, ``pipeline``, ``velocity`` and ``small_packets``.
+    mtu
+        Bytes of the largest frame of any class, check sequence included.
+    lossless_mtu
+        Bytes of the largest frame of the paused class; None: ``mtu``.
+    cell
+        Bytes of a buffer cell; None counts bytes of frames, without rounding.
+    response
+        Response time of the peer, from the end of the pause frame at its port until it starts no
+        further frame; None: the maximum of IEEE 802.3 31B.3.7 for this rate. Durations are seconds,
+        or strings: ``1.2 us``, ``905 quanta``, ``820 B`` (the time of that many bytes at line
+        rate).
+    response_measured
+        Whether a response time below the standard's maximum is guaranteed for this peer.
+    interface
+        Delay of the MAC and PHY of the receiver's port, both directions together.
+    gearbox
+        Delay of a retimer or gearbox, per direction.
+    pipeline
+        Time from the first cell above the threshold until the pause frame is ready to be sent.
+    velocity
+        Signal velocity, m/s.
+    classes
+        Number of classes paused separately.
+    small_packets
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1, all. It
+        caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
+    smallest
+        Bytes of the smallest frame of the class.
+    exceeded
+        Above 0: ``small_packets`` is the share of the traffic that is small, of independent frames, and a window
+        exceeds the headroom with this probability, at the worst phase; 0: never.
+    merged
+        Whether one PFC frame carries the pauses of all classes (IEEE 802.1Q, clause 36).
+    resume_queued
+        Whether the class's own resume frame may still be waiting when the threshold is crossed again.
+
+    Raises
+    ------
+    ValueError
+        For a rate, length, frame size, share or response outside its range.
+
+    Examples
+    --------
+    >>> found = headroom("400Gbps", "300m", mtu=9216, cell=192)
+    >>> found.bytes
+    225792
+    >>> sum(item.bytes[1] for item in found.items) == found.bytes
+    True
+    """
+    measured = flag("response_measured", response_measured)
+    bits = bit_rate("rate", rate)
+    lengths = both_ends("cable", cable, metres)
+    speeds = both_ends("velocity", velocity, _velocity)
+    trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
+    ends: dict[str, tuple[float, float] | list[int]] = {
+        "cable": trips,
+        "response": response_time(bits, response, measured=measured),
+        "small_packets": both_ends("small_packets", small_packets, _share),
+    }
+    delays = {"pipeline": pipeline, "interface": interface, "gearbox": gearbox}
+    for name, given in delays.items():
+        found = 0.0 if given is None else given
+        ends[name] = both_ends(name, found, lambda name, value: bit_times(name, value, bits))
+    fixed = {
+        "classes": classes, "exceeded": exceeded, "merged": merged, "resume_queued": resume_queued,
+        "smallest": frame_size("smallest", smallest),
+    }  # fmt: skip
+    sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
+    low, high = (
+        PausedLink(*sizes, **fixed, **{k: v[n] for k, v in ends.items()})  # type: ignore[arg-type,misc]
+        for n in (0, 1)
+    )
+    ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])
+    missing = tuple(name for name, given in delays.items() if given is None)
+    return Headroom(low, high, lengths, cell is not None, ranged, missing)
+
+
+def _velocity(name: str, value: Given) -> float:
+    hint = "in m/s: 2e8 is 5 ns/m"
+    return one_number(name, value, at_least=1e8, at_most=3e8, hint=hint)
+
+
+def _share(name: str, value: Given) -> float:
+    return one_number(name, value, at_least=0.0, at_most=1.0, hint="a fraction of the frames")

@@ -1,0 +1,280 @@
+"""Link-level retry (LLR): the replay buffer, and the throughput under frame errors as a Markov chain.
+
+A sender keeps each frame until it is acknowledged. A receiver that finds a frame missing asks for it, and the sender
+sends it and all frames after it again (go-back-N). In slots of one frame the link is a discrete chain: frames are in
+order, or a frame is missing and not yet noticed, or the request is on its way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, PausedLink
+from dfcmodel.lossless.paused.worst_cases import largest_drain
+from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
+from hopflow.checks import flag, one_number, whole
+from hopflow.display.results import Result, figure
+from hopflow.units import WithUnit, declares, in_units, quantities
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+    from dfcmodel.lossless.quantities import Given
+    from markov import MarkovChain
+
+__all__ = ["ErrorBursts", "LinkRetry", "link_retry"]
+
+MOST_SLOTS = 20_000
+
+
+@quantities(good="share", bad="share", begins="share", ends="share")
+@dataclass(frozen=True)
+class ErrorBursts:
+    """Frame errors that come in bursts (Gilbert and Elliott): a good and a bad state, changing after each frame.
+
+    Parameters
+    ----------
+    good, bad
+        Probability that a frame is lost in each state.
+    begins, ends
+        Probability per frame that a bad state begins, and that it ends.
+
+    Raises
+    ------
+    ValueError
+        For a share outside 0 to 1, and where bursts neither begin nor end.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import ErrorBursts
+    >>> round(ErrorBursts(1e-6, 0.1, begins=1e-4, ends=0.1).mean, 7)
+    0.0001009
+    """
+
+    good: WithUnit
+    bad: WithUnit
+    begins: WithUnit
+    ends: WithUnit
+
+    def __post_init__(self) -> None:
+        for name in ("good", "bad", "begins", "ends"):
+            one_number(name, getattr(self, name), at_least=0.0, at_most=1.0)
+        if self.begins + self.ends == 0.0:
+            raise ValueError("begins = 0, ends = 0: one must be above 0")
+
+    @property
+    def mean(self) -> float:
+        """Fraction of the frames that are lost."""
+        bad = self.begins / (self.begins + self.ends)
+        return (1.0 - bad) * self.good + bad * self.bad
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LinkRetry(Result):
+    """A link with retries, as `link_retry` returns it.
+
+    Parameters
+    ----------
+    link
+        Frames and delays.
+    loop
+        Bit times from the end of a frame until the sender acts on its acknowledgement or on a request.
+    timer
+        Slots after which a sender whose request was lost begins again.
+    request_loss
+        Probability that a request is lost.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import link_retry
+    >>> link = link_retry("400Gbps", "300m", 4096)
+    >>> 0.96 < link.throughput(1e-3) < link.throughput(1e-6) < 1.0
+    True
+    """
+
+    link: PausedLink
+    loop: int
+    timer: int
+    request_loss: float
+
+    @cached_property
+    def replay_bytes(self) -> int:
+        """Least replay buffer with which a sender at line rate never waits for an acknowledgement, without errors."""
+        window = PREAMBLE + self.loop - OVERHEAD
+        return (largest_drain(self.link, window).cells + self.link.cells_of(self.link.lossless_mtu)) * self.link.cell  # fmt: skip
+
+    @property
+    def slots(self) -> int:
+        """Frames of ``lossless_mtu`` bytes sent from the start of a frame until the sender acts on what it caused."""
+        frame = 8 * self.link.lossless_mtu
+        return max(1, math.ceil((PREAMBLE + frame + self.loop) / (frame + OVERHEAD)))
+
+    def chain(self, errors: float | ErrorBursts) -> MarkovChain:
+        """Return the chain of slots, one per second: states are (0 good or 1 bad, what the link does).
+
+        What the link does: 0, frames are in order; 1, one is missing and not noticed; k >= 2, the sender begins again
+        in k - 1 slots.
+
+        Raises
+        ------
+        ValueError
+            For a probability outside of 0 to 1, or more than 20,000 frames in a loop.
+        """
+        import scipy.sparse as sp
+
+        from markov import MarkovChain
+
+        given = _errors(errors)
+        whole(
+            "slots",
+            max(self.slots, self.timer),
+            1,
+            MOST_SLOTS,
+            why="frames in the loop, or of the timer",
+        )
+        rows: list[list[Any]] = []
+        for state, p in enumerate((given.good, given.bad)):
+            leave = given.ends if state else given.begins
+            stays, leaves = (1.0 - leave) * self._step(p), leave * self._step(p)
+            rows.append([leaves, stays] if state else [stays, leaves])
+        P: Any = sp.bmat(rows, format="csr")
+        return MarkovChain(P - sp.identity(P.shape[0], format="csr"))
+
+    def throughput(self, errors: float | ErrorBursts) -> float:
+        """Return the fraction of the slots in which a frame is delivered in order.
+
+        Parameters
+        ----------
+        errors
+            Probability that a frame is lost, or bursts of errors.
+
+        Raises
+        ------
+        ValueError
+            For all frames lost, or as `chain` does.
+        """
+        from markov import stationary
+
+        given = _errors(errors)
+        if given.mean >= 1.0:
+            raise ValueError(f"errors = {errors!r}: must lose less than all frames")
+        pi = stationary(self.chain(given)).pi
+        half = len(pi) // 2
+        return float(pi[0] * (1.0 - given.good) + pi[half] * (1.0 - given.bad))
+
+    def _step(self, p: float) -> sp.csr_array:
+        """Return the probabilities from slot to slot if a frame is lost with probability ``p``."""
+        import scipy.sparse as sp
+
+        n = max(self.slots, self.timer) + 1
+        step = sp.lil_array((n, n))
+        step[0, 0], step[0, 1], step[1, 1] = 1.0 - p, p, p
+        for slots, chance in (
+            (self.slots, 1.0 - self.request_loss),
+            (self.timer, self.request_loss),
+        ):
+            step[1, slots if slots > 1 else 0] += (1.0 - p) * chance
+        for k in range(2, n):
+            step[k, k - 1 if k > 2 else 0] = 1.0
+        return step.tocsr()
+
+    def summary(self) -> dict[str, object]:
+        """Return replay buffer, loop and throughput for three error rates."""
+        rows: dict[str, object] = {
+            "replay buffer": f"{self.replay_bytes:,} B",
+            "frames in a loop": self.slots,
+        }
+        for p in (1e-6, 1e-4, 1e-2):
+            rows[f"throughput, one frame in {1 / p:,.0f} lost"] = f"{self.throughput(p):.6f}"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the throughput over the frame error rate; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        rates = np.logspace(-7, -1, 25)
+        axes.semilogx(rates, [self.throughput(p) for p in rates])
+        axes.set(xlabel="fraction of frames lost", ylabel="throughput")
+        return axes
+
+
+@declares(
+    rate="bit_rate",
+    cable="length",
+    mtu="size",
+    message="size",
+    timer="time",
+    pipeline="time",
+    request_loss="share",
+)
+def link_retry(
+    rate: Given,
+    cable: Given,
+    mtu: Given = 9216,
+    *,
+    message: Given = 72,
+    behind_frame: bool = True,
+    pipeline: Given = 0.0,
+    timer: Given | None = None,
+    request_loss: WithUnit = 0.0,
+) -> LinkRetry:
+    """Return replay buffer and throughput of a link that repeats lost frames (LLR of Ultra Ethernet, and others).
+
+    Parameters
+    ----------
+    rate, cable
+        Strings such as ``400Gbps`` and ``300m``.
+    mtu
+        Bytes of the frames; the replay buffer is for any sizes up to it.
+    message
+        Bytes of an acknowledgement or request, preamble included.
+    behind_frame
+        Whether it waits for a frame that the receiver sends.
+    pipeline
+        Time to process a frame and an acknowledgement.
+    timer
+        Time after which a sender begins again if a request is lost; None: twice the loop.
+    request_loss
+        Probability that a request is lost.
+
+    Raises
+    ------
+    ValueError
+        For a timer shorter than the loop, and other lengths, times or shares outside their ranges.
+
+    Examples
+    --------
+    >>> from dfcmodel.lossless import link_retry
+    >>> link = link_retry("400Gbps", "300m", 4096)
+    >>> link.replay_bytes, link.slots
+    (161607, 39)
+    """
+    bits = bit_rate("rate", rate)
+    size = frame_size("mtu", mtu)
+    trip = bit_times("cable", metres("cable", cable) / FIBRE, bits)
+    link = PausedLink(bits, size, size, cable=trip, pipeline=bit_times("pipeline", pipeline, bits), small_packets=1.0)  # fmt: skip
+    waiting = (8 * size + OVERHEAD) * flag("behind_frame", behind_frame)
+    loop = 2 * trip + link.pipeline + waiting + 8 * frame_size("message", message, least=1)
+    lost = one_number(
+        "request_loss", in_units("request_loss", request_loss, "share"), at_least=0.0, below=1.0
+    )
+    frame = 8 * size + OVERHEAD
+    own = 2 * (loop + frame) if timer is None else bit_times("timer", timer, bits)
+    found = LinkRetry(link, loop, math.ceil(own / frame), lost)
+    if found.timer < found.slots:
+        shortest = found.slots * frame / bits * 1e9
+        raise ValueError(f"timer = {timer!r}: must be at least the loop, {shortest:,.0f} ns")
+    return found
+
+
+def _errors(given: float | ErrorBursts) -> ErrorBursts:
+    """Return errors as bursts; independent ones have equal states."""
+    if isinstance(given, ErrorBursts):
+        return given
+    p = one_number("errors", given, at_least=0.0, at_most=1.0)
+    return ErrorBursts(p, p, 0.5, 0.5)

@@ -1,0 +1,245 @@
+"""Worst-case arrivals at a receiver after its threshold is crossed, and frames that attain them.
+
+When the threshold is crossed, one frame is being received: ``head`` bytes of it remain, and the
+first of these opens a new cell. Further frames follow back to back, and the last one may start up
+to the end of the window. docs/headroom-proof.md proves that no sequence of frame sizes exceeds
+`largest_burst`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PausedLink
+from dfcmodel.lossless.paused.random_bursts import frame_counts
+
+__all__ = ["Burst", "largest_burst", "largest_drain"]
+
+WIRE = OVERHEAD // 8
+"""Bytes of preamble and gap per frame."""
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Arrivals above a threshold, as runs of equal frames in the order of transmission.
+
+    Parameters
+    ----------
+    head
+        Bytes of the frame that crosses the threshold, from the first cell above it; 0: none.
+    head_cells
+        Cells of these bytes.
+    runs
+        Pairs of a frame size in bytes and a number of frames.
+    cells
+        All cells, including ``head_cells``.
+    """
+
+    head: int
+    head_cells: int
+    runs: tuple[tuple[int, int], ...]
+    cells: int
+
+    @property
+    def frames(self) -> int:
+        """Number of frames after the one that crosses the threshold."""
+        return sum(count for _, count in self.runs)
+
+    @property
+    def frame_bytes(self) -> int:
+        """Bytes of frames, without preambles, gaps and unused bytes of cells."""
+        return self.head + sum(size * count for size, count in self.runs)
+
+
+def largest_burst(link: PausedLink) -> Burst:
+    """Return the largest burst above the threshold within the window of a link.
+
+    Parameters
+    ----------
+    link
+        With ``small_packets`` 0 all frames have ``lossless_mtu`` bytes, with 1 any size from
+        ``smallest`` on; in between, at most that fraction of the frames has one smaller size, in
+        every window, or, with ``exceeded`` above 0, that fraction of the traffic has it.
+
+    >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
+    >>> largest_burst(link).cells  # bytes, because cell=1
+    15784
+    """
+    budget = link.window // 8 - GAP // 8  # bytes from the head to the start of the last frame
+    if link.has_equal_frames:
+        return _equal_frames(link, budget)
+    if link.exceeded > 0.0:
+        return _random_frames(link, budget)
+    if link.small_packets == 1.0 and link.cell == 1:
+        return _free_bytes(link, budget)
+    return (_free_cells if link.small_packets == 1.0 else _mixed_frames)(link, budget)
+
+
+def largest_drain(link: PausedLink, window: int) -> Burst:
+    """Return the departures at line rate within a time window that free most cells.
+
+    Parameters
+    ----------
+    link
+        The link, for its frame and cell sizes; frames depart back to back.
+    window
+        Bit times from the end of a frame; a frame that has started counts in full.
+
+    >>> link = PausedLink(10**10, mtu=9216, lossless_mtu=2300, response=512 * 67)
+    >>> largest_drain(link, 100_000).runs  # 2320 B on the wire each
+    ((2300, 6),)
+    """
+    budget = max(0, window - 1) // 8  # the last frame begins before the end of the window
+    if link.has_equal_frames:
+        return _equal_frames(link, budget, head=False)
+    if link.exceeded > 0.0:
+        return _random_frames(link, budget, head=False)
+    if link.small_packets == 1.0:
+        free = _free_bytes if link.cell == 1 else _free_cells
+        return free(link, budget, head=False)
+    return _mixed_frames(link, budget, head=False)
+
+
+def _equal_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst of frames of ``lossless_mtu`` bytes; a head fills the rest."""
+    size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
+    if not head:
+        frames = budget // (size + WIRE) + 1
+        return Burst(0, 0, ((size, frames),), frames * cells)
+    tail = size - (cells - 1) * link.cell  # bytes in the last cell
+    between = max(0, (budget - tail) // (size + WIRE))
+    spare = budget - between * (size + WIRE) - tail
+    head_cells = min(cells, 1 + spare // link.cell)
+    first = tail + (head_cells - 1) * link.cell
+    return Burst(first, head_cells, ((size, between + 1),), head_cells + (between + 1) * cells)
+
+
+def _free_bytes(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst of any frame sizes, counted in bytes: as few gaps as possible."""
+    size = link.lossless_mtu
+    most = max(0, -(-(budget - size * head) // (size + WIRE)))
+    found = []
+    for between in {most, max(0, most - 1)}:
+        total = min(budget - WIRE * between, size * (between + head))
+        if total >= link.smallest * between + head:
+            found.append((total, between))
+    total, between = max(found)
+    lacking = size * (between + head) - total
+    in_head = min(lacking, size - 1) if head else 0
+    small, rest = divmod(lacking - in_head, size - link.smallest) if lacking > in_head else (0, 0)
+    runs = [(link.smallest, small), (size - rest, int(rest > 0))]
+    runs.append((size, between - small - (rest > 0) + 1))
+    first = (size - in_head) * head
+    return Burst(first, first, tuple(run for run in runs if run[1]), total + size)
+
+
+def _free_cells(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst of any allowed sizes in cells.
+
+    The smallest frames have ``v`` cells. Growing one to ``v + 1`` cells costs at most ``cell`` bytes, and
+    every further cell of a frame or of the head costs ``cell`` bytes. For a given number of frames the
+    cheapest cells are therefore taken first. The number of cells is then the integer part of a function
+    that is linear on both sides of the number of frames at which all have grown, so that the maximum is
+    there or at the largest number of frames.
+    """
+    grown = link.cells_of(link.smallest) * link.cell + 1
+    least = _least_head(link) * head
+    spare = max(0, budget - least)
+    most = spare // (link.smallest + WIRE)
+    turn = min(most, spare // (grown + WIRE)) if grown <= link.lossless_mtu else most
+    found = (_grow_frames(link, spare, n, head=head) for n in {turn, min(turn + 1, most), most})
+    best = max(found, key=lambda burst: burst.cells)
+    first = least + (best.head_cells - 1) * link.cell if head else 0
+    return Burst(first, best.head_cells, best.runs, best.cells)
+
+
+def _grow_frames(link: PausedLink, spare: int, count: int, *, head: bool) -> Burst:
+    """Return ``count`` smallest frames, grown by the bytes that they leave; the head is in cells only."""
+    size, cell, smallest = link.lossless_mtu, link.cell, link.smallest
+    fewest, most = link.cells_of(smallest), link.cells_of(size)
+    grown = fewest * cell + 1
+    left = spare - count * (smallest + WIRE)
+    longer = min(count, left // (grown - smallest)) if fewest < most else 0
+    more = (left - longer * (grown - smallest)) // cell
+    in_head = min(more, most - 1) * head
+    each = most - fewest - 1
+    in_frames = min(more - in_head, longer * each) if longer == count else 0
+    full, rest = divmod(in_frames, each) if in_frames else (0, 0)
+    runs = (
+        (smallest, count - longer), (grown, longer - full - (rest > 0)),
+        (grown + each * cell, full), (grown + rest * cell, int(rest > 0)), (size, 1),
+    )  # fmt: skip
+    cells = head + in_head + fewest * count + longer + in_frames + most
+    return Burst(0, head + in_head, tuple(run for run in runs if run[1]), cells)
+
+
+def _mixed_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return the largest burst if at most a fraction of the frames has one smaller size."""
+    size, cells, share = link.lossless_mtu, link.cells_of(link.lossless_mtu), link.small_packets
+    small = _densest(link, share)
+    value, weight, heavy = link.cells_of(small), small + WIRE, size + WIRE
+    gain = value * heavy / weight - cells  # cells lost per large frame beyond the fraction
+    if gain <= 0.0:
+        return _equal_frames(link, budget, head=head)
+    least = _least_head(link) * head
+    budget = max(0, budget - least)
+    per_large = share / (1.0 - share)
+    meet = int((budget - per_large * weight) / (heavy + per_large * weight))
+    last = min(budget // heavy, meet + int(value / gain) + 2)
+    large = np.arange(max(0, min(meet - 1, last)), last + 1)
+    count = np.minimum(
+        (budget - large * heavy) // weight, (per_large * (large + 1) + 1e-9).astype(int)
+    )
+    spare = budget - large * heavy - count * weight
+    heads = np.minimum(cells, 1 + spare // link.cell) * head
+    total = heads + value * count + cells * (large + 1)
+    best = int(np.argmax(total))
+    runs = ((small, int(count[best])), (size, int(large[best]) + 1))
+    first = least + (int(heads[best]) - 1) * link.cell if head else 0
+    found = Burst(first, int(heads[best]), tuple(run for run in runs if run[1]), int(total[best]))
+    equal = _equal_frames(link, budget + least, head=head)
+    return equal if equal.cells > found.cells else found
+
+
+def _random_frames(link: PausedLink, budget: int, *, head: bool = True) -> Burst:
+    """Return a burst that independent frames exceed with probability ``exceeded``, at the worst phase."""
+    small, best = _densest(link, link.small_packets), None
+    least = _least_head(link) * head
+    for more in range(link.cells_of(link.lossless_mtu) if head else 1):
+        left = budget - least - more * link.cell
+        if more and left < 0:
+            break
+        counts = frame_counts(link, small, max(0, left))
+        cells = counts.quantile(link.exceeded)
+        if best is None or cells + head + more > best.cells:
+            some, many = counts.likeliest(cells)
+            runs = ((small, some), (link.lossless_mtu, many))
+            first = least + more * link.cell if head else 0
+            shown = tuple(run for run in runs if run[1])
+            best = Burst(first, (1 + more) * head, shown, cells + (1 + more) * head)
+    assert best is not None
+    return best
+
+
+def _least_head(link: PausedLink) -> int:
+    """Return the fewest bytes from the start of a new cell to the end of an allowed frame.
+
+    It is 1 where a frame can end one byte after the start of a cell; a frame of one cell counts in full.
+    """
+    longest = (link.lossless_mtu - 1) // link.cell * link.cell + 1
+    if longest >= max(link.smallest, link.cell + 1):
+        return 1
+    return link.smallest - (link.cells_of(link.smallest) - 1) * link.cell
+
+
+def _densest(link: PausedLink, share: float) -> int:
+    """Return the smaller frame size that maximizes the cells per byte on the wire."""
+    size, cells = link.lossless_mtu, link.cells_of(link.lossless_mtu)
+    if link.cell == 1:
+        return size
+    each = np.arange(1, cells + 1)
+    smaller = np.maximum(link.smallest, (each - 1) * link.cell + 1)
+    wire = share * (smaller + WIRE) + (1.0 - share) * (size + WIRE)
+    return int(smaller[np.argmax((share * each + (1.0 - share) * cells) / wire)])

@@ -1,0 +1,1 @@
+"""Topologies: as graphs, with cables and buffers, in files; their shortest paths."""

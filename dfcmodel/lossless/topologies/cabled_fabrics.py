@@ -1,0 +1,262 @@
+"""Fabrics with rates, cables and buffers: one object for simulations, headroom and deadlock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
+from dfcmodel.lossless.cycles.buffer_dependencies import directed_graph
+from dfcmodel.lossless.paused.headroom_items import FIBRE
+from dfcmodel.lossless.paused.headrooms import headroom
+from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
+from dfcmodel.lossless.topologies.fabrics import with_hosts
+from dfcmodel.network.columns import encoded
+from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
+from dfcmodel.network.networks import Scenario
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
+from hopflow.checks import instance, one_number, shown
+from hopflow.display.results import table_text
+from hopflow.units import WithUnit, quantities, readable_text
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    import networkx as nx
+
+    from dfcmodel.lossless.paused.headrooms import Headroom
+    from dfcmodel.network.flows import Flow
+
+__all__ = ["Cable", "Fabric"]
+
+CABLE = "cable"
+"""Attribute of an edge of the graph of switches: its own cable."""
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A cable: its rate in each direction, and its length.
+
+    Parameters
+    ----------
+    speed
+        Line rate, a string such as ``"400Gbps"``.
+    length
+        A string such as ``"30m"``, above 0; the delay is 5 ns/m.
+
+    Examples
+    --------
+    >>> from dfcmodel import Cable
+    >>> cable = Cable("400Gbps", "30m")
+    >>> cable.bits, cable.delay
+    (400000000000, 1.5e-07)
+    """
+
+    speed: str = "100Gbps"
+    length: str = "5m"
+
+    def __post_init__(self) -> None:
+        bit_rate("speed", self.speed)
+        if not metres("length", self.length):
+            raise ValueError(f"length = {self.length!r}: must be above 0 m")
+
+    @property
+    def bits(self) -> int:
+        """Line rate in b/s."""
+        return bit_rate("speed", self.speed)
+
+    @property
+    def delay(self) -> float:
+        """Propagation delay in s."""
+        return metres("length", self.length) / FIBRE
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fabric:
+    """A fabric of switches and hosts with rates, cables and buffers.
+
+    ``links`` are those of a scenario, ``graph`` is the argument of `deadlock`, and `headroom` returns the headroom of
+    each kind of port. The time that a switch takes to forward a packet is not modelled: a packet goes on when it has
+    come as a whole.
+
+    Parameters
+    ----------
+    switches
+        A graph of `leaf_spine`, `fat_tree`, `rail_optimized`, `dragonfly` or `torus`, or one of your own with the
+        attribute ``hosts`` at each switch. An edge with the attribute ``cable``, a `Cable`, has that one.
+    access
+        The cable from a host to its switch.
+    trunk
+        The cable between two switches; None: as ``access``.
+    buffer
+        Of each port of a switch: a size such as ``"2 MB"``, or the name of a chip of `chips` whose buffer is known, of
+        which a port has the part that its rate is of the chip's capacity. Counted in whole packets, each of whole
+        cells of the chip.
+    packet_size
+        Bytes per packet.
+    discipline
+        Of all links, such as ``PFC(counts="switch")``.
+
+    Raises
+    ------
+    ValueError
+        For a buffer that no chip or size describes, a cable of another kind, and a packet size that is not positive.
+
+    Examples
+    --------
+    >>> from dfcmodel import PFC, Cable, Fabric, Packets, incast, simulate
+    >>> from dfcmodel.lossless import deadlock, leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(4, 2, hosts=4), Cable("100Gbps", "3m"), Cable("400Gbps", "50m"), discipline=PFC(counts="switch"))
+    >>> fabric.headroom(Cable("400Gbps", "50m")).bytes
+    94920
+    >>> deadlock(fabric.graph).is_free
+    True
+    >>> flows = incast(fabric.hosts, fabric.hosts[0], sizes=100, source=FixedRate(), links=fabric.links)
+    >>> run = simulate(fabric.scenario("incast", flows, duration=1e-3), Packets(seed=1))
+    >>> run.status.label, float(run.lost.sum())
+    ('completed', 0.0)
+    """
+
+    switches: nx.DiGraph[Any]
+    access: Cable = field(default_factory=Cable)
+    trunk: Cable | None = None
+    buffer: str | float = "tomahawk6"
+    packet_size: float = 1500.0
+    discipline: Discipline = field(default_factory=FIFO)
+
+    def __post_init__(self) -> None:
+        directed_graph(self.switches, "switches")
+        instance("access", self.access, Cable, "a Cable")
+        if self.trunk is not None:
+            instance("trunk", self.trunk, Cable, "a Cable, or None")
+        one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        instance("discipline", self.discipline, Discipline, "a queueing discipline, such as PFC()")
+        self._port_chip()
+        for a, b, data in self.switches.edges(data=True):
+            if CABLE in data:
+                instance(f"cable of {a}->{b}", data[CABLE], Cable, "a Cable")
+
+    @cached_property
+    def graph(self) -> nx.DiGraph[Any]:
+        """The graph with a node ``("host", n)`` for each host; each edge has its `Cable` as ``cable``."""
+        graph = with_hosts(self.switches)
+        trunk = self.access if self.trunk is None else self.trunk
+        for a, b, data in graph.edges(data=True):
+            given = trunk if {a, b} <= self.switches.nodes else self.access
+            data[CABLE] = data.get(CABLE, given)
+        return graph
+
+    @cached_property
+    def hosts(self) -> tuple[Hashable, ...]:
+        """The nodes of the hosts, in the order of their numbers."""
+        return tuple(node for node in self.graph if node not in self.switches)
+
+    @cached_property
+    def links(self) -> Links:
+        """The links, in packets per second and packets of ``packet_size``."""
+        sizes = {cable: self.port_buffer(cable) for cable in self.cables}
+        bits = 8.0 * self.packet_size
+        sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
+        cables = encoded([cable for _, cable in self._cabled])
+        return links_from(
+            sources,
+            targets,
+            rate=cables.map(lambda cable: cable.bits / bits),
+            delay=cables.map(lambda cable: cable.delay),
+            buffer=cables.map(sizes.__getitem__),
+            discipline=self.discipline,
+        )
+
+    @cached_property
+    def _cabled(self) -> list[tuple[tuple[Any, Any], Cable]]:
+        """The ends and the cable of each link."""
+        return [((a, b), data[CABLE]) for a, b, data in self.graph.edges(data=True)]
+
+    @cached_property
+    def cables(self) -> tuple[Cable, ...]:
+        """The kinds of cables, in the order of the links."""
+        return tuple(dict.fromkeys(cable for _, cable in self._cabled))
+
+    def port_buffer(self, cable: Cable) -> int:
+        """Return the packets for which a port with a cable has room.
+
+        Raises
+        ------
+        ValueError
+            Where it has none.
+        """
+        known = self._port_chip()
+        if known is None:
+            found = size_in_bytes("buffer", self.buffer) / self.packet_size
+        else:
+            assert known.buffer is not None
+            assert known.capacity is not None
+            size = int(known.buffer * cable.bits / known.capacity)
+            found = ByteBuffer(size, known.cell).packets(self.packet_size)
+        if not MIN_BUFFER <= found <= MAX_BUFFER:
+            of = f"{found:.3g} packets of {self.packet_size:g} B at {cable.speed}"
+            msg = f"must be from {MIN_BUFFER:g} to {MAX_BUFFER:g}"
+            raise ValueError(f"buffer = {shown(self.buffer)}: {of}, {msg}")
+        return int(found)
+
+    def _port_chip(self) -> Chip | None:
+        """Return the chip of the switches, None for a size; ValueError for neither."""
+        if not isinstance(self.buffer, str) or self.buffer[:1].isdigit():
+            size = size_in_bytes("buffer", self.buffer)
+            one_number("buffer", size, at_least=1.0, at_most=1e15, hint="in bytes per port")
+            return None
+        known = [each.name for each in chips() if each.buffer is not None]
+        if self.buffer not in known:
+            msg = f"must be a size such as '2 MB', or one of {', '.join(known)}"
+            raise ValueError(f"buffer = {self.buffer!r}: {msg}")
+        return chip(self.buffer)
+
+    def headroom(self, cable: Cable | None = None, **parameters: Any) -> Headroom:
+        """Return the headroom of a port with a cable, in frames of the fabric's packets and cells of its chip.
+
+        Parameters
+        ----------
+        cable
+            One of ``cables``; None: the one with the largest headroom.
+        **parameters
+            Further ones of `headroom`, such as ``pipeline``; ``mtu`` is ``packet_size`` otherwise.
+        """
+        if cable is None:
+            found = [self.headroom(each, **parameters) for each in self.cables]
+            return max(found, key=lambda each: each.bursts[1].cells)
+        if instance("cable", cable, Cable, "a Cable") not in self.cables:
+            raise ValueError(f"cable = {cable!r}: must be one of {self.cables}")
+        known = self._port_chip()
+        given = {"mtu": self.packet_size, "cell": None if known is None else known.cell}
+        return headroom(cable.speed, cable.length, **{**given, **parameters})
+
+    @quantities(duration="time")
+    def scenario(
+        self, name: str, flows: Sequence[Flow], duration: WithUnit, **given: Any
+    ) -> Scenario:
+        """Return a scenario of flows in the fabric, with its links and its size of packets.
+
+        Parameters
+        ----------
+        name, flows, duration, **given
+            As of `Scenario`.
+        """
+        return Scenario(name, self.links, flows, duration, packet_size=self.packet_size, **given)
+
+    def __repr__(self) -> str:
+        """Return a table of its parts."""
+        rows: dict[str, object] = {
+            "switches and hosts": f"{len(self.switches)}, {len(self.hosts)}",
+            "links": len(self.links),
+        }
+        for cable in self.cables:
+            count = sum(each == cable for _, each in self._cabled)
+            size = self.port_buffer(cable) * self.packet_size
+            rows[f"{cable.speed}, {cable.length}"] = (
+                f"{count}, {readable_text(size, 'bytes')} per port"
+            )
+        rows["packets"] = f"{self.packet_size:g} B"
+        return table_text("Fabric", rows)

@@ -1,0 +1,204 @@
+"""Execution traces of MLCommons Chakra: the nodes of a rank, decoded from the contents of its file.
+
+The schema is public (mlcommons/chakra, schema/protobuf/et_def.proto at commit 21585d8). A file has messages that follow their lengths:
+metadata, then the nodes. It may be compressed with gzip.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple
+
+from dfcmodel.network.demands.protobuf_wire import Field, fields, messages, signed, varints, zigzag
+
+__all__ = ["Attributes", "Collective", "Kind", "Node", "nodes_of_trace"]
+
+VERSIONS = ("0.0.4", "1.0.0")
+"""Versions of the schema, which have the same messages as far as they are read."""
+GZIP = b"\x1f\x8b"
+
+
+class Kind(IntEnum):
+    """Types of nodes."""
+
+    INVALID_NODE = 0
+    METADATA_NODE = 1
+    MEM_LOAD_NODE = 2
+    MEM_STORE_NODE = 3
+    COMP_NODE = 4
+    COMM_SEND_NODE = 5
+    COMM_RECV_NODE = 6
+    COMM_COLL_NODE = 7
+    STORAGE_NODE = 8
+    BATCH_NODE = 9
+    CHECKPOINT_NODE = 10
+
+
+class Collective(IntEnum):
+    """Values of ``comm_type``."""
+
+    ALL_REDUCE = 0
+    REDUCE = 1
+    ALL_GATHER = 2
+    GATHER = 3
+    SCATTER = 4
+    BROADCAST = 5
+    ALL_TO_ALL = 6
+    REDUCE_SCATTER = 7
+    REDUCE_SCATTER_BLOCK = 8
+    BARRIER = 9
+
+
+READ = tuple(kind for kind in Kind if kind not in (2, 3, 8, 9, 10))
+Attribute = int | float | str | tuple[bool, ...]
+
+
+class Node(NamedTuple):
+    """A node: its number, name and type, the nodes of its rank that it waits for, its duration in us, and its attributes."""
+
+    number: int
+    name: str
+    kind: Kind
+    needs: tuple[int, ...]
+    duration: int
+    attributes: Attributes
+
+    def __str__(self) -> str:
+        return f"node {self.number}, {self.kind.name} {self.name!r}"
+
+
+class Attributes(dict[str, Attribute]):
+    """Attributes of a node by their names."""
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        """Return an attribute that is a whole number of at least 0.
+
+        Raises
+        ------
+        ValueError
+            Where it is missing without a ``default``, or is none.
+        """
+        found = self.get(name, default)
+        if found is None:
+            raise ValueError(f"{name}: must be given")
+        if isinstance(found, (str, tuple)) or not 0 <= found < math.inf or found != int(found):
+            raise ValueError(f"{name}: {found!r}: must be a whole number of at least 0")
+        return int(found)
+
+
+INTEGERS: dict[int, Callable[[int], int]] = {
+    7: signed, 9: signed, 11: int, 13: int, 15: zigzag, 17: zigzag, 27: int
+}  # fmt: skip
+FIXED = {3: "<d", 5: "<f", 19: "<I", 21: "<Q", 23: "<i", 25: "<q"}
+STRING, FLAGS = 29, 28
+"""Fields of an attribute by what they have; other lists and bytes are not read."""
+
+
+def _attribute(message: bytes) -> tuple[str, Attribute | None]:
+    """Return the name and the value of an attribute; None: a list or bytes."""
+    name = ""
+    value: Attribute | None = None
+    for field in fields(message):
+        number = field.number
+        if number == 1:
+            name = field.text()
+        elif number in INTEGERS:
+            value = INTEGERS[number](field.integer())
+        elif number in FIXED:
+            value = field.number_of(FIXED[number])
+        elif number == STRING:
+            value = field.text()
+        elif number == FLAGS:
+            lists = [varints(each) for each in fields(field.content()) if each.number == 1]
+            value = tuple(bool(each) for own in lists for each in own)
+    return name, value
+
+
+def _add_attribute(attributes: Attributes, field: Field) -> None:
+    name, value = _attribute(field.content())
+    if value is not None:
+        attributes[name] = value
+
+
+def _check_version(message: bytes) -> None:
+    """Raise ValueError where metadata name no version that is read: in ``version``, or as the end of the schema's name."""
+    version, attributes = "", Attributes()
+    for field in fields(message):
+        if field.number == 1:
+            version = field.text()
+        elif field.number == 2:
+            _add_attribute(attributes, field)
+    schema = re.search(r"chakra\.([0-9.]+)$", str(attributes.get("schema", "")))
+    found = version or (schema[1] if schema else "")
+    if found not in VERSIONS:
+        raise ValueError(
+            f"version {found!r} of Chakra's schema: must be one of {', '.join(VERSIONS)}"
+        )
+
+
+def _node(message: bytes) -> Node:
+    """Return the node of a message."""
+    number = duration = kind = 0
+    name, needs, attributes = "", dict[int, None](), Attributes()
+    for field in fields(message):
+        if field.number == 1:
+            number = field.integer()
+        elif field.number == 2:
+            name = field.text()
+        elif field.number == 3:
+            kind = field.integer()
+        elif field.number in (4, 5):
+            needs |= dict.fromkeys(varints(field))
+        elif field.number == 7:
+            duration = field.integer()
+        elif field.number == 10:
+            _add_attribute(attributes, field)
+    if kind not in READ:
+        known = ", ".join(each.name for each in READ)
+        named = Kind(kind).name if kind in list(Kind) else f"type {kind}"
+        raise ValueError(f"node {number}, {named} {name!r}: must be one of {known}")
+    return Node(number, name, Kind(kind), tuple(needs), duration, attributes)
+
+
+def nodes_of_trace(data: bytes) -> dict[int, Node]:
+    r"""Return the nodes of a trace by their numbers, in ascending order.
+
+    Raises
+    ------
+    ValueError
+        For what is no trace of a version that is read, nodes of memory and storage, two nodes of one number, and nodes that wait
+        for one that is not in the trace.
+
+    Examples
+    --------
+    >>> version, node = b"\n\x050.0.4", b"\x12\x01a\x18\x04\x38\x07"
+    >>> found = nodes_of_trace(b"".join(bytes([len(each)]) + each for each in (version, node)))
+    >>> print(found[0], found[0].duration)
+    node 0, COMP_NODE 'a' 7
+    """
+    if data.startswith(GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error) as error:
+            raise ValueError(f"no trace of Chakra: {error}") from None
+    found: dict[int, Node] = {}
+    every = messages(data)
+    try:
+        _check_version(next(every, b""))
+        for message in every:
+            node = _node(message)
+            if node.number in found:
+                raise ValueError(f"{node}: its number is that of {found[node.number]}")
+            found[node.number] = node
+    except UnicodeDecodeError as error:
+        raise ValueError(f"no trace of Chakra: {error}") from None
+    for node in found.values():
+        for each in node.needs:
+            if each not in found:
+                raise ValueError(f"{node}: waits for node {each}, which is not in the trace")
+    return dict(sorted(found.items()))

@@ -1,0 +1,522 @@
+"""Tables of many flows: between given ends, all to all, many to one, and permutations."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
+
+import numpy as np
+
+from dfcmodel.network.columns import Column, check_count, column_for, column_of, encoded, nodes_of
+from dfcmodel.network.flow_tables import OPTIONS, Flows
+from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop, whole_packets
+from dfcmodel.network.links import Link, Links
+from dfcmodel.network.next_hops import NextHops
+from dfcmodel.network.routes import Routes, distinct, present
+from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
+from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.naming.deprecations import renamed
+from hopflow.units import PacketUnits, declares, in_units, quantities_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.endpoints.sources import Source
+
+__all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
+
+Routing: TypeAlias = (
+    str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
+)
+"""How paths are chosen: a name, the paths, or tables of next hops."""
+
+CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
+NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
+"""Options that may differ from flow to flow, and are checked for all at once."""
+
+
+class CommonOptions(TypedDict, total=False):
+    """Further options of `Flow`: one value for all flows, or a list or an array of one for each."""
+
+    names: Any
+    max_window: Any
+    host: Any
+    priority: Any
+    delayed_acks: Any
+    pacing: Any
+    idle: Any
+    random_idle: Any
+    stop: Any
+    handshake: Any
+    arrivals: Any
+    weight: Any
+    after: Any
+    delays: Any
+    initial_window: Any
+    ssthresh: Any
+    quick_acks: Any
+    ttl: Any
+    segments: Any
+    entropy: Any
+
+
+class FlowOptions(CommonOptions, total=False):
+    """Those of flows whose receivers may be agents."""
+
+    receiver: Any
+
+
+class FlowsOfSizes(FlowOptions, total=False):
+    """Parameters of `flows_from` beside the ends of the flows, their sizes and their starts."""
+
+    source: Required[Source | Sequence[Source]]
+    links: Required[Iterable[Link]]
+    routes: Routing
+
+
+class FlowsToOne(CommonOptions, total=False):
+    """Parameters of `flows_from` beside the ends of the flows, which have one receiver."""
+
+    sizes: Any
+    starts: Any
+    source: Required[Source | Sequence[Source]]
+    links: Required[Iterable[Link]]
+    routes: Routing
+
+
+class FlowsGiven(FlowsToOne, total=False):
+    """Parameters of `flows_from` beside the ends of the flows."""
+
+    receiver: Any
+
+
+@declares(sizes="amount", starts="time")
+def flows_from(
+    sources: Iterable[Hashable],
+    targets: Iterable[Hashable],
+    sizes: Any = math.inf,
+    starts: Any = 0.0,
+    *,
+    source: Source | Sequence[Source],
+    links: Iterable[Link],
+    routes: Routing = "ecmp",
+    **options: Unpack[FlowOptions],
+) -> Flows:
+    """Return a table of flows between pairs of nodes, without an object per flow.
+
+    Results are those of a tuple of `Flow`; making and running many flows costs less time and memory (`python -m
+    benchmarks fabrics`).
+
+    Parameters
+    ----------
+    sources, targets
+        The first node and the last node of each flow, F of each.
+    sizes, starts
+        Packets to transfer and times of the first packets in s, one for all or F of them.
+    source
+        The source of all flows, or F of them.
+    links
+        The links of the network.
+    routes
+        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the flow's number and the
+        node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
+        the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
+        they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
+        node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
+        Or the paths, F tuples of nodes. Or tables of next hops, a mapping from nodes to mappings from destinations to lists of next
+        nodes: at each node a flow takes one of them by a hash, as with ``"ecmp"``. A node without an entry for a destination sends
+        over its link to it, or over its only link. With ``ttl`` given paths may return to a node, and next hops may lead back to one:
+        the packets of such a flow go round until they are dropped.
+    **options
+        Further options of `Flow`, ``max_window``, ``priority``, ``host`` and so on: one value for all, or a list or an
+        array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
+        the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
+        it where this is not unique.
+        ``entropy``: F whole numbers that ``"ecmp"`` hashes instead of the numbers of the flows. Flows between the same nodes
+        with equal ones take the same path, as those of one connection do.
+
+    Raises
+    ------
+    ValueError
+        Naming the flow and the parameter, as `Flow` does, or a pair of nodes without a path.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, PFC, Packets, Scenario, flows_from, from_networkx, simulate
+    >>> from dfcmodel.lossless import leaf_spine, with_hosts
+    >>> fabric = with_hosts(leaf_spine(4, 2, hosts=4))
+    >>> links = from_networkx(fabric, rate=3e6, delay=1e-6, buffer=1000, discipline=PFC(xoff=20, xon=10))
+    >>> pairs = [(("host", n), ("host", n + 8)) for n in range(8)]
+    >>> flows = flows_from(*zip(*pairs), sizes=100, source=CBR(3e6), links=links, routes="even")
+    >>> flows[0].path
+    (('host', 0), ('leaf', 0), ('spine', 0), ('leaf', 2), ('host', 8))
+    >>> run = simulate(Scenario("pairs", links, flows, duration=1e-3), Packets(seed=1))
+    >>> bool((run.finished > 0).all())
+    True
+    """
+    ends = _ends("sources", sources), _ends("targets", targets)
+    if len(ends[0]) != len(ends[1]) or not len(ends[0]):
+        counts = f"{len(ends[0])} sources and {len(ends[1])} targets"
+        raise ValueError(f"targets: {counts}, must be as many, at least one")
+    count = len(ends[0])
+    names: Any = options.pop("names", None)
+    if names is not None:
+        names = listed("names", names, str)
+        check_count("names", names, count)
+    entropy = _entropy(options.pop("entropy", None), count)
+    given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
+    allowed = tuple(each.name for each in OPTIONS)
+    columns = {
+        choice("option", name, allowed): _after(name, value, count)
+        if name == "after"
+        else column_for(name, _in_packets(name, value), count)
+        for name, value in given.items()
+    }
+    if isinstance(delays := given.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
+        columns["delays"] = _delays(delays, given.get("after"), count)
+    links = _table_of(links)
+    if isinstance(routes, str):
+        choice("routes", routes, CHOICES)
+        chosen = "ecmp" if routes == SPRAY else routes
+        both = column_of(ends[0]), column_of(ends[1])
+        nodes, paths = _shortest(links, *both, chosen, entropy)
+        if routes == SPRAY:
+            columns["paths"] = _further(links, nodes, paths)
+    else:
+        if isinstance(routes, Mapping):
+            may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
+            routes = NextHops(Links.of(links), routes).paths(*ends, entropy, may_loop)
+            if any(may_loop) and any(len(set(path)) < len(path) for path in routes):
+                names = names or _names_of(*ends)
+                ends = ends[0], [path[-1] for path in routes]  # of loops where they close
+        nodes, paths = _given(routes, *ends, links)
+    flows = Flows(nodes, paths, columns, names)
+    _check(flows, may_return=not isinstance(routes, str))
+    return _around_loops(flows)
+
+
+def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
+    """Return a flow from each host to each other one, by their sources and then by their targets.
+
+    Parameters
+    ----------
+    hosts
+        At least two nodes.
+    **given
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, all_to_all, from_networkx
+    >>> from dfcmodel.lossless import leaf_spine, with_hosts
+    >>> links = from_networkx(with_hosts(leaf_spine(2, 2, hosts=8)), rate=3e6, delay=1e-6, buffer=100)
+    >>> all_to_all([("host", n) for n in range(16)], sizes=1, source=CBR(3e6), links=links)
+    Flows(240 flows between 20 nodes: CBR)
+    """
+    ends, arguments = collective_hosts(hosts, {**given})
+    count = len(ends)
+    source = np.repeat(np.arange(count), count - 1)
+    target = np.tile(np.arange(count - 1), count)
+    target += target >= source  # but to itself
+    pairs = (Column(ends, each, len(each)) for each in (source, target))
+    return flows_from(*pairs, **arguments)
+
+
+def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
+    """Return a flow from each sender to one receiver.
+
+    Parameters
+    ----------
+    senders, receiver
+        Nodes; the receiver is left out where it is among the senders.
+    **given
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+
+    Examples
+    --------
+    >>> from dfcmodel import from_networkx, incast
+    >>> from dfcmodel.lossless import leaf_spine, with_hosts
+    >>> from responsefn import DCQCN
+    >>> links = from_networkx(with_hosts(leaf_spine(2, 2, hosts=8)), rate=3e6, delay=1e-6, buffer=100)
+    >>> hosts = [("host", n) for n in range(16)]
+    >>> len(incast(hosts, hosts[0], sizes=500, source=DCQCN(), links=links))
+    15
+    """
+    nodes, arguments = _among_links("senders", nodes_of("senders", senders), {**given})
+    receiver = unboxed(receiver)
+    _among_links("receiver", [receiver], arguments)
+    ends = [node for node in nodes if node != receiver]
+    if not ends:
+        raise ValueError(f"senders = {shown(nodes)}: must have a node beside the receiver")
+    return flows_from(ends, [receiver] * len(ends), **arguments)
+
+
+@renamed(rng="seed")
+def permutation(
+    hosts: Iterable[Hashable],
+    seed: int | np.random.Generator | None = 0,
+    **given: Unpack[FlowsGiven],
+) -> Flows:
+    """Return a flow from each host to another one, such that each receives at most one.
+
+    Parameters
+    ----------
+    hosts
+        At least two nodes.
+    seed
+        Seed or generator of the random permutation. A host that it maps to itself has no flow.
+    **given
+        ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, from_networkx, permutation
+    >>> from dfcmodel.lossless import leaf_spine, with_hosts
+    >>> links = from_networkx(with_hosts(leaf_spine(2, 2, hosts=8)), rate=3e6, delay=1e-6, buffer=100)
+    >>> hosts = [("host", n) for n in range(16)]
+    >>> flows = permutation(hosts, seed=1, sizes=500, source=CBR(3e6), links=links)
+    >>> len({flow.path[-1] for flow in flows}) == len(flows)
+    True
+    """
+    ends, arguments = collective_hosts(hosts, {**given})
+    order = random_generator("seed", seed).permutation(len(ends)).tolist()
+    if all(a == b for a, b in enumerate(order)):
+        order = order[1:] + order[:1]
+    pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b]
+    sources, targets = zip(*pairs, strict=True)
+    return flows_from(sources, targets, **arguments)
+
+
+def collective_hosts(
+    hosts: Iterable[Hashable], given: dict[str, Any]
+) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return the hosts of a collective, of which there must be two, and the arguments with ``links`` as columns."""
+    ends = list(dict.fromkeys(nodes_of("hosts", hosts)))
+    if len(ends) < 2:
+        raise ValueError(f"hosts = {shown(ends)}: must be at least two nodes")
+    return _among_links("hosts", ends, given)
+
+
+def _among_links(
+    name: str, nodes: list[Any], given: dict[str, Any]
+) -> tuple[list[Hashable], dict[str, Any]]:
+    """Return some nodes and the arguments, after checking that these are nodes of the links."""
+    if "links" not in given:
+        return nodes, given  # `flows_from` says that it is missing
+    links = _table_of(given["links"])
+    known = set(links.nodes)
+    for n, node in enumerate(nodes):
+        if not isinstance(node, Hashable) or node not in known:
+            at = "" if name == "receiver" else f"[{n}]"
+            raise ValueError(f"{name}{at} = {shown(node)}: must be a node of the links")
+    return nodes, {**given, "links": links}
+
+
+def _table_of(links: Any) -> Links:
+    """Return links as columns, after checking them; ValueError without one."""
+    found = links if isinstance(links, Links) else Links.of(listed("links", links, Link))
+    if not len(found):
+        raise ValueError("links = (): at least one link is needed")
+    return found
+
+
+def _ends(name: str, given: Any) -> Sequence[Hashable]:
+    """Return nodes as a list, a column as it is."""
+    return given if isinstance(given, Column) else nodes_of(name, given)
+
+
+def _in_packets(name: str, given: Any) -> Any:
+    """Return an option with strings in s and packets, transfers in whole packets."""
+    units = quantities_of(Flow)
+    found = in_units(name, given, units[name]) if name in units else given
+    if name != "size":
+        return found
+    if isinstance(found, PacketUnits):
+        return whole_packets(found)
+    if type(found) in (list, tuple):
+        return [whole_packets(n) if isinstance(n, PacketUnits) else n for n in found]
+    return found
+
+
+def _entropy(given: Any, count: int) -> NDArray[np.int64] | None:
+    """Return the numbers that ECMP hashes, after checking them."""
+    if given is None:
+        return None
+    found = np.asarray(given)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise TypeError(f"entropy = {shown(given)}: must be a list of whole numbers, one per flow")
+    check_count("entropy", found, count)
+    if (found < 0).any() or (found >= 2**39).any():
+        n = int(np.argmax((found < 0) | (found >= 2**39)))
+        raise ValueError(f"entropy[{n}] = {found[n]}: must be a whole number in 0..2^39 - 1")
+    return found.astype(np.int64)
+
+
+def _after(name: str, given: Any, count: int) -> Column:
+    """Return the column of the flows for which each one waits, given as an array of their places, or as `Flow` has them."""
+    places = np.asarray(given) if isinstance(given, np.ndarray) else None
+    if places is None or places.dtype.kind not in "iu":
+        return column_for(name, given, count)
+    check_count(name, places, count)
+    places = places.reshape(count, -1).astype(np.int64)
+    if (places < -1).any() or (places >= count).any():
+        f = int(np.argmax(((places < -1) | (places >= count)).any(axis=1)))
+        msg = f"must be places of flows, 0 to {count - 1}, or -1: none"
+        raise ValueError(f"after[{f}] = {shown(places[f].tolist())}: {msg}")
+    kept = places >= 0
+    return Column(Routes(places[kept], kept.sum(axis=1)), np.arange(count), count)
+
+
+def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
+    """Return the column of the delays, given as an array in the places of the flows for which each one waits."""
+    if not isinstance(after, np.ndarray) or after.shape != given.shape:
+        shape = getattr(after, "shape", None)
+        raise ValueError(
+            f"delays: an array of shape {given.shape}, must have that of after, {shape}"
+        )
+    rows, kept = given.reshape(count, -1).tolist(), (after >= 0).reshape(count, -1).tolist()
+    pairs = [tuple(itertools.compress(own, which)) for own, which in zip(rows, kept, strict=True)]
+    return Column(tuple(pairs), np.arange(count), count)
+
+
+def _shortest(
+    links: Sequence[Link],
+    sources: Column,
+    targets: Column,
+    chosen: str,
+    entropy: NDArray[np.int64] | None = None,
+) -> tuple[Sequence[Hashable], Routes]:
+    """Return the nodes of the network, and shortest paths between pairs of them."""
+    network = ShortestRoutes(links)
+    places = []
+    for name, nodes in (("sources", sources), ("targets", targets)):
+        found = nodes.map(lambda node: network.place.get(node, -1)).array()
+        if (found < 0).any():
+            n = int(np.argmax(found < 0))
+            raise ValueError(f"{name}[{n}] = {nodes[n]!r}: must be a node of the links")
+        places.append(found)
+    same = np.flatnonzero(places[0] == places[1])
+    if len(same):
+        n = int(same[0])
+        raise ValueError(f"targets[{n}] = {targets[n]!r}: must differ from its source")
+    try:
+        return network.nodes, network.paths(places[0], places[1], chosen, entropy)
+    except LookupError as error:
+        n = error.args[0]
+        msg = f"there is no path from {sources[n]!r} over the links"
+        raise ValueError(f"targets[{n}] = {targets[n]!r}: {msg}") from None
+
+
+def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:
+    """Return the shortest paths of each flow beside its own one, with the same first and last link."""
+    last = paths.places[paths.begin + paths.counts - 1]
+    every = ShortestRoutes(links).all_paths(paths.first.astype(np.int64), last.astype(np.int64))
+    found = []
+    for f, of_flow in enumerate(every):
+        own = paths[f]
+        ends = own[:2], own[-2:]
+        others = [path for path in of_flow if path != own and (path[:2], path[-2:]) == ends]
+        found.append(tuple(tuple(nodes[n] for n in path) for path in others))
+    return encoded(found)
+
+
+def _given(
+    routes: Any, sources: Sequence[Hashable], targets: Sequence[Hashable], links: Links
+) -> tuple[Sequence[Hashable], Routes]:
+    """Return nodes among which those of given paths are, and the paths."""
+    if not isinstance(routes, Iterable):
+        raise TypeError(
+            f"routes = {shown(routes)}: must be one of {CHOICES}, paths, or tables of next hops"
+        )
+    paths = [
+        path if type(path) is tuple else tuple(nodes_of(f"routes[{n}]", path))
+        for n, path in enumerate(routes)
+    ]
+    check_count("routes", paths, len(sources))
+    counts = np.fromiter(map(len, paths), np.int64, len(paths))
+    visited = [*itertools.chain.from_iterable(paths)]
+    try:
+        try:
+            nodes, place = links.nodes, links.place_of
+            places = np.fromiter(map(place.__getitem__, visited), np.int64, len(visited))
+        except KeyError:  # `Scenario` says that a path is not over the links
+            column = encoded(visited)
+            nodes, places = tuple(column.values), column.whole()
+    except TypeError:
+        for n, path in enumerate(paths):
+            nodes_of(f"routes[{n}]", path)
+        raise
+    if not (counts > 1).all() or not _have_ends(paths, sources, targets):
+        for n, (path, a, b) in enumerate(zip(paths, sources, targets, strict=True)):
+            if len(path) < 2 or path[0] != a or path[-1] != b:
+                raise ValueError(
+                    f"routes[{n}] = {shown(path)}: must begin with {a!r} and end with {b!r}"
+                )
+    return nodes, Routes(places, counts)
+
+
+def _have_ends(
+    paths: list[tuple[Hashable, ...]], sources: Sequence[Hashable], targets: Sequence[Hashable]
+) -> bool:
+    """Return whether all paths, of which none is empty, begin at their sources and end at their targets."""
+    return all([path[n] for path in paths] == [*ends] for n, ends in ((0, sources), (-1, targets)))
+
+
+def _names_of(sources: Sequence[Hashable], targets: Sequence[Hashable]) -> list[str]:
+    """Return names of flows by their ends, with their numbers where these are not unique."""
+    found = [f"{a}->{b}" for a, b in zip(sources, targets, strict=True)]
+    return (
+        found if len(set(found)) == len(found) else [f"{f}: {name}" for f, name in enumerate(found)]
+    )
+
+
+def _around_loops(flows: Flows) -> Flows:
+    """Return the flows with the paths of loops as long as their packets live, as `Flow` has them."""
+    limited = flows.given("ttl")
+    if not limited.any():
+        return flows
+    paths: list[tuple[int, ...]] = list(flows.paths)
+    for f in np.flatnonzero(limited).tolist():
+        paths[f] = around_loop(paths[f], int(flows.columns["ttl"][f]))
+    names = tuple(flows.names) if flows.are_named else None
+    return Flows(flows.nodes, Routes.of(paths), flows.columns, names)
+
+
+def _check(flows: Flows, may_return: bool) -> None:
+    """Raise ValueError for the first flow that `Flow` refuses.
+
+    Numbers that differ between flows are checked for all flows at once, other options once for each combination of values, and paths where they
+    ``may_return`` to a node without a time to live.
+    """
+    good = np.ones(len(flows), dtype=np.bool_)
+    size, start, stop = (flows.numbers_or_nan(name) for name in ("size", "start", "stop"))
+    if any(flows.columns[name].which is not None for name in CHECKED_AT_ONCE):
+        window, rank = (flows.numbers_or_nan(name) for name in ("max_window", "priority"))
+        good &= (size >= 1.0) & ((size == np.floor(size)) | (size == np.inf))
+        good &= (start >= 0.0) & (start < np.inf) & (stop > start)
+        good &= (window >= 1.0) & (window <= LARGEST_WINDOW)
+        good &= (np.abs(rank) <= 1e6) & (rank == np.floor(rank))
+    if may_return:
+        flow, span = flows.paths.flow, len(flows) * len(flows.nodes)
+        visits = flow * len(flows.nodes) + flows.paths.places
+        if len(present(visits, span)) < len(visits):
+            again = np.ones(len(visits), dtype=np.bool_)
+            again[distinct(visits, span)[1]] = False
+            good[np.setdiff1d(flow[again], np.flatnonzero(flows.given("ttl")))] = False
+    if any(flows.columns["delays"].values):
+        counts = [len(own) for own in flows.columns["after"]]
+        own = zip(flows.columns["delays"], counts, strict=True)
+        good &= [
+            not times or (len(times) == n and 0.0 <= min(times) <= max(times) < np.inf)
+            for times, n in own
+        ]
+    others = [each.name for each in OPTIONS if each.name not in NUMBERS]
+    kinds, _ = flows.alike(*others, np.isfinite(size), np.isfinite(stop), flows.waits)
+    for f in sorted({*np.flatnonzero(~good)[:1].tolist(), *kinds.tolist()}):
+        options = {name: column[f] for name, column in flows.columns.items()}
+        try:
+            Flow("", flows.path(f), **options)
+        except (TypeError, ValueError):
+            Flow(flows.name(f), flows.path(f), **options)

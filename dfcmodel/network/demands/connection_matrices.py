@@ -1,0 +1,268 @@
+"""Connection matrices of htsim: the flows of a simulation as a text file.
+
+The format is that of csg-htsim (``sim/datacenter/connection_matrix.cpp``). A header has the numbers of ``Nodes``,
+``Connections`` and ``Triggers``; then a line for each connection and trigger follows::
+
+    Nodes 4
+    Connections 2
+    Triggers 1
+    0->1 id 1 start 0 size 2000000 send_done_trigger 1
+    1->2 id 2 trigger 1 size 2000000
+    trigger id 1 oneshot
+
+Starts are in picoseconds, sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, Unpack
+
+from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
+from dfcmodel.network.demands.flow_files import ListedFlows, check_given, whole_in
+from dfcmodel.network.flow_tables import Flows
+from hopflow.checks import choice, file_path, instance, one_number
+
+__all__ = ["load_connection_matrix", "read_connection_matrix"]
+
+HEADER = {"Nodes": "nodes", "Connections": "connections", "Triggers": "triggers"}
+OF_CONNECTIONS = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger")
+NOT_READ = {
+    "failure": "failures of links are not read",
+    "Failures": "failures of links are not read",
+    "prio": "priorities among flows are not read",
+    "addon": "connections that are added by signals are not read",
+}
+"""What htsim allows and we refuse."""
+
+
+class _Connection(NamedTuple):
+    """A connection of a file: ranks, packets, start in s or the trigger, and the triggers that it activates."""
+
+    line: int
+    source: int
+    target: int
+    packets: float
+    start: float | None
+    trigger: int | None
+    activates: tuple[int, ...]
+
+
+class _Trigger(NamedTuple):
+    kind: str
+    needed: int
+
+
+def load_connection_matrix(
+    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]
+) -> Flows:
+    r"""Return the flows of a file; see `read_connection_matrix`.
+
+    Raises
+    ------
+    ValueError
+        Naming the file and the line that cannot be used.
+    OSError
+        When the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import Fabric, load_connection_matrix
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 2, hosts=2))
+    >>> file = Path(tempfile.mkdtemp()) / "one.cm"
+    >>> _ = file.write_text("Nodes 4\nConnections 1\n0->3 id 1 start 0 size 3000\n")
+    >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
+    2.0
+    """
+    return _read(f"{path}", file_path("path", path).read_text(encoding="utf-8"), hosts, {**given})
+
+
+def read_connection_matrix(
+    text: str,
+    hosts: Iterable[Hashable],
+    *,
+    packet_size: float = 1500.0,
+    **given: Unpack[FlowsGiven],
+) -> Flows:
+    r"""Return the flows of a connection matrix of htsim.
+
+    A flow that a trigger starts waits for the connections that activate it. Here they are complete when all is
+    delivered at the receiver, as with ``recv_done_trigger``; ``send_done_trigger`` waits for the last ACK in htsim.
+
+    Parameters
+    ----------
+    text
+        The contents of the file.
+    hosts
+        The nodes that have the numbers 0, 1, ... of the file.
+    packet_size
+        Bytes per packet; the last packet of a connection is a whole one. A size of 0 is an infinite one.
+    **given
+        ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+
+    Raises
+    ------
+    ValueError
+        Naming the line, for what is not of the format, or what cannot be simulated: a trigger of one shot that
+        several connections activate, one of several shots, a barrier of fewer connections than activate it,
+        priorities and failures.
+
+    Examples
+    --------
+    >>> from dfcmodel import Fabric, read_connection_matrix
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 2, hosts=2))
+    >>> text = "Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 3000 send_done_trigger 1\n"
+    >>> text += "1->2 id 2 trigger 1 size 3000\ntrigger id 1 oneshot\n"
+    >>> flows = read_connection_matrix(text, fabric.hosts, source=FixedRate(), links=fabric.links)
+    >>> [(flow.path[-1], flow.size, flow.after) for flow in flows]
+    [(('host', 1), 2.0, ()), (('host', 2), 2.0, (0,))]
+    """
+    instance("text", text, str, "the contents of a file; load_connection_matrix takes its path")
+    return _read("text", text, hosts, {"packet_size": packet_size, **given})
+
+
+def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]) -> Flows:
+    """Return the flows of a text, which errors call by a name."""
+    given = dict(given)
+    size = given.pop("packet_size", 1500.0)
+    packet_size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    check_given(given)
+    ends, given = collective_hosts(hosts, given)
+    try:
+        connections, triggers = _parsed(text, len(ends), packet_size)
+        awaited = _awaited(connections, triggers)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    listed = ListedFlows(
+        [each.source for each in connections],
+        [each.target for each in connections],
+        [each.packets for each in connections],
+        [each.start or 0.0 for each in connections],
+        awaited,
+    )
+    return listed.between(ends, given)
+
+
+def _parsed(
+    text: str, hosts: int, packet_size: float
+) -> tuple[list[_Connection], dict[int, _Trigger]]:
+    """Return the connections and triggers of a file, in its units converted."""
+    counts: dict[str, int] = {}
+    connections: list[_Connection] = []
+    triggers: dict[int, _Trigger] = {}
+    for n, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] in NOT_READ:
+            raise ValueError(f"line {n}, {line.strip()!r}: {NOT_READ[words[0]]}")
+        if words[0] in HEADER and len(words) == 2:
+            counts[HEADER[words[0]]] = whole_in(n, words[0], words[1])
+        elif re.fullmatch(r"\d+->\d+", words[0]):
+            connections.append(_connection(n, words, packet_size))
+        elif words[0] == "trigger":
+            number, trigger = _trigger(n, words[1:])
+            if number in triggers:
+                raise ValueError(f"line {n}: trigger {number} occurs twice")
+            triggers[number] = trigger
+        else:
+            msg = "must be a connection such as '0->1 id 1 start 0 size 1000', or a trigger"
+            raise ValueError(f"line {n}, {line.strip()!r}: {msg}")
+    nodes = counts.get("nodes", 0)
+    if not 2 <= nodes <= hosts:
+        raise ValueError(f"Nodes {nodes}: must be 2 to {hosts}, the number of hosts")
+    for name, total in (("connections", len(connections)), ("triggers", len(triggers))):
+        if counts.get(name, 0) != total:
+            raise ValueError(f"{name.title()} {counts.get(name, 0)}: the file has {total}")
+    if not connections:
+        raise ValueError("Connections 0: must be at least one")
+    for each in connections:
+        if max(each.source, each.target) >= nodes or each.source == each.target:
+            ends = f"{each.source}->{each.target}"
+            raise ValueError(f"line {each.line}, {ends}: must be two nodes of 0 to {nodes - 1}")
+    return connections, triggers
+
+
+def _connection(n: int, words: list[str], packet_size: float) -> _Connection:
+    """Return the connection of a line."""
+    source, target = map(int, words[0].split("->"))
+    found = _fields(n, words[1:], OF_CONNECTIONS)
+    if "size" not in found:
+        raise ValueError(f"line {n}: size must be given, in bytes")
+    if ("start" in found) == ("trigger" in found):
+        raise ValueError(f"line {n}: must have either a start or a trigger")
+    size = whole_in(n, "size", found["size"])
+    start = None
+    if "start" in found:
+        try:
+            start = float(found["start"]) * 1e-12
+        except ValueError:
+            start = math.nan
+        if not 0.0 <= start < math.inf:
+            raise ValueError(f"line {n}: start {found['start']}: must be in picoseconds")
+    activates = (found[key] for key in ("send_done_trigger", "recv_done_trigger") if key in found)
+    return _Connection(
+        n,
+        source,
+        target,
+        float(math.ceil(size / packet_size)) if size else math.inf,
+        start,
+        whole_in(n, "trigger", found["trigger"]) if "trigger" in found else None,
+        tuple(whole_in(n, "trigger", each) for each in activates),
+    )
+
+
+def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
+    """Return the number of the trigger of a line, and the trigger."""
+    kinds = [word for word in words if word in ("oneshot", "multishot", "barrier")]
+    found = _fields(n, [word for word in words if word not in kinds], ("id", "count"))
+    if len(kinds) != 1 or "id" not in found:
+        raise ValueError(f"line {n}: a trigger must have an id, and be oneshot or a barrier")
+    if kinds[0] == "multishot":
+        raise ValueError(f"line {n}: triggers of several shots are not read")
+    needed = 1 if kinds[0] == "oneshot" else whole_in(n, "count", found.get("count", ""))
+    return whole_in(n, "id", found["id"]), _Trigger(kinds[0], needed)
+
+
+def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of a line by their names."""
+    for name in words[::2]:
+        if name in NOT_READ:
+            raise ValueError(f"line {n}: {NOT_READ[name]}")
+        choice(f"line {n}", name, allowed)
+    if len(words) % 2:
+        raise ValueError(f"line {n}: {words[-1]} must have a value")
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def _awaited(connections: list[_Connection], triggers: dict[int, _Trigger]) -> list[list[int]]:
+    """Return the connections for which each one waits, by their places."""
+    by: dict[int, list[int]] = {}
+    for place, each in enumerate(connections):
+        for number in each.activates:
+            by.setdefault(number, []).append(place)
+    found = []
+    for each in connections:
+        own = [] if each.trigger is None else by.get(each.trigger, [])
+        found.append(own)
+        if each.trigger is None:
+            continue
+        at = f"line {each.line}, trigger {each.trigger}"
+        if each.trigger not in triggers:
+            raise ValueError(f"{at}: the file must have a line for it")
+        known = triggers[each.trigger]
+        if not own:
+            raise ValueError(f"{at}: no connection activates it")
+        if len(own) != known.needed:
+            msg = f"{known.kind} of {known.needed} that {len(own)} connections activate is not read"
+            raise ValueError(f"{at}: a {msg}; as many must activate it")
+    return found

@@ -1,0 +1,236 @@
+"""Training steps as SimAI and ASTRA-sim describe them: layers with times of computation and collective operations.
+
+The format is that of SimAI's and ASTRA-sim 1's workloads (``astra-sim/workload/Workload.cc``): the kind of parallelism with
+the sizes of its groups, the number of layers, and a line for each layer::
+
+    HYBRID_TRANSFORMER model_parallel_NPU_group: 4 ep: 1 pp: 1 ga: 1 all_gpus: 8
+    1
+    attention -1 1000 ALLREDUCE 8388608 500 ALLREDUCE 8388608 500 ALLREDUCE 4194304 100
+
+A line has the name of the layer, a number that is not used, and then for the forward pass, the gradients of inputs and those of
+weights the time of computation, the operation and its bytes; last the time of the update, which is not used either.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
+from dfcmodel.network.demands.flow_files import whole_in
+from dfcmodel.network.demands.reductions import ALL_REDUCES
+from dfcmodel.network.demands.waiting_flows import BEGINNING, WaitingFlows, later
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["flows_of_layers"]
+
+TRANSFORMERS = ("HYBRID_TRANSFORMER", "HYBRID_TRANSFORMER_FWD_IN_BCKWD")
+KINDS = (*TRANSFORMERS, "DATA")
+SIZES = {"model_parallel_NPU_group": "tensor", "ep": "expert", "all_gpus": "ranks"}
+"""Sizes of groups that are used, by their names in the first line."""
+NOT_READ = {
+    "pp": (1, "stages of pipelines are not read"),
+    "pp_comm": (0, "stages of pipelines are not read"),
+    "checkpoints": (0, "activations that are computed again are not read"),
+    "checkpoint_initiates": (0, "activations that are computed again are not read"),
+}
+"""What must have a certain value, and why."""
+WITHOUT_MEANING = ("ga", "vpp")
+"""Rounds of accumulation, whose layers all stand in the file, and the parts of a stage where there is one stage."""
+OPERATIONS = ("ALLREDUCE", "ALLGATHER", "REDUCESCATTER", "ALLTOALL")
+GROUPS = ("", "EP", "DP_EP")
+"""Ends of the names of operations: the group among which they are; none: the tensor or the data group."""
+FIELDS = 12
+"""Words of a line."""
+
+
+class _Part(NamedTuple):
+    """A computation and the operation that follows it: a pass of a layer."""
+
+    line: int
+    time: float
+    operation: str
+    group: str
+    packets: int
+
+
+class _Layer(NamedTuple):
+    forward: _Part
+    inputs: _Part
+    weights: _Part
+
+
+class _Step(NamedTuple):
+    """A training step: who computes and exchanges what."""
+
+    kind: str
+    tensor: int
+    expert: int
+    ranks: int
+    layers: tuple[_Layer, ...]
+
+    def group_of(self, name: str) -> NDArray[np.int64]:
+        """Return the ranks of each group of a kind, shape (groups, ranks of a group).
+
+        Ranks are numbered through tensor groups first, then through the expert groups across them, then through the rest.
+        """
+        numbers = np.arange(self.ranks).reshape(-1, self.expert, self.tensor)
+        if name == "tensor":
+            return numbers.reshape(-1, self.tensor)
+        if name == "expert":
+            return numbers.transpose(0, 2, 1).reshape(-1, self.expert)
+        if name == "rest":
+            return numbers.transpose(1, 2, 0).reshape(-1, len(numbers))
+        return numbers.reshape(-1, self.tensor).T  # data
+
+
+def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -> WaitingFlows:
+    r"""Return the flows of a step among at most so many hosts, with times in ticks.
+
+    Raises
+    ------
+    ValueError
+        Naming the line, for what is not of the format, or what is not read.
+
+    Examples
+    --------
+    >>> flows_of_layers("DATA\n1\nlayer -1 9 NONE 0 5 NONE 0 5 ALLREDUCE 60000 1\n", 2, 1500.0, "ring").size
+    [20, 20, 20, 20]
+    """
+    return _Flows(_parsed(text, hosts, packet_size), algorithm).run()
+
+
+class _Flows:
+    """The flows of a step, in the order in which ranks come to them; times in ticks."""
+
+    def __init__(self, step: _Step, algorithm: str) -> None:
+        self.step, self.algorithm = step, algorithm
+        self.flows = WaitingFlows()
+        self.awaited = [BEGINNING] * step.ranks
+        """Of each rank: the flows that it waits for, or the beginning, and how long it computes after them."""
+
+    def run(self) -> WaitingFlows:
+        """Return the flows of all operations."""
+        is_data = self.step.kind == "DATA"
+        for layer in self.step.layers:
+            self._pass(layer.forward, "tensor", blocks=True, exchanges=not is_data)
+        for layer in reversed(self.step.layers):
+            if is_data:
+                self._pass(layer.weights, "data", blocks=False)
+                self._pass(layer.inputs, "tensor", blocks=True, exchanges=False)
+            else:
+                self._pass(layer.inputs, "tensor", blocks=True)
+                self._pass(layer.weights, "data", blocks=False)
+        return self.flows
+
+    def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
+        """Add what a part of a layer computes and exchanges among the ranks of each group."""
+        self.awaited = [later(own, part.time) for own in self.awaited]
+        if not exchanges or not part.operation or not part.packets:
+            return
+        named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
+        members = self.step.group_of(named)
+        N = members.shape[1]
+        if N < 2:
+            return
+        try:
+            messages = self._messages(part, N)
+        except ValueError as error:
+            raise ValueError(f"line {part.line}: {part.operation} of {N} ranks: {error}") from None
+        for ranks in members.tolist():
+            after = self.flows.exchange(messages, ranks, [self.awaited[rank] for rank in ranks])
+            if blocks:
+                for rank, own in zip(ranks, after, strict=True):
+                    self.awaited[rank] = own
+
+    def _messages(self, part: _Part, N: int) -> Messages:
+        """Return the messages of an operation among N ranks."""
+        if part.operation == "ALLTOALL":
+            return pairwise(N, math.ceil(part.packets / N))
+        packets = max(N, part.packets)
+        made: Callable[[int, int], Messages] = ring
+        if part.operation == "ALLREDUCE":
+            made = ALL_REDUCES[self.algorithm]
+        return made(N, packets)
+
+
+def _parsed(text: str, hosts: int, packet_size: float) -> _Step:
+    """Return the step of a file, with sizes in packets."""
+    lines = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.split()]
+    if len(lines) < 2:
+        raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
+    (n, head), (at, count), *rows = lines
+    kind, sizes = head[0], _sizes(n, head[1:])
+    if kind not in KINDS:
+        raise ValueError(f"line {n}, {kind!r}: must be one of {', '.join(KINDS)}")
+    tensor, expert = sizes.get("tensor", 1), sizes.get("expert", 1)
+    if kind == "DATA" and (tensor > 1 or expert > 1):
+        raise ValueError(f"line {n}: DATA has one group of all ranks")
+    ranks = sizes.get("ranks", hosts)
+    if not 2 <= ranks <= hosts:
+        raise ValueError(f"line {n}, all_gpus: {ranks}: must be 2 to {hosts}, the number of hosts")
+    if ranks % (tensor * expert):
+        groups = f"tensor groups of {tensor} and expert groups of {expert}"
+        raise ValueError(f"line {n}, all_gpus: {ranks}: must be a multiple of {groups}")
+    if len(count) != 1 or whole_in(at, "the number of layers", count[0]) != len(rows):
+        raise ValueError(
+            f"line {at}, {' '.join(count)!r}: must be {len(rows)}, the number of layers"
+        )
+    layers = tuple(_layer(row, words, packet_size) for row, words in rows)
+    if not layers:
+        raise ValueError("must have a layer")
+    return _Step(kind, tensor, expert, ranks, layers)
+
+
+def _sizes(n: int, words: list[str]) -> dict[str, int]:
+    """Return the sizes of groups in the first line."""
+    found: dict[str, int] = {}
+    for name, value in _pairs(n, words):
+        number = whole_in(n, name, value)
+        if name in NOT_READ:
+            only, why = NOT_READ[name]
+            if number != only:
+                raise ValueError(f"line {n}, {name}: {number}: must be {only}, {why}")
+        elif name in SIZES:
+            if number < 1:
+                raise ValueError(f"line {n}, {name}: {number}: must be at least 1")
+            found[SIZES[name]] = number
+        elif name not in WITHOUT_MEANING:
+            known = ", ".join((*SIZES, *NOT_READ, *WITHOUT_MEANING))
+            raise ValueError(f"line {n}, {name!r}: must be one of {known}")
+    return found
+
+
+def _pairs(n: int, words: list[str]) -> Iterator[tuple[str, str]]:
+    """Return names and values of the first line, whether a colon ends the name or not."""
+    if len(words) % 2:
+        raise ValueError(f"line {n}: {words[-1]!r} must have a value")
+    return (
+        (name.removesuffix(":"), value) for name, value in zip(words[::2], words[1::2], strict=True)
+    )
+
+
+def _layer(n: int, words: list[str], packet_size: float) -> _Layer:
+    """Return the layer of a line."""
+    if len(words) != FIELDS:
+        raise ValueError(f"line {n}: {len(words)} words, must be {FIELDS}: {' '.join(words)!r}")
+    return _Layer(*(_part(n, words[k : k + 3], packet_size) for k in (2, 5, 8)))
+
+
+def _part(n: int, words: list[str], packet_size: float) -> _Part:
+    """Return the computation and the operation of a pass."""
+    time, size = whole_in(n, "time", words[0]), whole_in(n, "size", words[2])
+    name, _, group = words[1].partition("_")
+    if words[1] == "NONE":
+        name = group = ""
+    elif name not in OPERATIONS or group not in GROUPS:
+        known = ", ".join(("NONE", *OPERATIONS))
+        raise ValueError(
+            f"line {n}, {words[1]!r}: must be one of {known}, with _EP, _DP_EP or nothing behind"
+        )
+    return _Part(n, float(time), name, group, math.ceil(size / packet_size))

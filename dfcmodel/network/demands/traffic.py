@@ -1,0 +1,226 @@
+"""Random traffic between hosts: flows whose sizes follow a measured distribution, at a load of the hosts' links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from dfcmodel.network.columns import Column
+from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts, flows_from
+from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.links import Link
+from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
+from hopflow.units import WithUnit, WithUnits, quantities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["FlowSizes", "flow_sizes", "random_traffic"]
+
+MAX_FLOWS = 10**8
+"""Expected flows of `random_traffic`."""
+
+
+@quantities(shares="share")
+@dataclass(frozen=True)
+class FlowSizes:
+    """A distribution of flow sizes, given at some points and linear between them.
+
+    `flow_sizes` returns published ones.
+
+    Parameters
+    ----------
+    name
+        Shown in results.
+    sizes
+        Bytes, increasing, the first one at least 0.
+    shares
+        The part of the flows that are at most so large, increasing to 1; that at the first size is 0, or the part of
+        the flows that have this size.
+
+    Raises
+    ------
+    ValueError
+        For sizes that do not increase, shares that fall or do not end at 1, and lists of unequal length.
+
+    Examples
+    --------
+    >>> from dfcmodel import FlowSizes
+    >>> short_and_long = FlowSizes("two kinds", (1000, 2000, 1e6), (0.0, 0.9, 1.0))
+    >>> round(short_and_long.mean)
+    51450
+    >>> short_and_long.quantiles([0.45, 1.0]).tolist()
+    [1500.0, 1000000.0]
+    """
+
+    name: str
+    sizes: Sequence[float]
+    shares: WithUnits
+
+    def __post_init__(self) -> None:
+        instance("name", self.name, str, "a text")
+        for key, low, high in (("sizes", 0.0, 1e18), ("shares", 0.0, 1.0)):
+            given = number(key, getattr(self, key), at_least=low, at_most=high)
+            if given.ndim != 1 or len(given) < 2:
+                raise ValueError(
+                    f"{key} = {shown(getattr(self, key))}: must be two numbers or more"
+                )
+            if (np.diff(given) < 0).any() or (key == "sizes" and (np.diff(given) == 0).any()):
+                raise ValueError(f"{key} = {shown(getattr(self, key))}: must increase")
+            object.__setattr__(self, key, tuple(given.tolist()))
+        if len(self.sizes) != len(self.shares):
+            counts = f"{len(self.sizes)} sizes and {len(self.shares)} shares"
+            raise ValueError(f"shares: {counts}, must be as many")
+        if self.shares[-1] != 1.0:
+            raise ValueError(f"shares[-1] = {self.shares[-1]:g}: must be 1")
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean size in bytes."""
+        sizes, shares = np.array(self.sizes), np.array(self.shares)
+        inner = np.diff(shares) * (sizes[1:] + sizes[:-1]) / 2.0
+        return float(shares[0] * sizes[0] + inner.sum())
+
+    def mean_packets(self, packet_size: float) -> float:
+        """Return the mean number of packets of ``packet_size`` bytes, the last of a flow counted as a whole one."""
+        count = math.ceil(self.sizes[-1] / packet_size)
+        bytes_of = np.arange(count) * packet_size
+        share = np.interp(bytes_of, self.sizes, self.shares, left=0.0)
+        share[0] = 0.0  # a flow has a packet at least
+        return float((1.0 - share).sum())
+
+    @quantities(shares="share")
+    def quantiles(self, shares: Any) -> Floats:
+        """Return the sizes in bytes below which given parts of the flows are, of the shape of ``shares``."""
+        given = number("shares", shares, at_least=0.0, at_most=1.0)
+        return np.asarray(np.interp(given, self.shares, self.sizes))
+
+
+PUBLISHED = (
+    FlowSizes(
+        "web search",
+        (0, 1e4, 2e4, 3e4, 5e4, 8e4, 2e5, 1e6, 2e6, 5e6, 1e7, 3e7),
+        (0, 0.15, 0.20, 0.30, 0.40, 0.53, 0.60, 0.70, 0.80, 0.90, 0.97, 1.0),
+    ),
+    FlowSizes(
+        "data mining",
+        (100, 180, 250, 560, 900, 1100, 1870, 3160, 1e4, 1e5, 4e5, 1.85e6, 1e7, 3e7, 1e8, 2.5e8, 1e9),
+        (0, 0.085, 0.14, 0.33, 0.47, 0.55, 0.65, 0.70, 0.80, 0.874, 0.90, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0),
+    ),
+    FlowSizes(
+        "hadoop",
+        (0, 100, 200, 300, 350, 400, 500, 600, 700, 1e3, 2e3, 7e3, 3e4, 5e4, 8e4, 1.2e5, 3e5, 1e6, 2e6, 1e7),
+        (0, 0.01, 0.02, 0.05, 0.15, 0.20, 0.30, 0.40, 0.50, 0.60, 0.67, 0.70, 0.72, 0.82, 0.87, 0.90, 0.95, 0.975, 0.99, 1.0),
+    ),
+)  # fmt: skip
+"""See `flow_sizes`."""
+
+
+def flow_sizes(name: str) -> FlowSizes:
+    """Return a published distribution of flow sizes.
+
+    Parameters
+    ----------
+    name
+        ``"web search"``: Alizadeh et al. 2010 (DCTCP, Fig. 4), at the points that Li et al. 2019 (HPCC) published with
+        their traffic generator. ``"hadoop"``: Roy et al. 2015 (Fig. 6), at the points of Li et al. 2019. ``"data
+        mining"``: Greenberg et al. 2009 (VL2, Fig. 2), at the points that Mellette et al. 2020 (Opera, Fig. 1)
+        published; the size of 100,001 bytes there is 100,000 here.
+
+    Raises
+    ------
+    ValueError
+        For another name.
+
+    Examples
+    --------
+    >>> from dfcmodel import flow_sizes
+    >>> flow_sizes("web search").mean
+    1711250.0
+    """
+    known = {each.name: each for each in PUBLISHED}
+    return known[choice("name", name, tuple(known))]
+
+
+@quantities(duration="time", load="share")
+def random_traffic(
+    hosts: Iterable[Hashable],
+    sizes: FlowSizes | str,
+    load: WithUnit,
+    duration: WithUnit,
+    seed: Any = 0,
+    *,
+    packet_size: float = 1500.0,
+    **given: Unpack[FlowsOfSizes],
+) -> Flows:
+    """Return flows between random pairs of hosts that come as a Poisson process.
+
+    Parameters
+    ----------
+    hosts
+        At least two nodes. Sources are drawn with equal probability, targets among the others.
+    sizes
+        Their distribution, or the name of one of `flow_sizes`. A flow has the packets that hold its bytes, one at least.
+    load
+        The mean part of the rates of the hosts' links out of them that packets use, above 0, at most 10.
+    duration
+        Flows start from 0 to this time in s.
+    seed
+        Seed or generator.
+    packet_size
+        Bytes per packet, that of the scenario.
+    **given
+        ``source``, ``links``, ``routes`` and options, as of `flows_from`.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed; where no flow is drawn.
+
+    Examples
+    --------
+    >>> from dfcmodel import Fabric, random_traffic
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import DCQCN
+    >>> fabric = Fabric(leaf_spine(4, 2, hosts=4))
+    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 0.01, source=DCQCN(), links=fabric.links)
+    >>> 300 < len(flows) < 400  # 16 hosts of 100 Gb/s, flows of 1.7 MB on average, 10 ms
+    True
+    """
+    if isinstance(sizes, str):
+        choice("sizes", sizes, tuple(each.name for each in PUBLISHED))
+        sizes = flow_sizes(sizes)
+    instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
+    load = one_number("load", load, above=0.0, at_most=10.0)
+    duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
+    packet_size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
+    random = random_generator("seed", seed)
+    ends, arguments = collective_hosts(hosts, {**given})
+    if "links" not in arguments:
+        raise TypeError("links: must be given, the load is a part of their rates")
+    rates = sum(
+        link.rate for link in listed("links", arguments["links"], Link) if link.source in set(ends)
+    )
+    expected = load * rates * duration / sizes.mean_packets(packet_size)
+    if not 0.0 < expected <= MAX_FLOWS:
+        msg = f"{expected:.3g} flows are expected, must be above 0 and at most {MAX_FLOWS:g}"
+        raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
+    count = int(random.poisson(expected))
+    if not count:
+        msg = f"no flow was drawn, {expected:.3g} are expected with packet_size = {packet_size:g}; increase load or duration"
+        raise ValueError(f"load = {load:g}, duration = {duration:g}: {msg}")
+    starts = np.sort(random.uniform(0.0, duration, count))
+    source = random.integers(len(ends), size=count)
+    target = (source + random.integers(1, len(ends), size=count)) % len(ends)
+    drawn = sizes.quantiles(random.uniform(size=count))
+    packets = np.maximum(1.0, np.ceil(drawn / packet_size))
+    pairs = (Column(ends, each, count) for each in (source, target))
+    sources, targets = pairs
+    return flows_from(sources, targets, packets, starts, **arguments)

@@ -1,0 +1,76 @@
+"""What rules follow: marks, congestion notifications (CNPs), which are counted in the states of rules, or telemetry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from responsefn.rules.rates.rate_rule import notifications_place, sees_telemetry
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dfcmodel.network.endpoints.sources import Source
+    from dfcmodel.network.flow_tables import Flows
+
+__all__ = ["follows_telemetry", "needs_marks", "notifications_of"]
+
+FIRST = 2
+"""Place in a rule's state of the first number in ``rule_state`` of the engines' records."""
+
+
+def needs_marks(source: Source) -> bool:
+    """Return whether a rule is made for congestion marks: a window rule of that signal, or a rate rule that counts notifications.
+
+    >>> from responsefn import DCQCN, DCTCP, HPCC, Reno
+    >>> [needs_marks(rule) for rule in (DCQCN(), DCTCP(), HPCC(), Reno())]
+    [True, True, False, False]
+    """
+    by_rate = notifications_place(type(source)) > 0
+    return by_rate or getattr(source, "signal", "loss") == "mark"
+
+
+def follows_telemetry(source: Source) -> bool:
+    """Return whether a source is a rule that reads the telemetry of links.
+
+    >>> from responsefn import DCQCN, HPCC
+    >>> [follows_telemetry(rule) for rule in (DCQCN(), HPCC())]
+    [False, True]
+    """
+    return sees_telemetry(type(source))
+
+
+def notifications_of(
+    flows: Flows, rules: NDArray[Any], row: NDArray[np.integer]
+) -> NDArray[np.int64] | None:
+    """Return how many notifications each flow has got, shape (F,), 0 of flows that do not count them; None where none does.
+
+    Parameters
+    ----------
+    flows
+        The flows whose rules have run.
+    rules
+        Records of rules at the end of a run, with the field ``rule_state``.
+    row
+        The record of each flow, shape (F,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dfcmodel import CBR, Flow
+    >>> from dfcmodel.network.flow_tables import Flows
+    >>> from responsefn import DCQCN
+    >>> flows = Flows.of([Flow("a", (1, 2), CBR(5.0)), Flow("b", (1, 2), DCQCN())])
+    >>> rules = np.zeros(1, [("rule_state", float, (14,))])
+    >>> rules["rule_state"][0, 10] = 3.0
+    >>> notifications_of(flows, rules, np.array([-1, 0])).tolist()
+    [0, 3]
+    """
+    place = flows.each("source", lambda source: notifications_place(type(source)))
+    counting = np.flatnonzero(place)
+    if not len(counting):
+        return None
+    found = np.zeros(len(flows), dtype=np.int64)
+    found[counting] = rules["rule_state"][row[counting], place[counting] - FIRST]
+    return found

@@ -1,0 +1,107 @@
+"""RCCC: a receiver that grants credits to its senders in turn, at the rate of its link."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from dfcmodel.network.endpoints.receivers import LARGEST_CREDIT, ReceiverAgent
+from hopflow.checks import one_number, whole
+from hopflow.units import WithUnit, quantities
+
+__all__ = ["RCCC"]
+
+
+@quantities(unsolicited="amount", credit_per_pull="amount")
+@dataclass(frozen=True)
+class RCCC(ReceiverAgent):
+    """Receiver-credit congestion control of Ultra Ethernet: pulls to the flows in turn, at the rate of the last link.
+
+    A sender begins with ``unsolicited`` packets. Then each flow that has more to send gets ``credit_per_pull`` credits in
+    its turn. The receiver spaces pulls so that the packets that they ask for use ``pull_rate`` of its link. Of each flow at
+    most ``unsolicited`` packets that were granted have not arrived, so that a sender which is slow, or sends to others,
+    collects no more. A packet that a switch has cut to its header (`Trimming`) is asked for again, and needs a credit again.
+
+    With ``credit_per_pull=1`` and ``pull_rate=1.0`` the pulls are those of NDP and EQDS. N flows have equal shares. A queue of
+    first packets drains at 1 - ``pull_rate`` of the link's rate.
+
+    It is for senders that are `Credited`, or for a rule that credits limit as well. Use it with selective repair, and where
+    nothing is lost but payloads: a packet that is dropped waits for the sender's timer, and its credit is lost. Left out: the
+    sender's requests (the receiver knows the size of the transfer), credits for flows without data, and lower rates
+    behind oversubscribed links.
+
+    Parameters
+    ----------
+    unsolicited
+        Packets without credit, and the most that are granted and have not arrived: 1.5 bandwidth-delay products in the model.
+    credit_per_pull
+        Packets that a pull grants, a whole number from 1 to ``unsolicited``.
+    pull_rate
+        Part of the link's rate that is granted, 0 < pull_rate <= 1.
+
+    The text of the specification was not available; these are the rules and defaults of the consortium's simulator
+    (ultraethernet/uet-htsim, htsim/sim/uec.cpp and main_uec.cpp, commit 40ccb05).
+
+    Raises
+    ------
+    ValueError
+        For credits that are not whole packets, a pull of more than ``unsolicited``, and a rate outside 0 to 1.
+
+    Examples
+    --------
+    >>> from dfcmodel import RCCC, Credited, Flow, Link, Packets, Scenario, Trimming, simulate
+    >>> links = [Link(f"h{n}", "s", 1e6, 1e-6, 100) for n in range(8)] + [Link("s", "d", 1e6, 1e-6, 500, Trimming())]
+    >>> flows = [Flow(f"{n}", (f"h{n}", "s", "d"), Credited(), size=100, host="nic", receiver=RCCC()) for n in range(8)]
+    >>> run = simulate(Scenario("incast", links, flows, duration=0.01), Packets(seed=1, recovery="selective"))
+    >>> bool(800e-6 < run.finished.max() < 1.05 * 800e-6), run.timeouts.sum()
+    (True, np.int64(0))
+    """
+
+    class State(NamedTuple):
+        """The answer; the next free time of the link, s; of a flow packets granted, in the pull to come, arrived, cut."""
+
+        ack: float = 0.0
+        nack: float = -1.0
+        mark: float = 0.0
+        credits: float = 0.0
+        timer: float = math.inf
+        slot: float = 0.0
+        granted: float = 0.0
+        pull: float = 0.0
+        arrived: float = 0.0
+        cut: float = 0.0
+
+    of_flow: ClassVar[tuple[str, ...]] = ("granted", "pull", "arrived", "cut")
+    unsolicited: WithUnit = 16.0
+    credit_per_pull: WithUnit = 4.0
+    pull_rate: float = 0.99
+
+    def __post_init__(self) -> None:
+        whole("unsolicited", self.unsolicited, 1, LARGEST_CREDIT, why="in packets")
+        most = int(self.unsolicited)
+        whole("credit_per_pull", self.credit_per_pull, 1, most, why="in packets, up to unsolicited")
+        one_number("pull_rate", self.pull_rate, above=0.0, at_most=1.0)
+
+    @staticmethod
+    def on_packet(s: Any, q: Any, e: Any) -> Any:
+        """Acknowledge the packet, or ask for it again; plan a pull."""
+        s = s._replace(granted=max(s.granted, q.unsolicited), arrived=s.arrived + 1.0)
+        if e.trimmed > 0.0:
+            return plan_pull(s._replace(nack=e.number, cut=s.cut + 1.0), q, e)
+        return plan_pull(s._replace(ack=1.0), q, e)
+
+    @staticmethod
+    def on_timer(s: Any, q: Any, e: Any) -> Any:
+        """Grant what was planned; plan the next pull."""
+        s = s._replace(credits=s.pull, granted=s.granted + s.pull, timer=math.inf)
+        return plan_pull(s, q, e)
+
+
+def plan_pull(s: Any, q: Any, e: Any) -> Any:
+    """Return the state with a pull in the next free time of the link, if the flow may have one and has none ahead."""
+    needed = min(q.credit_per_pull, e.size + s.cut - s.granted)
+    if s.timer < math.inf or needed < 1.0 or s.granted - s.arrived + needed > q.unsolicited:
+        return s
+    slot = max(e.time, s.slot)
+    return s._replace(pull=needed, timer=slot, slot=slot + needed * e.packet_time / q.pull_rate)

@@ -1,0 +1,1 @@
+"""What stands at a link: disciplines, queue managers, switch programs, pauses, laws between its ends."""

@@ -1,0 +1,241 @@
+"""Queues by class of traffic with flow control between hops, and priority-based flow control (PFC)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.disciplines import Discipline, QueueManager, check_manager
+from dfcmodel.network.queueing.pause_responses import default_headroom, small_packet_factor
+from hopflow.checks import choice, one_number, whole
+from hopflow.units import WithUnit, quantities
+
+__all__ = ["ALL", "CLASSES", "CONTROL", "IN_TRANSMISSION", "PFC", "ByClass", "check_classes"]
+
+CLASSES = 8
+"""Of traffic, numbered from 0 (IEEE 802.1Q)."""
+ALL = -1
+"""In place of a class of traffic: a link was paused with all that it carries."""
+
+CONTROL = -2
+"""The class of ACKs and congestion notifications on links with PFC: no flow has it, nothing pauses it."""
+
+IN_TRANSMISSION = 2.0
+"""Packets that still come whatever the delay: one that the paused link is sending, and one on its way there."""
+
+
+class ByClass(Discipline):
+    """Base of disciplines with a FIFO queue per class of traffic, some of which are lossless by flow control between hops.
+
+    What comes over one link in one lossless class is an ingress, which has a room of its own.
+
+    Attributes
+    ----------
+    classes
+        Priorities of the flows that are lossless, in order.
+    signalling
+        Time to generate and act on a message, s.
+    manager, managed
+        What drops or marks before the buffer is full, and the class that it sees; None: all of them.
+    counts
+        What an ingress counts: the packets for one ``"output"``, or for all outputs of the ``"switch"``.
+    acks
+        Where ACKs go: ``"control"``, a class that is sent first and is not under flow control, or ``"class"``.
+    storm
+        When a fault begins, s; None: never.
+    """
+
+    classes: tuple[int, ...]
+    signalling: float
+    manager: QueueManager | None
+    managed: int | None
+    counts: str
+    acks: str
+    storm: float | None
+
+    @abstractmethod
+    def room(
+        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
+    ) -> Any:
+        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
+
+        Parameters
+        ----------
+        rate, delay
+            Of that link, packets/s and s.
+        packet_size
+            Bytes per packet.
+        buffer
+            That of the link by which they leave.
+        """
+
+    @abstractmethod
+    def resumes_at(self, room: float) -> float:
+        """Return up to how many packets an ingress that is stopped may hold when it goes on; ``room`` is what it has."""
+
+    @abstractmethod
+    def shared_part(self) -> ByClass:
+        """Return it without what links of a node may have different."""
+
+
+def check_classes(given: Any) -> tuple[int, ...]:
+    """Return priorities in order; ValueError for what are none."""
+    given = given.tolist() if hasattr(given, "tolist") and given.size else given
+    if not isinstance(given, (tuple, list, range, set, frozenset)) or not given:
+        msg = "must be a tuple of priorities from 0 to 7, such as (3,)"
+        raise ValueError(f"classes = {given!r}: {msg}")
+    for priority in given:
+        whole("classes", priority, 0, CLASSES - 1)
+    if len(set(given)) < len(given):
+        raise ValueError(f"classes = {given!r}: must differ from each other")
+    return tuple(sorted(int(each) for each in given))
+
+
+@quantities(xoff="amount", xon="amount", headroom="amount", signalling="time", storm="time")
+@dataclass(frozen=True)
+class PFC(ByClass):
+    """A FIFO queue per class of traffic, with priority-based flow control (IEEE 802.1Q, clause 36).
+
+    The class of a flow is its ``priority``. Classes have equal shares of the link (as deficit round robin and
+    ETS with equal weights give them), none more than it can use. What waits in a lossless class is counted by
+    the link over which it came, its ingress: above ``xoff`` packets this class is paused on that link, at
+    ``xon`` or below it goes on; other classes, and other links, do not stop. Each output link counts its own packets,
+    or, as switches do, all output links of a node together (``counts="switch"``).
+
+    Every ingress of a lossless class has ``xoff + headroom`` packets of the link's buffer to itself, and what
+    exceeds them is lost. Other classes are never paused; they share what is left of the buffer, first come
+    first served, and lose what exceeds it. Both are counted in bytes: a packet is one of the scenario's
+    ``packet_size``, and an ACK in a class is what its bytes are of that.
+
+    ACKs and congestion notifications are a control class of their own, as RoCE fabrics have it: it is sent before all
+    others, never paused, neither marked nor dropped by the manager, and has buffer beside that of the link.
+
+    Parameters
+    ----------
+    classes
+        Priorities of the flows that are lossless, each from 0 to 7.
+    xoff, xon
+        Pause a class of an ingress above ``xoff`` packets, let it go on at ``xon`` or below;
+        0 <= xon <= xoff.
+    headroom
+        Packets of each class and ingress for which there is room above ``xoff``. None: that of `headroom` for the
+        rate and the delay of the paused link and frames of the scenario's ``packet_size``, with the response time of
+        IEEE 802.3 for its rate. A rate that the standard does not list takes the response time of the next faster one,
+        of the fastest one beyond it, and `Trajectory.summary` says so.
+    signalling
+        Time to generate and act on a message, in s, in addition to the propagation delay.
+    manager
+        What drops or marks before the buffer is full, by the packets of the whole link or of one class: ECN marking
+        with PFC is every RoCE fabric, ``PFC(classes=(3,), xoff=100, xon=80, manager=RampMarking(), managed=3)``.
+    managed
+        The class whose packets the manager sees, drops and marks; None: all but the control class, together. A link
+        has one manager, for one class or for all: managers of several classes are refused. The capacity that it sees
+        is that of the link. At packet level not with `CoDel`, `PIE` and `PI2`.
+    counts
+        What of an ingress is counted: ``"output"``, the packets for this link, or ``"switch"``, those for all links
+        with PFC that leave the same node. These must then have equal ``classes``, ``xoff``, ``xon``, ``headroom``
+        and ``signalling``. An ingress has its packets of room once, taken from the links' buffers in
+        proportion to their sizes. In `Trajectory.pauses` the first of these links asks for the pauses.
+    acks
+        Where ACKs and congestion notifications go: ``"control"``, or ``"class"``, the class of their flow, with
+        which they are counted, paused and lost. At packet level; the fluid has no ACKs in its queues.
+    storm
+        Time in s from which a fault makes it ask for a pause of its lossless classes for ever, whatever waits
+        (a pause storm); None: never. The status of the run is then ``storm``, and `Trajectory.storm` names the port.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed.
+    TypeError
+        For managers of several classes.
+
+    Notes
+    -----
+    A link that feeds one with PFC has PFC itself, or carries flows of one class only: a queue of several
+    classes cannot stop one of them. Hosts with ``host="direct"`` are never paused.
+
+    Examples
+    --------
+    Class 3 is paused, so that nothing of it is lost; class 0 is not, and loses what is too much:
+
+    >>> from dfcmodel import CBR, PFC, Flow, Scenario, chain, simulate
+    >>> rule = PFC(classes=(3,), xoff=50, xon=25)
+    >>> links = chain(4, rate=1e4, delay=1e-3, buffer=300, discipline=rule)
+    >>> storage = [Flow("a", (1, 2, 3, 4), CBR(4e3), priority=3, host="unshaped")]
+    >>> storage += [Flow("b", (3, 4), CBR(4e3), priority=3, host="unshaped")]
+    >>> web = [Flow("web", (2, 3, 4), CBR(8e3), host="unshaped")]
+    >>> run = simulate(Scenario("two classes", links, storage + web, duration=0.5), level="fluid")
+    >>> (run.lost.sum(axis=(1, 2)) > 0).tolist()
+    [False, False, True]
+    >>> sorted(set(run.pauses()["priority"].values.tolist()))
+    [3]
+    """
+
+    classes: tuple[int, ...] = (0,)
+    xoff: WithUnit = 100.0
+    xon: WithUnit = 50.0
+    headroom: WithUnit | None = None
+    signalling: WithUnit = 0.0
+    manager: QueueManager | None = None
+    storm: WithUnit | None = None
+    counts: str = "output"
+    managed: int | None = None
+    acks: str = "control"
+
+    def __post_init__(self) -> None:
+        given_managers: Any = self.manager
+        if isinstance(given_managers, (Mapping, tuple, list)):
+            msg = "must be one queue manager: a link has one, of the class managed= or of all classes (None)"
+            raise TypeError(f"manager = {given_managers!r}: {msg}")
+        check_manager(self.manager)
+        if self.managed is not None:
+            whole("managed", self.managed, 0, 7)
+            if self.manager is None:
+                raise ValueError(f"managed = {self.managed}: must be None where manager is None")
+        choice("counts", self.counts, ("output", "switch"))
+        choice("acks", self.acks, ("control", "class"))
+        if self.storm is not None:
+            one_number("storm", self.storm, at_least=0.0, hint="in s")
+        object.__setattr__(self, "classes", check_classes(self.classes))
+        one_number("xoff", self.xoff, above=0.0)
+        one_number("xon", self.xon, at_least=0.0, at_most=self.xoff, hint="xon <= xoff")
+        if self.headroom is not None:
+            one_number("headroom", self.headroom, at_least=0.0, hint="in packets")
+        one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
+
+    def room(
+        self, rate: Any, delay: Any, packet_size: float = 1500.0, buffer: float | ByteBuffer = 0.0
+    ) -> Any:
+        """Return for how many packets of a class that come over one link there is room; numbers or arrays.
+
+        Parameters
+        ----------
+        rate, delay
+            Of that link, packets/s and s.
+        packet_size
+            Bytes per packet.
+        buffer
+            In which they wait. In cells, ACKs in the class may take more of it than as many bytes of packets.
+
+        Examples
+        --------
+        >>> round(PFC(xoff=100.0).room(rate=1e4, delay=1e-3), 3)
+        122.072
+        """
+        if self.headroom is not None:
+            return self.xoff + self.headroom
+        headroom = default_headroom(rate, delay, packet_size, self.signalling)
+        factor = small_packet_factor(buffer, packet_size) if self.acks == "class" else 1.0
+        return self.xoff + factor * headroom
+
+    def resumes_at(self, room: float) -> float:  # noqa: ARG002
+        """Return ``xon``."""
+        return self.xon
+
+    def shared_part(self) -> PFC:
+        """Return it without what links of a node may have different."""
+        return replace(self, manager=None, managed=None, storm=None)

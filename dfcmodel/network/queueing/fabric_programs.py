@@ -1,0 +1,124 @@
+"""Switch programs of data centers: telemetry in packets, and packets that are cut to their headers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dfcmodel.network.queueing.programs import SwitchProgram
+from hopflow.checks import one_number
+from hopflow.units import WithUnit, quantities
+
+__all__ = ["INT", "Trimming"]
+
+
+@dataclass(frozen=True)
+class INT(SwitchProgram):
+    """A FIFO queue that writes in-band telemetry into the packets that leave, for rules such as `responsefn.HPCC`.
+
+    These are the numbers of Li et al. (2019, Sect. 3.1) for a link: the bytes that it has sent, of all packets, the bytes that
+    wait, and its capacity in bytes/s. When each packet left the engine records for all telemetry.
+
+    Examples
+    --------
+    >>> from dfcmodel import Flow, Link, Packets, Scenario, simulate
+    >>> from responsefn import HPCC
+    >>> links = [Link("a", "s", 1e7, 1e-6, 1000), Link("s", "b", 5e6, 1e-6, 1000, INT())]
+    >>> flows = [Flow("one", ("a", "s", "b"), HPCC(base_rtt=6e-6))]
+    >>> run = simulate(Scenario("telemetry", links, flows, duration=1e-3, packet_size=1000.0), Packets(seed=1))
+    >>> bool(0.93 < run.delivered[0, -1] / 5e3 < 0.97)  # its target is 0.95
+    True
+    """
+
+    class State(NamedTuple):
+        """Bytes that have left, and of a packet: how many had as it left, those that waited, and bytes/s of the link."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        total: float = 0.0
+        sent: float = 0.0
+        queue: float = 0.0
+        capacity: float = 0.0
+
+    telemetry = ("sent", "queue", "capacity")
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Count the bytes, and write the record."""
+        return s._replace(total=s.total + e.size, sent=s.total, queue=e.bytes, capacity=e.capacity)
+
+
+@quantities(limit="amount", headers="amount")
+@dataclass(frozen=True)
+class Trimming(SwitchProgram):
+    """The switch of NDP (Handley et al. 2017, Sect. 3.1): short queues of data, and headers in place of drops.
+
+    Headers and ACKs have a queue of their own, which sends ``headers`` of them for each packet of data where both wait.
+    A packet that finds ``limit`` packets of data is cut to its header, or in half of the cases the first one that waits
+    is, so that no flow loses by its phase. NDP cuts the last one that waits in these cases, and returns headers that find
+    no room to their senders; here they are dropped.
+
+    Parameters
+    ----------
+    limit
+        Packets of data that wait, >= 1.
+    headers
+        Headers per packet of data, >= 1.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+    >>> links = [Link("a", "s", 4e5, 1e-6, 1000), Link("s", "b", 1e5, 1e-6, 1000, Trimming())]
+    >>> flows = [Flow("all", ("a", "s", "b"), CBR(2e5))]
+    >>> run = simulate(Scenario("cut", links, flows, duration=1e-2), Packets(seed=1))
+    >>> run.drops().cause.values.tolist()
+    ['trimmed']
+    """
+
+    limit: WithUnit = 8.0
+    headers: WithUnit = 10.0
+    queues = 2
+
+    class State(NamedTuple):
+        """Packets of data that wait at the port, and that are to be cut; what a queue has sent in its turn."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        trim: float = 0.0
+        skip: float = 0.0
+        data: float = 0.0
+        owed: float = 0.0
+        sent: float = 0.0
+
+    of_queue = ("sent",)
+
+    def __post_init__(self) -> None:
+        one_number("limit", self.limit, at_least=1.0, hint="in packets")
+        one_number("headers", self.headers, at_least=1.0)
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return queue 0 for what is short, or is to be cut, and 1 for data."""
+        cut = s.data >= q.limit and e.random < 0.5
+        return 0.0 if e.is_ack + e.trimmed > 0.0 or cut else 1.0
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Cut data that has no room, or owe a cut."""
+        if e.queue == 1.0:
+            owed = s.owed + 1.0 if e.queue_backlog >= q.limit else s.owed
+            return s._replace(data=e.queue_backlog + 1.0, owed=owed)
+        return s._replace(trim=1.0 if e.is_ack + e.trimmed == 0.0 else 0.0)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Take turns; count what waits."""
+        if s.sent >= (1.0 if e.queue == 1.0 else q.headers):
+            return s._replace(skip=1.0, sent=0.0)
+        if e.queue == 0.0:
+            return s._replace(sent=s.sent + 1.0)
+        if s.owed > 0.0:
+            return s._replace(trim=1.0, owed=s.owed - 1.0, data=e.queue_backlog)
+        return s._replace(sent=s.sent + 1.0, data=e.queue_backlog)

@@ -1,0 +1,327 @@
+"""Laws of flow control between the two ends of a link: credits, and laws of users."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dfcmodel.network.queueing.class_pauses import ByClass, check_classes
+from dfcmodel.network.queueing.disciplines import QueueManager, check_manager, numeric_fields
+from hopflow.checks import one_number
+from hopflow.units import WithUnit, quantities
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from dfcmodel.network.queueing.buffers import ByteBuffer
+
+__all__ = ["MAX_END_STATE", "Credits", "LinkEvent", "LinkLaw"]
+
+MAX_END_STATE = 8
+"""Numbers that each end of a link may remember."""
+
+
+class LinkEvent(NamedTuple):
+    """What a law of flow control sees of a packet or a message.
+
+    Attributes
+    ----------
+    time
+        In s.
+    size
+        Of the packet, in packets of the scenario's ``packet_size``; 0.0 of a message.
+    held
+        Packets of the class that came over the link and are in the buffer behind it, of `LinkLaw.on_arrival` with the one
+        that comes, of `LinkLaw.on_departure` without the one that has left; 0.0 at the sender.
+    message
+        The number that `LinkLaw.on_message` receives; 0.0 elsewhere.
+    room
+        For how many packets of the class and the link there is room.
+    rate, delay
+        Of the link, packets/s and s; the delay is that of a message: propagation and ``signalling``.
+
+    Examples
+    --------
+    >>> from dfcmodel import Credits, LinkEvent
+    >>> event = LinkEvent(time=0.0, size=1.0, held=0.0, message=0.0, room=4.0, rate=1e6, delay=1e-6)
+    >>> Credits.may_send(Credits.Sender(used=3.0), None, event)
+    True
+    """
+
+    time: float
+    size: float
+    held: float
+    message: float
+    room: float
+    rate: float
+    delay: float
+
+
+@quantities(signalling="time")
+@dataclass(frozen=True)
+class LinkLaw(ByClass):
+    """Base of laws of flow control between the two ends of a link: subclass it, name the parameters, write the functions.
+
+    A switch with a law has a FIFO queue per class of traffic, as with `PFC`: classes have equal shares of a link, and ACKs
+    are a control class, which is sent first. What comes over one link in one class of ``classes`` has a room of its
+    own in the switch, whichever link it leaves by, from its arrival until its last bit has left. What
+    exceeds the room is lost: a law is to prevent that. The law has two ends with a state each: the sender is the port of the
+    link, at a switch or a host, and the receiver is the switch behind it. Messages go from the receiver to the
+    sender, and arrive after the propagation delay of the link plus ``signalling``. Hosts receive what comes.
+
+    The functions are plain Python that also compiles, as those of a window rule. They return the state of their end, updated
+    with ``s._replace(...)``. At packet level; the fluid refuses it. Flows have ``host="nic"``, the default.
+
+    Parameters
+    ----------
+    classes
+        Priorities of the flows under the law, each from 0 to 7. Others share what is left of the buffer, and may be
+        lost.
+    signalling
+        Time to generate and act on a message, in s, in addition to the propagation delay.
+    manager
+        What drops or marks before the buffer is full, by the packets of the whole link, as of `PFC`; not `CoDel`, which
+        drops what has waited.
+
+    Attributes
+    ----------
+    Sender
+        NamedTuple of what the sending end remembers, at most 8 numbers.
+    Receiver
+        NamedTuple of what the receiving end remembers, at most 8 numbers. ``send`` and ``message`` come first, and are 0.0 at
+        each call: ``send`` = 1.0 sends the number ``message`` to the sender.
+
+    Raises
+    ------
+    TypeError
+        Where Sender or Receiver is not as said above.
+
+    Examples
+    --------
+    Stop and go by what the receiver holds, as `PFC` does:
+
+    >>> from dataclasses import dataclass
+    >>> from typing import NamedTuple
+    >>> from dfcmodel import CBR, Flow, LinkLaw, Packets, Scenario, chain, simulate
+    >>> @dataclass(frozen=True)
+    ... class StopAndGo(LinkLaw):
+    ...     stop: float = 20.0
+    ...     go: float = 10.0
+    ...     class Sender(NamedTuple):
+    ...         stopped: float = 0.0
+    ...     class Receiver(NamedTuple):
+    ...         send: float = 0.0
+    ...         message: float = 0.0
+    ...         stopped: float = 0.0
+    ...     def room(self, rate, delay, packet_size=1500.0, buffer=0.0):
+    ...         return self.stop + 2.0 * delay * rate + 4.0
+    ...     @staticmethod
+    ...     def may_send(s, q, e): return s.stopped == 0.0
+    ...     @staticmethod
+    ...     def on_message(s, q, e): return s._replace(stopped=e.message)
+    ...     @staticmethod
+    ...     def on_arrival(s, q, e):
+    ...         stop = 1.0 if e.held > q.stop and s.stopped == 0.0 else 0.0
+    ...         return s._replace(send=stop, message=1.0, stopped=s.stopped + stop)
+    ...     @staticmethod
+    ...     def on_departure(s, q, e):
+    ...         go = 1.0 if e.held <= q.go and s.stopped == 1.0 else 0.0
+    ...         return s._replace(send=go, message=0.0, stopped=s.stopped - go)
+    >>> links = chain(4, rate=1e5, delay=1e-5, buffer=200, discipline=StopAndGo())
+    >>> flows = [Flow("a", (1, 2, 3, 4), CBR(8e4)), Flow("b", (2, 3, 4), CBR(8e4))]
+    >>> run = simulate(Scenario("own law", links, flows, duration=0.05), Packets(seed=1))
+    >>> int(run.lost.sum()), sorted(set(run.pauses()["link"].values.tolist()))
+    (0, ['1->2', 'host of b'])
+    """
+
+    classes: tuple[int, ...] = (0,)
+    signalling: WithUnit = 0.0
+    manager: QueueManager | None = None
+
+    managed = None
+    counts = "switch"
+    acks = "control"
+    storm = None
+
+    class Sender(NamedTuple):
+        """What the sending end remembers."""
+
+        unused: float = 0.0
+
+    class Receiver(NamedTuple):
+        """What the receiving end sends and remembers."""
+
+        send: float = 0.0
+        message: float = 0.0
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Check the form of the law."""
+        super().__init_subclass__(**given)
+        name = cls.__name__
+        for kind, first in (("Sender", ()), ("Receiver", ("send", "message"))):
+            names = getattr(cls, kind)._fields
+            if names[: len(first)] != first or not 1 <= len(names) <= MAX_END_STATE:
+                begin = f"begin with {', '.join(first)} and " if first else ""
+                msg = f"has the fields {', '.join(names)}, must {begin}have 1 to {MAX_END_STATE}"
+                raise TypeError(f"{kind} of {name} {msg}")
+
+    def __post_init__(self) -> None:
+        check_manager(self.manager)
+        object.__setattr__(self, "classes", check_classes(self.classes))
+        one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
+
+    @staticmethod
+    @abstractmethod
+    def may_send(s: Any, q: Any, e: Any) -> Any:
+        """Return whether the first packet of the class may be sent: ``s`` the Sender, ``q`` the parameters, ``e`` `LinkEvent`.
+
+        It is evaluated when a packet becomes the first one, and after each message. It must not depend on the time.
+        """
+
+    @staticmethod
+    def on_send(s: Any, q: Any, e: Any) -> Any:
+        """Return the Sender as the transmission of a packet begins."""
+        return s
+
+    @staticmethod
+    def on_message(s: Any, q: Any, e: Any) -> Any:
+        """Return the Sender as a message arrives."""
+        return s
+
+    @staticmethod
+    def on_arrival(s: Any, q: Any, e: Any) -> Any:
+        """Return the Receiver as a packet comes; one that is dropped as it comes leaves at once."""
+        return s
+
+    @staticmethod
+    def on_departure(s: Any, q: Any, e: Any) -> Any:
+        """Return the Receiver as the last bit of a packet has left."""
+        return s
+
+    def numbers(self) -> dict[str, float]:
+        """Return the parameters that the functions can use: the numeric fields."""
+        return numeric_fields(self)
+
+    def resumes_at(self, room: float) -> float:  # noqa: ARG002
+        """Return up to how many packets the receiver may hold when a blocked sender goes on; 0: of a law that is not known."""
+        return 0.0
+
+    def shared_part(self) -> Self:
+        """Return it without what links of a node may have different."""
+        return replace(self, manager=None)
+
+
+@quantities(buffer="amount", update="amount", signalling="time")
+@dataclass(frozen=True)
+class Credits(LinkLaw):
+    """Flow control by credits, as InfiniBand and CBFC of Ultra Ethernet have it: a sender sends what the receiver has room for.
+
+    Each class of each link has ``buffer`` packets of the switch behind it. A packet takes as much of it as it is long when its
+    transmission begins, and it is free again when the last bit has left the switch and the message that says so has
+    arrived. Nothing can be lost, whatever the buffer. The buffer decides the rate: with a round trip of
+    2 propagation delays, the signalling and a transmission on either link, at most ``buffer`` packets are sent in one.
+
+    `dfcmodel.lossless.credits` computes the buffer of a real link, with its frames, cells and interfaces. Hosts receive
+    what comes, and need no credits to be sent to.
+
+    Parameters
+    ----------
+    classes, signalling, manager
+        As of `LinkLaw`.
+    buffer
+        Packets of each class and link. None: as many as a link at line rate needs so that it never waits, if the next
+        link is not slower: 2 packets and what is sent in 2 propagation delays and the signalling, rounded up.
+    update
+        Packets that become free before a message returns them, 1 or more; at most ``buffer`` - 1, so that a packet always
+        has enough.
+
+    Raises
+    ------
+    ValueError
+        For less than one packet, and an update of more than the buffer less one packet.
+
+    Examples
+    --------
+    A round trip of 2 * 40 us and 2 * 10 us: 5 packets are half of what the link can carry in it.
+
+    >>> from dfcmodel import CBR, Credits, Flow, Packets, Scenario, chain, simulate
+    >>> links = chain(3, rate=1e5, delay=4e-5, buffer=100, discipline=Credits(buffer=5))
+    >>> flow = Flow("a", (1, 2, 3), CBR(1e5))
+    >>> run = simulate(Scenario("credits", links, [flow], duration=0.1), Packets(seed=1))
+    >>> round(float(run.delivered[0, -1]), -2), int(run.lost.sum())
+    (5000.0, 0)
+    """
+
+    buffer: WithUnit | None = None
+    update: WithUnit = 1.0
+
+    class Sender(NamedTuple):
+        """Packets that are on the link, in the buffer behind it, or whose return is under way."""
+
+        used: float = 0.0
+
+    class Receiver(NamedTuple):
+        """Packets that have left since the last message."""
+
+        send: float = 0.0
+        message: float = 0.0
+        freed: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.buffer is not None:
+            one_number("buffer", self.buffer, at_least=1.0, hint="in packets")
+        one_number("update", self.update, at_least=1.0, hint="in packets")
+        if self.buffer is not None and self.update > max(1.0, self.buffer - 1.0):
+            msg = f"must be at most buffer - 1 = {self.buffer - 1.0:g}, or 1"
+            raise ValueError(f"update = {self.update:g}: {msg}")
+
+    def room(
+        self,
+        rate: Any,
+        delay: Any,
+        packet_size: float = 1500.0,  # noqa: ARG002
+        buffer: float | ByteBuffer = 0.0,  # noqa: ARG002
+    ) -> Any:
+        """Return the packets of a class that come over one link for which there is room; numbers or arrays.
+
+        Examples
+        --------
+        >>> from dfcmodel import Credits
+        >>> float(Credits().room(rate=1e6, delay=2.5e-6))
+        7.0
+        """
+        if self.buffer is not None:
+            return np.broadcast_to(float(self.buffer), np.shape(rate))
+        window = (2.0 * np.asarray(delay) + self.signalling) * np.asarray(rate)
+        return 1.0 + self.update + np.ceil(window - 1e-9)
+
+    def resumes_at(self, room: float) -> float:
+        """Return the packets that the receiver may hold when the sender has room for one."""
+        return room - self.update
+
+    @staticmethod
+    def may_send(s: Any, q: Any, e: Any) -> Any:
+        """Return whether the receiver has room for the packet."""
+        return s.used + e.size <= e.room
+
+    @staticmethod
+    def on_send(s: Any, q: Any, e: Any) -> Any:
+        """Take the packet's room."""
+        return s._replace(used=s.used + e.size)
+
+    @staticmethod
+    def on_message(s: Any, q: Any, e: Any) -> Any:
+        """Return the room of packets that have left."""
+        return s._replace(used=s.used - e.message)
+
+    @staticmethod
+    def on_departure(s: Any, q: Any, e: Any) -> Any:
+        """Send a message when ``update`` packets have left."""
+        freed = s.freed + e.size
+        if freed >= q.update:
+            return s._replace(send=1.0, message=freed, freed=0.0)
+        return s._replace(freed=freed)

@@ -1,0 +1,107 @@
+"""How long a paused peer goes on sending (IEEE 802.3, 31B.3.7), and the headroom that a link needs by default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from hopflow.tcp_constants import MAX_SACK_BLOCKS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "QUANTUM",
+    "RESPONSE_QUANTA",
+    "ROUNDING",
+    "default_headroom",
+    "listed_rate",
+    "small_packet_factor",
+]
+
+QUANTUM = 512
+"""Bits of a pause quantum (IEEE 802.3, 31B.2)."""
+RESPONSE_QUANTA = {
+    100e6: 1, 1e9: 2, 10e9: 67, 25e9: 80, 40e9: 118, 50e9: 147, 100e9: 394, 200e9: 453, 400e9: 905,
+    800e9: 905,
+}  # fmt: skip
+"""Largest response time of a peer in pause quanta by line rate (b/s), until it starts no frame:
+IEEE 802.3, 31B.3.7, as listed in SONiC's buffer_headroom_mellanox.lua."""
+LISTED, QUANTA = np.array(list(RESPONSE_QUANTA)), np.array(list(RESPONSE_QUANTA.values()))
+"""Its rates and its response times, (N,) each."""
+BESIDE_FRAMES = 20.0 + 72.0
+"""Bytes of preamble and gap of the frame that delays the pause frame, and of the pause frame with its preamble."""
+ACK_BYTES = (*(HEADER + BLOCK * n for n in range(MAX_SACK_BLOCKS)), SHORTEST_FRAME)
+"""Bytes of ACKs with fewer than three SACK blocks; with three they are as long as the shortest frame."""
+ROUNDING = 1e-9
+"""Relative difference up to which a rate is a listed one: rates are given in packets/s."""
+
+
+def listed_rate(bits: Any) -> NDArray[np.float64]:
+    """Return the rate of `RESPONSE_QUANTA` whose response time a rate in b/s is taken to have.
+
+    It is the rate itself, the next faster one where it is not listed, or the fastest one.
+
+    Examples
+    --------
+    >>> listed_rate([24e9, 25e9, 3.2e12]).tolist()
+    [25000000000.0, 25000000000.0, 800000000000.0]
+    """
+    return np.asarray(LISTED[_listed(bits)])
+
+
+def _listed(bits: Any) -> NDArray[np.int64]:
+    """Return the place in `RESPONSE_QUANTA` of `listed_rate`."""
+    at = (LISTED * (1.0 + ROUNDING)).searchsorted(bits)
+    return np.asarray(np.minimum(at, len(LISTED) - 1))
+
+
+def default_headroom(rate: Any, delay: Any, packet_size: float, signalling: float = 0.0) -> Any:
+    """Return the packets that may come over a paused link after a threshold is crossed; numbers or arrays.
+
+    They are the components of `headroom` of a cable with the delay of the link, with ``signalling`` in place of its
+    pipeline. Preambles and gaps are not subtracted: packets of a simulation have none, or have them in their size. A
+    rate that the standard does not list takes the response time of the next faster one, of the fastest one beyond it.
+
+    Parameters
+    ----------
+    rate, delay
+        Of the paused link, packets/s and s.
+    packet_size
+        Bytes per packet.
+    signalling
+        Time to generate and act on a pause, s.
+
+    Examples
+    --------
+    100 Gb/s over 100 m, in packets of 1500 bytes: 2 frames, 92 bytes, 12.5 kB on the cable, 394 quanta.
+
+    >>> round(default_headroom(100e9 / 12e3, 0.5e-6, 1500.0) * 1500.0)
+    40808
+    >>> from dfcmodel import headroom
+    >>> headroom("100Gbps", "100m", mtu=1500).bytes
+    40296
+    """
+    bits = 8.0 * packet_size * rate
+    listed = _listed(bits)
+    response = QUANTUM * QUANTA[listed] / LISTED[listed]
+    sent = rate * (2.0 * delay + signalling + response)
+    found = 2.0 + BESIDE_FRAMES / packet_size + sent
+    return found if np.ndim(found) else float(found)
+
+
+def small_packet_factor(buffer: float | ByteBuffer, packet_size: float) -> float:
+    """Return how many times the part of a buffer that full packets take their bytes take as ACKs: cells are whole.
+
+    Examples
+    --------
+    >>> small_packet_factor(ByteBuffer("1 MB", cell=80), 1600.0), small_packet_factor(100.0, 1600.0)
+    (2.0, 1.0)
+    """
+    if not isinstance(buffer, ByteBuffer):
+        return 1.0
+    least = buffer.taken(packet_size) / packet_size
+    return max(1.0, *(buffer.taken(size) / size / least for size in ACK_BYTES))

@@ -1,0 +1,307 @@
+"""Switch programs: weighted fair queueing, deficit round robin, shortest remaining transfer first, and FQ-CoDel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from dfcmodel.network.queueing.programs import SwitchProgram
+from hopflow.checks import one_number
+from hopflow.units import WithUnit, quantities
+
+__all__ = [
+    "DeficitRoundRobin",
+    "FlowQueueCoDel",
+    "HashedQueues",
+    "ShortestRemaining",
+    "Weighted",
+    "WeightedFair",
+    "check_codel",
+]
+
+
+@dataclass(frozen=True)
+class Weighted(SwitchProgram):
+    """Base of programs with a weight for each priority."""
+
+    weight_0: float = 1.0
+    weight_1: float = 1.0
+    weight_2: float = 1.0
+    weight_3: float = 1.0
+
+    def __post_init__(self) -> None:
+        for n in range(4):
+            one_number(f"weight_{n}", getattr(self, f"weight_{n}"), above=0.0)
+
+
+class HashedQueues(SwitchProgram):
+    """Base of programs that hash flows into queues, which take turns of a quantum; both are fields of theirs."""
+
+    quantum: WithUnit
+    queues = 1024
+    overflow = "longest"
+
+    def __post_init__(self) -> None:
+        self.check_queues()
+        one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
+
+    @staticmethod
+    def queue_of(s: Any, q: Any, e: Any) -> Any:
+        """Return the queue of the flow's hash."""
+        return e.hash * q.queues
+
+
+@dataclass(frozen=True)
+class WeightedFair(Weighted):
+    """Start-time fair queueing with a weight per priority (Goyal, Vin and Cheng 1996, Sect. 2).
+
+    Each flow is served in proportion to the weight of its ``priority``, 0 to 3, while it has packets.
+
+    Parameters
+    ----------
+    weight_0, weight_1, weight_2, weight_3
+        Of the flows with priority 0, 1, 2, and 3 or more; > 0.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+    >>> links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 1000, WeightedFair(1.0, 3.0))]
+    >>> flows = [Flow(str(n), ("a", "s", "b"), CBR(2e5), priority=n) for n in range(2)]
+    >>> run = simulate(Scenario("one to three", links, flows, duration=1e-3), Packets(seed=1))
+    >>> run.delivered[:, -1].tolist()
+    [25.0, 74.0]
+    """
+
+    class State(NamedTuple):
+        """The virtual time v, and the finish tag of a flow's last packet."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        virtual: float = 0.0
+        finish: float = 0.0
+
+    of_flow = ("finish",)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Tag the packet with its virtual start, max(v, finish of the one before)."""
+        start = max(s.virtual, s.finish)
+        return s._replace(rank=start, finish=start + e.size / weight_of(q, e))
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """Set v to the start tag of the packet in service."""
+        return s._replace(virtual=e.rank)
+
+
+@quantities(quantum="size")
+@dataclass(frozen=True)
+class DeficitRoundRobin(HashedQueues, Weighted):
+    """Deficit round robin with a weight per priority (Shreedhar and Varghese 1995), flows hashed into queues.
+
+    A queue sends up to ``quantum`` bytes times the weight of its packets' ``priority``, 0 to 3, in a turn, and keeps
+    what it could not use for the next one while it has packets. Flows that share a queue share its turns.
+
+    Parameters
+    ----------
+    weight_0, weight_1, weight_2, weight_3
+        Of the flows with priority 0, 1, 2, and 3 or more; > 0.
+    quantum
+        Bytes per turn and weight, >= 1. With one of at least a packet each turn sends something.
+    queues
+        How many there are.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
+    >>> rule = DeficitRoundRobin(1.0, 3.0)
+    >>> links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 1000, rule)]
+    >>> flows = [Flow(str(n), ("a", "s", "b"), CBR(2e5), priority=n) for n in range(2)]
+    >>> run = simulate(Scenario("one to three", links, flows, duration=1e-3), Packets(seed=1))
+    >>> run.delivered[:, -1].tolist()
+    [25.0, 74.0]
+    """
+
+    quantum: WithUnit = 1500.0
+    queues: int = 1024
+
+    class State(NamedTuple):
+        """Bytes that a queue may still send in its turn."""
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        skip: float = 0.0
+        deficit: float = 0.0
+
+    of_queue = ("deficit",)
+
+    def __post_init__(self) -> None:
+        HashedQueues.__post_init__(self)
+        Weighted.__post_init__(self)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Give a queue that was empty its quantum."""
+        return s._replace(deficit=q.quantum * weight_of(q, e)) if e.queue_backlog == 0.0 else s
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """End the turn where the packet is too large for what is left of it."""
+        if e.size > s.deficit:
+            return s._replace(skip=1.0, deficit=s.deficit + q.quantum * weight_of(q, e))
+        return s._replace(deficit=s.deficit - e.size)
+
+
+@dataclass(frozen=True)
+class ShortestRemaining(SwitchProgram):
+    """The packet with the least left of its transfer as it is sent first; where the buffer is full the last is dropped.
+
+    These are the priorities of pFabric's switch (Alizadeh et al. 2013, Sect. 4.1 and 4.2), without its search for the
+    earliest packet of the chosen flow. The last packets of a long transfer have the ranks of a short one: senders that
+    fill the queue at once, as `CBR` does, gain less by it than those with windows.
+
+    Examples
+    --------
+    >>> ShortestRemaining().overflow
+    'last'
+    """
+
+    overflow = "last"
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Rank by what is left of the transfer."""
+        return s._replace(rank=e.left)
+
+
+@quantities(target="time", interval="time", quantum="size")
+@dataclass(frozen=True)
+class FlowQueueCoDel(HashedQueues):
+    """FQ-CoDel (RFC 8290): a queue per flow, each with CoDel, served by deficit round robin, new queues first.
+
+    Flows are hashed into ``queues`` queues. One that was empty is new and goes before the old ones until it has sent a quantum. A new
+    queue that becomes empty counts as old until the old queues that had packets then have had a turn each (RFC 8290, 4.2). If it gets a packet
+    before, it goes behind the old queues, where the RFC keeps the place that it took when it became empty. A full buffer drops the first packet of
+    the queue with most bytes. Packets that can be marked are marked.
+
+    Parameters
+    ----------
+    target, interval
+        Of CoDel (RFC 8289, 4.3 and 4.4), s; 0 < target < interval.
+    quantum
+        Bytes per turn, >= 1: one packet of 1500 bytes, which have no header of the link here (RFC 8290, 5.2.4, has 1514 with one).
+    queues
+        How many there are (RFC 8290, 5.2.5).
+
+    Examples
+    --------
+    >>> FlowQueueCoDel().numbers()
+    {'target': 0.005, 'interval': 0.1, 'quantum': 1500.0, 'queues': 1024.0}
+    """
+
+    target: WithUnit = 0.005
+    interval: WithUnit = 0.1
+    quantum: WithUnit = 1500.0
+    queues: int = 1024
+
+    class State(NamedTuple):
+        """Turns of old queues that have ended, and the number of old queues with packets; then what a queue has.
+
+        Its deficit (bytes), whether it is old, at how many turns it is new again, and the variables of RFC 8289, 5.3, with ``above``
+        for first_above_time and ``drops`` for count.
+        """
+
+        drop: float = 0.0
+        mark: float = 0.0
+        rank: float = 0.0
+        skip: float = 0.0
+        turns: float = 0.0
+        old_queues: float = 0.0
+        deficit: float = 0.0
+        old: float = 0.0
+        new_at: float = 0.0
+        above: float = 0.0
+        dropping: float = 0.0
+        drops: float = 0.0
+        last_drops: float = 0.0
+        drop_next: float = 0.0
+
+    of_queue = (
+        "deficit", "old", "new_at", "above", "dropping", "drops", "last_drops", "drop_next",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_codel(self.target, self.interval)
+
+    @staticmethod
+    def on_enqueue(s: Any, q: Any, e: Any) -> Any:
+        """Make a queue that was empty a new one with rank 0, or an old one with rank 1 while it still counts as one."""
+        if e.queue_backlog > 0.0:
+            return s
+        others = s.old_queues - s.old  # old: an overflow has emptied it
+        if s.turns >= s.new_at:
+            return s._replace(deficit=q.quantum, old=0.0, old_queues=others)
+        return s._replace(rank=1.0, old=1.0, old_queues=others + 1.0)
+
+    @staticmethod
+    def on_dequeue(s: Any, q: Any, e: Any) -> Any:
+        """End a turn where the deficit is used up; else drop or mark by how long the packet has waited (RFC 8289, 5.6)."""
+        if s.deficit <= 0.0:
+            s = s._replace(turns=s.turns + s.old, old_queues=s.old_queues + 1.0 - s.old, old=1.0)
+            return s._replace(skip=1.0, rank=1.0, deficit=s.deficit + q.quantum)
+        s = controlled(s, q, e)
+        if s.mark == 1.0 and e.ect == 0.0:
+            return s._replace(mark=0.0, drop=1.0)
+        s = s._replace(deficit=s.deficit - e.size)
+        if e.queue_backlog > 0.0:
+            return s
+        turns = s.turns + s.old
+        return s._replace(
+            turns=turns,
+            old=0.0,
+            old_queues=s.old_queues - s.old,
+            new_at=turns if s.old == 1.0 else turns + s.old_queues,
+        )
+
+
+def controlled(s: Any, q: Any, e: Any) -> Any:
+    """Return the state of a queue after CoDel (RFC 8289, 5.6) has seen its first packet; ``mark`` is 1.0 if it drops or marks it."""
+    below = e.waited < q.target or e.queue_backlog == 0.0
+    above = 0.0 if below else (s.above if s.above > 0.0 else e.time + q.interval)
+    ok_to_drop = not below and s.above > 0.0 and e.time >= s.above
+    dropping = s.dropping == 1.0 and ok_to_drop
+    acts = ok_to_drop and (not dropping or e.time >= s.drop_next)
+    count, drop_next, last = s.drops, s.drop_next, s.last_drops
+    if acts and dropping:
+        count += 1.0
+        drop_next += q.interval / math.sqrt(count)
+    elif acts:
+        more = count - last
+        recent = e.time - drop_next < 16.0 * q.interval
+        count = more if more > 1.0 and recent else 1.0
+        last = count
+        drop_next = e.time + q.interval / math.sqrt(count)
+    s = s._replace(above=above, dropping=1.0 if ok_to_drop else 0.0, mark=1.0 if acts else 0.0)
+    return s._replace(drops=count, last_drops=last, drop_next=drop_next)
+
+
+def check_codel(target: WithUnit, interval: WithUnit) -> None:
+    """Check the times of CoDel in a program."""
+    one_number("interval", interval, above=0.0, hint="in s")
+    one_number("target", target, above=0.0, below=interval, hint="in s, < interval")
+
+
+def weight_of(q: Any, e: Any) -> Any:
+    """Return the weight of a packet's priority."""
+    weight = q.weight_3
+    if e.priority <= 0.0:
+        weight = q.weight_0
+    elif e.priority == 1.0:
+        weight = q.weight_1
+    elif e.priority == 2.0:
+        weight = q.weight_2
+    return weight

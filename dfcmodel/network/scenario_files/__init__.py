@@ -1,0 +1,1 @@
+"""Scenarios as TOML files: what they may contain, reading, writing, their schema."""

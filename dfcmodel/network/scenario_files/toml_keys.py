@@ -1,0 +1,128 @@
+"""What scenario files may contain: fields with units, and the classes that tables name by their ``kind``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import responsefn
+from dfcmodel.network.demands.arrivals import HeavyTailed, Poisson, Replay
+from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.path_elements import (
+    Aggregation,
+    BurstLoss,
+    DelayTrace,
+    Jitter,
+    PeriodicLoss,
+    Policer,
+    RateTrace,
+    Reordering,
+)
+from dfcmodel.network.queueing import (
+    aqm_programs,
+    backpressure,
+    class_pauses,
+    coupled,
+    disciplines,
+    fabric_programs,
+    link_laws,
+    managers,
+    marking,
+    schedulers,
+)
+from dfcmodel.network.queueing.programs import SwitchProgram
+from responsefn import DeliveryRule, RateRule, WindowRule, linux
+
+__all__ = [
+    "ARRIVALS",
+    "DISCIPLINES",
+    "ELEMENTS",
+    "OWN_KEYS",
+    "RULES",
+    "check_name",
+    "required",
+    "sources_of",
+]
+
+OWN_KEYS = {"link": ("source", "target"), "flow": ("name", "path")}
+"""What each link and flow says itself: there are no defaults for all."""
+
+BASES = (
+    disciplines.Discipline,
+    disciplines.QueueManager,
+    class_pauses.ByClass,
+    link_laws.LinkLaw,
+    SwitchProgram,
+    schedulers.HashedQueues,
+    schedulers.Weighted,
+)
+DISCIPLINES = {
+    kind.__name__: kind
+    for module in (
+        disciplines,
+        class_pauses,
+        link_laws,
+        coupled,
+        managers,
+        marking,
+        schedulers,
+        aqm_programs,
+        fabric_programs,
+        backpressure,
+    )
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, disciplines.Discipline)
+    if kind not in BASES
+}
+
+ARRIVALS = {kind.__name__: kind for kind in (Poisson, HeavyTailed, Replay)}
+
+ELEMENTS = {
+    kind.__name__: kind
+    for kind in (
+        *(Jitter, DelayTrace, Reordering, Aggregation),
+        *(Policer, BurstLoss, PeriodicLoss, RateTrace),
+    )
+}
+
+RULES = (WindowRule, DeliveryRule, RateRule)
+
+
+@cache
+def _own_sources() -> dict[str, type[Any]]:
+    """Return the classes of hopflow that a source may name."""
+    known = (getattr(each, name) for each in (responsefn, linux) for name in each.__all__)
+    chosen = [
+        rule
+        for rule in known
+        if isinstance(rule, type) and issubclass(rule, RULES) and rule not in RULES
+    ]
+    return {kind.__name__: kind for kind in (*chosen, CBR, OnOff, *ARRIVALS.values())}
+
+
+def check_name(rule: type[Any]) -> None:
+    """Raise ValueError for a class of a user with the name of a source of hopflow, which a file would be read as."""
+    name = rule.__name__
+    if _own_sources().get(name, rule) is not rule:
+        msg = f"{name} of {rule.__module__}: hopflow has a source of this name, as which a file would be read: rename the class"
+        raise ValueError(msg)
+
+
+def sources_of(rules: Iterable[type[WindowRule]]) -> dict[str, type[Any]]:
+    """Return the classes that a source may name: hopflow's, and those given, which take the place of others of the same name."""
+    rules = tuple(rules)
+    for rule in rules:
+        if not issubclass(rule, RULES):
+            raise TypeError(f"rules: {rule!r}: must be a class of rules, such as responsefn.Reno")
+    return {**_own_sources(), **{rule.__name__: rule for rule in rules}}
+
+
+def required(kind: type[Any]) -> list[str]:
+    """Return the names of the fields that have no default."""
+    if issubclass(kind, RULES):
+        return [name for name in kind.Params._fields if name not in kind.Params._field_defaults]
+    missing = dataclasses.MISSING
+    fields = dataclasses.fields(kind)
+    return [f.name for f in fields if f.default is missing and f.default_factory is missing]

@@ -1,0 +1,174 @@
+"""Writing of scenarios to TOML files (`toml_reading` reads them)."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from dfcmodel.network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
+from dfcmodel.network.endpoints.receivers import ReceiverAgent
+from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.networks import Scenario
+from dfcmodel.network.path_elements import PathElement
+from dfcmodel.network.queueing.buffers import ByteBuffer
+from dfcmodel.network.queueing.disciplines import Discipline
+from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, check_name
+from hopflow.checks import file_path, instance
+from hopflow.units import PacketUnits
+from responsefn import RateRule, WindowRule
+
+__all__ = ["in_bytes", "save_scenario", "write_scenario"]
+
+
+def save_scenario(scenario: Scenario, path: str | Path) -> Path:
+    """Write a scenario to a TOML file; `load_scenario` reads it back as an equal scenario.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    path
+        The file; missing folders are created.
+
+    Returns
+    -------
+    The path.
+
+    Raises
+    ------
+    ValueError
+        For a node that is not a string, an integer or a tuple of these, and for a discipline or an arrival process of
+        one's own, which a file cannot name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from dfcmodel import save_scenario, takano2006
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_scenario(takano2006("1"), Path(folder, "one.toml")).read_text()[:21]
+    'name = "takano2006/1"'
+    """
+    instance("scenario", scenario, Scenario)
+    text = write_scenario(scenario)
+    path = file_path("path", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def write_scenario(scenario: Scenario) -> str:
+    """Return a scenario as TOML text; `read_scenario` reads it back as an equal scenario.
+
+    Raises
+    ------
+    ValueError
+        As for `save_scenario`.
+    """
+    links, common_link = _rows(scenario.links, ("source", "target"))
+    flows, common_flow = _rows(scenario.flows, ("name", "path"))
+    own = {key: value for key, value in _changed(scenario).items() if key not in ("links", "flows")}
+    text = [f"{key} = {_toml(value)}" for key, value in own.items()]
+    for name, rows in (("links", links), ("flows", flows)):
+        text += ["", f"{name} = [", *(f"    {_toml(row)}," for row in rows), "]"]
+    for name, common in (("link", common_link), ("flow", common_flow)):
+        if common:
+            text += ["", f"[{name}]", *(f"{key} = {_toml(value)}" for key, value in common.items())]
+    return "\n".join(text) + "\n"
+
+
+def _rows(
+    objects: Iterable[Any], own: tuple[str, ...]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the individual fields of each object, and the fields common to all of them."""
+    tables = [_changed(each) for each in objects]
+    shared = tables[0] if len(tables) > 1 else {}
+    common = {
+        key: value
+        for key, value in shared.items()
+        if key not in own and all(key in table and table[key] == value for table in tables)
+    }
+    rows = [{k: v for k, v in table.items() if k not in common} for table in tables]
+    return rows, common
+
+
+def _changed(each: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults."""
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(each):
+        value = getattr(each, field.name)
+        make = field.default_factory
+        default = make() if callable(make) else field.default
+        if value != default or type(value) is bool is not type(default):
+            fields[field.name] = value
+    return fields
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML on one line."""
+    writers: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+        (bool, lambda v: "true" if v else "false"),
+        (str, _quoted),
+        (numbers.Integral, lambda v: repr(int(v))),
+        (numbers.Real, lambda v: repr(float(v))),  # inf, nan and every digit
+        ((tuple, list), lambda v: f"[{', '.join(map(_toml, v))}]"),
+        (dict, lambda v: f"{{{', '.join(f'{_key(k)} = {_toml(x)}' for k, x in v.items())}}}"),
+        (ByteBuffer, lambda v: _quoted(f"{v.size} B") if v.cell == 1 else _toml(_changed(v))),
+        ((WindowRule, RateRule), lambda v: _object(v, _rule_parameters(v))),
+        (
+            (Discipline, CBR, OnOff, Poisson, HeavyTailed, Replay, PathElement),
+            lambda v: _object(v, _changed(v)),
+        ),
+    )
+    own = isinstance(value, Discipline) and DISCIPLINES.get(type(value).__name__) is not type(value)
+    arrivals = isinstance(value, ArrivalProcess) and type(value) not in (Poisson, HeavyTailed)
+    if isinstance(value, ReceiverAgent):
+        raise ValueError(f"receiver = {value!r}: must be None to be written as TOML")  # noqa: TRY004
+    if own or arrivals:
+        name = "discipline" if own else "source or arrivals"
+        raise ValueError(
+            f"{name} = {value!r}: must be of a class of dfcmodel to be written as TOML"
+        )
+    for kind, write in writers:
+        if isinstance(value, kind):
+            return write(value)
+    raise ValueError(
+        f"{value!r}: must be a string, a number or a list of these to be written as TOML"
+    )
+
+
+def _object(value: Any, parameters: dict[str, Any]) -> str:
+    name = type(value).__name__
+    return _toml({"kind": name, **parameters}) if parameters else _toml(name)
+
+
+def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
+    check_name(type(rule))
+    return {
+        name: in_bytes(value, rule.UNITS[name]) if isinstance(value, PacketUnits) else value
+        for name, value in rule.params._asdict().items()
+        if not rule._has_default(name)
+    }
+
+
+def in_bytes(value: PacketUnits, dimension: str) -> str:
+    """Return a rate or an amount that was given in bits or bytes as a string with its unit.
+
+    >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
+    ('150000 B', '1200000 b/s')
+    """
+    size = value * value.packet_size
+    return f"{8.0 * size:.12g} b/s" if dimension == "rate" else f"{size:.12g} B"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda m: f"\\u{ord(m[0]):04x}", escaped) + '"'

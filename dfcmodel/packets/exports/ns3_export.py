@@ -1,0 +1,329 @@
+"""Export of scenarios as C++ programs for ns-3, to compare the packet level with that simulator."""
+
+from __future__ import annotations
+
+import math
+from importlib import resources
+from typing import Any
+
+from dfcmodel.network.endpoints.sources import CBR
+from dfcmodel.network.endpoints.stacks import COUNTED
+from dfcmodel.network.flows import SYN_WITH_DATA, Flow, first_state
+from dfcmodel.network.networks import Scenario
+from dfcmodel.network.queueing.disciplines import FIFO
+from dfcmodel.network.queueing.managers import PIE, RED, CoDel
+from dfcmodel.network.queueing.marking import StepMarking
+from dfcmodel.packets.exports.exported import check_exported, checked_times, numbered_nodes
+from dfcmodel.packets.methods import Packets
+from dfcmodel.packets.plans import Plan
+from dfcmodel.packets.ports import UNBOUNDED, Port, bits_of
+from hopflow.checks import instance, number
+from hopflow.units import WithUnit, quantities
+from responsefn import CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
+from responsefn.linux import LinuxScalable
+from responsefn.rules.linux.versions import OLD
+
+__all__ = ["to_ns3"]
+
+HEADERS = {"TCP": 42, "UDP": 30}
+"""Bytes of IPv4 and PPP, and of TCP or UDP."""
+FLOW_OPTIONS = ("max_window", "start", "size", "delayed_acks", "handshake")
+METHOD_OPTIONS = ("seed", "convention", "recovery", "loss", "ack_transmission", "ack_delay")
+"""What the C++ program has, or refuses with advice; other options must be as they are by default."""
+LARGEST = 2**30
+"""Bytes of the largest window that TCP can announce (RFC 7323, 2.2)."""
+UNBOUNDED_QUEUE = 10**9
+"""Packets in a queue without bound."""
+
+
+@quantities(duration="time", sample="time")
+def to_ns3(
+    scenario: Scenario,
+    *,
+    method: Packets | None = None,
+    duration: WithUnit | None = None,
+    sample: WithUnit = 0.01,
+) -> str:
+    """Return a C++ program for ns-3.44 with the links, queues and flows of a scenario.
+
+    Senders, queue managers and window rules are ns-3's own: its runs agree with ours as distributions, not packet
+    for packet. Every connection opens with a handshake, as with ``Flow(handshake=True)``; headers are those of PPP, IPv4, TCP and its
+    options, so that an ACK has 42 bytes or more; a managed queue holds its last packet below the manager. Rates are
+    rounded to bit/s.
+
+    Parameters
+    ----------
+    scenario
+        A scenario whose links are `FIFO`, `RED`, `CoDel`, `PIE` or `StepMarking`, and whose flows are `CBR` or
+        have one of the rules `Reno`, `NewReno`, `CUBIC`, `DCTCP`, `HSTCP(table=1)`, ``LinuxScalable(kernel="2.6.22")``, `Vegas`,
+        `BBRv1`. The first two are one rule in ns-3, and recover as NewReno or by SACK.
+    method
+        `Packets` with ``convention="standard"``, for its seed, recovery and delay of ACKs; None is ``Packets()``.
+    duration, sample
+        Simulated time (None: the scenario's) and sampling interval, s.
+
+    Raises
+    ------
+    ValueError
+        For what ns-3 does not have, or has with other parameters; the message names it.
+
+    Examples
+    --------
+    >>> from dfcmodel import takano2006, to_ns3
+    >>> print(to_ns3(takano2006("1", dfc=False, tcp="newreno"))[:15])
+    // takano2006/1
+    """
+    from dfcmodel.packets.simulation import plan_scenario
+
+    instance("scenario", scenario, Scenario)
+    method = Packets() if method is None else method
+    instance("method", method, Packets, "Packets(...), or None")
+    duration, sample = checked_times(scenario, duration, sample)
+    _check_method(method)
+    for link in scenario.links:
+        if type(link.discipline) not in (FIFO, RED, CoDel, PIE, StepMarking):
+            raise _no_queue_of_ns3(link.name, link.discipline)
+    check_exported(scenario, method, FLOW_OPTIONS, METHOD_OPTIONS, "ns-3")
+    _check_size(scenario)
+    if scenario.elements:
+        msg = "must be () for export to ns-3"
+        raise ValueError(f"elements of {scenario.name!r}: {msg}")
+    plan = plan_scenario(scenario, method, duration=duration, sample=sample)
+    nodes = numbered_nodes(scenario)
+    parts = {
+        "%NAME%": _comment(scenario.name),
+        "%NODES%": "\n// ".join(f"Node {n}: {_comment(node)}" for node, n in nodes.items()),
+        "// %SCENARIO%": "\n".join(
+            [
+                *_constants(plan, len(nodes), duration, sample),
+                _table("Link", "LINKS", _links(plan, nodes)),
+                _table("Flow", "FLOWS", [_flow(plan, nodes, f) for f in range(len(plan.forward))]),
+            ]
+        ),
+    }
+    text = (resources.files("dfcmodel.packets.exports") / "ns3_program.cc").read_text(
+        encoding="utf-8"
+    )
+    for mark, content in parts.items():
+        text = text.replace(mark, content, 1)
+    return text
+
+
+def _check_method(method: Packets) -> None:
+    """Raise ValueError for options that are not ns-3's."""
+    if method.is_ns2:
+        raise ValueError(f'method = {method!r}: must have convention="standard"')
+    if not method.ack_transmission:
+        raise ValueError("ack_transmission = False: must be True, ns-3's ACKs take time on links")
+    for name, p in (method.loss or {}).items():
+        msg = "must be absent: ns-3 loses packets at random behind a link, not before its queue"
+        raise ValueError(f"loss of {name} = {p:g}: {msg}")
+
+
+def _check_size(scenario: Scenario) -> None:
+    """Raise ValueError for packets that have no room for headers, or are larger than IPv4's."""
+    size = scenario.packet_size
+    if size != int(size):
+        raise ValueError(f"packet_size = {size:g}: must be a whole number of bytes for ns-3")
+    number("packet_size", size, at_least=HEADERS["TCP"] + 1.0, at_most=65535.0, hint="in bytes")
+
+
+def _comment(name: object) -> str:
+    """Return a name as it can stand in a comment of one line."""
+    return (
+        name if isinstance(name, str) and name.isprintable() and "\\" not in name else ascii(name)
+    )
+
+
+def _constants(plan: Plan, nodes: int, duration: float, sample: float) -> list[str]:
+    scenario, method = plan.scenario, plan.method
+    size = int(scenario.packet_size)
+    marks = any(_marks(port) for port in plan.ports)
+    return [
+        f"constexpr std::uint32_t PACKET_SIZE = {size}; // bytes, headers of all layers included",
+        f"constexpr std::uint32_t SEGMENT = {size - HEADERS['TCP']};",
+        f"constexpr std::uint32_t NODES = {nodes};",
+        f"constexpr std::uint32_t SAMPLES = {math.ceil(round(duration / sample, 6))};",
+        f"constexpr double SAMPLE = {float(sample)!r};",
+        f"constexpr double DURATION = {float(duration)!r};",
+        f"constexpr double MIN_RTO = {float(scenario.min_rto)!r};",
+        f"constexpr double ACK_DELAY = {float(method.ack_delay)!r};",
+        f"constexpr std::uint32_t SEED = {max(1, method.seed or 1)};",
+        f"constexpr bool MARKS = {str(marks).lower()}; // whether senders are capable of ECN",
+        "",
+    ]
+
+
+def _table(kind: str, name: str, rows: list[str]) -> str:
+    return (
+        f"const std::vector<{kind}> {name}{{\n" + "".join(f"    {row},\n" for row in rows) + "};\n"
+    )
+
+
+def _marks(port: Port) -> bool:
+    rule = port.discipline
+    return isinstance(rule, StepMarking) or (isinstance(rule, RED) and rule.ecn)
+
+
+def _links(plan: Plan, nodes: dict[Any, int]) -> list[str]:
+    """Return a row for each pair of nodes with a link, in both directions."""
+    at = {(port.source, port.target): port for port in plan.ports}
+    rows, seen = [], set()
+    for port in plan.ports:
+        ends = (port.source, port.target)
+        if frozenset(ends) in seen:
+            continue
+        seen.add(frozenset(ends))
+        back = at.get((port.target, port.source))
+        if back is None:  # never used, but a channel of ns-3 has two ends
+            back = port
+        elif back.delay != port.delay:
+            msg = f"must be {port.delay:g}, that of the other direction: a channel of ns-3 has one"
+            raise ValueError(f"delay of link {back.name} = {back.delay:g}: {msg}")
+        there, other = _direction(plan, port), _direction(plan, back)
+        rows.append(f"{{{nodes[ends[0]]}, {nodes[ends[1]]}, {port.delay!r}, {there}, {other}}}")
+    return rows
+
+
+def _direction(plan: Plan, port: Port) -> str:
+    bits = round(port.bits)
+    number(f"rate of link {port.name}", float(bits), at_least=1.0, at_most=2.0**63, hint="in bit/s")
+    kind, attributes = _discipline(plan, port)
+    if port.cell > 1:
+        msg = "ns-3 has no cells; use ByteBuffer(size)"
+        raise ValueError(f"buffer of link {port.name}, in cells of {port.cell} B: {msg}")
+    if port.cell and kind:
+        msg = "must be in packets for export to ns-3 where a manager drops or marks"
+        raise ValueError(f"buffer of link {port.name} = {port.room} B: {msg}")
+    room = UNBOUNDED_QUEUE if port.room >= UNBOUNDED else port.room
+    least = 2.0 if kind else 1.0
+    number(
+        f"buffer of link {port.name}",
+        float(room),
+        at_least=least,
+        at_most=2.0**31,
+        hint="in bytes" if port.cell else "in packets",
+    )
+    in_bytes = str(port.cell > 0).lower()
+    return f"{{{bits}, {room}, {in_bytes}, {_quoted(kind)}, {_attributes(attributes)}}}"
+
+
+def _discipline(plan: Plan, port: Port) -> tuple[str, dict[str, object]]:
+    """Return the TypeId of a link's queue discipline and its attributes; ``""`` for a drop-tail queue."""
+    rule = port.discipline
+    size = int(plan.scenario.packet_size)
+    if type(rule) is FIFO:
+        return "", {}
+    if type(rule) is CoDel:
+        own = {"Target": _seconds(rule.target), "Interval": _seconds(rule.interval)}
+        return "ns3::CoDelQueueDisc", {**own, "MinBytes": size}
+    if type(rule) is PIE:
+        return "ns3::PieQueueDisc", {
+            "QueueDelayReference": _seconds(rule.target), "Tupdate": _seconds(rule.update),
+            "Supdate": _seconds(0.0), "A": rule.alpha, "B": rule.beta, "MeanPktSize": size,
+            "MaxBurstAllowance": _seconds(rule.burst), "UseCapDropAdjustment": False,
+        }  # fmt: skip
+    red: dict[str, object] = {
+        "MeanPktSize": size, "LinkBandwidth": f"{round(port.bits)}bps",
+        "LinkDelay": _seconds(port.delay),
+    }  # fmt: skip
+    if type(rule) is RED and rule.mean_packet is None:
+        return "ns3::RedQueueDisc", {
+            **red, "MinTh": rule.low, "MaxTh": rule.high, "QW": rule.weight,
+            "LInterm": 1.0 / rule.max_p, "Gentle": rule.gentle, "UseEcn": rule.ecn,
+        }  # fmt: skip
+    if type(rule) is StepMarking:
+        threshold = rule.numbers(plan.scenario.packet_size)["threshold"]
+        return "ns3::RedQueueDisc", {
+            **red, "MinTh": threshold, "MaxTh": threshold, "QW": 1.0, "Gentle": False,
+            "UseEcn": True, "UseHardDrop": False,
+        }  # fmt: skip
+    raise _no_queue_of_ns3(port.name, rule)
+
+
+def _no_queue_of_ns3(link: str, discipline: object) -> ValueError:
+    """Return the error for a discipline that the program does not have."""
+    msg = "must be FIFO(), RED(...) in packets, CoDel(...), PIE(...) or StepMarking(...) for export to ns-3"
+    return ValueError(f"discipline of link {link} = {discipline!r}: {msg}")
+
+
+def _flow(plan: Plan, nodes: dict[Any, int], f: int) -> str:
+    """Return the row of a flow."""
+    flow = plan.scenario.flows[f]
+    path = [nodes[plan.ports[p].source] for p in plan.forward[f]] + [nodes[flow.path[-1]]]
+    size = int(plan.scenario.packet_size)
+    kind, first, rate = "", 1, 0.0
+    attributes: dict[str, object] = {}
+    if isinstance(flow.source, CBR):
+        rate = bits_of(flow.source.rate, size) / (8.0 * size)
+    else:
+        kind, attributes = _rule(flow)
+        first = int(first_state(flow, plan.scenario.base_rtt(flow)).cwnd)
+        _check_sender(plan, f, size)
+    packets = 0 if math.isinf(flow.size) else int(flow.size)
+    sack = plan.recoveries[f] == "sack"
+    row = [
+        "{" + ", ".join(map(str, path)) + "}", _quoted(kind), _attributes(attributes),
+        str(sack).lower(), repr(float(plan.starts[f])), str(packets), str(int(flow.max_window)),
+        str(max(1, first)), "2" if plan.delayed[f] else "1", repr(float(rate)),
+    ]  # fmt: skip
+    return "{" + ", ".join(row) + "}"
+
+
+def _check_sender(plan: Plan, f: int, size: int) -> None:
+    """Raise ValueError for a recovery, a window or a handshake that ns-3's sender does not have."""
+    flow, recovery = plan.scenario.flows[f], plan.recoveries[f]
+    if recovery not in ("newreno", "sack"):
+        msg = 'ns-3 has "newreno" and "sack" (its PRR is not RFC 6937): use Packets(recovery=...)'
+        raise ValueError(f"recovery of flow {flow.name!r} = {recovery!r}: {msg}")
+    most = LARGEST // (size - HEADERS["TCP"])
+    number(f"max_window of flow {flow.name!r}", flow.max_window, at_least=1.0, at_most=float(most))
+    if flow.handshake == SYN_WITH_DATA:
+        msg = "must be True or False: ns-3's SYN has no data"
+        raise ValueError(f"handshake of flow {flow.name!r} = {flow.handshake!r}: {msg}")
+    if flow.delayed_acks == COUNTED:
+        msg = "must be True or False for export to ns-3"
+        raise ValueError(f"delayed_acks of flow {flow.name!r} = {flow.delayed_acks!r}: {msg}")
+
+
+def _rule(flow: Flow) -> tuple[str, dict[str, object]]:
+    """Return the TypeId of a flow's congestion control and its attributes."""
+    rule = flow.source
+    params: Any = getattr(rule, "params", None)
+    if type(rule) in (Reno, NewReno):
+        return "ns3::TcpNewReno", {}
+    if type(rule) is CUBIC:
+        return "ns3::TcpCubic", {
+            "C": params.C, "Beta": params.beta, "FastConvergence": bool(params.fast_convergence),
+            "TcpFriendliness": bool(params.friendly), "HyStart": False,
+        }  # fmt: skip
+    if type(rule) is DCTCP:
+        return "ns3::TcpDctcp", {"DctcpShiftG": params.g}
+    if isinstance(rule, LinuxScalable) and rule.kernel == OLD and params.acks == int(params.acks):
+        return "ns3::TcpScalable", {"AIFactor": int(params.acks), "MDFactor": params.b}
+    if type(rule) is Vegas and rule == Vegas(alpha=int(params.alpha), beta=int(params.beta)):
+        return "ns3::TcpVegas", {"Alpha": int(params.alpha), "Beta": int(params.beta)}
+    for known, name in ((HSTCP(table=1), "ns3::TcpHighSpeed"), (BBRv1(), "ns3::TcpBbr")):
+        if type(rule) is type(known) and rule == known:
+            return name, {}
+    names = "Reno(), NewReno(), CUBIC(...), DCTCP(...), HSTCP(table=1), LinuxScalable(kernel='2.6.22'), Vegas(...), BBRv1()"
+    msg = f"must be CBR(...) or one of ns-3's rules: {names}, each with parameters that ns-3 has"
+    raise ValueError(f"source of flow {flow.name!r} = {rule!r}: {msg}")
+
+
+def _seconds(value: float) -> str:
+    return f"{value!r}s"
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+def _attributes(attributes: dict[str, object]) -> str:
+    def text(value: object) -> str:
+        if isinstance(value, bool):
+            return str(value).lower()
+        return value if isinstance(value, str) else repr(value)
+
+    pairs = ", ".join(f'{{"{name}", "{text(value)}"}}' for name, value in attributes.items())
+    return "{" + pairs + "}"

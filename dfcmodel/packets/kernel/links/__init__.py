@@ -1,0 +1,1 @@
+"""Ports and the links behind them: lanes, pauses, laws, failures, routes."""

@@ -1,0 +1,143 @@
+"""Backpressure flow control (Goyal et al. 2022): lanes of flows that pause their flow at the port before.
+
+What runs per packet here is a call, not inlined: ports with other disciplines do not pay for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calendar_queue import push, release, take
+from ..codes import BACKPRESSURE, BUFFER_FULL
+from ..jit import compiled
+from ..layout import BY_BACKPRESSURE, int64
+from ..queues.buffers import record_peak, taken_by
+from .lanes import enter_lane
+from .pauses import Switch, record_switch, stop_lane
+from .ports import INTERFACE, drop
+
+__all__ = ["enlist_flow", "enqueue_flow", "leave_flow", "stop_flow"]
+
+
+@compiled
+def enlist_flow(net: Any, k: int, c: int) -> None:
+    """Let a flow of an interface wait for its turn: behind all others of its class, or before them where its turn has not ended."""
+    lane = net.lane
+    if lane[k].flow == c:
+        lane[c].next = lane[k].first
+        lane[k].first = c
+        if lane[c].next < 0:
+            lane[k].last = c
+        return
+    lane[c].next = -1
+    if lane[k].first < 0:
+        lane[k].first = c
+    else:
+        lane[lane[k].last].next = c
+    lane[k].last = c
+
+
+@compiled
+def strike_flow(net: Any, k: int, c: int) -> None:
+    """Remove a flow of an interface from those that wait for their turn."""
+    lane = net.lane
+    before = int64(-1)
+    j = int64(lane[k].first)
+    while j != c:
+        before = j
+        j = int64(lane[j].next)
+    if before < 0:
+        lane[k].first = lane[c].next
+    else:
+        lane[before].next = lane[c].next
+    if lane[k].last == c:
+        lane[k].last = before
+
+
+@compiled
+def count_active(net: Any, u: int, c: int) -> None:
+    """Count whether a lane of a port is active: packets wait in it, and it is not paused."""
+    lane = net.lane[c]
+    active = 1 if lane.count > 0 and lane.paused == 0 else 0
+    if active != net.backflow[c].active:
+        net.backflow[int64(net.port[u].lane)].count += active - int64(net.backflow[c].active)
+        net.backflow[c].active = active
+
+
+@compiled
+def review_flow(net: Any, records: Any, u: int, c: int, now: float) -> None:
+    """Ask for a pause of the flow of a lane, or for its end, where the lane has crossed its threshold."""
+    count_active(net, u, c)
+    row = net.backflow[c]
+    if row.upstream < 0:
+        return
+    count = max(1, int64(net.backflow[int64(net.port[u].lane)].count))
+    wanted = 1 if net.lane[c].bytes > row.limit / count else 0
+    if wanted == row.pausing:
+        return
+    row.pausing = wanted
+    q = int64(row.upstream)
+    record_switch(net, records, Switch(now, u, wanted, q, row.flow))
+    m = take(net)
+    it = net.packet[m]
+    it.number = BACKPRESSURE
+    it.flow = q
+    it.hop = row.lane
+    it.size = 0
+    net.sent_at[m] = float(wanted)
+    push(net, m, int64(net.port[q].queue), now + row.delay, -1 - u)
+
+
+@compiled
+def enqueue_flow(world: Any, u: int, e: int, cause: int) -> bool:
+    """Drop or queue an arriving packet at a port whose lanes pause their flows; return whether it is sent at once.
+
+    ``cause``: why it is dropped; -1: it is not, if there is room.
+    """
+    net, records = world.net, world.records
+    port = net.port[u]
+    time = net.packet[e].time
+    c = int64(net.hop[int64(net.packet[e].hop)].lane)
+    waits = port.free >= time or port.paused > 0 or net.lane[c].paused > 0 or port.waiting > 0
+    inside = float(port.waiting + port.held) + 1.0
+    if port.unit > 0.0:
+        inside = port.bytes + taken_by(net, u, e)
+    if cause >= 0 or (waits and inside > port.room):
+        drop(world, u, e, time, time, max(cause, BUFFER_FULL))
+        return False
+    if not waits:
+        return True
+    enter_lane(net, u, c, e)
+    review_flow(net, records, u, c, time)
+    if int(time * records.scale) < len(records.lost) - 1:
+        record_peak(net, records, u, port.waiting + port.held)
+    return False
+
+
+@compiled
+def leave_flow(net: Any, records: Any, u: int, e: int, now: float) -> None:
+    """Review the lane of a packet whose transmission begins."""
+    review_flow(net, records, u, int64(net.hop[int64(net.packet[e].hop)].lane), now)
+
+
+@compiled
+def stop_flow(net: Any, u: int, e: int) -> None:
+    """Process a message at the port that it is for: pause or resume a lane, or the port."""
+    c = int64(net.packet[e].hop)
+    more = 1 if net.sent_at[e] == 1.0 else -1
+    release(net, e)
+    if c < 0:
+        net.port[u].paused += more
+        return
+    lane = net.lane[c]
+    before = int64(lane.paused)
+    stop_lane(net, u, c, more)
+    if net.port[u].by_turns == BY_BACKPRESSURE:
+        count_active(net, u, c)
+    elif net.port[u].kind == INTERFACE and lane.count > 0 and (before == 0 or lane.paused == 0):
+        k = int64(lane.level)
+        net.lane[k].count -= more * lane.count
+        if more == 1:
+            strike_flow(net, k, c)
+        else:
+            enlist_flow(net, k, c)

@@ -1,0 +1,223 @@
+"""Network interfaces of hosts: a queue per flow, served in turn by weight, and one of the control class, which goes first.
+
+An interface shares its calendar queue with the senders of its host, so that a sender at the rate of a rule makes a packet when the one
+before has begun to leave. Its lanes are, in this order: the control class, which is ACKs; its classes of traffic, each a
+list of the flows that wait, counted together; its flows, and the ACKs of flows where these are of their class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calendar_queue import push, release, take
+from ..codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
+from ..jit import inlined
+from ..layout import BY_LAW, CLASSES, LOSES, int64
+from ..random_numbers import uniform
+from ..tcp.timers import wake_at
+from .backpressure import enlist_flow, stop_flow
+from .laws import may_be_sent, receive_report, review
+from .pauses import obey
+from .ports import INTERFACE, drop
+
+__all__ = [
+    "class_of",
+    "enter_interface",
+    "interface_of",
+    "is_for_interface",
+    "is_next",
+    "next_of_interface",
+    "pass_interface",
+    "wake_interface",
+]
+
+
+@inlined
+def is_for_interface(net: Any, e: int, key: int) -> bool:
+    """Return whether an event in the calendar queue of a host is one of its interface."""
+    if net.packet[e].number == STOP:
+        return False
+    if key < 0:
+        return True
+    if net.packet[e].number == WAKE and key >= CLASSES * (len(net.port) - 1):
+        return False
+    p = int64(net.hop[net.packet[e].hop].port)
+    return p >= 0 and net.port[p].kind == INTERFACE
+
+
+@inlined
+def interface_of(net: Any, e: int) -> int:
+    """Return the interface to which a packet comes now; -1: it is at another port."""
+    p = int64(net.hop[net.packet[e].hop].port)
+    return p if net.port[p].kind == INTERFACE else -1
+
+
+@inlined
+def is_next(net: Any, place: int, time: float, key: int) -> bool:
+    """Return whether an event at a time would be the next of its bucket: nothing else is due before it."""
+    e = int64(net.bucket[place].head)
+    return (
+        e < 0
+        or net.packet[e].time > time
+        or (net.packet[e].time == time and net.packet[e].key > key)
+    )
+
+
+@inlined
+def wake_interface(net: Any, p: int) -> None:
+    """Schedule the event at which an interface that is sending may begin its next transmission: before all others then.
+
+    Senders of equal rates are due at such times: events that came after theirs would make long lists of buckets.
+    """
+    port = net.port[p]
+    if port.woken == 1 or port.waiting == 0 or port.paused > 0:
+        return
+    port.woken = 1
+    e = take(net)
+    net.packet[e].number = READY
+    net.packet[e].flow = p
+    push(net, e, int64(port.queue), port.free, -len(net.port) - p)
+
+
+@inlined
+def class_of(net: Any, e: int) -> int:
+    """Return the lane that is paused with a packet: that of its class."""
+    c = int64(net.hop[net.packet[e].hop].lane)
+    return int64(net.lane[c].level) if net.lane[c].level > 0 else c
+
+
+@inlined
+def count_turn(net: Any, k: int, c: int) -> None:
+    """Count a packet of lane c that leaves in its turn, which ends when its weight is used up, or with a packet of another flow."""
+    lane = net.lane
+    other = int64(lane[k].flow)
+    if other >= 0 and other != c:
+        lane[other].deficit = lane[other].weight
+    lane[k].flow = c
+    lane[c].deficit -= 1.0
+    if lane[c].deficit < 1.0:
+        lane[c].deficit = lane[c].weight
+        lane[k].flow = -1
+
+
+@inlined
+def enter_interface(world: Any, p: int, e: int) -> bool:
+    """Queue a packet or an ACK at an interface; return whether its transmission begins at once."""
+    net, senders, records = world
+    lane = net.lane
+    port = net.port[p]
+    it = net.packet[e]
+    c = int64(net.hop[it.hop].lane)
+    k = class_of(net, e)
+    is_control = k == c
+    if (
+        port.faults & LOSES != 0
+        and it.hop < senders.flow[it.flow].turn
+        and uniform(net.stream, p) < net.fault[p].loss
+    ):
+        drop(world, p, e, it.time, it.time, AT_RANDOM)
+        return False
+    by_law = port.by_turns == BY_LAW
+    if (
+        port.free <= it.time
+        and port.waiting == 0
+        and port.paused == 0
+        and lane[k].paused == 0
+        and lane[c].paused == 0
+        and (not by_law or may_be_sent(net, e, it.time))
+    ):
+        if not is_control:
+            count_turn(net, k, c)
+        return True
+    it.next = -1
+    if lane[c].count == 0:
+        lane[c].head = e
+        if not is_control and lane[c].paused == 0:
+            enlist_flow(net, k, c)
+    else:
+        net.packet[lane[c].tail].next = e
+    lane[c].tail = e
+    lane[c].count += 1
+    if not is_control and lane[c].paused == 0:
+        lane[k].count += 1
+    if lane[k].paused == 0 and lane[c].paused == 0:
+        port.waiting += 1
+    else:
+        port.held += 1
+    if int(it.time * records.scale) < len(records.lost) - 1:
+        port.peak = max(port.peak, port.waiting + port.held)
+    if by_law:
+        review(net, records, p, k, it.time)
+    wake_interface(net, p)
+    return False
+
+
+@inlined
+def next_of_interface(net: Any, senders: Any, p: int, time: float) -> int:
+    """Remove the next packet of an interface: of the control class, or of the next class in turn that is not paused."""
+    lane = net.lane
+    port = net.port[p]
+    port.waiting -= 1
+    c = int64(port.lane)
+    if lane[c].count > 0:
+        e = int64(lane[c].head)
+        lane[c].head = net.packet[e].next
+        lane[c].count -= 1
+        lane[c].left = time
+        return e
+    k = c + 1 + port.turn
+    while lane[k].paused > 0 or lane[k].count == 0:
+        k = k + 1 if k < c + port.levels else c + 1
+    port.turn = (k - c) % port.levels
+    c = int64(lane[k].first)
+    it = lane[c]
+    e = int64(it.head)
+    it.head = net.packet[e].next
+    it.count -= 1
+    lane[k].count -= 1
+    lane[k].left = time
+    lane[k].first = it.next
+    count_turn(net, k, c)
+    if it.count > 0:
+        enlist_flow(net, k, c)
+    s = senders.flow[it.flow]
+    if s.blocked == 1 and s.lane == c:
+        s.blocked = 0
+        s.due = time
+        wake_at(net, int64(it.flow), time, int64(it.flow))
+    return e
+
+
+@inlined
+def pass_interface(world: Any, e: int, key: int) -> tuple[int, int, float]:
+    """Process an event of an interface: a packet, a pause message, the end of a transmission.
+
+    It returns the interface, the packet whose transmission begins now, -1 for none, and when that came.
+    """
+    net, senders, records = world
+    it = net.packet[e]
+    time = it.time
+    p = int64(it.flow)
+    if key >= 0:
+        p = int64(net.hop[it.hop].port)
+        if enter_interface(world, p, e):
+            return p, e, time
+        return p, -1, time
+    port = net.port[p]
+    if it.number == READY:
+        release(net, e)
+        port.woken = 0
+    else:
+        if it.number == REPORT:
+            receive_report(net, records, p, e)
+        elif it.number == BACKPRESSURE:
+            stop_flow(net, p, e)
+        else:
+            obey(net, p, e)
+        if port.free > time:
+            wake_interface(net, p)
+            return p, -1, time
+    if port.waiting == 0 or port.paused > 0:
+        return p, -1, time
+    sent = next_of_interface(net, senders, p, time)
+    return p, sent, net.packet[sent].time

@@ -1,0 +1,36 @@
+"""How much longer a transmission takes: link-level retry of frames with errors, and rates over time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import compiled
+from ..layout import CLASSES, REPEATS, VARIES, int64
+from ..random_numbers import uniform
+from .path_elements import slowed_time
+
+__all__ = ["repeated_time"]
+
+
+@compiled
+def repeated_time(net: Any, senders: Any, u: int, e: int, now: float) -> float:
+    """Return for how long a packet that leaves a port is sent again, s; 0 of ACKs.
+
+    Of a port whose rate changes over time, by how much its transmission takes longer.
+
+    An error is noticed with the next frame without one, whose request the sender acts on a loop after its end. It then begins
+    again with the frame that had the error (go-back-N), in the chain of `dfcmodel.lossless.link_retry`.
+    """
+    it = net.packet[e]
+    if net.port[u].faults & VARIES:
+        return slowed_time(net, u, e, now)
+    if not net.port[u].faults & REPEATS or it.hop >= senders.flow[it.flow].turn:
+        return 0.0
+    link = net.fault[u]
+    frame = net.times[u * CLASSES + int64(it.size)].transmission
+    time = 0.0
+    while uniform(net.stream, u) < link.error:
+        time += 2.0 * frame + link.request
+        while uniform(net.stream, u) < link.error:
+            time += frame
+    return time

@@ -1,0 +1,183 @@
+"""Pause messages between ports: for all that a link carries (802.3x), or for a class of traffic (PFC).
+
+What runs only when a threshold is crossed is a call, not inlined.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..calendar_queue import SWITCHED, push, release, take
+from ..codes import PAUSE, RENEW, RESUME
+from ..jit import compiled, inlined
+from ..layout import int64
+from ..queues.buffers import filled, taken_by
+
+__all__ = [
+    "ENDS",
+    "Switch",
+    "begin_pauses",
+    "count_class",
+    "count_excess",
+    "obey",
+    "record_switch",
+    "renew",
+    "send_message",
+    "stop_lane",
+    "watch",
+]
+
+RENEWALS = 1 << 23  # smallest key of renewals: after arrivals, before ends of transmission
+ENDS = 1 << 24  # smallest key of ends of transmission
+
+
+@compiled
+def send_message(net: Any, p: int, k: int, wanted: int, time: float) -> None:
+    """Send a pause or resume message of port p to the port in row k of ``feeder``."""
+    packet = net.packet
+    to = net.feeder[k]
+    q = int64(to.port)
+    e = take(net)
+    packet[e].number = PAUSE if wanted == 1 else RESUME
+    packet[e].flow = q
+    packet[e].hop = to.lane
+    span = net.port[q].delay + net.port[p].signalling
+    push(net, e, int64(net.port[q].queue), time + span, -1 - p)
+
+
+class Switch(NamedTuple):
+    """A pause, or its end."""
+
+    time: float
+    port: int  # that asks for it
+    wanted: int  # 1: a pause
+    feeder: int  # port that is asked, -1: all
+    priority: int  # class of traffic, -1: all
+
+
+@inlined
+def record_switch(net: Any, records: Any, switch: Any) -> None:
+    """Write a row of ``switches``; beyond the last one they are only counted."""
+    switches = records.switches
+    n = net.counters[SWITCHED]
+    net.counters[SWITCHED] = n + 1
+    if n < len(switches):
+        switches[n, 0] = switch.time
+        switches[n, 1] = switch.port
+        switches[n, 2] = switch.wanted
+        switches[n, 3] = switch.feeder
+        switches[n, 4] = switch.priority
+
+
+@compiled
+def begin_pauses(net: Any, records: Any, p: int, time: float) -> None:
+    """Pause those feeders of a port that are not paused, for the quanta of a message."""
+    packet = net.packet
+    port = net.port[p]
+    for k in range(port.feeder, port.feeder + port.feeders):
+        row = net.feeder[k]
+        if row.pausing == 0:
+            row.pausing = 1
+            port.pausing += 1
+            record_switch(net, records, Switch(time, p, 1, row.port, -1))
+            send_message(net, p, k, 1, time)
+            e = take(net)
+            packet[e].number = RENEW
+            packet[e].flow = 0
+            packet[e].hop = k
+            push(net, e, p, time + row.span, RENEWALS + row.port)
+
+
+@compiled
+def renew(net: Any, records: Any, p: int, e: int) -> None:
+    """Renew a pause whose quanta end while the queue is above the low threshold; otherwise it ends."""
+    port = net.port[p]
+    time = net.packet[e].time
+    k = int64(net.packet[e].hop)
+    row = net.feeder[k]
+    if filled(port) > port.low:
+        push(net, e, p, time + row.span, RENEWALS + row.port)
+        return
+    release(net, e)
+    row.pausing = 0
+    port.pausing -= 1
+    record_switch(net, records, Switch(time, p, 0, row.port, -1))
+    send_message(net, p, k, 0, time)
+
+
+@inlined
+def watch(net: Any, records: Any, p: int, time: float) -> None:
+    """Pause or resume the feeders of a port when its queue crosses a threshold."""
+    port = net.port[p]
+    if port.feeders == 0:
+        return
+    if filled(port) <= port.low:
+        net.feeder[port.feeder].excess = 0.0
+    if net.feeder[port.feeder].span > 0.0:
+        if filled(port) > port.high and port.pausing < port.feeders:
+            begin_pauses(net, records, p, time)
+        return
+    wanted = 1 if filled(port) > (port.low if port.pausing == 1 else port.high) else 0
+    if wanted != port.pausing:
+        port.pausing = wanted
+        record_switch(net, records, Switch(time, p, wanted, -1, -1))
+        for k in range(port.feeder, port.feeder + port.feeders):
+            send_message(net, p, k, wanted, time)
+
+
+@inlined
+def count_class(net: Any, records: Any, p: int, e: int, more: int, time: float) -> None:
+    """Count a packet that enters or leaves the lane of its class; pause or resume where it came from.
+
+    Packets of the control class are not counted.
+    """
+    port = net.port[p]
+    k = int64(net.hop[net.packet[e].hop].ingress)
+    if k < 0:
+        return
+    row = net.feeder[k]
+    row.count += float(more) * taken_by(net, p, e)
+    if row.port < 0:
+        return
+    wanted = 1 if row.count > (port.low if row.pausing == 1 else port.high) else 0
+    if wanted != row.pausing:
+        row.pausing = wanted
+        row.excess = 0.0
+        record_switch(net, records, Switch(time, port.asks, wanted, row.port, row.priority))
+        send_message(net, port.asks, k, wanted, time)
+
+
+@compiled
+def count_excess(net: Any, k: int, packets: float) -> None:
+    """Count what row k of ``feeder`` had no room for since its pause began.
+
+    Packets that leave make room for later ones, and with more room the pause would last longer: the largest count is
+    how much more room would have been enough for all arrivals.
+    """
+    row = net.feeder[k]
+    row.excess += packets
+    row.most_excess = max(row.most_excess, row.excess)
+
+
+@inlined
+def stop_lane(net: Any, p: int, c: int, more: int) -> None:
+    """Count one more, or one fewer, of those that stop a lane of a port."""
+    lane = net.lane
+    port = net.port[p]
+    before = lane[c].paused
+    lane[c].paused = before + more
+    if before == 0 or lane[c].paused == 0:  # its packets may no longer leave, or may again
+        port.held += more * lane[c].count
+        port.waiting -= more * lane[c].count
+
+
+@inlined
+def obey(net: Any, p: int, e: int) -> None:
+    """Process a pause or resume message at the port that it is for."""
+    c = int64(net.packet[e].hop)
+    more = 1 if net.packet[e].number == PAUSE else -1
+    release(net, e)
+    if c < 0:
+        net.port[p].paused += more
+        return
+    stop_lane(net, p, c, more)

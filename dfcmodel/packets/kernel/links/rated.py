@@ -1,0 +1,127 @@
+"""What passes a port under diffusion-type flow control on its way between two ports with calendar queues.
+
+These are nearly all events of such a port. Messages, packets that are dropped and those that go on to a port without a
+calendar queue, or to the end of their flow, are left to `process_port_window`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import push
+from ..codes import PAUSE
+from ..jit import compiled, inlined, prefetch
+from ..layout import BY_RATE, CLASSES, int64
+from ..queues.buffers import is_full, record_bytes, record_peak, taken_by
+from .diffusion import enter_rated, largest_credit, take_rated
+from .ports import count_starts
+
+__all__ = ["has_plain_rates", "next_arrival", "pass_rated", "take_arrival"]
+
+
+@inlined
+def next_arrival(net: Any, port: Any, b: int, past: int, end: float) -> tuple[int, int]:
+    """Return the bucket from ``b`` on that has the next arrival of a window and its packet; -1: none."""
+    while port.count > 0 and b <= past:
+        e = int64(net.bucket[port.at + (b & port.mask)].head)
+        if e >= 0 and net.packet[e].time < end:
+            return b, e
+        b += 1
+    return b, -1
+
+
+@inlined
+def take_arrival(net: Any, port: Any, b: int, e: int) -> None:
+    """Take the next arrival off its bucket, and fetch the packet behind it."""
+    following = int64(net.packet[e].next)
+    if following >= 0:
+        prefetch(net.packet, following)
+    net.bucket[port.at + (b & port.mask)].head = following
+    port.count -= 1
+
+
+@inlined
+def has_plain_rates(port: Any) -> bool:
+    """Return whether packets wait at a port for the rates of their flows and for nothing else."""
+    return (
+        port.by_turns == BY_RATE
+        and port.manager == 0
+        and port.faults == 0
+        and port.pausing == 0
+        and port.paused == 0
+        and port.traced == 0
+    )
+
+
+@inlined
+def next_leaving(net: Any, port: Any) -> tuple[int, float]:
+    """Return the lane of the next packet to leave, -1 if packets wait in several, and when it leaves."""
+    diffusive = net.diffusive
+    c = int64(port.lane)
+    if port.lanes == 1:
+        return c, max(port.free, diffusive[c].ready)
+    past = c + port.lanes
+    found = -1
+    busy = 0
+    least = math.inf
+    while c < past:
+        if net.lane[c].count > 0:
+            busy += 1
+            found = c
+            if diffusive[c].ready < least:
+                least = diffusive[c].ready
+        c += 1
+    return (found if busy == 1 else -1), max(port.free, least)
+
+
+@compiled
+def pass_rated(net: Any, records: Any, u: int, b: int, past: int, end: float) -> tuple[int, bool]:
+    """Queue and send packets in the order of their times up to an event of another kind, or the end of the window.
+
+    Return the bucket of the next arrival, and whether there was any event. A call: inlined, NewReno's permutation under
+    PFC takes 1.05 to 1.11 times as long.
+    """
+    packet, hop = net.packet, net.hop
+    scale = records.scale
+    rows = len(records.lost) - 1
+    port = net.port[u]
+    did = False
+    while True:
+        b, e = next_arrival(net, port, b, past, end)
+        came = packet[e].time if e >= 0 else end
+        while port.waiting > 0 and port.free < came:
+            c, time = next_leaving(net, port)
+            if time >= came:
+                break
+            if c < 0:
+                c = largest_credit(net, u, time)
+            sent = int64(net.lane[c].head)
+            it = packet[sent]
+            h = int64(it.hop)
+            p = int64(hop[h + 1].port)
+            if p < 0 or hop[h + 1].queue < 0:
+                return b, did
+            take_rated(net, u, c, time)
+            first = min(int(it.time * scale), rows)
+            row = min(int(time * scale), rows)
+            if first != row:
+                records.waiting[first, u] += 1
+                records.waiting[row, u] -= 1
+                if port.unit > 0.0:
+                    record_bytes(net, records, u, taken_by(net, u, sent), it.time, time)
+            if row < rows:
+                records.waited[h] += time - it.time
+                count_starts(records.started, row, h, h + 1)
+            spent = net.times[u * CLASSES + int64(it.size)]
+            port.free = time + spent.transmission
+            it.hop = h + 1
+            push(net, sent, p, time + spent.passage, int64(spent.rank))
+            did = True
+        if e < 0 or packet[e].number <= PAUSE or is_full(port, taken_by(net, u, e)):
+            return b, did
+        take_arrival(net, port, b, e)
+        enter_rated(net, u, int64(hop[int64(packet[e].hop)].lane), e)
+        if int(came * scale) < rows:
+            record_peak(net, records, u, port.waiting + port.held)
+        did = True

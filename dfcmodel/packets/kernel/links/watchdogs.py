@@ -1,0 +1,134 @@
+"""Watchdogs of ports: polls, storms that they declare, drops until the restoration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import DETECTED, push
+from ..codes import BY_WATCHDOG
+from ..jit import compiled, inlined
+from ..layout import BY_CLASS, int64
+from ..queues.buffers import taken_by
+from .lanes import discard, unlink_lane
+from .pauses import count_class, watch
+
+__all__ = ["POLLS", "is_discarded", "observe_all", "poll"]
+
+POLLS = 1 << 22  # and its key: after messages and arrivals
+
+
+@inlined
+def observe(net: Any, g: int, time: float) -> None:
+    """Add the paused time up to now to the interval of a watchdog, and update whether its lane is paused."""
+    it = net.watchdog[g]
+    if it.paused == 1:
+        it.spent += time - it.since
+    it.since = time
+    held = net.port[int64(it.port)].paused > 0
+    if it.lane >= 0:
+        held = held or net.lane[int64(it.lane)].paused > 0
+    it.paused = 1 if held else 0
+
+
+@compiled
+def observe_all(net: Any, p: int, time: float) -> None:
+    """Call `observe` for each watchdog of a port, after a pause or resume message."""
+    g = int64(-1 - net.port[p].plain)
+    while g >= 0:
+        observe(net, g, time)
+        g = int64(net.watchdog[g].next)
+
+
+@inlined
+def count_drop(net: Any, records: Any, g: int, time: float) -> None:
+    """Count a packet that a watchdog drops before the end of the run."""
+    if int(time * records.scale) < len(records.lost) - 1:
+        net.detected[int64(net.watchdog[g].row)].dropped += 1
+
+
+@compiled
+def is_discarded(net: Any, records: Any, p: int, c: int, time: float) -> bool:
+    """Return whether a watchdog drops an arriving packet of lane c, and count the packet."""
+    g = int64(-1 - net.port[p].plain)
+    while g >= 0:
+        it = net.watchdog[g]
+        if it.dropping == 1 and (it.lane < 0 or it.lane == c):
+            count_drop(net, records, g, time)
+            return True
+        g = int64(it.next)
+    return False
+
+
+@compiled
+def discard_lane(world: Any, g: int, c: int, time: float) -> None:
+    """Drop all packets that wait in a lane of the port of a watchdog."""
+    net, records = world.net, world.records
+    p = int64(net.watchdog[g].port)
+    port = net.port[p]
+    it = net.lane[c]
+    if it.count == 0:
+        return
+    while it.count > 0:
+        e = int64(it.head)
+        it.head = net.packet[e].next
+        it.count -= 1
+        if it.paused == 0:
+            port.waiting -= 1
+        else:
+            port.held -= 1
+        taken = taken_by(net, p, e)
+        port.bytes -= taken
+        it.bytes -= taken
+        if port.by_turns == BY_CLASS:
+            count_class(net, records, p, e, -1, time)
+        count_drop(net, records, g, time)
+        discard(world, p, e, time, BY_WATCHDOG)
+    unlink_lane(net, p, c)
+
+
+@compiled
+def declare(world: Any, g: int, time: float) -> None:
+    """Declare a storm: record it and drop what waits. A storm after the end of the run gets the last row."""
+    net, records = world.net, world.records
+    it = net.watchdog[g]
+    it.dropping = 1
+    row = len(net.detected) - 1
+    if int(time * records.scale) < len(records.lost) - 1:
+        row = net.counters[DETECTED]
+        net.counters[DETECTED] = row + 1
+    it.row = row
+    net.detected[row].watchdog = g
+    net.detected[row].declared = time
+    net.detected[row].restored = math.nan
+    p = int64(it.port)
+    if it.lane >= 0:
+        discard_lane(world, g, int64(it.lane), time)
+    else:
+        for c in range(net.port[p].lane, net.port[p].lane + net.port[p].lanes):
+            discard_lane(world, g, c, time)
+    watch(net, records, p, time)
+
+
+@compiled
+def poll(world: Any, e: int) -> None:
+    """Count an interval of a watchdog, declare a storm or its end, and schedule the next poll."""
+    net, records = world.net, world.records
+    time = net.packet[e].time
+    g = int64(net.packet[e].hop)
+    it = net.watchdog[g]
+    observe(net, g, time)
+    whole = it.polls > 0  # the first interval begins with the first poll
+    bad = whole and it.spent >= it.least
+    it.spent = 0.0
+    it.polls += 1
+    it.streak = it.streak + 1 if whole and bad != (it.dropping == 1) else 0
+    if it.streak == (it.good_polls if it.dropping == 1 else it.bad_polls):
+        it.streak = 0
+        if it.dropping == 0:
+            declare(world, g, time)
+        else:
+            it.dropping = 0
+            if int(time * records.scale) < len(records.lost) - 1:
+                net.detected[int64(it.row)].restored = time
+    push(net, e, int64(net.port[int64(it.port)].queue), it.first + it.polls * it.period, POLLS)

@@ -1,0 +1,1 @@
+"""Queues of ports: buffers, managers, switch programs."""

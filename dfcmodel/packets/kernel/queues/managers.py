@@ -1,0 +1,183 @@
+"""Queue managers of ports with lanes: CoDel, PIE, PI2, and those called by address.
+
+Functions that run for managed ports alone are calls, not inlined: they cost nothing elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..called_managers import ACCEPT, DROP, MARK, Backlog, ask
+from ..jit import compiled, inlined
+from ..layout import BY_CLASS, BY_LAW, int64
+from ..random_numbers import uniform
+from .coupled import coupled_verdict
+from .early import admit_early
+
+__all__ = [
+    "ACCEPT",
+    "ALL_LANES",
+    "BEGIN_DROPPING",
+    "CODEL",
+    "DELIVER",
+    "DROP",
+    "KEEP_DROPPING",
+    "MARK",
+    "NO_LANE",
+    "PROPORTIONAL",
+    "admit_lane",
+    "admit_proportional",
+    "control_delay",
+    "is_managed",
+    "mark_leaving",
+    "update_probability",
+]
+
+NONE, EARLY_DETECTION, PROPORTIONAL, CODEL, BY_ADDRESS, SQUARED, COUPLED = 0, 1, 2, 3, 4, 5, 6
+ALL_LANES, NO_LANE = -1, -2  # in place of the lane that a manager sees
+DELIVER, KEEP_DROPPING, BEGIN_DROPPING = 0, 1, 2  # what CoDel does with the packet at the head
+
+
+@compiled
+def control_delay(
+    control: Any, p: int, now: float, delay: float, backlogged: bool, after: int
+) -> int:
+    """Return what CoDel does with a packet that leaves its queue after a delay (RFC 8289, 5.3 to 5.6).
+
+    ``backlogged``: more bytes remain in the queue than those of a data packet; ``after`` is what was
+    done with the packet before it at the same time.
+    """
+    c = control[p]
+    long = delay >= c.target and backlogged
+    above = long and c.deadline > 0.0 and now >= c.deadline
+    if not long:
+        c.deadline = 0.0
+    elif c.deadline == 0.0:
+        c.deadline = now + c.interval
+    if after == BEGIN_DROPPING:
+        more = c.count - c.last_count
+        c.dropping = 1
+        c.count = more if more > 1.0 and now - c.next < 16.0 * c.interval else 1.0
+        c.last_count = c.count
+        c.next = now + c.interval / math.sqrt(c.count)
+        return DELIVER
+    if c.dropping == 0:
+        return BEGIN_DROPPING if above else DELIVER
+    if not above:
+        c.dropping = 0
+        return DELIVER
+    if after == KEEP_DROPPING:
+        c.next += c.interval / math.sqrt(c.count)
+    if now < c.next:
+        return DELIVER
+    c.count += 1.0
+    return KEEP_DROPPING
+
+
+@compiled
+def update_probability(control: Any, p: int, now: float, queued: float) -> None:
+    """Apply PIE's updates due before now while ``queued`` bytes waited (RFC 8033, 4.2 to 4.4)."""
+    c = control[p]
+    delay = queued * c.pace
+    while c.next < now:
+        change = c.alpha * (delay - c.target) + c.beta * (delay - c.delay)
+        if c.p < 1e-6:
+            change /= 2048.0
+        elif c.p < 1e-5:
+            change /= 512.0
+        elif c.p < 1e-4:
+            change /= 128.0
+        elif c.p < 1e-3:
+            change /= 32.0
+        elif c.p < 1e-2:
+            change /= 8.0
+        elif c.p < 0.1:
+            change /= 2.0
+        c.p = min(1.0, max(0.0, c.p + change))
+        if delay == 0.0 and c.delay == 0.0:
+            c.p *= 0.98
+        c.burst = max(0.0, c.burst - c.interval)
+        if c.p == 0.0 and delay < 0.5 * c.target and c.delay < 0.5 * c.target:
+            c.burst = c.most_burst
+        c.delay = delay
+        c.next += c.interval
+
+
+@compiled
+def admit_proportional(net: Any, p: int, waiting: int) -> int:
+    """Return PIE's decision on an arriving packet: ACCEPT or DROP (RFC 8033, 4.1 and 4.4)."""
+    c = net.control[p]
+    if c.burst > 0.0 or waiting <= 2 or (c.delay < 0.5 * c.target and c.p < 0.2):
+        return ACCEPT
+    return DROP if uniform(net.stream, p) < c.p else ACCEPT
+
+
+@compiled
+def verdict_of(net: Any, p: int, now: float, markable: bool, scalable: bool, size: float) -> int:
+    """Return what the manager of a port with lanes says of a packet that comes or leaves.
+
+    It sees all lanes of the port but that of the control class, or one.
+    """
+    lane = net.lane
+    port = net.port[p]
+    queued = port.waiting + port.held
+    left = port.bytes
+    first = port.lane
+    by_class = port.by_turns == BY_CLASS or port.by_turns == BY_LAW
+    if by_class and port.levels == 2:
+        queued -= lane[first].count
+        left -= lane[first].bytes
+        first += 1
+    end = port.lane + port.lanes
+    if port.managed >= 0:
+        queued = int64(lane[port.managed].count)
+        left = lane[port.managed].bytes
+        first = port.managed
+        end = first + 1
+    waiting = float(queued) if port.unit == 0.0 else left
+    verdict = ACCEPT
+    if port.manager == EARLY_DETECTION:
+        idle = now - max(0.0, port.free) if port.free < now else -1.0
+        verdict = admit_early(net, p, queued, waiting, idle, size)
+    elif port.manager == PROPORTIONAL:
+        verdict = admit_proportional(net, p, queued)
+    elif port.manager == SQUARED:
+        verdict = coupled_verdict(net, p, scalable, markable, 0.0, 0.0)
+    elif port.manager == BY_ADDRESS:
+        since = -1.0  # when the last of what is at the head of a queue came
+        for c in range(first, end):
+            if lane[c].count > 0:
+                since = max(since, net.packet[lane[c].head].time)
+        delay = now - since if since >= 0.0 else 0.0
+        capacity = net.called[p].capacity if port.paused == 0 else 0.0
+        unit = port.unit if port.unit > 0.0 else 1.0
+        most = float(port.room) / unit + 1.0
+        verdict = ask(net, p, now, Backlog(waiting / unit, most, capacity, delay))
+    return verdict
+
+
+@inlined
+def is_managed(net: Any, port: Any, e: int) -> bool:
+    """Return whether the manager of a port sees a packet: not those of the control class, or those of one class."""
+    h = int64(net.packet[e].hop)
+    managed = port.managed == ALL_LANES or port.managed == net.hop[h].lane
+    return net.hop[h].ingress >= 0 and managed
+
+
+@compiled
+def mark_leaving(net: Any, p: int, e: int, now: float, markable: bool) -> None:
+    """Mark a packet that leaves where the manager of its port says so, by what waits behind it."""
+    if verdict_of(net, p, now, markable, False, 0.0) == MARK and markable:
+        net.packet[e].marked = 1
+
+
+@compiled
+def admit_lane(net: Any, p: int, e: int, now: float, markable: bool, scalable: bool) -> bool:
+    """Return whether the manager of a port with lanes accepts an arriving packet; it may mark it."""
+    verdict = verdict_of(net, p, now, markable, scalable, net.sizes[net.packet[e].size])
+    if verdict == MARK:
+        if not markable:
+            return False
+        net.packet[e].marked = 1
+    return verdict != DROP

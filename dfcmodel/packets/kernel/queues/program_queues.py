@@ -1,0 +1,130 @@
+"""Queues of switch programs: each is first in first out, and they take turns in the order of their ranks.
+
+The queues in which packets wait are a list that begins in the first lane of the port. Queues of equal ranks take turns:
+one whose turn a program ends goes behind them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import compiled
+from ..layout import int64
+from .buffers import taken_by
+from .programs import leave_ranked
+
+__all__ = ["join_queue", "leave_queue", "longest_queue", "next_turn", "queue_in_turn"]
+
+
+@compiled
+def enter_turns(net: Any, p: int, c: int) -> None:
+    """Put a queue behind those with ranks that are not higher."""
+    lane = net.lane
+    turns = lane[net.port[p].lane]
+    w = net.program[p]
+    first = w.first - net.port[p].lane  # from a lane to its row of `QUEUE`
+    rank = net.program_queue[first + c].rank
+    lane[c].next = -1
+    if turns.first < 0:
+        turns.first = c
+        turns.last = c
+    elif net.program_queue[first + turns.last].rank <= rank:
+        lane[turns.last].next = c
+        turns.last = c
+    elif rank < net.program_queue[first + turns.first].rank:
+        lane[c].next = turns.first
+        turns.first = c
+    else:
+        before = int64(turns.first)
+        while net.program_queue[first + lane[before].next].rank <= rank:
+            before = int64(lane[before].next)
+        lane[c].next = lane[before].next
+        lane[before].next = c
+
+
+@compiled
+def leave_turns(net: Any, p: int, c: int) -> None:
+    """Remove a queue from those that take turns."""
+    lane = net.lane
+    turns = lane[net.port[p].lane]
+    before = int64(-1)
+    j = int64(turns.first)
+    while j != c:
+        before = j
+        j = int64(lane[j].next)
+    if before < 0:
+        turns.first = lane[c].next
+    else:
+        lane[before].next = lane[c].next
+    if turns.last == c:
+        turns.last = before
+
+
+@compiled
+def join_queue(net: Any, p: int, e: int) -> None:
+    """Append a packet that has come to the queue that the program chose; an empty one gets the rank of the packet."""
+    port, packet = net.port[p], net.packet
+    w = net.program[p]
+    c = int64(port.lane + int64(w.queue))
+    lane = net.lane[c]
+    queue = net.program_queue[w.first + int64(w.queue)]
+    size = net.sizes[packet[e].size]
+    packet[e].next = -1
+    if lane.count == 0:
+        lane.head = e
+        queue.rank = w.rank
+        enter_turns(net, p, c)
+    else:
+        packet[lane.tail].next = e
+    lane.tail = e
+    lane.count += 1
+    queue.bytes += size
+    port.waiting += 1
+    port.bytes += taken_by(net, p, e)
+    net.own[packet[e].hop].waiting += 1.0
+
+
+@compiled
+def queue_in_turn(net: Any, p: int) -> int:
+    """Return the packet at the head of the queue whose turn it is, which stays there; the program sees its queue."""
+    c = int64(net.lane[net.port[p].lane].first)
+    net.program[p].queue = float(c - net.port[p].lane)
+    return int64(net.lane[c].head)
+
+
+@compiled
+def next_turn(net: Any, p: int) -> None:
+    """End the turn of a queue: it goes behind those with ranks that are not higher than its new one."""
+    w = net.program[p]
+    c = int64(net.lane[net.port[p].lane].first)
+    leave_turns(net, p, c)
+    net.program_queue[w.first + c - net.port[p].lane].rank = w.rank
+    enter_turns(net, p, c)
+
+
+@compiled
+def leave_queue(net: Any, p: int, c: int) -> int:
+    """Remove the first packet of a queue and return it."""
+    lane, packet = net.lane[c], net.packet
+    e = int64(lane.head)
+    lane.head = packet[e].next
+    first = net.port[p].lane
+    net.program_queue[net.program[p].first + c - first].bytes -= net.sizes[packet[e].size]
+    leave_ranked(net, p, c, e)
+    if lane.count == 0:
+        leave_turns(net, p, c)
+    return e
+
+
+@compiled
+def longest_queue(net: Any, p: int) -> int:
+    """Return the lane of the queue with most bytes; at ties that whose turn comes first."""
+    lane = net.lane
+    first = net.program[p].first - net.port[p].lane
+    found = int64(lane[net.port[p].lane].first)
+    c = found
+    while c >= 0:
+        if net.program_queue[first + c].bytes > net.program_queue[first + found].bytes:
+            found = c
+        c = int64(lane[c].next)
+    return found

@@ -1,0 +1,308 @@
+"""Switch programs of users, called by address: what they see of a packet, and packets in the order of their ranks.
+
+What runs per packet here is a call, not inlined: it costs what the program costs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calendar_queue import CROWDED
+from ..jit import call_manager, compiled, inlined
+from ..layout import int64
+from ..links.ports import is_markable
+from ..random_numbers import uniform
+from .buffers import taken_by
+from .trimming import CUT
+
+__all__ = [
+    "ARRIVES",
+    "CHOOSES",
+    "DROPPED",
+    "FIELDS",
+    "IS_TURNS",
+    "LEAVES",
+    "LONGEST",
+    "MAX_SKIPS",
+    "PASSED",
+    "SKIPPED",
+    "judge",
+    "judge_inline",
+    "leave_ranked",
+    "next_ranked",
+    "put_in_order",
+    "refuse",
+    "take_last",
+]
+
+ARRIVES, LEAVES, CHOOSES = 0, 1, 2  # columns of the addresses of a program
+PASSED, DROPPED, SKIPPED = 0, 1, 2  # what a program says of a packet
+ARRIVAL, LAST, LONGEST = 0, 1, 2  # what is dropped where the buffer is full
+IS_DROP, IS_MARK, IS_RANK, IS_SKIP, IS_TRIM, IS_QUEUE, IS_TURNS = range(1, 8)  # what is refused
+FIELDS = ("", "drop", "mark", "rank", "skip", "trim", "queue", "turns")  # their names
+MAX_SKIPS = (
+    10_000  # of turns in a row for each packet that waits: as with a credit of a byte per turn
+)
+
+
+@compiled
+def refuse(net: Any, w: Any, event: int, what: int, value: float) -> None:
+    """Record what a program returned that cannot be for the packet it has seen; the run stops at the end of the window."""
+    if w.failed == 0:
+        w.failed = what
+        w.failed_in = event
+        w.failed_flow = int64(w.seen[1])
+        w.failed_at = w.seen[0]
+        w.failed_value = value
+    net.counters[CROWDED] = 1
+
+
+@inlined
+def see(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> None:
+    """Write what a port's program sees of a packet, and the numbers of its flow."""
+    port = net.port[p]
+    w = net.program[p]
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    own = net.own[it.hop]
+    is_ack = int64(it.hop) > s.turn
+    for k in range(w.of_flow):
+        w.state[w.first_of_flow - 3 + k] = own.state[k]
+    is_carried = event == LEAVES and not is_ack and not is_idle(net, w, ARRIVES)
+    for k in range(w.of_telemetry):
+        carried = net.telemetry[e, own.place, 1 + k] if is_carried else 0.0
+        w.state[w.first_of_telemetry - 3 + k] = carried
+    w.seen[0] = now
+    w.seen[1] = float(it.flow)
+    w.seen[2] = own.priority
+    w.seen[3] = 1.0 if is_ack else 0.0
+    w.seen[4] = 1.0 if is_markable(net, senders, e) else 0.0
+    w.seen[5] = net.sizes[it.size]
+    w.seen[6] = 1.0 if is_ack else own.size - float(it.number)
+    w.seen[7] = 0.0
+    w.seen[8] = 0.0
+    if event == LEAVES:
+        w.seen[7] = net.rank[e]
+        w.seen[8] = now - it.time
+    w.seen[9] = float(port.waiting)
+    w.seen[10] = own.waiting
+    w.seen[11] = port.bytes
+    w.seen[12] = w.capacity
+    w.seen[13] = uniform(net.stream, p)
+    w.seen[14] = 0.0
+    w.seen[15] = 0.0
+    w.seen[16] = 0.0
+    w.seen[17] = own.hash
+    w.seen[18] = 1.0 if it.ecn & CUT != 0 else 0.0
+    if w.queues > 0 and event == LEAVES:  # it is still among those that wait
+        w.seen[9] -= 1.0
+        w.seen[10] -= 1.0
+        w.seen[11] -= taken_by(net, p, e)
+
+
+@compiled
+def choose(net: Any, p: int) -> bool:
+    """Let a program choose the queue of a packet that comes; return whether there is such a queue."""
+    w = net.program[p]
+    for k in range(w.of_queue):
+        w.state[w.first_of_queue - 3 + k] = 0.0
+    call_manager(net.programs[w.kind, CHOOSES], w)
+    if 0.0 <= w.queue < w.queues:
+        w.queue = float(int64(w.queue))
+        return True
+    refuse(net, w, CHOOSES, IS_QUEUE, w.queue)
+    return False
+
+
+@inlined
+def is_flag(value: float) -> bool:
+    """Return whether a number is 0.0 or 1.0."""
+    return bool(value == 0.0 or value == 1.0)
+
+
+@inlined
+def find_failure(w: Any) -> int:
+    """Return which number of what a program returned cannot be: a rank that is none, others than 0.0 and 1.0; 0: none."""
+    if not is_flag(w.drop):
+        return IS_DROP
+    if not is_flag(w.mark):
+        return IS_MARK
+    if w.rank != w.rank:
+        return IS_RANK
+    if w.skip >= 0 and not is_flag(w.state[w.skip]):
+        return IS_SKIP
+    if w.trim >= 0 and not is_flag(w.state[w.trim]):
+        return IS_TRIM
+    return 0
+
+
+@compiled
+def value_of(w: Any, what: int) -> float:
+    """Return the number of a program's state that is refused."""
+    if what == IS_DROP:
+        return float(w.drop)
+    if what == IS_MARK:
+        return float(w.mark)
+    if what == IS_RANK:
+        return float(w.rank)
+    return float(w.state[w.skip if what == IS_SKIP else w.trim])
+
+
+@inlined
+def remember(net: Any, w: Any, own: Any, is_data: bool, e: int, now: float) -> None:
+    """Keep what a program has returned for a flow, a queue, and a packet: its record of telemetry, and when it was written."""
+    for k in range(w.of_flow):
+        own.state[k] = w.state[w.first_of_flow - 3 + k]
+    if w.queues > 0:
+        queue = net.program_queue[w.first + int64(w.queue)]
+        for k in range(w.of_queue):
+            queue.state[k] = w.state[w.first_of_queue - 3 + k]
+    if w.of_telemetry > 0 and is_data:
+        record = net.telemetry[e, own.place]
+        record[0] = now
+        for k in range(w.of_telemetry):
+            record[1 + k] = w.state[w.first_of_telemetry - 3 + k]
+
+
+@inlined
+def is_idle(net: Any, w: Any, event: int) -> bool:
+    """Return whether a program does nothing with a packet that comes or is to leave: it has no function of its own for it.
+
+    What comes needs a queue if there are several, and what leaves carries the time at which it does if it carries anything.
+    """
+    if net.programs[w.kind, event] != 0:
+        return False
+    return bool(w.queues == 0 if event == ARRIVES else w.of_telemetry == 0)
+
+
+@inlined
+def judge_inline(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+    """Let a port's program see a packet that comes or is to leave, and mark it; return what it says of it.
+
+    Its queue is in ``queue`` of the program: written here as it comes, by the caller as it is to leave.
+    """
+    w = net.program[p]
+    if is_idle(net, w, event):
+        uniform(net.stream, p)  # the number that it would have seen
+        w.cut = 0
+        if w.queues == 0 and event == ARRIVES:
+            net.rank[e] = 0.0
+        return PASSED
+    see(net, senders, p, e, now, event)
+    it = net.packet[e]
+    s = senders.flow[it.flow]
+    own = net.own[it.hop]
+    w.cut = 0
+    if w.queues > 0:
+        if event == ARRIVES and not choose(net, p):
+            return DROPPED
+        c = int64(net.port[p].lane + int64(w.queue))
+        queue = net.program_queue[w.first + int64(w.queue)]
+        inside = 1.0 if event == LEAVES else 0.0
+        w.seen[14] = w.queue
+        w.seen[15] = float(net.lane[c].count) - inside
+        w.seen[16] = queue.bytes - inside * w.seen[5]
+        if event == LEAVES:
+            w.seen[7] = queue.rank
+        for k in range(w.of_queue):
+            w.state[w.first_of_queue - 3 + k] = queue.state[k]
+    w.drop = 0.0
+    w.mark = 0.0
+    w.rank = 0.0
+    if w.skip >= 0:
+        w.state[w.skip] = 0.0
+    if w.trim >= 0:
+        w.state[w.trim] = 0.0
+    if net.programs[w.kind, event] != 0:
+        call_manager(net.programs[w.kind, event], w)
+    failure = find_failure(w)
+    if failure != 0:
+        refuse(net, w, event, failure, value_of(w, failure))
+        return DROPPED
+    remember(net, w, own, it.hop < s.turn, e, now)
+    if w.queues == 0 and event == ARRIVES:
+        net.rank[e] = w.rank
+    if w.mark == 1.0 and w.seen[4] == 1.0:
+        it.marked = 1
+    if w.drop == 1.0:
+        return DROPPED
+    if w.trim >= 0 and w.state[w.trim] == 1.0 and it.hop < s.turn and it.ecn & CUT == 0:
+        w.cut = 1
+    if event == LEAVES and w.skip >= 0 and w.state[w.skip] == 1.0:
+        return SKIPPED
+    return PASSED
+
+
+@compiled
+def judge(net: Any, senders: Any, p: int, e: int, now: float, event: int) -> int:
+    """Do as `judge_inline`; a call, which keeps the code of rarer events short."""
+    return judge_inline(net, senders, p, e, now, event)
+
+
+@inlined
+def put_in_order(net: Any, p: int, e: int) -> None:
+    """Queue a packet behind those with ranks that are not higher."""
+    port, packet, rank = net.port[p], net.packet, net.rank
+    lane = net.lane[port.lane]
+    packet[e].next = -1
+    if lane.count == 0:
+        lane.head = e
+        lane.tail = e
+    elif rank[lane.tail] <= rank[e]:
+        packet[lane.tail].next = e
+        lane.tail = e
+    elif rank[e] < rank[lane.head]:
+        packet[e].next = lane.head
+        lane.head = e
+    else:
+        before = int64(lane.head)
+        while rank[packet[before].next] <= rank[e]:
+            before = int64(packet[before].next)
+        packet[e].next = packet[before].next
+        packet[before].next = e
+    lane.count += 1
+    port.waiting += 1
+    port.bytes += taken_by(net, p, e)
+    net.own[packet[e].hop].waiting += 1.0
+
+
+@inlined
+def leave_ranked(net: Any, p: int, c: int, e: int) -> None:
+    """Count a packet that is no longer queued in a lane."""
+    port = net.port[p]
+    net.lane[c].count -= 1
+    port.waiting -= 1
+    port.bytes -= taken_by(net, p, e)
+    net.own[net.packet[e].hop].waiting -= 1.0
+
+
+@inlined
+def next_ranked(net: Any, p: int, time: float) -> int:
+    """Remove the packet with the lowest rank and return it."""
+    c = int64(net.port[p].lane)
+    lane = net.lane[c]
+    e = int64(lane.head)
+    lane.head = net.packet[e].next
+    lane.left = time
+    leave_ranked(net, p, c, e)
+    return e
+
+
+@compiled
+def take_last(net: Any, p: int, e: int) -> int:
+    """Return what is dropped where the buffer is full: packet e, or the one with the highest rank, removed."""
+    port, packet = net.port[p], net.packet
+    lane = net.lane[port.lane]
+    last = int64(lane.tail)
+    if net.program[p].overflow != LAST or lane.count == 0 or net.rank[last] <= net.rank[e]:
+        return e
+    before = int64(lane.head)
+    if before == last:
+        lane.head = -1
+    else:
+        while packet[before].next != last:
+            before = int64(packet[before].next)
+        packet[before].next = -1
+    lane.tail = before
+    leave_ranked(net, p, int64(port.lane), last)
+    return last

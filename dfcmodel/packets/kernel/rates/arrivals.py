@@ -1,0 +1,137 @@
+"""Sources whose arrivals a function of the user or a trace gives, and window senders whose data arrive so."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import OUT
+from ..jit import call_event, compiled
+from ..layout import ON_ACK, int64
+from ..random_numbers import uniform
+from ..tcp.timers import NOW, wake_at
+from .deliveries import check_limited
+
+__all__ = [
+    "BURST",
+    "CALLED",
+    "COMPLETE",
+    "GROWING",
+    "REPLAYED",
+    "TINY",
+    "add_data",
+    "arrive",
+    "may_grow",
+]
+
+CALLED, REPLAYED = 3, 4  # further kinds of sources beside those of `sources`
+GROWING, COMPLETE = 1, 2
+"""Whether the data of a window sender are still to arrive, or there are no more; 0: they are there from the start."""
+BURST = 64  # packets that one event sends at most; the rest of a batch follows at the same time
+TINY = 1.1102230246251565e-16  # 2^-53, the smallest random number that a function sees
+MAX_BATCH = 2147483646.0
+
+
+@compiled
+def next_arrival(net: Any, senders: Any, f: int) -> None:
+    """Set when the next packets of a source arrive, and how many: ``due`` and ``batch``; inf: none.
+
+    What is no wait or no number of packets stays in the first two numbers of the source's row, with the time in ``clocked``.
+    """
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.onoff == REPLAYED:
+        n = int64(s.row)
+        if n == s.row_end:
+            s.due = math.inf
+            return
+        s.row = n + 1
+        s.due = s.clocked + senders.arrivals[n, 0]
+        s.batch = int(senders.arrivals[n, 1])
+        return
+    at = len(net.port) - 1 + f
+    d = senders.rule[s.source]
+    last = d.ssthresh if s.since > 0 else 0.0
+    random = max(uniform(net.stream, at), TINY)
+    random2 = max(uniform(net.stream, at), TINY)
+    s.since += 1
+    s.clocked = now
+    call_event(senders.events[s.source_kind, ON_ACK], d, now, last, random, random2)
+    due = now + d.cwnd
+    batch = d.ssthresh
+    s.due = math.inf
+    is_wait = d.cwnd > 0.0 or (d.cwnd == 0.0 and s.since == 1)
+    if is_wait and due < math.inf and 1.0 <= batch <= MAX_BATCH and batch == math.floor(batch):
+        s.due = due
+        s.batch = int(batch)
+
+
+@compiled
+def arrive(net: Any, senders: Any, f: int) -> None:
+    """Send the packets that arrive now, and schedule the next arrival."""
+    counters = net.counters
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.due < 0.0:  # the start
+        s.due = now
+        s.clocked = now
+    if now != s.due:
+        return
+    count = min(int64(s.batch), int64(s.size) - int64(s.sent), BURST)
+    for _ in range(count):
+        senders.out[counters[OUT], 0] = s.sent
+        senders.out[counters[OUT], 1] = 0
+        counters[OUT] += 1
+        s.sent += 1
+    s.batch -= count
+    if s.sent >= s.size:
+        s.due = math.inf
+        return
+    if s.batch == 0:
+        next_arrival(net, senders, f)
+    if s.due < math.inf:
+        wake_at(net, f, s.due, f)
+    else:
+        s.size = s.sent
+
+
+@compiled
+def add_data(net: Any, senders: Any, f: int) -> None:
+    """Let the data that arrive now be available to a window sender, and schedule the next arrival."""
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    if s.clocked < 0.0:  # the start
+        s.clocked = now
+    if s.samples == 1:
+        check_limited(senders, f)
+    elif s.snd_una == s.snd_max:
+        s.limited_time += now - s.counted_at
+        s.counted_at = now
+    s.size = min(int64(s.size) + int64(s.batch), int64(s.on))
+    s.batch = 0
+    s.due = math.inf
+    if s.size < int64(s.on):
+        next_arrival(net, senders, f)
+    if s.due < math.inf:
+        wake_at(net, f, s.due, f)
+    else:
+        s.supply = COMPLETE
+
+
+@compiled
+def may_grow(senders: Any, f: int) -> bool:
+    """Return whether an ACK may grow the window, before it is processed: data waited, or the window was used up.
+
+    A window that is not used up stays as it is (RFC 9002, 7.8), and the time of its rule stands still (RFC 9438, 5.8).
+    A rule of deliveries is told that samples are limited instead.
+    """
+    s = senders.flow[f]
+    if s.samples == 1:
+        check_limited(senders, f)
+        return True
+    now = senders.clock[NOW]
+    limited = s.snd_nxt >= s.size and s.snd_max - s.snd_una < int(min(s.cwnd, s.most))
+    if limited:
+        s.limited_time += now - s.counted_at
+    s.counted_at = now
+    return not limited

@@ -1,0 +1,231 @@
+"""What has been sent and not yet been reported: samples of the delivery rate, and losses, for rules that see them.
+
+A ring of records per flow, in the order of sending. Without a recovery by time paths keep that order: a packet is lost once one
+that was sent later is acknowledged and it is not. With one (`late_packets`) records stay until they are lost, or acknowledged
+together with all before them. The oracle is `tests.oracles.packets.deliveries`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calendar_queue import OUT
+from ..jit import compiled, inlined
+from ..layout import ON_DELIVERY, int64
+from ..random_numbers import uniform
+from ..tcp.selective import is_held
+from ..tcp.timers import NOW
+from .rules import call_rule
+
+__all__ = [
+    "LOSSES",
+    "check_limited",
+    "clear_sample",
+    "count_covered",
+    "discard_sent",
+    "find_reported",
+    "is_covered",
+    "is_lost",
+    "next_lost",
+    "on_packet_lost",
+    "on_packet_sent",
+    "outstanding",
+    "report_deliveries",
+    "report_sample",
+]
+
+LOSSES = (7, 8, 12, 13)
+"""Places in a sample, in the order of `Delivery` from ``marks`` on, of what is 0 unless something is lost or restarted."""
+
+
+@inlined
+def outstanding(senders: Any, f: int) -> int:
+    """Return the packets that were sent and are neither acknowledged nor lost."""
+    d = senders.rule[senders.flow[f].rule]
+    return int64(d.sent_last - d.sent_first - d.covered)
+
+
+@compiled
+def on_packet_sent(senders: Any, f: int, number: int) -> None:
+    """Record that a packet is sent, at the end of the event that sends it (OnPacketSent)."""
+    d = senders.rule[senders.flow[f].rule]
+    now = senders.clock[NOW]
+    inside = outstanding(senders, f)
+    if inside == 0:
+        d.first_sent = now
+        d.delivered_at = now
+    if d.sent_last - d.sent_first > d.sent_mask:
+        d.sent_first += 1
+        d.lost_total += 1.0
+    r = senders.history[d.history + (d.sent_last & d.sent_mask)]
+    r.sent = now
+    r.first_sent = d.first_sent
+    r.delivered_at = d.delivered_at
+    r.delivered = d.delivered
+    r.lost = d.lost_total
+    r.in_flight = float(inside + 1)
+    r.limited = 1.0 if d.limited_until > 0.0 else 0.0
+    r.number = number
+    d.sent_last += 1
+
+
+@compiled
+def check_limited(senders: Any, f: int) -> None:
+    """Take what is in flight for limited by the application: nothing waits, and the window is not used up.
+
+    That is CheckIfApplicationLimited, at the start of ACKs and timers, and before data arrive.
+    """
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
+    inside = outstanding(senders, f)
+    if s.snd_nxt < s.size or inside >= int(min(s.cwnd, s.most)):
+        return
+    for k in range(d.again_first, d.again_last):
+        if not is_covered(senders, f, senders.history[d.history + (k & d.sent_mask)].again):
+            return
+    d.limited_until = max(d.delivered + float(inside), 1.0)
+
+
+@compiled
+def discard_sent(senders: Any, f: int) -> None:
+    """Take all that is in flight for lost, at a timeout."""
+    d = senders.rule[senders.flow[f].rule]
+    d.lost_total += float(outstanding(senders, f))
+    d.sent_first = d.sent_last
+    d.covered = 0
+    d.again_first = d.again_last
+
+
+@compiled
+def is_covered(senders: Any, f: int, number: int) -> bool:
+    """Return whether a packet was acknowledged."""
+    return number < senders.flow[f].snd_una or is_held(senders, f, number)
+
+
+@compiled
+def next_lost(senders: Any, f: int) -> int:
+    """Return the packet to send again that was lost first, and take it from the list; -1: none."""
+    d = senders.rule[senders.flow[f].rule]
+    while d.again_first < d.again_last:
+        number = senders.history[d.history + (d.again_first & d.sent_mask)].again
+        d.again_first += 1
+        if not is_covered(senders, f, number):
+            return number
+    return -1
+
+
+@compiled
+def is_lost(senders: Any, f: int, number: int) -> bool:
+    """Return whether a packet beyond ``number`` waits to be sent again."""
+    d = senders.rule[senders.flow[f].rule]
+    for k in range(d.again_first, d.again_last):
+        if senders.history[d.history + (k & d.sent_mask)].again > number:
+            return True
+    return False
+
+
+@inlined
+def clear_sample(senders: Any, f: int) -> None:
+    """Begin the sample of an ACK: nothing is lost."""
+    d = senders.rule[senders.flow[f].rule]
+    for place in LOSSES:
+        d.sample[place] = 0.0
+
+
+@inlined
+def on_packet_lost(senders: Any, f: int, at: int) -> None:
+    """Note in the sample that the packet of a record is lost, and list it to be sent again."""
+    d = senders.rule[senders.flow[f].rule]
+    r = senders.history[at]
+    d.lost_total += 1.0
+    d.sample[7] = r.in_flight
+    d.sample[8] = d.lost_total - r.lost
+    d.sample[13] = r.limited
+    senders.history[d.history + (d.again_last & d.sent_mask)].again = r.number
+    d.again_last += 1
+
+
+@compiled
+def report_deliveries(net: Any, senders: Any, f: int, sent: float, marked: float) -> None:
+    """Update what is in flight by an ACK of a packet sent at time ``sent``, and tell the rule."""
+    d = senders.rule[senders.flow[f].rule]
+    acked = 0.0
+    lost = 0.0
+    clear_sample(senders, f)
+    newest = -1
+    while newest < 0 and d.sent_first < d.sent_last:
+        at = d.history + (d.sent_first & d.sent_mask)
+        r = senders.history[at]
+        if r.sent > sent:
+            break
+        d.sent_first += 1
+        if is_covered(senders, f, r.number):
+            acked += 1.0
+            if r.limited > 0.0 and r.in_flight == 1.0:
+                d.sample[12] = 1.0
+            if r.sent == sent:
+                newest = at
+        else:
+            lost += 1.0
+            on_packet_lost(senders, f, at)
+    report_sample(net, senders, f, newest, marked, acked, lost)
+
+
+@compiled
+def find_reported(senders: Any, f: int, sent: float) -> int:
+    """Return the record of the packet, sent at a time, that an ACK reports; -1: none."""
+    d = senders.rule[senders.flow[f].rule]
+    for k in range(d.sent_first, d.sent_last):
+        at = d.history + (k & d.sent_mask)
+        r = senders.history[at]
+        if r.sent > sent:
+            break
+        if r.sent == sent and is_covered(senders, f, r.number):
+            return int64(at)
+    return int64(-1)
+
+
+@compiled
+def count_covered(senders: Any, f: int) -> None:
+    """Count the records in flight whose packets are acknowledged."""
+    d = senders.rule[senders.flow[f].rule]
+    d.covered = 0
+    for k in range(d.sent_first, d.sent_last):
+        if is_covered(senders, f, senders.history[d.history + (k & d.sent_mask)].number):
+            d.covered += 1
+
+
+@compiled
+def report_sample(
+    net: Any, senders: Any, f: int, newest: int, marked: float, acked: float, lost: float
+) -> None:
+    """Tell the rule how many packets an ACK acknowledges and shows lost, and of the record ``newest`` what it samples."""
+    s = senders.flow[f]
+    d = senders.rule[s.rule]
+    now = senders.clock[NOW]
+    if acked == 0.0 and lost == 0.0:
+        return
+    d.delivered += acked
+    if d.delivered > d.limited_until:
+        d.limited_until = 0.0
+    d.sample[11] = 0.0
+    d.sample[0] = marked
+    d.sample[1] = d.delivered
+    d.sample[2] = d.delivered
+    d.sample[3] = 0.0
+    d.sample[4] = float(outstanding(senders, f) + net.counters[OUT])
+    d.sample[5] = 0.0
+    d.sample[6] = 0.0
+    if newest >= 0:
+        r = senders.history[newest]
+        d.sample[2] = r.delivered
+        d.sample[3] = max(r.sent - r.first_sent, now - r.delivered_at)
+        d.sample[5] = r.in_flight
+        d.sample[6] = d.lost_total - r.lost
+        d.sample[11] = r.limited
+        d.first_sent = r.sent
+    if acked > 0.0:
+        d.delivered_at = now
+    d.sample[9] = 1.0 if s.snd_una <= s.recover else 0.0
+    d.sample[10] = uniform(net.stream, len(net.port) - 1 + f)
+    call_rule(senders, f, ON_DELIVERY, s.rtt, acked, lost)

@@ -1,0 +1,23 @@
+"""Events of the rules of flows, called by address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import call_event, inlined
+from ..tcp.timers import NOW
+
+__all__ = ["call_rule"]
+
+
+@inlined
+def call_rule(senders: Any, f: int, event: int, rtt: float, acks: float, marks: float) -> None:
+    """Let an event of a flow's rule change its window or rate now; the numbers are those of `call_event`."""
+    s = senders.flow[f]
+    rule = senders.rule[s.rule]
+    rule.cwnd = s.cwnd
+    rule.ssthresh = s.ssthresh
+    now = senders.clock[NOW] - s.limited_time
+    call_event(senders.events[s.kind, event], rule, now, rtt, acks, marks)
+    s.cwnd = rule.cwnd
+    s.ssthresh = rule.ssthresh

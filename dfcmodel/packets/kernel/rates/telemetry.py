@@ -1,0 +1,35 @@
+"""In-band telemetry: records that switch programs write into packets, and that ACKs bring back to rate rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import compiled
+from ..layout import ON_DELIVERY, int64
+from .rules import call_rule
+
+__all__ = ["report_telemetry"]
+
+LEFT = 0  # column of a record: when the packet left the port, s; what the program wrote follows
+
+
+@compiled
+def report_telemetry(net: Any, senders: Any, f: int, e: int) -> None:
+    """Let a rate rule see what an ACK brings of each port since the last one; nothing where packets overtook others."""
+    s = senders.flow[f]
+    rule = senders.rule[s.rule]
+    for k in range(int64(s.reports)):
+        record = net.telemetry[e, k]
+        last = senders.reported[f, k]
+        interval = record[LEFT] - last[LEFT]
+        if s.reported == 1 and interval <= 0.0:
+            continue
+        if s.reported == 1:
+            for n in range(1, rule.fields):
+                rule.sample[n - 1] = record[1 + n]
+            for n in range(rule.fields):
+                rule.sample[rule.fields - 1 + n] = last[1 + n]
+            call_rule(senders, f, ON_DELIVERY, float(k), interval, record[1])
+        for n in range(len(record)):
+            last[n] = record[n]
+    s.reported = 1

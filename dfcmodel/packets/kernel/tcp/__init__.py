@@ -1,0 +1,1 @@
+"""Window senders and their receivers."""

@@ -1,0 +1,132 @@
+"""Receiver agents of users, called by address: what they answer as packets come, and as their timers expire.
+
+Their events are in one calendar queue, so that the flows of an agent share its state in the order of time.
+What an answer says besides its numbers of a packet stands in its row of ``block``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from ..calendar_queue import FAULT, OUT, WRONG, release, take
+from ..jit import call_agent, compiled
+from ..layout import ACKS, CLASSES, CREDITS, DUE, NACK, OF_RATE, SACK, int64
+from ..rates.repairs import SELECTIVE
+from .timers import NOW, schedule
+
+__all__ = ["ON_PACKET", "ON_TIMER", "answer_packet", "expire_agent"]
+
+ON_PACKET, ON_TIMER = 0, 1  # columns of the addresses of an agent
+ANSWER = 5  # fields of its state before those that it remembers
+LARGEST_NUMBER = 2147483646.0
+
+
+class Arrival(NamedTuple):
+    """What has come: the number of a packet, -1: none, its timer has expired."""
+
+    number: int
+    marked: int
+    trimmed: int  # 1: only its header
+
+
+@compiled
+def is_whole(value: float, least: float, most: float) -> bool:
+    """Return whether a value is a whole number within a range."""
+    return least <= value <= most and value == math.floor(value)
+
+
+@compiled
+def apply_agent(net: Any, senders: Any, f: int, arrival: Any, event: int) -> bool:
+    """Let the agent of a flow see an event; return whether it answers."""
+    s = senders.flow[f]
+    w = senders.agent[s.agent]
+    now = senders.clock[NOW]
+    for k in range(w.of_flow):
+        w.state[w.first_of_flow - ANSWER + k] = senders.agent_state[f, k]
+    w.ack = 0.0
+    w.nack = -1.0
+    w.mark = 0.0
+    w.credits = 0.0
+    w.timer = s.ack_due
+    w.seen[0] = now
+    w.seen[1] = float(f)
+    w.seen[2] = float(arrival.number)
+    w.seen[3] = float(s.came)
+    w.seen[4] = float(arrival.marked)
+    w.seen[5] = senders.agent_sizes[f]
+    w.seen[6] = s.total
+    w.seen[7] = s.timed_at
+    w.seen[8] = net.times[int64(net.hop[s.turn - 1].port) * CLASSES].transmission
+    w.seen[9] = float(arrival.trimmed)
+    call_agent(senders.agents[w.kind, event], w)
+    for k in range(w.of_flow):
+        senders.agent_state[f, k] = w.state[w.first_of_flow - ANSWER + k]
+    is_right = is_whole(w.ack, 0.0, LARGEST_NUMBER) and is_whole(w.nack, -1.0, LARGEST_NUMBER)
+    is_right = is_right and is_whole(w.mark, 0.0, 1.0) and is_whole(w.credits, 0.0, LARGEST_NUMBER)
+    is_right = is_right and (w.timer > now or (w.timer == now and event == ON_PACKET))
+    if not is_right:
+        if net.counters[WRONG] == 0:
+            told = (w.ack, w.nack, w.mark, w.credits, w.timer, now, float(event))
+            for k in range(len(told)):
+                senders.exchange[k] = told[k]
+            net.counters[WRONG] = f + 1
+        net.counters[FAULT] = 1
+        return False
+    if w.timer != s.ack_due:
+        s.ack_due = w.timer
+        if s.ack_due < math.inf:
+            schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
+    return bool(w.ack > 0.0 or w.nack >= 0.0 or w.mark == 1.0 or w.credits > 0.0)
+
+
+@compiled
+def write_answer(net: Any, senders: Any, f: int, e: int, sack: int) -> None:
+    """Turn a packet into what the agent of a flow has just answered."""
+    s = senders.flow[f]
+    w = senders.agent[s.agent]
+    it = net.packet[e]
+    it.number = s.came - 1
+    it.size = OF_RATE
+    it.ecn = 0
+    it.marked = 1 if w.mark == 1.0 else 0
+    told = net.block[e]
+    told[SACK] = sack
+    told[NACK] = int64(w.nack)
+    told[CREDITS] = int64(w.credits)
+    told[ACKS] = int64(w.ack)
+
+
+@compiled
+def answer_packet(net: Any, senders: Any, f: int, e: int, trimmed: int) -> bool:
+    """Let the agent of a flow see a packet that has come, and turn it into the answer; return whether there is one.
+
+    ``trimmed`` is 1 where only its header has come.
+    """
+    s = senders.flow[f]
+    it = net.packet[e]
+    number = int64(it.number)
+    s.timed_at = net.sent_at[e]
+    if not apply_agent(net, senders, f, Arrival(number, int64(it.marked), trimmed), ON_PACKET):
+        release(net, e)
+        return False
+    kept = s.repair == SELECTIVE and number >= s.came and trimmed == 0
+    write_answer(net, senders, f, e, number if kept else -1)
+    return True
+
+
+@compiled
+def expire_agent(net: Any, senders: Any, f: int) -> None:
+    """Let the agent of a flow see that its timer has expired; list its answer in ``out``."""
+    s = senders.flow[f]
+    s.ack_due = math.inf
+    if not apply_agent(net, senders, f, Arrival(-1, 0, 0), ON_TIMER):
+        return
+    e = take(net)
+    net.packet[e].flow = f
+    net.packet[e].hop = s.turn
+    net.sent_at[e] = s.timed_at
+    write_answer(net, senders, f, e, -1)
+    senders.out[0, 0] = -1 - e
+    senders.out[0, 1] = DUE
+    net.counters[OUT] = 1

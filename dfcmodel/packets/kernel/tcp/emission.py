@@ -1,0 +1,44 @@
+"""A packet that a window sender sends: its flags, its RTT measurement, its timer."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import OUT
+from ..jit import inlined
+from .ns2 import is_ns2
+from .timers import NOW, set_timer
+
+__all__ = ["PUSHED", "REDUCED", "UNMARKABLE", "output"]
+
+REDUCED, UNMARKABLE, PUSHED = 1, 2, 4  # flags of a packet: CWR; not ECN-capable; PSH
+
+
+@inlined
+def output(net: Any, senders: Any, f: int, number: int) -> None:
+    """Send a packet; start its RTT measurement and the retransmission timer if needed."""
+    counters = net.counters
+    s = senders.flow[f]
+    idle = s.snd_una == s.snd_max
+    flags = 0
+    if number >= s.snd_max:  # RFC 3168, 6.1.2
+        flags = s.reduced * REDUCED + s.not_ect * UNMARKABLE
+        s.reduced = 0
+    elif s.accurate == 0 and not is_ns2(senders):  # 6.1.5: retransmissions are not ECN-capable
+        flags = UNMARKABLE
+    flags += s.pushing * PUSHED
+    s.wrote_at = senders.clock[NOW]
+    senders.out[counters[OUT], 0] = number
+    senders.out[counters[OUT], 1] = flags
+    counters[OUT] += 1
+    if number >= s.snd_max:
+        s.snd_max = number + 1
+        s.written -= 1
+        if s.timing == 0:  # one sample per round trip (RFC 6298, 3), of new data (Karn's algorithm)
+            s.timing = 1
+            if number > s.timed:
+                s.timed = number
+                s.timed_at = senders.clock[NOW]
+    if idle or s.deadline == math.inf:  # RFC 6298, 5.1
+        set_timer(net, senders, f)

@@ -1,0 +1,75 @@
+"""What the agents of ns-2.35 do and no RFC has: all that senders and receivers have of ``convention="ns2"``.
+
+The size and the number of the opening packet are those of a flow (`layout.FLOW`, ``opening``); what loss recoveries take from
+ns-2 is in `dfcmodel.packets.recoveries.ns2`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..jit import inlined
+
+__all__ = [
+    "SHORTEST_TIMEOUT",
+    "is_ns2",
+    "measure_ticks",
+    "open_window",
+    "restart_estimate",
+    "truncate_ssthresh",
+]
+
+NS2 = 3  # index in `clock`: 1 with this convention
+TICK = 0.01  # tcpTick_, s
+SHORTEST_TIMEOUT = 2.0 * TICK
+
+
+@inlined
+def is_ns2(senders: Any) -> bool:
+    """Return whether the run follows ns-2."""
+    return bool(senders.clock[NS2] == 1.0)
+
+
+@inlined
+def measure_ticks(senders: Any, f: int, now: float, rtt: float) -> None:
+    """Update the RTT estimate in whole ticks: srtt in eighths, its variance in quarters (TcpAgent::rtt_update)."""
+    s = senders.flow[f]
+    off = (now - rtt + s.phase) % TICK
+    ticks = max(1, int((rtt + off) / TICK))
+    srtt = int(s.srtt)
+    variance = int(s.variance)
+    if srtt != 0:
+        delta = ticks - (srtt >> 3)
+        srtt = max(1, srtt + delta)
+        variance = max(1, variance + abs(delta) - (variance >> 2))
+    else:
+        srtt = ticks << 3
+        variance = ticks << 1
+    s.srtt = float(srtt)
+    s.variance = float(variance)
+    s.current = float((variance * 8 + srtt) >> 3) * TICK
+
+
+@inlined
+def restart_estimate(senders: Any, f: int) -> None:
+    """Forget the smoothed round-trip time after several timeouts (TcpAgent::rtt_backoff)."""
+    s = senders.flow[f]
+    if senders.clock[NS2] == 1.0 and s.backoff > 8.0:
+        s.variance += float(int(s.srtt) >> 3)
+        s.srtt = 0.0
+
+
+@inlined
+def truncate_ssthresh(senders: Any, f: int) -> None:
+    """Cut the slow-start threshold to whole packets (``ssthresh_`` is an integer)."""
+    s = senders.flow[f]
+    if senders.clock[NS2] == 1.0:
+        s.ssthresh = float(int(s.ssthresh))
+
+
+@inlined
+def open_window(senders: Any, f: int) -> None:
+    """Begin with the initial window once the opening packet is acknowledged (``syn_``, ``windowInit_``)."""
+    s = senders.flow[f]
+    if senders.clock[NS2] == 1.0 and s.snd_una == 1:
+        s.cwnd = s.first_window

@@ -1,0 +1,207 @@
+"""Receivers: packets that arrive become ACKs, at once or late."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import OUT, push, release
+from ..jit import inlined
+from ..layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
+from ..queues.trimming import CUT, receive_header
+from ..rates.arrivals import GROWING
+from ..rates.followers import start_followers
+from ..rates.repairs import GO_BACK_N, SELECTIVE, take_in_order
+from .agents import answer_packet
+from .bit_maps import RECEIVED, clear_bit, has_bit, set_bit
+from .emission import PUSHED, REDUCED
+from .ns2 import is_ns2
+from .tcp_constants import MAX_SACK_BLOCKS
+from .timers import ACK_DELAY, NOW, schedule
+
+__all__ = ["answer_late", "deliver", "receive_data", "report"]
+
+
+@inlined
+def deliver(senders: Any, f: int, number: int) -> int:
+    """Deliver a packet to its receiver; return the number of packets now delivered in order (RFC 9293, 3.10.7.4)."""
+    s = senders.flow[f]
+    if number > s.seen:
+        s.seen = number
+    if number == s.came and s.held == 0:
+        s.came = number + 1
+        return 1
+    if number < s.came:
+        return 0
+    if set_bit(senders, f, RECEIVED, number):
+        s.held += 1
+    before = s.came
+    n = before
+    while s.held > 0 and clear_bit(senders, f, RECEIVED, n):
+        s.held -= 1
+        n += 1
+    s.came = n
+    return n - before
+
+
+@inlined
+def report(net: Any, senders: Any, e: int, f: int, number: int) -> int:
+    """Write up to three SACK blocks of out-of-order packets into an ACK, the newest first; return their number (RFC 2018, 4)."""
+    block = net.block
+    received = senders.received
+    s = senders.flow[f]
+    last = s.came - 1
+    if last >= s.seen:
+        s.blocks = 0
+        return 0
+    left = 0
+    right = number + 1
+    if number > last:
+        if s.blocks > 0 and received[f, 1] == number:
+            left = max(received[f, 0], s.came)
+        else:
+            left = number
+            while left - 1 > last and has_bit(senders, f, RECEIVED, left - 1):
+                left -= 1
+        while right <= s.seen and has_bit(senders, f, RECEIVED, right):
+            right += 1
+    else:
+        right = s.came
+    told = 0
+    if number > last:
+        block[e, 0] = left
+        block[e, 1] = right
+        told = 1
+    kept = 0
+    n = 0
+    while n < s.blocks and told < MAX_SACK_BLOCKS and received[f, 2 * n + 1] <= s.seen + 1:
+        a = received[f, 2 * n]
+        b = received[f, 2 * n + 1]
+        if not (left <= a and right >= b):
+            block[e, 2 * told] = a
+            block[e, 2 * told + 1] = b
+            told += 1
+            received[f, 2 * kept] = a
+            received[f, 2 * kept + 1] = b
+            kept += 1
+        n += 1
+    while n < s.blocks:
+        received[f, 2 * kept] = received[f, 2 * n]
+        received[f, 2 * kept + 1] = received[f, 2 * n + 1]
+        kept += 1
+        n += 1
+    if number > last:
+        kept = min(kept, MAX_SACK_BLOCKS - 1)
+        for k in range(kept, 0, -1):
+            received[f, 2 * k] = received[f, 2 * k - 2]
+            received[f, 2 * k + 1] = received[f, 2 * k - 1]
+        received[f, 0] = left
+        received[f, 1] = right
+        kept += 1
+    s.blocks = kept
+    return told
+
+
+@inlined
+def receive_data(world: Any, e: int, time: float, key: int, at: int) -> bool:
+    """Deliver a packet to its receiver and turn it into the ACK; return whether that is sent now."""
+    net, senders, records = world
+    it = net.packet[e]
+    f = int64(it.flow)
+    s = senders.flow[f]
+    waits = s.delayed == 1 or s.agent >= 0
+    if waits and at >= 0:
+        push(net, e, int64(net.hop[it.hop].queue), time, key)
+        return False
+    if at != DUE:
+        if it.ecn & (REDUCED | CUT) != 0:
+            if it.ecn & CUT != 0:
+                if not receive_header(world, e, time):
+                    return False
+                if s.agent >= 0:
+                    return answer_packet(net, senders, f, e, 1)
+                it.size = OF_RATE
+                return True
+            s.echo = 0  # RFC 3168, 6.1.3: an echo lasts up to a packet with CWR
+        s.arrived += 1
+        came = 1
+        if s.recovery >= 0 or s.repair == SELECTIVE:
+            came = deliver(senders, f, it.number)
+        elif s.repair == GO_BACK_N:
+            came = take_in_order(senders, net.packet, e, f)
+        row = int(time * records.scale)
+        if came > 0 and row < len(records.lost) - 1:
+            records.delivered[row, f] += came
+            s.total += came
+            s.came_at = time
+            if s.total >= s.size and s.supply != GROWING and not s.finished >= 0.0:
+                s.finished = max(time, s.cut_at)  # a port may be processed after a stop
+                start_followers(net, senders, f, s.finished)
+        if s.recovery == BLIND or s.end == s.turn + 1:  # nothing follows its ACKs
+            release(net, e)
+            return False
+        if waits and s.agent >= 0:
+            return answer_packet(net, senders, f, e, 0)
+        if it.marked == 1:
+            s.echo = 1
+        if waits:
+            # RFC 5681, 4.2: at once out of order, for what fills a gap, and for every second packet
+            new = it.number > 0 if is_ns2(senders) else came > 0
+            if it.number < s.quick or it.number == s.fin:  # RFC 9293, 3.10.7.2 and 3.10.7.4
+                new = False
+            if it.ecn & PUSHED != 0:
+                new = False
+            if new and it.number == s.came - 1 and it.number >= s.seen and s.pending < 0:
+                s.pending = e
+                s.ack_due = time + senders.clock[ACK_DELAY]
+                schedule(net, senders, f, s.ack_due, len(senders.flow) + f)
+                return False
+            if s.pending >= 0:
+                release(net, int64(s.pending))
+    elif s.agent >= 0:
+        return True
+    if waits:
+        s.pending = -1
+        s.ack_due = math.inf
+    if s.accurate == 0:
+        it.marked = s.echo
+    if s.recovery >= 0:
+        it.size = 1
+        if s.selective == 1:
+            it.size = 1 + report(net, senders, e, f, it.number)
+        it.number = s.came - 1
+        return True
+    it.size = OF_RATE
+    if s.repair == SELECTIVE:
+        net.block[e, SACK] = it.number if it.number >= s.came else -1
+    if s.repair > 0:
+        it.number = s.came - 1
+    return True
+
+
+@inlined
+def answer_late(net: Any, senders: Any, f: int, e: int) -> None:
+    """Let a packet arrive at a receiver that delays ACKs; list what goes on in ``out``.
+
+    The delayed ACK is sent first where its timer expires now and was scheduled before the arrival, and, where every
+    mark is echoed, before a packet that changes the mark (RFC 8257, 3.2).
+    """
+    counters = net.counters
+    out = senders.out
+    s = senders.flow[f]
+    before = False
+    if s.pending >= 0:
+        if s.ack_due == senders.clock[NOW]:
+            it = net.packet[e]
+            link = int64(net.hop[it.hop - 1].port)
+            passage = net.times[link * CLASSES + it.size].passage
+            before = passage < senders.clock[ACK_DELAY]
+        if s.accurate == 1 and net.packet[s.pending].marked != net.packet[e].marked:
+            before = True
+    if before:
+        out[0, 0] = -1 - s.pending
+        out[0, 1] = DUE
+        counters[OUT] = 1
+    out[counters[OUT], 0] = -1 - e
+    out[counters[OUT], 1] = ARRIVED
+    counters[OUT] += 1

@@ -1,0 +1,97 @@
+"""Loss recoveries called by address: what their functions see of an ACK, and the actions that they ask for.
+
+The functions read and write the flow's record themselves (`dfcmodel.packets.recoveries.compilation`). The rest is in
+``exchange``, at the places below.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..calendar_queue import FAULT, WRONG
+from ..jit import call_on_record, inlined
+from ..layout import ON_LOSS, int64
+from ..rates.rules import call_rule
+from .emission import output
+from .ns2 import is_ns2, truncate_ssthresh
+from .selective import skip_held
+from .timers import NOW, schedule, set_timer
+
+__all__ = [
+    "BURST",
+    "FAILED",
+    "FAILED_AT",
+    "FIELDS",
+    "GROW",
+    "NEWLY_LOST",
+    "ON_ACK_IN_RECOVERY",
+    "ON_ALARM",
+    "ON_DUPLICATE",
+    "ON_EXPIRY",
+    "ON_REPORT",
+    "RESEND",
+    "UNREPAIRED",
+    "cut_back",
+    "recover",
+]
+
+ON_DUPLICATE, ON_ACK_IN_RECOVERY, ON_EXPIRY, ON_REPORT, ON_ALARM = 0, 1, 2, 3, 4
+"""Columns of ``recoveries``; with ``by_time`` the second is called outside of recovery as well."""
+NEWLY_LOST, UNREPAIRED = 0, 1  # of the ACK
+RESEND, BURST, REDUCE, GROW, RESTART, LIMITED, FRESH, ALARM = 2, 3, 4, 5, 6, 7, 8, 9  # the actions
+FAILED, FAILED_AT = 10, 11  # 1: a field is out of its range; time of that, s
+FIELDS = 12  # the fields of the sender then
+
+
+@inlined
+def cut_back(senders: Any, f: int, event: int) -> None:
+    """Apply a loss or a congestion mark, once per window, to the window rule."""
+    s = senders.flow[f]
+    s.recover = s.snd_max - 1  # RFC 6582, 3.2, step 2: what the reduction is for (RFC 3168, 6.1.2)
+    s.reduced = 1  # CWR (RFC 3168, 6.1.2)
+    s.cwnd = min(s.cwnd, s.most)
+    call_rule(senders, f, event, s.rtt, 1.0, 0.0)
+    truncate_ssthresh(senders, f)
+    s.loss_events += 1
+
+
+@inlined
+def recover(net: Any, senders: Any, f: int, event: int, acked: float, delivered: float) -> None:
+    """Call a function of a flow's recovery and take its actions; those that are left in ``exchange`` are the caller's."""
+    s = senders.flow[f]
+    w = senders.exchange
+    if w[FAILED] != 0.0:  # the run ends with this window
+        return
+    now = senders.clock[NOW]
+    ns2 = 1.0 if is_ns2(senders) else 0.0
+    call_on_record(senders.recoveries[s.recovery, event], s, w, now, ns2, acked, delivered)
+    if w[FAILED] != 0.0:
+        w[FAILED_AT] = now
+        net.counters[WRONG] = f + 1
+        net.counters[FAULT] = 1
+        return
+    if w[REDUCE] != 0.0:
+        cut_back(senders, f, ON_LOSS)
+    if w[RESTART] != 0.0:
+        set_timer(net, senders, f)
+    number = int64(w[RESEND])
+    if number >= 0:
+        if s.samples == 0:  # a rule of deliveries sends again from its list of lost packets
+            output(net, senders, f, number)
+        s.hole = max(s.hole, number + 1)
+    if w[LIMITED] != 0.0 and s.samples == 1 and s.by_time == 1:
+        w[BURST] = math.inf  # what left the network makes room
+    elif w[LIMITED] != 0.0:  # RFC 3042
+        ahead = min(s.most, s.cwnd + float(s.dupacks))
+        if float(s.snd_nxt) <= float(s.snd_una - 1) + ahead and s.snd_nxt < s.size:
+            output(net, senders, f, int64(s.snd_nxt))
+            s.snd_nxt += 1
+    if w[FRESH] != 0.0:
+        skip_held(senders, f)
+    if w[FRESH] != 0.0 and s.snd_nxt < s.size:
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
+    if w[ALARM] >= 0.0:
+        s.alarm = now + w[ALARM]
+        schedule(net, senders, f, s.alarm, f)

@@ -1,0 +1,271 @@
+"""TCP senders: what all loss recoveries share, with window rules and recoveries called by address.
+
+Sequence numbers are those of RFC 9293, in packets. The oracle (`tests.oracles.packets.senders`) has a class for
+each of the recoveries in plain Python.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..jit import compiled, inlined
+from ..layout import COUNTED, IN_SLOW_START, ON_ACK, ON_MARK, ON_TIMEOUT, int64
+from ..random_numbers import uniform
+from ..rates.arrivals import may_grow
+from ..rates.deliveries import check_limited, discard_sent, is_lost, report_deliveries
+from ..rates.rules import call_rule
+from .emission import output
+from .handshake import open_connection, resend_syn
+from .late_packets import process_report
+from .ns2 import open_window, truncate_ssthresh
+from .pacing import send_by_pipe, send_paced
+from .recovery import (
+    BURST,
+    GROW,
+    NEWLY_LOST,
+    ON_ACK_IN_RECOVERY,
+    ON_DUPLICATE,
+    ON_EXPIRY,
+    UNREPAIRED,
+    cut_back,
+    recover,
+)
+from .segments import send_segments
+from .selective import clear, count_holes, update_scoreboard
+from .timers import (
+    JITTER,
+    NOW,
+    back_off,
+    measure,
+    set_timer,
+    wake_at,
+)
+
+__all__ = [
+    "answer_mark",
+    "discard_acked",
+    "expire",
+    "grow",
+    "observe",
+    "receive",
+    "recover_at_timeout",
+    "send",
+    "send_window",
+]
+
+UNLIMITED = 1e9  # packets of a burst from which on there is no limit
+
+
+@inlined
+def send_window(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
+    """Send new packets up to the window, each after a random delay if there is jitter."""
+    clock = senders.clock
+    s = senders.flow[f]
+    window = min(int(min(s.cwnd, s.most)) + int(s.inflation), int(s.most))
+    sent = 0
+    while s.snd_nxt < s.snd_una + window and s.snd_nxt < s.size:
+        if not forced and clock[JITTER] > 0.0:
+            s.held_until = clock[NOW] + clock[JITTER] * uniform(net.stream, len(net.port) - 1 + f)
+            wake_at(net, f, s.held_until, f)
+            return
+        output(net, senders, f, int64(s.snd_nxt))
+        s.snd_nxt += 1
+        sent += 1
+        if sent == burst:
+            break
+
+
+@inlined
+def send(net: Any, senders: Any, f: int, burst: int, forced: bool) -> None:
+    """Send what the window permits, or with selective ACKs what the pipe does; 0: a ``burst`` without a limit."""
+    s = senders.flow[f]
+    if not forced and s.held_until < math.inf:
+        return
+    if s.selective == 1 and (s.recovering + s.sacked + s.paced > 0 or s.snd_nxt >= s.size):
+        send_by_pipe(  # a random wait is drawn there before it is known whether data are left
+            net, senders, f, burst, forced
+        )
+    elif s.paced == 1:
+        send_paced(net, senders, f, burst, forced)
+    elif s.segments == 1:
+        send_segments(net, senders, f, burst, forced)
+    else:
+        send_window(net, senders, f, burst, forced)
+
+
+@inlined
+def grow(senders: Any, f: int) -> None:
+    """Apply an ACK of new data to the window rule."""
+    s = senders.flow[f]
+    call_rule(senders, f, ON_ACK, s.rtt, 1.0, 0.0)
+    open_window(senders, f)
+
+
+@inlined
+def discard_acked(net: Any, senders: Any, f: int, number: int) -> None:
+    """Release data up to packet ``number`` outside recovery, and update the RTT estimate and the timer."""
+    s = senders.flow[f]
+    s.dupacks = 0
+    s.snd_una = number + 1
+    s.snd_nxt = max(s.snd_nxt, number + 1)
+    if s.timing == 1 and number >= s.timed:
+        s.backoff = 1.0  # RFC 6298, 5: the next timeout is of a new estimate
+        s.timing = 0
+        measure(senders, f)
+    if s.snd_una < s.snd_max or s.snd_nxt < s.size:
+        set_timer(net, senders, f)  # RFC 6298, 5.3
+    else:
+        s.deadline = math.inf  # 5.2
+    if s.selective == 1:
+        s.lost_all = 0
+        clear(senders, f)
+
+
+@inlined
+def answer_mark(senders: Any, f: int) -> None:
+    """Apply an ACK with a congestion mark to a rule that answers each of them (RFC 8257)."""
+    s = senders.flow[f]
+    before = s.cwnd
+    call_rule(senders, f, ON_MARK, s.rtt, 1.0, 1.0)
+    if s.cwnd < before:
+        s.loss_events += 1
+        s.reduced = 1
+
+
+@inlined
+def observe(net: Any, senders: Any, f: int, e: int, acked: int) -> tuple[int, float]:
+    """Update ``snd_una``, the scoreboard and the duplicates by an ACK, in recovery or without new data.
+
+    Return which function of the recovery it is for, and how many packets it reports as received; -1: none.
+    """
+    s = senders.flow[f]
+    w = senders.exchange
+    w[NEWLY_LOST] = 0.0
+    w[UNREPAIRED] = 0.0
+    if s.recovering == 0 and (acked < 0 or s.lost_all == 1):
+        return -1, 0.0
+    before, top = int64(s.snd_una) + int64(s.sacked), int64(s.top)
+    if acked > 0:
+        s.snd_una += acked
+        s.snd_nxt = max(s.snd_nxt, s.snd_una)
+    counts = acked == 0
+    delivered = float(max(acked, int64(0)))
+    if s.selective == 1:
+        changed = update_scoreboard(net, senders, f, e)
+        if s.recovering == 0 and not changed:
+            return -1, 0.0
+        counts = s.recovering == 0
+        delivered = float(s.snd_una + s.sacked - before)
+        w[NEWLY_LOST] = count_holes(senders, f, top)
+        if s.samples == 1 and is_lost(senders, f, int64(s.snd_una - 1)):
+            w[UNREPAIRED] = 1.0
+    elif s.recovering == 0:
+        delivered = 1.0
+    if counts:  # RFC 5681, 2 and 3.2; of selective ACKs RFC 6675, 2, DupAcks
+        s.dupacks += 1
+    return (ON_ACK_IN_RECOVERY if acked > 0 else ON_DUPLICATE), delivered
+
+
+@inlined
+def receive(net: Any, senders: Any, f: int, e: int) -> None:
+    """Process an ACK and send the packets it permits."""
+    packet = net.packet
+    s = senders.flow[f]
+    w = senders.exchange
+    number = int64(packet[e].number)
+    s.rtt = senders.clock[NOW] - net.sent_at[e]
+    if s.connecting == 1:
+        discard_acked(net, senders, f, number)
+        open_connection(net, senders, f, e)
+        send(net, senders, f, 0, False)
+        return
+    marked = packet[e].marked == 1
+    validated = s.supply == 0 or may_grow(senders, f)
+    acked = number + 1 - int64(s.snd_una)
+    counts = s.counted == COUNTED or (s.counted == IN_SLOW_START and s.cwnd < s.ssthresh)
+    twice = counts and s.recovering == 0 and acked > 1  # RFC 3465, 2.2, with L = 2
+    if s.by_time == 1:
+        grows, burst = process_report(net, senders, f, e)
+        if grows and validated and (s.accurate == 1 or not marked):
+            grow(senders, f)
+            if twice and s.recovering == 0:
+                grow(senders, f)
+        if marked and s.accurate == 1:
+            answer_mark(senders, f)
+        if burst >= 1.0:
+            send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
+        return
+    if marked and s.accurate == 0 and number > s.recover:  # once per window (RFC 3168, 6.1.2)
+        cut_back(senders, f, ON_MARK)
+    grows = True
+    burst = math.inf
+    if s.recovering == 0 and acked > 0:
+        discard_acked(net, senders, f, number)
+    else:
+        inside = s.recovering == 1
+        event, delivered = observe(net, senders, f, e, acked)
+        if event >= 0:
+            recover(net, senders, f, event, float(max(acked, int64(0))), delivered)
+            grows = w[GROW] != 0.0
+            burst = w[BURST]
+            if inside and s.recovering == 0:
+                discard_acked(net, senders, f, int64(s.snd_una - 1))
+        else:
+            grows = False
+            if s.dupacks > 0:
+                burst = 0.0
+    if grows and validated and (s.accurate == 1 or not marked):  # RFC 3168, 6.1.2
+        grow(senders, f)
+        if twice and s.recovering == 0:
+            grow(senders, f)
+    if marked and s.accurate == 1:
+        answer_mark(senders, f)
+    if s.samples == 1:
+        report_deliveries(net, senders, f, net.sent_at[e], float(packet[e].marked))
+    if burst >= 1.0:
+        send(net, senders, f, 0 if burst >= UNLIMITED else int(burst), False)
+
+
+@compiled
+def recover_at_timeout(net: Any, senders: Any, f: int) -> None:
+    """Let the recovery process a timeout."""
+    w = senders.exchange
+    w[NEWLY_LOST] = 0.0
+    w[UNREPAIRED] = 0.0
+    recover(net, senders, f, ON_EXPIRY, 0.0, 0.0)
+
+
+@inlined
+def expire(net: Any, senders: Any, f: int) -> bool:
+    """Handle a retransmission timeout (RFC 6298, 5.4 to 5.6): resend from the first unacknowledged packet."""
+    s = senders.flow[f]
+    s.deadline = math.inf
+    if s.connecting == 1:
+        resend_syn(net, senders, f)
+        return True
+    recover_at_timeout(net, senders, f)
+    if s.selective == 1:  # the receiver may have discarded what it reported (RFC 2018, 8)
+        s.lost_all = 1
+        clear(senders, f)
+    if s.listed == 1:
+        if s.samples == 1 and s.supply != 0:
+            check_limited(senders, f)
+        discard_sent(senders, f)
+    if s.snd_una == s.snd_max:
+        return False
+    s.recover = s.snd_max - 1
+    if s.snd_una == 0:
+        s.first_window = 1.0
+    s.timeouts += 1
+    s.cwnd = min(max(1.0, s.cwnd), s.most)
+    # RFC 5681, 3.1: ssthresh by its equation (4), and a window of one packet
+    call_rule(senders, f, ON_TIMEOUT, s.rtt, 1.0, 0.0)
+    truncate_ssthresh(senders, f)
+    s.loss_events += 1
+    s.reduced = 1
+    back_off(senders, f)  # RFC 6298, 5.5
+    set_timer(net, senders, f)  # 5.6
+    s.snd_nxt = s.snd_una
+    s.timing = 0  # Karn's algorithm (RFC 6298, 3)
+    return True

@@ -1,0 +1,82 @@
+"""The retransmission timer: RFC 6298, or in ns-2's clock ticks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calendar_queue import push, take
+from ..codes import WAKE
+from ..jit import inlined
+from ..layout import CLASSES
+from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
+from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN
+
+__all__ = ["back_off", "measure", "schedule", "set_timer", "timeout_span", "wake_at"]
+
+NOW, END, CHECK = 0, 1, 2  # indices in `clock`: event time, end of window, next timer check
+MIN_RTO, JITTER = 4, 5  # minimum timeout, upper end of the random packet delay; 3 is that of `ns2`
+ACK_DELAY = 6  # longest delay of an ACK
+WINDOW = 7  # where the next window begins
+
+
+@inlined
+def timeout_span(senders: Any, f: int) -> float:
+    """Return the retransmission timeout, s: at least the least one, at most 60 s (RFC 6298, 2.4, 2.5 and 5.5)."""
+    s = senders.flow[f]
+    span = min(max(s.current, senders.clock[MIN_RTO]) * s.backoff, MAX_RTO)
+    return max(span, SHORTEST_TIMEOUT if is_ns2(senders) else 0.0)
+
+
+@inlined
+def measure(senders: Any, f: int) -> None:
+    """Update the RTT estimate with the round-trip time of the timed packet (RFC 6298, 2 and 4)."""
+    s = senders.flow[f]
+    now = senders.clock[NOW]
+    rtt = now - s.timed_at
+    if is_ns2(senders):
+        measure_ticks(senders, f, now, rtt)
+        return
+    if s.srtt == 0.0:
+        s.srtt = rtt  # RFC 6298, 2.2
+        s.variance = 0.5 * rtt
+    else:
+        s.variance += RTTVAR_GAIN * (abs(rtt - s.srtt) - s.variance)  # 2.3
+        s.srtt += SRTT_GAIN * (rtt - s.srtt)
+    s.current = s.srtt + RTO_DEVIATIONS * s.variance
+
+
+@inlined
+def back_off(senders: Any, f: int) -> None:
+    """Double the timeout (RFC 6298, 5.5)."""
+    s = senders.flow[f]
+    if s.backoff < MAX_BACKOFF or timeout_span(senders, f) < MAX_RTO:
+        s.backoff *= 2.0
+    restart_estimate(senders, f)
+
+
+@inlined
+def wake_at(net: Any, f: int, time: float, agent: int) -> None:
+    """Schedule a timer event of flow f: ``agent`` is f for its sender, F + f for its receiver."""
+    e = take(net)
+    net.packet[e].number = WAKE
+    net.packet[e].hop = 0  # an ACK of nothing has this number, too, and a hop
+    net.packet[e].flow = f
+    push(net, e, net.home[agent], time, CLASSES * (len(net.port) - 1) + agent)
+
+
+@inlined
+def schedule(net: Any, senders: Any, f: int, time: float, agent: int) -> None:
+    """Schedule a timer event if it is in this window; otherwise `schedule_due_timers` finds it."""
+    clock = senders.clock
+    if time < clock[END]:
+        wake_at(net, f, time, agent)
+    elif time < clock[CHECK]:
+        clock[CHECK] = time
+
+
+@inlined
+def set_timer(net: Any, senders: Any, f: int) -> None:
+    """Restart the retransmission timer (RFC 6298, 5.1 and 5.3)."""
+    deadline = senders.clock[NOW] + timeout_span(senders, f)
+    senders.flow[f].deadline = deadline
+    schedule(net, senders, f, deadline, f)

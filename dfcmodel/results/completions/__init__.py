@@ -1,0 +1,1 @@
+"""Completion times of transfers and jobs, and their bounds."""

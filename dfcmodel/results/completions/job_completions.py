@@ -1,0 +1,249 @@
+"""When a job of many transfers is complete, and the bandwidth that it had, beside its lower bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.network.demands.offered_rates import offers_all_at_once
+from dfcmodel.network.queueing.disciplines import DFC
+from dfcmodel.results.completions.lower_bounds import CompletionBounds, completion_bounds, transfers
+from dfcmodel.results.completions.upper_bounds import busy_time_bound
+from dfcmodel.results.limits import limits_of_run, said_by_topic
+from dfcmodel.results.records import Records
+from hopflow.checks import choice, instance, one_number
+from hopflow.display.results import Result, figure
+from hopflow.units import readable, readable_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["BUS_FACTORS", "JobCompletion", "job_completion"]
+
+
+def _all_links(hosts: int) -> float:
+    """Return the part of an array that each host sends where all hosts share the work."""
+    return (hosts - 1) / hosts
+
+
+BUS_FACTORS: dict[str, Callable[[int], float]] = {
+    "all_reduce": lambda hosts: 2.0 * _all_links(hosts),
+    "reduce_scatter": _all_links,
+    "all_gather": _all_links,
+    "all_to_all": _all_links,
+    "broadcast": lambda _: 1.0,
+    "reduce": lambda _: 1.0,
+}
+"""Bus bandwidth over algorithm bandwidth of n ranks: NVIDIA/nccl-tests, ``doc/PERFORMANCE.md``."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JobCompletion(Result):
+    """When all transfers of a run were complete, as `job_completion` returns it.
+
+    Attributes
+    ----------
+    scenario
+        Name of the scenario.
+    began
+        When the first transfer started, s.
+    finished
+        When each one was complete, s from the start of the run, ascending, nan: not, shape (N,).
+    bounds
+        The times that no run passes.
+    upper
+        A time by which each run is complete whose links are not idle while packets wait for them, s from the start of the run; nan where
+        this is not known of the run: packets were paused, lost or sent again, senders or links held them back, or links repeat frames
+        (`job_completion`).
+    duration
+        Of the run, s: transfers that are not complete then are missing.
+    limits
+        Known limits that apply to the run (`Trajectory.limits`).
+    operation, hosts, size
+        The collective operation, how many hosts take part, and the bytes of the array of each (NCCL's size);
+        empty, 0 and nan where no operation was named.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, job_completion, simulate
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> job = job_completion(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> round(job.time, 6), round(job.bound, 6), job.bounds.link
+    (0.006, 0.006, '1->2')
+    """
+
+    scenario: str
+    began: float
+    finished: Floats
+    bounds: CompletionBounds
+    upper: float = np.nan
+    duration: float = np.nan
+    limits: tuple[str, ...] = ()
+    operation: str = ""
+    hosts: int = 0
+    size: float = np.nan
+
+    @property
+    def unfinished(self) -> int:
+        """Transfers that were not complete at the end of the run."""
+        return int(np.isnan(self.finished).sum())
+
+    @property
+    def time(self) -> float:
+        """From the first start to the last end, s; nan where some were not complete."""
+        return float(self.finished[-1] - self.began)
+
+    @property
+    def bound(self) -> float:
+        """The lower bound of ``time`` for the routes and transfers of the run, s."""
+        return self.bounds.job - self.began
+
+    @property
+    def upper_bound(self) -> float:
+        """The upper bound of ``time``, s; nan where none is known."""
+        return self.upper - self.began
+
+    @property
+    def algorithm_bandwidth(self) -> float:
+        """Size over time, bytes/s; nan without an operation."""
+        return self.size / self.time
+
+    @property
+    def bus_bandwidth(self) -> float:
+        """What each host's link carried by the operation's own count, bytes/s: comparable with its rate; nan without an operation."""
+        factor = BUS_FACTORS[self.operation](self.hosts) if self.operation else np.nan
+        return factor * self.algorithm_bandwidth
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table."""
+        N = len(self.finished)
+        rows: dict[str, object] = {
+            "scenario": self.scenario,
+            "transfers": f"{N - self.unfinished} of {N} complete",
+        }
+        if self.unfinished:
+            rows["the job did not end"] = (
+                f"{self.unfinished} of {N} transfers are missing at the end of the run, at {readable_text(self.duration, 's')}"
+            )
+        if not self.unfinished:
+            rows["time"] = readable_text(self.time, "s")
+            limit = self.bounds.link or "the delays of a chain of transfers"
+            rows["lower bound"] = (
+                f"{readable_text(self.bound, 's')} for these routes and transfers ({limit}); the run took {self.time / self.bound:.3f} times as long"
+            )
+        if np.isfinite(self.upper):
+            rows["upper bound"] = (
+                f"{readable_text(self.upper_bound, 's')}, of links that are never idle"
+            )
+        if self.operation and not self.unfinished:
+            rows["operation"] = (
+                f"{self.operation} of {self.hosts} hosts, {readable_text(self.size, 'bytes')}"
+            )
+            rows["algorithm bandwidth"] = f"{readable_text(self.algorithm_bandwidth, 'bytes')}/s"
+            rows["bus bandwidth"] = f"{readable_text(self.bus_bandwidth, 'bytes')}/s"
+        rows |= {f"limit, {topic}": said for topic, said in said_by_topic(self.limits).items()}
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the part of the transfers that is complete over time, and the bounds; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        done = self.finished[np.isfinite(self.finished)]
+        scale, unit = readable("s", float(done.max(initial=0.0)) or self.bounds.job)
+        times = np.concatenate([[self.began], done]) / scale
+        axes.step(times, np.arange(len(times)) / len(self.finished), where="post")
+        axes.axvline(self.bounds.job / scale, color="black", linestyle=":", label="lower bound")
+        if np.isfinite(self.upper):
+            axes.axvline(self.upper / scale, color="black", linestyle="--", label="upper bound")
+        axes.set(xlabel=f"time ({unit})", ylabel="complete transfers", ylim=(0, 1.05))
+        axes.set_title(self.scenario)
+        axes.legend()
+        return axes
+
+
+def _is_never_idle(run: Records) -> bool:
+    """Return whether no link of a run was idle, or busy with what it repeats, while packets waited for it."""
+    paused = run.paused is None or len(run.paused)
+    sizes = run.scenario.table.numbers("size").sum()
+    again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
+    by_rates = any(isinstance(link.discipline, DFC) for link in run.scenario.link_table.kinds)
+    late = run.packet_jitter != 0.0 or run.repeats_frames
+    held = paused or again or by_rates or late or run.scenario.elements
+    return not held and offers_all_at_once(run.scenario)
+
+
+def job_completion(
+    run: Records, operation: str | None = None, packets: float | None = None
+) -> JobCompletion:
+    """Return when all transfers of a run were complete, beside a time that no run with its routes and transfers beats.
+
+    The bound belongs to the routes of the flows and to the algorithm whose transfers they are: with other routes, or another
+    algorithm for the same operation, there is another bound.
+
+    An upper bound stands beside it where the theory has one: nothing was paused, lost or sent again, all flows are transfers that
+    begin together, by `responsefn.FixedRate` at the rate of their interfaces. Each link is then busy from the last arrival at it on, for
+    no longer than all of its packets take.
+
+    Parameters
+    ----------
+    run
+        At packet level, with flows of finite size.
+    operation
+        A collective operation, whose bandwidths are those of NCCL's tests: algorithm bandwidth is the size of the
+        array over the time, and bus bandwidth 2 (n - 1) / n of it for ``"all_reduce"``, (n - 1) / n for
+        ``"reduce_scatter"``, ``"all_gather"`` and ``"all_to_all"``, all of it for ``"broadcast"`` and ``"reduce"``. None:
+        without them. The n hosts are the ends of the flows.
+    packets
+        The array of each host in packets, with ``operation``. Of an all-to-all this is n times what a host sends to
+        each other one, as in NCCL's tests; of an all-gather that of all chunks together.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed; for a run without transfers, or of the fluid.
+
+    Notes
+    -----
+    NVIDIA/nccl-tests, ``doc/PERFORMANCE.md``.
+
+    Examples
+    --------
+    >>> from dfcmodel import PFC, Fabric, Packets, all_reduce, job_completion, simulate
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 4, hosts=4), discipline=PFC(counts="switch"))
+    >>> flows = all_reduce(fabric.hosts, 8000, source=FixedRate(), links=fabric.links, routes="even")
+    >>> run = simulate(fabric.scenario("all-reduce", flows, duration=0.01), Packets(seed=1))
+    >>> job = job_completion(run, "all_reduce", 8000)
+    >>> 1.0 <= job.time / job.bound < 1.1, 0.9 < job.bus_bandwidth / 12.5e9 < 1.0
+    (True, True)
+    """
+    scenario = instance("run", run, Records, "a run, as simulate returns it").scenario
+    if run.step > 0.0:
+        raise ValueError(f"run of {scenario.name!r}: must be at packet level, Packets()")
+    chosen = transfers(scenario)
+    if not chosen.any():
+        raise ValueError(f"run of {scenario.name!r}: has no flow of finite size")
+    finished = np.sort(run.finished[chosen])
+    began = float(np.nanmin(run.started[chosen]))
+    bounds = completion_bounds(scenario)
+    upper = began + busy_time_bound(scenario) if _is_never_idle(run) else np.nan
+    found = JobCompletion(
+        scenario.name, began, finished, bounds, upper, float(run.time[-1]), limits_of_run(run)
+    )
+    if operation is None:
+        if packets is not None:
+            raise ValueError(f"packets = {packets!r}: must be None without an operation")
+        return found
+    choice("operation", operation, tuple(BUS_FACTORS))
+    given = one_number("packets", np.nan if packets is None else packets, at_least=1.0)
+    paths = scenario.table.paths
+    ends = np.concatenate([paths.first, paths.places[paths.begin + paths.counts - 1]])
+    size = given * scenario.packet_size
+    return replace(found, operation=operation, hosts=len(np.unique(ends)), size=size)

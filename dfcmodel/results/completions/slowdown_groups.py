@@ -1,0 +1,155 @@
+"""Slowdowns of transfers by their sizes: completion times over those of an empty network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dfcmodel.results.records import Records
+from dfcmodel.results.run_measures import completion_times
+from hopflow.checks import instance, number, shown
+from hopflow.display.results import Result, figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["Slowdowns", "slowdowns"]
+
+QUANTILES = {"median": 0.5, "95 %": 0.95, "99 %": 0.99}
+MAX_BINS = 10
+"""Groups of sizes where no limits are given."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Slowdowns(Result):
+    """Slowdowns of the transfers of a run, grouped by size, as `slowdowns` returns them.
+
+    Attributes
+    ----------
+    scenario
+        Name of the scenario.
+    sizes, values
+        Packets and slowdown of each complete transfer, shape (N,).
+    limits
+        Limits of the groups in packets, increasing, shape (G + 1,): a group has sizes above one and up to the next.
+    unfinished
+        Transfers that were not complete at the end of the run.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR, Flow, Packets, Scenario, chain, simulate, slowdowns
+    >>> links = chain(2, rate=1e4, delay=1e-3, buffer=200)
+    >>> flows = [Flow(f"{n}", (1, 2), CBR(1e4), size=n) for n in (10, 40)]
+    >>> found = slowdowns(simulate(Scenario("two", links, flows, duration=0.1), Packets(seed=1)))
+    >>> found.sizes.tolist(), found.values.round(1).tolist()
+    ([10.0, 40.0], [1.5, 1.2])
+    """
+
+    scenario: str
+    sizes: Floats
+    values: Floats
+    limits: Floats
+    unfinished: int
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The group of each transfer, shape (N,)."""
+        return np.searchsorted(self.limits[1:-1], self.sizes)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each group that has transfers: their number, largest size in packets, and quantiles."""
+        import pandas as pd
+
+        rows = []
+        for g in np.unique(self.group).tolist():
+            own = self.values[self.group == g]
+            quantiles = dict(zip(QUANTILES, np.quantile(own, [*QUANTILES.values()]), strict=True))
+            largest = float(self.sizes[self.group == g].max())
+            rows.append(
+                {"transfers": len(own), "up to": largest, **quantiles, "largest": own.max()}
+            )
+        return pd.DataFrame(rows)
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table."""
+        rows: dict[str, object] = {
+            "scenario": self.scenario,
+            "transfers": f"{len(self.values)} complete, {self.unfinished} not",
+        }
+        for _, row in self.table.iterrows():
+            said = ", ".join(f"{name} {row[name]:.3g}" for name in (*QUANTILES, "largest"))
+            rows[f"up to {row['up to']:g} packets"] = f"{said} ({row['transfers']:.0f})"
+        return rows
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw quantiles of the slowdown over the size of transfers; return the Axes."""
+        axes = figure()[1] if ax is None else ax
+        table = self.table
+        for name in QUANTILES if len(table) else ():
+            axes.plot(table["up to"], table[name], marker="o", markersize=3, label=name)
+        axes.set(xscale="log", yscale="log", xlabel="size up to (packets)", ylabel="slowdown")
+        axes.set_title(self.scenario)
+        if len(table):
+            axes.legend()
+        return axes
+
+
+def slowdowns(run: Records, limits: ArrayLike | None = None) -> Slowdowns:
+    """Return the slowdowns of a run's transfers by size: completion times over those of an empty network.
+
+    Parameters
+    ----------
+    run
+        With flows of finite size.
+    limits
+        Limits of the groups in packets, increasing, at least two: a group has the sizes above one and up to the next.
+        None: at most ten groups of as many transfers each, as far as their sizes differ.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, its value and what is allowed; for a run without transfers.
+
+    Examples
+    --------
+    >>> from dfcmodel import PFC, Fabric, Packets, random_traffic, simulate, slowdowns
+    >>> from dfcmodel.lossless import leaf_spine
+    >>> from responsefn import FixedRate
+    >>> fabric = Fabric(leaf_spine(2, 2, hosts=4), discipline=PFC(counts="switch"))
+    >>> traffic = {"source": FixedRate(), "links": fabric.links}
+    >>> flows = random_traffic(fabric.hosts, "web search", 0.3, 2e-3, seed=1, **traffic)
+    >>> run = simulate(fabric.scenario("web search", flows, duration=0.02), Packets(seed=1))
+    >>> found = slowdowns(run, limits=[0, 100, 1000, 1e5])
+    >>> len(found.values) == len(flows), bool(found.values.min() > 0.999)
+    (True, True)
+    """
+    instance("run", run, Records, "a run, as simulate returns it")
+    times = completion_times(run)
+    if not times.sizes["flow"]:
+        raise ValueError(f"run of {run.scenario.name!r}: has no flow of finite size")
+    found = times["slowdown"].to_numpy()
+    done = np.isfinite(found)
+    sizes, values = times["size"].to_numpy()[done], found[done]
+    if limits is None:
+        groups = _groups(sizes)
+    else:
+        groups = number("limits", limits, at_least=0.0)
+        if groups.ndim != 1 or len(groups) < 2 or (np.diff(groups) <= 0).any():
+            raise ValueError(f"limits = {shown(limits)}: must be two or more, increasing")
+        within = (sizes > groups[0]) & (sizes <= groups[-1])
+        sizes, values = sizes[within], values[within]
+    return Slowdowns(run.scenario.name, sizes, values, groups, int((~done).sum()))
+
+
+def _groups(sizes: Floats) -> Floats:
+    """Return limits of at most `MAX_BINS` groups of as many transfers each, as far as their sizes differ."""
+    if not len(sizes):
+        return np.array([0.0, 1.0])
+    ends = np.quantile(sizes, np.linspace(0, 1, MAX_BINS + 1)[1:], method="higher")
+    return np.concatenate([[0.0], np.unique(ends)])

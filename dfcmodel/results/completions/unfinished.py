@@ -1,0 +1,128 @@
+"""Transfers that were not complete when a run ended, and what they wait for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dfcmodel.network.demands.arrivals import Replay
+from dfcmodel.network.flows import has_window
+from dfcmodel.results.standstills import deadlock_of, lanes_of, link_name, pausers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dfcmodel.results.records import Records
+
+__all__ = ["Unfinished", "described", "unfinished_flows"]
+
+SHOWN = 3
+"""Transfers that a summary lists one by one."""
+NONE_INSIDE = 0.5
+"""Packets in the network below which there are none: fluids have parts of packets."""
+LOST_FOR_EVER = "lost packets, which its source never sends again"
+SENDING = "still sending"
+TIMER = "waits for its retransmission timer"
+NOT_STARTED = "starts after the end"
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A flow of a given size that was not delivered completely when the run ended.
+
+    Attributes
+    ----------
+    name
+        Of the flow.
+    size, sent, delivered
+        Packets: to be sent, sent (with those that were sent again), and delivered.
+    waits_for
+        Why it is not complete: still sending; paused by which links; waits for its retransmission timer; packets lost
+        that its source never sends again; starts after the end.
+    """
+
+    name: str
+    size: float
+    sent: float
+    delivered: float
+    waits_for: str
+
+    def __str__(self) -> str:
+        counts = f"sent {self.sent:.0f}, delivered {self.delivered:.0f} of {self.size:g}"
+        return f"{self.name} ({counts}): {self.waits_for}"
+
+
+def unfinished_flows(run: Records) -> tuple[Unfinished, ...]:
+    """Return the flows of finite size that were not complete at the end of a run, in their order."""
+    flows = run.scenario.flows
+    finite = np.isfinite(run.scenario.table.numbers("size"))
+    waiting = _pausers_by_flow(run) if (finite & np.isnan(run.finished)).any() else {}
+    return tuple(
+        Unfinished(
+            flows[f].name,
+            float(flows[f].size),
+            float("nan") if run.emitted is None else float(run.emitted[f]),
+            float(run.delivered[f, -1]),
+            _reason(run, f, waiting.get(f, ())),
+        )
+        for f in np.flatnonzero(finite & np.isnan(run.finished)).tolist()
+    )
+
+
+def _reason(run: Records, f: int, paused_by: Sequence[str]) -> str:
+    """Return what a flow waits for, that is paused by some links at the end."""
+    flow = run.scenario.flows[f]
+    if np.isnan(run.started[f]):
+        return f"waits for {_awaited(run, f)}"
+    if run.started[f] >= run.time[-1]:
+        return NOT_STARTED
+    if paused_by:
+        stuck = "stuck in the deadlock, " if deadlock_of(run) is not None else ""
+        return f"{stuck}paused by {', '.join(paused_by)}"
+    if run.inside is None or run.emitted is None:
+        return SENDING
+    lost = float(run.lost_by_flow[f])
+    repairs = has_window(flow) or not set(run.recoveries[f : f + 1]) <= {"", "none"}
+    if not repairs:
+        size = min(flow.size, flow.source.total) if isinstance(flow.source, Replay) else flow.size
+        ended = run.emitted[f] >= size or flow.stop <= run.time[-1]
+        return LOST_FOR_EVER if ended and lost > 0.0 else SENDING
+    rest = lost > 0.0 and run.inside[f] < NONE_INSIDE
+    return TIMER if rest else SENDING
+
+
+def _awaited(run: Records, f: int) -> str:
+    """Return the names of the flows that have to finish before flow f starts, and have not."""
+    table, after = run.scenario.table, run.scenario.flows[f].after
+    number = {name: n for n, name in enumerate(table.names)} if str in map(type, after) else {}
+    given = [number[each] if isinstance(each, str) else each for each in after]
+    return ", ".join(table.name(n) for n in given if np.isnan(run.finished[n]))
+
+
+def _pausers_by_flow(run: Records) -> dict[int, tuple[str, ...]]:
+    """Return the links that pause a queue in which packets of a flow wait at the end."""
+    found: dict[int, dict[str, None]] = {}
+    pausers = pausers_of(run)
+    if run.remaining is None or not pausers:
+        return {}
+    for lane, row in zip(lanes_of(run), run.remaining, strict=True):
+        if row["ack"] == 0:
+            names = [link_name(run, int(pause["by"])) for pause in pausers.get(lane, ())]
+            found.setdefault(int(row["flow"]), {}).update(dict.fromkeys(names))
+    return {f: tuple(names) for f, names in found.items() if names}
+
+
+def described(run: Records, flows: Sequence[Unfinished]) -> str:
+    """Return a line about the transfers that are not complete, "" where all are."""
+    if not flows:
+        return ""
+    sizes = int(np.isfinite(run.scenario.table.numbers("size")).sum())
+    counts = Counter(each.waits_for.partition(" by ")[0] for each in flows)
+    first = f"{len(flows)} of {sizes} transfers"
+    if len(flows) <= SHOWN:
+        return f"{first}: {'; '.join(map(str, flows))}"
+    kinds = "; ".join(f"{kind}: {count}" for kind, count in counts.most_common())
+    return f"{first}. {kinds}. The first one: {flows[0]}"

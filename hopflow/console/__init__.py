@@ -1,0 +1,1 @@
+"""The ``hopflow`` command: its parts, its help, compilation ahead of use."""

@@ -1,0 +1,188 @@
+"""What all commands share: examples in their help, files checked before any work, JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "AsJson",
+    "Verbose",
+    "as_json",
+    "beginning",
+    "check_folder",
+    "check_output",
+    "examples",
+    "plain",
+    "save_figure",
+    "takes_records",
+    "warn_deprecated_option",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def examples(*lines: str) -> str:
+    """Return the foot of a command's help: calls to copy.
+
+    >>> examples("hopflow claims").splitlines()
+    ['Examples:', '', '$ hopflow claims']
+    """
+    return "\n\n".join(["Examples:", *(f"$ {line}" for line in lines)])
+
+
+def takes_records(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose parameters that are dataclasses are given as one option for each field.
+
+    The options stand where the parameter stands. Their types, help and defaults are those of the fields.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    records: dict[str, tuple[type, tuple[str, ...]]] = {}
+    options = []
+    for name, each in inspect.signature(function).parameters.items():
+        kind = hints[name]
+        if not dataclasses.is_dataclass(kind):
+            options.append(each.replace(annotation=kind, kind=each.KEYWORD_ONLY))
+            continue
+        assert isinstance(kind, type)
+        fields, of_fields = dataclasses.fields(kind), get_type_hints(kind, include_extras=True)
+        records[name] = kind, tuple(field.name for field in fields)
+        for field in fields:
+            given = field.default is not dataclasses.MISSING
+            default = field.default if given else each.empty
+            hint = of_fields[field.name]
+            options.append(
+                inspect.Parameter(field.name, each.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+
+    def command(**given: Any) -> None:
+        for name, (kind, fields) in records.items():
+            given[name] = kind(**{field: given.pop(field) for field in fields})
+        function(**given)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__module__ = function.__module__
+    command.__annotations__ = {each.name: each.annotation for each in options} | {"return": None}
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return command
+
+
+def beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names, taken in capitals or not, that begin like this; what is typed stays as it is.
+
+    Typer offers the shell nothing that does not begin with exactly that.
+
+    >>> beginning("d1", ("D09", "D10", "D11"))
+    ['d10', 'd11']
+    """
+    typed = len(incomplete)
+    return [
+        incomplete + name[typed:]
+        for name in names
+        if name[:typed].casefold() == incomplete.casefold()
+    ]
+
+
+def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURES) -> None:
+    """Check that a file can be written, before any work.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, the path and the reason.
+    """
+    if path is None:
+        return
+    if endings and path.suffix.lower() not in endings:
+        raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
+    if path.is_dir():
+        raise ValueError(f"{name} = {str(path)!r}: is a folder")
+    _check_writable(name, path)
+
+
+def check_folder(name: str, path: Path) -> None:
+    """Check that files can be written to a folder, which may be missing, before any work.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, the path and the reason.
+    """
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{name} = {str(path)!r}: is a file, must be a folder")
+    _check_writable(name, path)
+
+
+def _check_writable(name: str, path: Path) -> None:
+    """Check that a file or a folder can be written, or made."""
+    place = path
+    while not place.exists():
+        place = place.parent
+    if not (place == path or place.is_dir()) or not os.access(place, os.W_OK):
+        raise ValueError(f"{name} = {str(path)!r}: cannot be written")
+
+
+def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
+    """Save the figure of some axes, if a file is asked for, and say so unless ``quiet``."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure: Any = axes.figure
+    figure.savefig(path, dpi=150)
+    if not quiet:
+        typer.echo(f"figure: {path}")
+
+
+def warn_deprecated_option(old: str, new: str) -> None:
+    """Say on the standard error that a spelling is deprecated, and show the new one."""
+    from hopflow.naming.deprecations import advice
+
+    typer.echo(f"hopflow: {advice(old, new)}", err=True)
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON; see `plain`."""
+    return json.dumps(plain(value), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Return a value in terms of JSON: tables by their labels, NaN and infinity as null.
+
+    A Dataset becomes a mapping of its variables, and a variable one of the values of its first
+    coordinate, and so on.
+
+    >>> import numpy as np
+    >>> plain({"p": np.array([0.5, np.nan]), "n": np.int64(3)})
+    {'p': [0.5, None], 'n': 3}
+    """
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    if isinstance(value, Mapping):
+        return {str(name): plain(each) for name, each in value.items()}
+    if hasattr(value, "data_vars"):
+        return {str(name): plain(value[name]) for name in value.data_vars}
+    if hasattr(value, "coords") and value.ndim:
+        first = value.dims[0]
+        labels = value[first].values if first in value.coords else range(value.sizes[first])
+        return {str(label): plain(value[n]) for n, label in enumerate(labels)}
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in value]
+    return str(getattr(value, "label", value))

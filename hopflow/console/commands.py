@@ -1,0 +1,205 @@
+"""The ``hopflow`` command: which package has each of its commands, loaded when it is called."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, NoReturn
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from hopflow import __version__
+from hopflow.errors import DamagedDataError
+from hopflow.naming.packages import LEFT_OUT, PACKAGES, check_packages, left_out
+
+__all__ = ["COMMANDS", "app", "in_the_shell", "run"]
+
+
+MARKUP: Any = "markdown"
+"""Rich's own markup takes ``[explore]`` for a style."""
+
+
+class Place(NamedTuple):
+    """The module whose ``commands`` have a command, the command's help, and whether they are the command itself, a group."""
+
+    module: str
+    help: str
+    is_group: bool = False
+
+
+COMMANDS = {
+    "validate": Place("validation._cli", "Check every claim against the models and the bundled packet data; write the report."),
+    "figure": Place("validation._cli", "Draw a figure of a paper: the model's curves, and packet runs with confidence intervals."),
+    "claims": Place("validation._cli", "List the claims that can be checked, with their recorded verdicts."),
+    "simulate": Place("dfcmodel._cli", "Simulate a network as a fluid, or packet by packet, and print a summary."),
+    "compare": Place("dfcmodel._cli", "Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."),
+    "explain": Place("validation.commands.explained_claims", "Explain how far packets are from the fluid: what each part that they do not share accounts for."),
+    "pde": Place("dfcmodel._cli", "Solve the continuous limit of DFC for one loaded node in the chain of a scenario."),
+    "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
+    "check": Place("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
+    "response": Place("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
+    "cache": Place("hopflow.console._cli", "Show location and size of the cache of compiled kernels; with --clear, empty it; with --warm, fill it."),
+    "pool": Place("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
+    "deadlock": Place("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
+    "headroom": Place("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
+    "judge": Place("validation.commands.judge_command", "Judge a claim with another threshold or in another reading of the paper, and see what turns."),
+    "infer": Place("validation.commands.infer_command", "Infer the parameters that a paper does not state from the numbers that it prints."),
+    "data": Place("validation.commands.bundled_data", "The bundled outputs of packet simulators.", True),
+    "explore": Place("validation.commands.explore_pages", "Open pages with knobs and live curves, until Ctrl-C: pause thresholds, DFC, which TCP wins, headroom."),
+}  # fmt: skip
+"""All commands in the order of the help. Help and completion read it, and load no package."""
+
+
+class Commands(TyperGroup):
+    """A group whose commands are loaded when they are called."""
+
+    is_listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return a command; in a listing only its name and its help."""
+        if cmd_name not in COMMANDS:
+            return None
+        if self.is_listing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name].help)
+        return _loaded(cmd_name)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options; those without a default are off, as Typer would load pydantic to say so."""
+        found: list[Any] = super().get_params(ctx)
+        for each in found:
+            if getattr(each, "is_flag", False) and each.default is None:
+                each.default = False
+        return found
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without loading the commands."""
+        with self._listing():
+            super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command without loading any."""
+        with self._listing():
+            found: list[Any] = super().shell_complete(ctx, incomplete)
+        return found
+
+    @contextmanager
+    def _listing(self) -> Iterator[None]:
+        """Have commands known by their names and their help alone."""
+        self.is_listing = True
+        try:
+            yield
+        finally:
+            self.is_listing = False
+
+
+def _loaded(name: str) -> Any:
+    """Return a command from its module.
+
+    Raises
+    ------
+    ImportError
+        Where the package of the command, or one that it needs, is hidden or overwritten.
+    """
+    check_packages(*PACKAGES)
+    place = COMMANDS[name]
+    commands: Any = importlib.import_module(place.module).commands
+    whole = typer.Typer(rich_markup_mode=MARKUP)
+    whole.add_typer(commands, name=name if place.is_group else None)
+    return typer.main.get_group(whole).commands[name]
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=MARKUP,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"hopflow {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Options of ``hopflow`` itself."""
+
+
+def run() -> None:
+    """Run the command; bad input ends with one line and exit status 2, damaged data or packages with 1."""
+    warnings.showwarning = functools.partial(_warned, warnings.showwarning)
+    try:
+        app()
+    except DamagedDataError as error:
+        _end("damaged data", str(error), 1)
+    except ImportError as error:  # a module that a file of the user lacks is his own affair
+        name = (error.name or "").partition(".")[0]
+        if name in LEFT_OUT:
+            _end("error", str(left_out(error, "some answers")), 1)
+        if name not in PACKAGES:
+            raise
+        _end("damaged installation", str(error), 1)
+    except (ValueError, OSError) as error:
+        _end("error", in_the_shell(error, sys.argv[1:]), 2)
+
+
+def _warned(
+    usual: Callable[..., None],
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    *place: Any,
+    **more: Any,
+) -> None:
+    """Print a warning that hopflow's own code gives as one line; others, as of a user's file, with their place."""
+    folder, place_of = Path(__file__).resolve().parents[2], Path(filename).resolve()
+    if any(place_of.is_relative_to(folder / name) for name in ("hopflow", *PACKAGES)):
+        sys.stderr.write(f"warning: {message}\n")
+    else:
+        usual(message, category, filename, *place, **more)
+
+
+def _end(word: str, said: str, status: int) -> NoReturn:
+    """Print one line on the standard error and leave with a status."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    Console(stderr=True).print(f"[red]{word}:[/] {escape(said)}", highlight=False)
+    raise SystemExit(status) from None
+
+
+def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
+    """Return the message of an error in the words of the command line: options for parameters.
+
+    >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
+    '--rtt 40: must be < 5; --no-unit-check allows it'
+    """
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    name, sign, rest = str(error).partition(" = ")
+    if sign and name == "path":
+        return rest
+    option = f"--{name.replace('_', '-')}"
+    given = any(word == option or word.startswith(f"{option}=") for word in words)
+    text = f"{option} {rest}" if sign and given else str(error)
+    return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

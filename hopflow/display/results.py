@@ -1,0 +1,221 @@
+"""Display of results: a short aligned table as text, and as HTML with a plot."""
+
+from __future__ import annotations
+
+import base64
+import io
+import math
+import pickle
+import sys
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from hopflow.checks import file_path, shown
+from hopflow.display.html_tables import image_html, table_html
+from hopflow.equality import ByValue, state_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+
+__all__ = ["Described", "Result", "figure", "png", "table_text"]
+
+HEAD = b"hopflow result 1\n"
+"""First bytes of a file of a result, with the version of the format."""
+MAX_ROWS = 10**7
+"""Of a table of a result."""
+MAX_VALUE = 130
+"""Characters of a value in a line of text."""
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colour-blind-safe palette; black last."""
+DECORATION = "_decoration"
+"""Label of lines in a figure that show no data."""
+_INVERTED = "{filter:invert(.91) hue-rotate(180deg)}"
+_PAGES = ("[data-jp-theme-light=false]", ".vscode-dark", "[data-theme=dark]")
+DARK = (
+    ",".join(f"{page} .hopflow-figure" for page in _PAGES)
+    + _INVERTED
+    + "@media (prefers-color-scheme:dark){[data-theme=auto] .hopflow-figure"
+    + _INVERTED
+    + "}"
+)
+"""Style of figures in dark pages: white becomes dark grey, hues stay."""
+
+
+def table_text(title: str, rows: Mapping[str, object]) -> str:
+    """Return a title and aligned ``name  value`` lines; values longer than `MAX_VALUE` continue below.
+
+    >>> print(table_text("Run", {"status": "converged", "step": "0.1 ms"}))
+    Run
+      status  converged
+      step    0.1 ms
+    """
+    width = max((len(name) for name in rows), default=0)
+    lines = [title]
+    for name, value in rows.items():
+        text = str(value)
+        if len(text) > MAX_VALUE and "\n" not in text:
+            text = f"\n{'':{width + 4}}".join(
+                textwrap.wrap(text, MAX_VALUE, break_long_words=False)
+            )
+        lines.append(f"  {name:<{width}}  {text}")
+    return "\n".join(lines)
+
+
+def figure(width: float = 6.4, height: float = 3.6, **kwargs: Any) -> tuple[Figure, Any]:
+    """Return a new figure and its axes, in hopflow's colours.
+
+    In IPython and notebooks it is a pyplot figure, shown below the cell; elsewhere it is not
+    registered with pyplot, so that it need not be closed.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure as NewFigure
+    from matplotlib.rcsetup import cycler
+
+    make: Callable[..., Figure] = NewFigure
+    shell = sys.modules.get("IPython")
+    if shell is not None and shell.get_ipython() is not None:
+        import matplotlib.pyplot as plt
+
+        make = plt.figure
+    # not in the context: the first figure of a notebook switches to its backend, and that must last
+    new = make(figsize=(width, height), layout="constrained")
+    with mpl.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
+        axes = new.subplots(**kwargs)
+    return new, axes
+
+
+def png(fig: Figure, alt: str, pixels: int = 80) -> str:
+    """Return a figure as an ``<img>`` element with embedded data and alternative text.
+
+    It has ``pixels`` CSS pixels per inch, each of two by two dots, and is inverted where the page is
+    dark (JupyterLab, VS Code, furo). A pyplot figure is closed, so that a notebook does not show it
+    twice.
+    """
+    buffer = io.BytesIO()
+    fig.savefig(buffer, format="png", dpi=2 * pixels, metadata={"Software": None})
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close(fig)
+    code = base64.b64encode(buffer.getvalue()).decode()
+    width = round(fig.get_figwidth() * pixels)
+    return image_html(code, alt, width, "hopflow-figure", DARK)
+
+
+class Described:
+    """Models that notebooks show as a table of their fields; subclasses may define ``summary``, its rows."""
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the table, by name."""
+        return {name: shown(value) for name, value in state_of(self, ()).items()}
+
+    def _repr_html_(self) -> str:
+        return table_html(type(self).__name__, self.summary())
+
+
+class Result(ByValue):
+    """Base class of results: subclasses define ``summary``, the table, and ``plot``.
+
+    Every result has ``summary``, ``plot``, ``to_xarray``, ``to_pandas``, ``save`` and ``load``, a table in notebooks, equality by value,
+    and can be pickled and copied. Rows that begin as in ``FOLDED`` tell how the result was computed; notebooks fold
+    them away.
+    """
+
+    FOLDED: ClassVar[tuple[str, ...]] = ()
+    DIMENSIONS: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Dimensions of the fields that are arrays; of others they are called after the field."""
+    FIELD_UNITS: ClassVar[Mapping[str, str]] = {}
+    """Units of the fields that have one."""
+    COMPARED_BY: ClassVar[str] = ""
+    """The class that sets such results side by side, ``"module:name"``, which is loaded when it is needed; "": none does."""
+
+    @property
+    def advice(self) -> str:
+        """What to try next where the status alone does not say."""
+        return ""
+
+    def summary(self) -> dict[str, object]:
+        """Return the rows of the result's table, by name."""
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the result; return the matplotlib Axes.
+
+        ``result.plot().figure.savefig("plot.pdf")`` saves the picture. Outside of notebooks the figure is
+        not pyplot's current one, so that ``plt.savefig`` would save an empty one.
+        """
+        raise NotImplementedError
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the numbers and arrays of the result as a Dataset, with ``units`` attributes where they have one."""
+        import xarray as xr
+
+        variables = {}
+        for name, value in state_of(self, ()).items():
+            array = np.asarray(value) if isinstance(value, (int, float, str, np.ndarray)) else None
+            if array is None or array.dtype.kind == "O" or name.startswith("_"):
+                continue
+            usual = tuple(f"{name}_{axis}" for axis in range(array.ndim))
+            attrs = {"units": self.FIELD_UNITS[name]} if name in self.FIELD_UNITS else {}
+            variables[name] = self.DIMENSIONS.get(name, usual), array, attrs
+        return xr.Dataset(variables)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the Dataset of `to_xarray` as a table, with a row for each combination of coordinates.
+
+        Raises
+        ------
+        ValueError
+            Where the variables have so many combinations of coordinates that the table would not be of use.
+        """
+        data = self.to_xarray()
+        rows = math.prod(data.sizes.values())
+        if rows > MAX_ROWS:
+            said = f"more than {MAX_ROWS:.0e}; take a variable of to_xarray()"
+            raise ValueError(f"to_pandas: the table has {rows:.1e} rows, {said}")
+        if not data.sizes:
+            data = data.expand_dims("result")
+        return data.to_dataframe()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to a file, which `load` reads; return its path.
+
+        The file is a pickle: it holds everything, and `load` of a file from somebody else runs what it says.
+        """
+        place = file_path("path", path)
+        place.write_bytes(HEAD + pickle.dumps(self, protocol=5))
+        return place
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a result that `save` wrote.
+
+        Raises
+        ------
+        ValueError
+            For a file that holds no result, or one of another class.
+        """
+        place = file_path("path", path)
+        content = place.read_bytes()
+        if not content.startswith(HEAD):
+            raise ValueError(f"path = {str(place)!r}: holds no result of hopflow")
+        found = pickle.loads(content[len(HEAD) :])
+        if not isinstance(found, cls):
+            kind = type(found).__name__
+            raise ValueError(f"path = {str(place)!r}: holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
+        return found
+
+    def __repr__(self) -> str:
+        return table_text(type(self).__name__, self.summary())
+
+    def _repr_html_(self) -> str:
+        axes = self.plot()
+        picture = png(axes.figure, f"plot of {type(self).__name__}")
+        rows = self.summary()
+        folded = [name for name in rows if name.strip().startswith(self.FOLDED)]
+        return table_html(type(self).__name__, rows, folded) + picture

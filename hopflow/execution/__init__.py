@@ -1,0 +1,1 @@
+"""Many computations: grids of parameters, executors, processes, progress, stores."""

@@ -1,0 +1,1 @@
+"""Names: public ones, those in registries, and those that have changed."""

@@ -1,0 +1,101 @@
+"""Results of pi Q = 0: status, error bound, cost, measures, and a table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.display.results import Result
+from hopflow.status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from markov.models.measures import Measure
+
+__all__ = ["Solved"]
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Solved(Result):
+    """Base of results of pi Q = 0: status, error bound, cost, and the model's measures.
+
+    Attributes
+    ----------
+    status
+        How it ended: CONVERGED is proved, SOLVED and UNPROVED are not, others went wrong.
+    residual
+        Flow that does not balance, relative to twice the flow; each subclass says over what.
+    seconds
+        Wall time of the solution in s, without the loading and compilation of kernels.
+    memory
+        Bytes that the method held, by the size of its arrays.
+    """
+
+    NOT_COMPARED = ("seconds", "memory", "proof")
+
+    status: Status
+    residual: float
+    seconds: float
+    memory: int = 0
+
+    @property
+    def _measures(self) -> dict[str, Measure]:
+        raise NotImplementedError
+
+    @cached_property
+    def measures(self) -> xr.Dataset:
+        """The model's performance measures, with their units in ``attrs``."""
+        import xarray as xr
+
+        queues = [
+            np.size(value) for dims, value, _ in self._measures.values() if dims == ("queue",)
+        ]
+        coords = {"queue": np.arange(1, queues[0] + 1)} if queues else {}
+        return xr.Dataset(self._measures, coords=coords)
+
+    def __getitem__(self, measure: str) -> Any:
+        """Return one measure as a float or an array, without xarray; KeyError for an unknown one."""
+        if measure not in self._measures:
+            known = ", ".join(map(repr, self._measures)) or "none"
+            raise KeyError(f"measure = {measure!r}: must be one of {known}")
+        return self._measures[measure][1]
+
+    @property
+    def throughput(self) -> float:
+        """Throughput in packets/s of a model that has one."""
+        if "throughput" not in self._measures:
+            raise AttributeError(f"{type(self).__name__}: the chain has no throughput")
+        return float(self["throughput"])
+
+    @property
+    def advice(self) -> str:
+        """Another method, where iterations did not reach the tolerance."""
+        return "GTH() is the most accurate method" if self.status is Status.INACCURATE else ""
+
+    def _about(self) -> dict[str, object]:
+        """Return the rows of the table that describe the chain."""
+        raise NotImplementedError
+
+    def _proof(self) -> dict[str, object]:
+        """Return the rows of the table on the method and the error bound."""
+        return {"residual": f"{self.residual:.1e}"}
+
+    def summary(self) -> dict[str, object]:
+        """Return status, chain, the scalar measures, error bound and cost."""
+        measures = {
+            name: f"{float(value):.6g} {about.get('units', '')}".removesuffix(" 1").rstrip()
+            for name, (dims, value, about) in self._measures.items()
+            if not dims
+        }
+        return {
+            "status": f"{self.status}{self.advice and f': {self.advice}'}",
+            **self._about(),
+            **measures,
+            **self._proof(),
+            "memory": f"{self.memory / 1e6:.3g} MB",
+            "time": f"{self.seconds:.3f} s",
+        }

@@ -1,0 +1,503 @@
+"""A stationary distribution with its proof and its measures."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from hopflow.checks import choice, one_number
+from hopflow.status import Status
+from markov.analysis.plots import draw_convergence, draw_marginals
+from markov.analysis.sensitivities import Solutions, sensitivity_of
+from markov.analysis.sensitivity_results import Sensitivity
+from markov.computing.double_double import U
+from markov.models.bare import NO_MEASURES, has_no_measures
+from markov.models.measures import chosen, measures_of
+from markov.proofs.certificate_files import write_certificate
+from markov.proofs.certificates import Certificate
+from markov.proofs.deviations import asymptotic_variance, deviation
+from markov.proofs.listings import listing_of
+from markov.proofs.means import bounded, input_error
+from markov.results.answers import Solved
+from markov.selections import selected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
+    from pathlib import Path
+
+    import xarray as xr
+    from numpy.typing import ArrayLike, NDArray
+
+    from markov.chains import MarkovChain
+    from markov.methods.solution import Method
+    from markov.models.measures import Measure
+    from markov.proofs.bounded import Bounded
+
+__all__ = ["Stationary"]
+
+TOLERANCE = 2e-13  # relative, of the equations behind a variance
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class Stationary(Solved):
+    """The stationary distribution of a chain, or of one of its recurrent classes.
+
+    Attributes
+    ----------
+    chain
+        The `MarkovChain` that was solved.
+    pi
+        Shape (states,), in the order of ``states``; zero in the transient states.
+    method, reason
+        How it was solved and why so.
+    residual
+        ||pi Q||_1 / ||pi |Q|||_1.
+    error_bound
+        Rigorous upper bound on |pi(A) - true(A)| for every set A of states, at most one. Half of
+        sum |pi - true|, the other meaning of total variation, is at most as large; the two differ by half of
+        `mass_defect`. inf if no bound was requested or could be verified, which does not mean that pi is
+        inaccurate: see `markov.proofs.certificates.Certificate` for the method.
+    entry_error
+        Rigorous upper bound on |pi(x) - true| / true for every recurrent state x, by the number of
+        operations of an elimination without subtractions: at any stiffness. inf for other methods, and
+        where a rate or a probability may have been lost to underflow.
+    proof
+        What the bound rests on, with factors or levels that `bound` uses again; None without proof.
+        It is left out when an answer is pickled, and made again by `bound` and `certificate`.
+    iterations
+        Of the method; 0 when it is direct.
+    history
+        What an iterative method reported on its way: (iteration, relative residual).
+    levels
+        States and transitions of each level of a multigrid method, the finest first; () of others.
+    exact
+        The probabilities as fractions, in the order of ``states``, where they were requested.
+
+    Examples
+    --------
+    >>> from markov import PauseTandem, stationary
+    >>> answer = stationary(PauseTandem())
+    >>> round(answer.throughput, 4), answer.probability((0, 0, 1, 1)) > 0.0
+    (13.7401, True)
+    """
+
+    COMPARED_BY: ClassVar[str] = "markov.analysis.answer_comparisons:AnswerComparison"
+
+    FOLDED: ClassVar = (
+        "transitions", "recurrent classes", "method", "reason", "residual", "rounding of the rates",
+        "smallest entry", "mass defect", "iterations", "level", "memory", "time",
+    )  # fmt: skip
+
+    chain: MarkovChain
+    pi: NDArray[np.float64]
+    method: Method
+    reason: str
+    error_bound: float
+    entry_error: float = math.inf
+    proof: Certificate | None = None
+    iterations: int = 0
+    history: tuple[tuple[int, float], ...] = ()
+    levels: tuple[tuple[int, int], ...] = ()
+    exact: tuple[Fraction, ...] | None = None
+
+    @cached_property
+    def _class(self) -> int:
+        """Number of the recurrent class that was solved."""
+        likely = int(np.argmax(self.pi))
+        classes = self.chain.recurrent_classes
+        return next(number for number, states in enumerate(classes) if likely in states)
+
+    @property
+    def _recurrent(self) -> NDArray[np.int64]:
+        """The states of the recurrent class that was solved."""
+        return self.chain.recurrent_classes[self._class]
+
+    @property
+    def smallest(self) -> float:
+        """Smallest entry of pi in the recurrent class that was solved."""
+        return float(self.pi[self._recurrent].min())
+
+    @property
+    def mass_defect(self) -> float:
+        """How far the sum of pi is from one."""
+        return abs(1.0 - math.fsum(self.pi))
+
+    @property
+    def states(self) -> Any:
+        """The states in the order of pi: see `MarkovChain.states`."""
+        return self.chain.states
+
+    def probability(self, states: Any) -> float:
+        """Return the probability of a state or a set of states.
+
+        Parameters
+        ----------
+        states
+            A state, as a ``State``, a tuple, or a name; or a set of states: a function of a state, the name of a label, a list
+            of states, or truth values of shape (states,).
+
+        Raises
+        ------
+        KeyError
+            When the chain has no such state.
+        ValueError
+            When no state is in the set.
+
+        Examples
+        --------
+        >>> from markov import MM1K, stationary
+        >>> answer = stationary(MM1K(arrival_rate=1.0, service_rate=1.0, capacity=3))
+        >>> round(answer.probability(lambda s: s.n >= 2), 12), round(answer.probability((0,)), 12)
+        (0.5, 0.25)
+        """
+        is_label = isinstance(states, str) and states in self._measures
+        if callable(states) or is_label or isinstance(states, (list, set, frozenset, np.ndarray)):
+            return math.fsum(self.pi[selected(self.chain, states, "states")])
+        return float(self.pi[self.chain.number_of(states)])
+
+    def bound(
+        self,
+        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
+        *,
+        tolerance: float = 2e-13,
+    ) -> Bounded | list[Bounded]:
+        """Return a measure with a bound on its error, more accurate than under ``pi``.
+
+        The solution of Poisson's equation for a function of the state takes the error of pi out of its
+        mean to first order (see `markov.proofs.means.bounded_mean`). The first call may take as long as the
+        error bound, others less: they share factors or levels.
+
+        Parameters
+        ----------
+        measure
+            Name of a label or reward of the model; or a function f of the state, shape (states,), in any
+            unit, for its mean; or two such, (f, g), for the ratio of their means.
+        tolerance
+            Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
+
+        Returns
+        -------
+        Bounded or list of Bounded
+            In the measure's unit; a list for a measure of each queue, as for the leading dimension of an
+            array of shape (queues, states).
+
+        Raises
+        ------
+        ValueError
+            For a name that is no label or reward, an array of another shape or with entries that are
+            not finite where the chain recurs.
+
+        Examples
+        --------
+        >>> from markov import stationary
+        >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
+        >>> first = answer.bound([1.0, 0.0])
+        >>> first.value, first.error < 1e-15
+        (0.75, True)
+        >>> answer.bound(([1.0, 0.0], [0.0, 1.0])).value
+        3.0
+        """
+        one_number("tolerance", tolerance, at_least=0.0)
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        return bounded(self._certificate, mean, tolerance)
+
+    def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
+        """Return by how much rounding of the rates to float64 alone may change a measure.
+
+        To first order, and itself right to a percent or so: half a unit in the last place of every
+        rate changes the mean of f by at most u sum pi(s) q(s, t) |g(t) - g(s)| with the solution g of
+        its Poisson equation, u = 2^-53. Each entry of pi changes by at most 2 (n - 1) u of itself.
+
+        Parameters
+        ----------
+        measure
+            As for `bound`.
+
+        Returns
+        -------
+        float or list of float
+            In the measure's unit; NaN where Poisson's equation could not be solved.
+        """
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        return input_error(self._certificate, mean)
+
+    def variance(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
+        """Return the asymptotic variance of a measure, with a bound.
+
+        The mean of f(X(t)) over a time T has a variance of nearly this over T: a simulation of T s
+        has a confidence interval of +- 1.96 sqrt(variance / T). It is about time averages of rewards
+        per second, not about counts of transitions.
+
+        Parameters
+        ----------
+        measure
+            As for `bound`; of a ratio of means it is that of their ratio, by the delta method.
+
+        Returns
+        -------
+        Bounded or list of Bounded
+            In the square of the measure's unit, times s.
+
+        Examples
+        --------
+        >>> from markov import stationary
+        >>> answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
+        >>> found = answer.variance([0.0, 1.0])  # 2 a b / (a + b)^3
+        >>> round(found.value, 12), found.error < 1e-14
+        (0.09375, True)
+        """
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        found = asymptotic_variance(self._certificate, mean, TOLERANCE)
+        return found if mean.of.ndim > 1 else found[0]
+
+    def deviation(self, measure: str | ArrayLike) -> Any:
+        """Return D f for a reward f: the integral over time of E[f(X(t)) | X(0) = x] - pi f.
+
+        Parameters
+        ----------
+        measure
+            Name of a label or reward; or numbers of shape (states,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (states,), in the reward's unit times s, pi-mean zero; NaN in states that are not
+            recurrent.
+        """
+        mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        if mean.over is not None or mean.of.ndim != 1:
+            raise ValueError(f"measure = {measure!r}: must be one number for each state")
+        found = deviation(self._certificate, mean.of, TOLERANCE).values
+        values = np.full(self.chain.size, np.nan)
+        values[self._recurrent] = found - float(self.pi[self._recurrent] @ found)
+        return values
+
+    def certificate(
+        self,
+        path: str | Path,
+        *,
+        measures: Sequence[str] | Mapping[str, Any] | None = None,
+        model: str | Path | None = None,
+        constants: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the proof of ``pi`` into a file that `hopflow check` verifies in exact integers.
+
+        The file lists the states of the recurrent class, their probabilities, the transitions, and the
+        functions of the proof. A checker needs nothing else, and no part of this package.
+
+        Parameters
+        ----------
+        path
+            The file; compressed where its name ends in ``.gz``.
+        measures
+            Names of labels and rewards whose means are proved as well, one number for each state; None: all. A
+            mapping gives names to them, to functions of the state, or to arrays over the states of the chain.
+        model
+            A PRISM or JANI file that the chain was read from: rates are then the decimals in it, exactly, instead of
+            float64.
+        constants
+            Values of its constants by name.
+
+        Raises
+        ------
+        ValueError
+            Where nothing is proved, for a measure that is a ratio or a vector, or a model that has other
+            transitions.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> from markov import stationary
+        >>> from markov.proofs.checker import check
+        >>> with TemporaryDirectory() as folder:
+        ...     path = Path(folder, "two.cert")
+        ...     stationary([[-1.0, 1.0], [3.0, -3.0]]).certificate(path)
+        ...     print(check(path).bound)
+        0
+        """
+        proof = self._certificate
+        listing = listing_of(self.chain, self._recurrent, proof.Q, measures, model, constants)
+        write_certificate(path, proof, listing)
+
+    def sensitivity(
+        self,
+        parameter: str,
+        of: str,
+        tolerance: float = 1e-8,
+        *,
+        side: Literal["left", "right"] | None = None,
+    ) -> Sensitivity | list[Sensitivity]:
+        """Return the derivative and the elasticity of a measure by a parameter of the model.
+
+        A whole number (``servers=3``, not 3.0, unless the model declares it as a float) has no
+        derivative: the result is the difference to one more, and its ``kind`` says so.
+
+        Parameters
+        ----------
+        parameter
+            Its name; of one that has several entries ``"arrival_rates[0]"``.
+        of
+            Name of a label or reward of the model.
+        tolerance
+            At which iterations end, relative to the derivative or to measure / parameter; the
+            error that was reached is in the result.
+        side
+            ``"left"`` or ``"right"``: the derivative from below or above, at a kink; the difference to
+            one less or to one more.
+
+        Returns
+        -------
+        Sensitivity or list of Sensitivity
+            A list for a measure of each queue.
+
+        Raises
+        ------
+        NoDerivativeError
+            Where the derivatives from both sides differ, or the measure jumps; it states both.
+        ValueError
+            For an unknown name; for a parameter that is no number, is zero, or changes the states.
+
+        Examples
+        --------
+        >>> from markov import PauseTandem, stationary
+        >>> answer = stationary(PauseTandem())
+        >>> found = answer.sensitivity("bottleneck_rate", of="throughput")
+        >>> 0.0 < found.derivative < 1.0, found.error < 1e-8
+        (True, True)
+        """
+        solved = Solutions(self.chain, self._certificate, self._recurrent, self._deviations)
+        tolerance = one_number("tolerance", tolerance, above=0.0, below=1.0)
+        choice("side", side, (None, "left", "right"))
+        return sensitivity_of(solved, parameter, of, tolerance, side)
+
+    @cached_property
+    def _deviations(self) -> dict[Any, Any]:
+        """Solutions of Poisson's equation for measures, which serve all parameters."""
+        return {}
+
+    @cached_property
+    def _certificate(self) -> Certificate:
+        """The answer's own certificate, or one that is made for `bound`."""
+        if self.proof is not None:
+            return self.proof
+        chain, states = self.chain, self._recurrent
+        Q = chain.irreducible(self._class)
+        return Certificate(Q, self.pi[states], chain.components_of(states))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, without the certificate (it may hold a library's factors)."""
+        kept = {
+            name: v
+            for name, v in self.__dict__.items()
+            if name not in ("_certificate", "_deviations")
+        }
+        return {**kept, "proof": None}
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return pi and the measures.
+
+        Over the components of the state where these have not many more combinations than there are
+        states: those that are never entered have probability zero. Else over ``state``, with the
+        values of the components as coordinates; for a matrix, with the names of its states.
+        """
+        import xarray as xr
+
+        grid = self.chain.grid()
+        if grid is None:
+            coords = self.chain.coordinates()
+            pi = xr.DataArray(self.pi, dims=["state"], coords=coords)
+        else:
+            values, places = grid
+            spread = np.zeros([len(v) for v in values.values()])
+            spread[places] = self.pi
+            pi = xr.DataArray(spread, dims=list(values), coords=values)
+        return self.measures.assign(pi=pi)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the marginal distribution of each component; those of two values are in the title.
+
+        Returns the matplotlib Axes; ``answer.plot().figure.savefig("answer.pdf")`` saves the picture.
+        """
+        return draw_marginals(self.chain, self.pi, ax)
+
+    def plot_convergence(self, ax: Any = None) -> Any:
+        """Draw the residual over the iterations, and the tolerance; return the matplotlib Axes.
+
+        Raises
+        ------
+        ValueError
+            For a method that does not iterate.
+        """
+        if not self.history:
+            raise ValueError(f"{self.method!r} reported no residuals: it does not iterate")
+        return draw_convergence(self.history, self.method, ax)
+
+    @cached_property
+    def _measures(self) -> dict[str, Measure]:
+        model = self.chain.model
+        return {} if model is None else measures_of(model, self.pi, self.chain.state_blocks())
+
+    def _about(self) -> dict[str, object]:
+        chain = self.chain
+        return {
+            "chain": chain.how if chain.model is None else _rounded(repr(chain.model)),
+            "states": f"{chain.size}, {len(chain.transient_states)} of them transient",
+            "transitions": chain.transitions,
+            "recurrent classes": len(chain.recurrent_classes),
+            **self._advice_on_measures(),
+        }
+
+    def _advice_on_measures(self) -> dict[str, str]:
+        """Return how measures are given to a chain of one's own that has none."""
+        if not has_no_measures(self.chain.model):
+            return {}
+        return {"measures": NO_MEASURES}
+
+    def _proof(self) -> dict[str, object]:
+        rounding = 2.0 * (len(self._recurrent) - 1) * U
+        return {
+            "method": repr(self.method),
+            "reason": self.reason,
+            **super()._proof(),
+            "error bound (TV)": self._said(self.error_bound),
+            "entry error": self._said(self.entry_error, self._without_entry_error),
+            "rounding of the rates": f"{rounding:.1e} of every entry, not in the bound",
+            "smallest entry": f"{self.smallest:.1e}",
+            "mass defect": f"{self.mass_defect:.1e}",
+            "iterations": self.iterations,
+            **self._table_of_levels(),
+        }
+
+    @property
+    def _without_entry_error(self) -> str:
+        """Return why no bound on entries was proved."""
+        if type(self.method).__name__ in ("GTH", "Levels"):
+            return ": a rate or a probability may have been lost to underflow"
+        return ": only GTH() and Levels() have one"
+
+    def _table_of_levels(self) -> dict[str, str]:
+        if not self.levels:
+            return {}
+        transitions = sum(count for _, count in self.levels) / max(self.levels[0][1], 1)
+        rows = {
+            f"  level {number}": f"{states:>9,} states {count:>10,} transitions"
+            for number, (states, count) in enumerate(self.levels)
+        }
+        return {"levels": f"{len(self.levels)}, operator complexity {transitions:.2f}", **rows}
+
+    def _said(self, bound: float, unproved: str = "") -> str:
+        if bound < math.inf:
+            return f"{bound:.1e}"
+        return "not computed" if self.status is Status.SOLVED else f"none was proved{unproved}"
+
+
+def _rounded(text: str) -> str:
+    """Return a text in which numbers of more than 15 digits, such as 200 * 1e-6, have at most 15."""
+    return re.sub(r"\d+\.\d{15,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.15g}", text)

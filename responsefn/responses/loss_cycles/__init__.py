@@ -1,0 +1,1 @@
+"""The loss cycle of a rule, solved numerically, and its inverse."""

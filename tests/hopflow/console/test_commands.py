@@ -1,0 +1,576 @@
+"""The hopflow command: its messages, its help, its JSON, what it loads, and what other distributions offer it."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+import typer
+import typer.main
+import xarray as xr
+from typer.testing import CliRunner
+
+import hopflow
+from hopflow import Status
+from hopflow.console import commands, warming
+from hopflow.console.command_line import (
+    as_json,
+    check_folder,
+    check_output,
+    examples,
+    plain,
+    takes_records,
+)
+from hopflow.console.commands import COMMANDS, app, in_the_shell
+from hopflow.kernels import build, loading
+from hopflow.kernels.cache import kernel_cache
+from hopflow.naming.registry import Registry
+from tests.surface import invoke
+
+# The hopflow command: its messages, its help, its JSON, and what it loads.
+
+
+# The ``hopflow`` command: its messages, its help, and what it loads.
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "said"),
+    [
+        (
+            ValueError("high_threshold = 30: too many"),
+            ["--high-threshold=30"],
+            "--high-threshold 30: too many",
+        ),
+        (ValueError("high_threshold = 30: too many"), [], "high_threshold = 30: too many"),
+        (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
+        (ValueError("path = a.toml: cannot be read"), ["a.toml"], "a.toml: cannot be read"),
+        (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
+    ],
+    ids=["option", "default", "switch", "path", "file"],
+)
+def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
+    assert in_the_shell(error, words) == said
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands_of(command: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield all commands below one, with the words that call them."""
+    yield names, command
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from commands_of(command.get_command(None, name), *names, name)
+
+
+GROUP: Any = typer.main.get_command(app)
+ALL = dict(commands_of(GROUP))
+LEAVES = {names: command for names, command in ALL.items() if not hasattr(command, "list_commands")}
+
+
+def plain_words(text: str) -> str:
+    """Return text without the frames, code marks and line breaks of a help page."""
+    return " ".join(re.sub("[│╭╮╰╯─\n]", " ", text.replace("`", "")).split())
+
+
+@pytest.mark.parametrize("names", ALL, ids=lambda names: " ".join(names) or "hopflow")
+def test_help_prints_all_that_was_written(names: tuple[str, ...]) -> None:
+    """Markup in square brackets, ``hopflow[explore]``, was removed, and the advice was another one."""
+    command = ALL[names]
+    done = invoke([*names, "--help"], env={"COLUMNS": "400"})
+    printed = plain_words(done.output)
+    assert done.exit_code == 0
+    for text in (
+        command.help,
+        command.epilog,
+        *(each.help for each in command.params if each.help),
+    ):
+        for paragraph in (text or "").split("\n\n"):
+            assert plain_words(paragraph) in printed
+    for line in re.findall(r"pip install (\S+)", printed):
+        assert line in {f"'hopflow[{extra}]'" for extra in extras()}
+
+
+def extras() -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return set(project["optional-dependencies"])
+
+
+def test_every_extra_that_a_text_names_is_one_of_the_project() -> None:
+    """In error messages, docstrings and docs."""
+    texts = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for package in ("hopflow", "markov", "responsefn", "dfcmodel", "validation"):
+        texts += (ROOT / package).rglob("*.py")
+    named = {
+        (extra.strip(), path.name)
+        for path in texts
+        for found in re.findall(r"hopflow\[([a-z, ]+)\]", path.read_text(encoding="utf-8"))
+        for extra in found.split(",")
+    }
+    assert {extra for extra, _ in named} >= {"explore", "scale", "capture", "test"}
+    assert {pair for pair in named if pair[0] not in extras()} == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_their_own_help_does(name: str) -> None:
+    own = (ALL[name,].help or "").split("\n\n")[0].removesuffix(".")
+    assert plain_words(own).startswith(plain_words(COMMANDS[name].help.removesuffix(".")))
+
+
+LOADED = """
+import runpy, sys
+sys.argv = ["hopflow", *{words!r}]
+try:
+    runpy.run_module("hopflow", run_name="__main__")
+except SystemExit:
+    pass
+print(sorted({{"numpy", "scipy", "numba", "jax", "pandas", "markov.driver", "pydantic", "typer"}} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "loaded"),
+    [
+        (["--version"], {}, []),
+        (["--help"], {}, ["typer"]),
+        (
+            [],
+            {"_HOPFLOW_COMPLETE": "complete_bash", "COMP_WORDS": "hopflow s", "COMP_CWORD": "1"},
+            ["typer"],
+        ),
+    ],
+    ids=["version", "help", "completion"],
+)
+def test_what_needs_no_model_loads_none(
+    words: list[str], environment: dict[str, str], loaded: list[str]
+) -> None:
+    code = LOADED.format(words=words)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == str(loaded)
+    wanted = {
+        "version": f"hopflow {hopflow.__version__}",
+        "help": "headroom",
+        "completion": "simulate",
+    }
+    key = "completion" if environment else words[0].removeprefix("--")
+    assert wanted[key] in done.stdout
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder in which hopflow's packages stand, and a distribution that has a package ``markov``, too."""
+    root = Path(hopflow.__file__).parents[1]
+    for name in ("dfcmodel", "responsefn", "validation"):
+        (tmp_path / name).symlink_to(root / name)
+    shutil.copytree(root / "hopflow", tmp_path / "hopflow")
+    (tmp_path / "markov").mkdir()
+    (tmp_path / "markov/__init__.py").write_text("x = 1\n", encoding="utf-8")
+    about = tmp_path / "othermarkov-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: othermarkov\nVersion: 1.0\n", encoding="utf-8"
+    )
+    (about / "RECORD").write_text(
+        "markov/__init__.py,,\nothermarkov-1.0.dist-info/METADATA,,\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+def run_at(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the packages of a folder before all others."""
+    code = f"import sys; sys.path.insert(0, {str(folder)!r}); " + words[0]
+    return subprocess.run(
+        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, check=False
+    )
+
+
+SAID = "the distribution 'othermarkov' has a package markov, too, and has overwritten hopflow's: repair it by"
+
+
+def test_the_distribution_that_has_overwritten_a_package_is_named(installed: Path) -> None:
+    """By a warning of the import, by the error of what needs the package, and by the command, which tells how to repair it."""
+    done = run_at(installed, "import hopflow; hopflow.PauseTandem")
+    assert done.returncode == 1
+    warning, error = (line for line in done.stderr.splitlines() if SAID in line)
+    assert "UserWarning" in warning
+    assert error.startswith("ImportError")
+    assert "`pip uninstall othermarkov`" in error
+    assert "`pip install --force-reinstall --no-deps hopflow`" in error
+    done = run_at(installed, "from hopflow.shell import main; main()", "claims")
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert f"damaged installation: {SAID}" in said
+    assert "Traceback" not in said
+
+
+def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import a_module_that_nobody_has\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "hopflow", "solve", "mine.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "No module named 'a_module_that_nobody_has'" in done.stderr
+    assert "damaged installation" not in done.stderr
+
+
+def test_warnings_of_hopflow_have_no_path_of_its_code(monkeypatch, capsys) -> None:
+    """A warning of a file of the user still says where it is."""
+
+    def warned() -> None:
+        warnings.warn_explicit("a limit", UserWarning, commands.__file__, 7)
+        warnings.warn_explicit("of mine", UserWarning, "mine.py", 7)
+
+    monkeypatch.setattr(commands, "app", warned)
+    with pytest.warns(UserWarning, match="^of mine$") as usual:
+        commands.run()
+    assert capsys.readouterr().err == "warning: a limit\n"
+    assert [(str(each.message), each.filename) for each in usual] == [("of mine", "mine.py")]
+
+
+def test_a_package_that_another_distribution_took_away_is_named(installed: Path) -> None:
+    shutil.rmtree(installed / "markov")
+    shutil.rmtree(installed / "othermarkov-1.0.dist-info")
+    done = run_at(installed, "import hopflow; hopflow.gbps")
+    assert done.returncode == 0
+    assert "markov/__init__.py is missing: repair it by `pip install" in done.stderr
+
+
+def test_nothing_is_said_of_an_installation_that_is_whole() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "import hopflow"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert importlib.metadata.version("hopflow") == hopflow.__version__
+
+
+# Every command: examples in its help that parse, JSON, and files checked before any work.
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_a_command_has_examples_that_parse(path: tuple[str, ...]) -> None:
+    lines = [line for line in LEAVES[path].epilog.splitlines() if line.startswith("$ ")]
+    assert lines
+    for line in lines:
+        words = shlex.split(line)[1:]
+        assert words[0] == "hopflow"
+        rest = words[1 + len(path) :]
+        if words[1 : 1 + len(path)] != list(path):  # hopflow solve FILE is hopflow solve file FILE
+            assert path in (("solve", "file"), ("solve", "chain"))
+            rest = words[2:]
+        context = LEAVES[path].make_context(path[-1], rest, resilient_parsing=False)
+        assert context.params
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_a_command_prints_json(path: tuple[str, ...]) -> None:
+    assert "--json" in {option for each in LEAVES[path].params for option in each.opts}
+
+
+def test_completion_is_offered() -> None:
+    options = {option for each in typer.main.get_command(app).params for option in each.opts}
+    assert {"--install-completion", "--show-completion"} <= options
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "begun", "found"),
+    [
+        (("figure",), "name", "malhotra2005/", "malhotra2005/4"),
+        (("figure",), "name", "M0", "M03"),
+        (("simulate",), "tcp", "new", "newreno"),
+        (("explain",), "tcp", "v", "vegas"),
+        (("explain",), "scenario", "d0", "d05"),
+        (("compare",), "rules", "CU", "CUbic"),
+        (("simulate",), "level", "p", "packets"),
+        (("simulate",), "host", "u", "unshaped"),
+        (("data", "list"), "paper", "z", "zheng2002"),
+        (("response",), "rules", "cu", "cubic"),
+        (("validate",), "claim", "D0", "D05"),
+        (("judge",), "claim", "m0", "m06"),
+        (("data", "show"), "case", "zheng2002/p", "zheng2002/periodic-loss"),
+        (("explore",), "view", "t", "threshold"),
+    ],
+)
+def test_names_are_completed(path: tuple[str, ...], name: str, begun: str, found: str) -> None:
+    command = LEAVES[path]
+    parameter = next(each for each in command.params if each.name == name)
+    context = command.make_context(path[-1], [], resilient_parsing=True)
+    offered = [each.value for each in parameter.shell_complete(context, begun)]
+    assert found in offered
+    assert all(each.startswith(begun) for each in offered)
+
+
+def test_values_become_json() -> None:
+    data = xr.Dataset(
+        {"rate": (("flow", "node"), [[1.0, np.nan], [3.0, 4.0]]), "total": 8.0},
+        coords={"flow": ["a", "b"]},
+    )
+    assert plain(data) == {
+        "rate": {"a": {"0": 1.0, "1": None}, "b": {"0": 3.0, "1": 4.0}},
+        "total": 8.0,
+    }
+    given = {"status": Status.CONVERGED, "p": np.arange(2), "at": Path("x"), "inf": -np.inf}
+    assert json.loads(as_json(given)) == {
+        "status": "converged",
+        "p": [0, 1],
+        "at": "x",
+        "inf": None,
+    }
+
+
+def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
+    check_output("plot", None)
+    check_output("plot", tmp_path / "new" / "out.svg")
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.svg").mkdir()
+    for path, said in (
+        (tmp_path / "x.xyz", r"plot = '.*x\.xyz': must end in \.png, \.svg, \.pdf"),
+        (tmp_path / "file" / "x.svg", "cannot be written"),
+        (tmp_path / "folder.svg", "is a folder"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            check_output("plot", path)
+    check_folder("report", tmp_path / "new")
+    for path, said in (("file", "is a file, must be a folder"), ("file/x", "cannot be written")):
+        with pytest.raises(ValueError, match=f"report = '.*{path}': {said}"):
+            check_folder("report", tmp_path / path)
+
+
+def test_examples_are_paragraphs() -> None:
+    assert examples("hopflow claims").endswith("\n\n$ hopflow claims")
+
+
+# ``hopflow cache``: location and size of the compiled kernels, and their removal.
+
+
+def double(x):
+    """Template."""
+    return 2.0 * x
+
+
+def test_the_command_shows_and_clears(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    loading.folder.cache_clear()
+    try:
+        assert build(double)(1.5) == 3.0
+        shown = invoke(["cache"])
+        assert shown.exit_code == 0
+        assert shown.output.startswith("1 kernels, 0.0 MB kept in ")
+        cleared = invoke(["cache", "--clear"])
+        assert cleared.output.startswith("1 kernels, 0.0 MB removed in ")
+        assert list((tmp_path / "cache").rglob("kernel_*")) == []
+    finally:
+        loading.folder.cache_clear()
+
+
+FIRST_USES = {
+    f"{package}: {name}": use
+    for package in warming.USERS
+    for name, use in importlib.import_module(f"{package}.first_uses").short_calls().items()
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dfcmodel: credits in a fabric", "markov: of a chain of one's own", "responsefn: rates of Reno()"],
+)  # fmt: skip
+def test_what_is_used_first_compiles_once(name):
+    """Each is called with an empty cache by the slow test below."""
+    assert len(FIRST_USES) > 60
+    FIRST_USES[name]()
+    before = kernel_cache().kernels
+    FIRST_USES[name]()
+    assert kernel_cache().kernels == before
+
+
+def test_the_cache_is_either_filled_or_emptied():
+    refused = invoke(["cache", "--clear", "--warm"])
+    assert refused.exit_code == 2
+    assert "--clear and --warm: must be one of them" in refused.output
+
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ANSWERS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_after_warming_the_readme_compiles_nothing(tmp_path):
+    environment = {**os.environ, "HOPFLOW_CACHE_DIR": str(tmp_path / "cache"), "MPLBACKEND": "agg"}
+
+    def hopflow(*words):
+        command = [sys.executable, "-W", "error::UserWarning", *words]
+        done = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return done.stdout
+
+    compiled, kept = hopflow("-m", "hopflow", "cache", "--warm").splitlines()
+    assert int(compiled.split()[0]) == int(kept.split()[0]) > 60
+    for code in ANSWERS:
+        (tmp_path / "answer.py").write_text(code)
+        hopflow("answer.py")
+    assert hopflow("-m", "hopflow", "cache") == kept + "\n"
+
+
+@dataclass(frozen=True)
+class Line:
+    rate: Annotated[float, typer.Option(help="b/s")]
+    delay: Annotated[float, typer.Option(help="s")] = 0.5
+
+
+def test_the_fields_of_a_record_are_options_of_a_command() -> None:
+    app = typer.Typer()
+
+    @app.command()
+    @takes_records
+    def product(name: str, line: Line, *, double: bool = False) -> None:
+        """Print a product."""
+        typer.echo(f"{name} {line.rate * line.delay * (1 + double)}")
+
+    call = CliRunner().invoke
+    assert call(app, ["bits", "--rate", "3", "--double"]).stdout == "bits 3.0\n"
+    assert call(app, ["bits", "--rate", "3", "--delay", "2"]).stdout == "bits 6.0\n"
+    assert "Missing option '--rate'" in call(app, ["bits"]).stderr
+    assert "Print a product." in call(app, ["--help"]).stdout
+
+
+# What another distribution offers by entry points, in processes of their own with its metadata installed.
+
+
+MODULE = '''
+from typing import NamedTuple
+
+from markov import GTH, ChainModel
+from responsefn import WindowRule
+
+
+class Gentle(WindowRule):
+    """One packet per round trip; a tenth off at a loss."""
+
+    class Params(NamedTuple):
+        kept: float = 0.9
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        after = max(1.0, q.kept * s.cwnd)
+        return s._replace(cwnd=after, ssthresh=after)
+
+
+class Machine(ChainModel):
+    """Up or down."""
+
+    class State(NamedTuple):
+        up: int
+
+    class Params(NamedTuple):
+        fails: float = 0.25
+
+    def space(self):
+        return {"up": range(2)}
+
+    @staticmethod
+    def rules(s, q):
+        yield s._replace(up=1 - s.up), q.fails if s.up else 1.0
+
+    def labels(self, s):
+        return {"works": s.up == 1}
+
+
+class Exact(GTH):
+    """Elimination under another name."""
+'''
+OFFERED = {"rules": "Gentle", "chains": "Machine", "methods": "Exact"}
+CALLS = {
+    "rules": ("response", "OFFER", "reno", "--p", "1e-3", "--rtt", "100ms"),
+    "chains": ("solve", "OFFER", "--set", "fails=0.5"),
+    "methods": ("solve", "mm1k", "--method", "OFFER"),
+}
+
+
+def install(folder, values):
+    """Lay out a distribution as an installer does: its module, and its metadata."""
+    (folder / "gentle_tcp.py").write_text(MODULE, encoding="utf-8")
+    metadata = folder / "gentle_tcp-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gentle-tcp\nVersion: 1.0\n")
+    points = [f"[hopflow.{kind}]\ngentle = gentle_tcp:{value}\n" for kind, value in values.items()]
+    (metadata / "entry_points.txt").write_text("\n".join(points))
+
+
+RUN = """
+import json, sys
+sys.path.insert(0, {folder!r})
+from typer.testing import CliRunner
+from hopflow.console.commands import app
+done = [CliRunner().invoke(app, words, env={{"COLUMNS": "400"}}) for words in {calls!r}]
+print(json.dumps([(each.exit_code, each.stdout, f"{{each.stderr}}{{each.exception}}") for each in done]))
+"""
+
+
+def run(folder, name):
+    """Run the commands of some kinds in one process with a distribution on its path; return status, output and errors of each."""
+    calls = [
+        [name[kind] if word == "OFFER" else word for word in (*CALLS[kind], "--json")]
+        for kind in name
+    ]
+    code = RUN.format(folder=str(folder), calls=calls)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(name, json.loads(done.stdout.splitlines()[-1]), strict=True))
+
+
+@pytest.mark.slow
+def test_the_command_finds_what_other_distributions_offer(tmp_path):
+    install(tmp_path, OFFERED)
+    found = run(tmp_path, dict.fromkeys(OFFERED, "gentle"))
+    for kind, (status, out, errors) in found.items():
+        assert status == 0, errors
+        assert kind == "chains" or OFFERED[kind].lower() in out.lower()
+    assert json.loads(found["chains"][1])["measures"]["works"] == pytest.approx(2.0 / 3.0)
+    unknown = run(tmp_path, {"rules": "gentel", "chains": "gentel.py", "methods": "gentel"})
+    for kind, (status, out, errors) in unknown.items():
+        assert status != 0
+        assert kind == "chains" or "gentle" in out + errors
+
+
+@pytest.mark.parametrize("kinds", [("rules", "chains"), ("methods",)], ids="-".join)
+def test_an_entry_point_of_another_kind_is_named(tmp_path, kinds):
+    install(tmp_path, dict.fromkeys(kinds, "NamedTuple"))
+    for kind, (status, out, errors) in run(tmp_path, dict.fromkeys(kinds, "reno")).items():
+        assert status != 0
+        said = " ".join((out + errors).split())
+        assert f"entry point gentle = gentle_tcp:NamedTuple of hopflow.{kind}: must be a" in said
+
+
+def test_names_are_those_of_the_classes_in_any_case():
+    known = Registry((int, float, int), "hopflow.nothing", object, "anything")
+    assert known.names() == ["float", "int"]
+    assert known.named("kind", "FLOAT") is float
+    with pytest.raises(ValueError, match=r"kind = 'itn': must be one of .*; did you mean 'int'\?"):
+        known.named("kind", "itn")

@@ -1,0 +1,361 @@
+"""Results: tables, figures, files, and what every class of them can do."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import copy
+import doctest
+import importlib
+import inspect
+import io
+import pickle
+import struct
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+import dfcmodel
+import markov
+import responsefn
+from hopflow import NotSolvedError, Status
+from hopflow.display.html_tables import grid_html, image_html, table_html
+from hopflow.display.results import Result, figure, png, table_text
+from hopflow.display.side_by_side import kind_for, stacked
+from hopflow.display.waterfalls import draw_waterfall
+from hopflow.parameters import Parametrized
+from hopflow.status import deliver
+from tests.surface import PUBLIC
+
+# Results: text, page and pictures.
+
+
+class Answer(Result):
+    def __init__(self, status):
+        self.status = status
+
+    def summary(self):
+        return {"status": self.status, "a <b>": "1 & 2"}
+
+    def plot(self, ax=None):
+        if ax is None:
+            _, ax = figure()
+        ax.plot([1, 2], [3, 4])
+        return ax
+
+
+class TestResults:
+    def test_display(self):
+        answer = Answer(Status.CONVERGED)
+        assert repr(answer) == "Answer\n  status  converged\n  a <b>   1 & 2"
+        page = answer._repr_html_()
+        assert "a &lt;b&gt;" in page
+        assert "1 &amp; 2" in page
+        assert 'alt="plot of Answer" width="512" src="data:image/png;base64,iVBOR' in page
+        assert table_text("empty", {}) == "empty"
+
+    def test_pictures_have_two_dots_per_pixel_and_follow_dark_pages(self):
+        page = Answer(Status.CONVERGED)._repr_html_()
+        code = page.partition("base64,")[2].partition('"')[0]
+        size = struct.unpack(">2I", base64.b64decode(code)[16:24])  # IHDR
+        assert size == (1024, 576)
+        for dark in ("data-jp-theme-light=false", "vscode-dark", "data-theme=dark"):
+            assert f"{dark}] .hopflow-figure" in page or f".{dark} .hopflow-figure" in page
+
+    def test_the_same_picture_twice(self):
+        pictures = {
+            png(Answer(Status.CONVERGED).plot().figure, 'a "quoted" text') for _ in range(2)
+        }
+        assert len(pictures) == 1
+        assert 'alt="a &#34;quoted&#34; text"' in pictures.pop()
+
+    def test_bases_ask_for_their_methods(self):
+        for method in (Result.summary, Result.plot):
+            with pytest.raises(NotImplementedError):
+                method(Result())
+
+
+# Tables of results as HTML: one template, everything escaped.
+
+NASTY = "<b>\"&'"
+ESCAPED = "&lt;b&gt;&#34;&amp;&#39;"
+
+
+def test_a_table_of_names_and_values() -> None:
+    assert table_html("t", {}) == "<table><caption>t</caption></table>"
+
+
+def test_how_it_was_computed_is_folded_away() -> None:
+    page = table_html("t", {"rate": 1, "iterations": 7}, ("iterations",))
+    assert page.index("rate") < page.index("<details>") < page.index("iterations")
+    assert "<details>" not in table_html("t", {"rate": 1})
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        table_html(NASTY, {NASTY: NASTY}),
+        table_html(NASTY, {NASTY: NASTY}, (NASTY,)),
+        grid_html(NASTY, ["", NASTY], [[NASTY, "1"]]),
+        image_html("code", NASTY, 1, NASTY, ""),
+    ],
+    ids=["table", "folded", "grid", "image"],
+)
+def test_texts_are_escaped(page: str) -> None:
+    assert NASTY not in page
+    assert page.count(ESCAPED) >= 2
+
+
+def test_markup_stays_and_a_grid_needs_no_caption() -> None:
+    page = grid_html("", ["a", "b"], [["n", Markup("<code>x</code>")]])
+    assert "<caption>" not in page
+    assert "<td style='text-align:left'><code>x</code></td>" in page
+    assert page.count("<tr>") == page.count("</tr>") == 2
+
+
+# Labels, and data sets as one.
+
+
+def test_other_things_are_not_compared() -> None:
+    assert kind_for(3) is None
+
+
+def test_a_missing_variable_is_nan_only_where_that_is_allowed() -> None:
+    data = {"a": xr.Dataset({"x": ("t", [1.0, 2.0])}), "b": xr.Dataset({"y": ("t", [3.0, 4.0])})}
+    both = stacked(data, "run", "", missing=("x", "y"))
+    assert both.x.sel(run="a").to_numpy().tolist() == [1.0, 2.0]
+    assert both.x.sel(run="b").isnull().all()  # noqa: PD003
+    with pytest.raises(ValueError, match="not all have y"):
+        stacked(data, "run", "", missing=("x",))
+
+
+# The waterfall: where its bars begin and end.
+
+
+def test_each_bar_begins_where_the_one_before_ends() -> None:
+    spread = np.array([0.0, -0.1, 0.1])
+    data = xr.Dataset(
+        {
+            "contribution": (("part", "estimate"), np.array([[2.0], [0.5], [-1.0]]) + spread),
+            "start": (("estimate",), 1.0 + spread),
+            "packets": (("estimate",), 2.5 + spread),
+        },
+        {"part": ["bursts", "unexplained", "phases"], "quantity": "share", "units": "1"},
+        {"scenario": "two flows", "runs": 4, "start": "bare fluid"},
+    )
+    axes = draw_waterfall(data)
+    bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in axes.patches}
+    spans = [(bars[n].get_x(), bars[n].get_x() + bars[n].get_width()) for n in range(5)]
+    np.testing.assert_allclose(spans, [(0, 1), (1, 3), (3, 3.5), (3.5, 2.5), (0, 2.5)])
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["bare fluid", "bursts", "unexplained", "phases", "packets"]
+    assert axes.get_xlabel() == "share"
+
+
+# Status of a solution, and delivery of results that are not solved.
+
+
+class TestStatus:
+    def test_status(self):
+        usable = [status for status in Status if status.ok]
+        assert usable == [
+            Status.CONVERGED,
+            Status.COMPLETED,
+            Status.SOLVED,
+            Status.UNPROVED,
+            Status.DEADLOCKED,
+            Status.STORM,
+            Status.LOST_LOSSLESS,
+        ]
+        assert str(Status.CONVERGED) == "converged"
+        assert str(Status.SOLVED).startswith("solved, error unknown: ")
+        for status in Status:
+            assert not status.remedy or status.remedy in str(status) != status.remedy
+        assert len({status.label for status in Status}) == len(Status)
+
+    def test_deliver(self):
+        good, bad = Answer(Status.CONVERGED), Answer(Status.NEGATIVE)
+        for on_failure in ("raise", "return"):
+            assert deliver(good, on_failure) is good
+        assert deliver(bad, "return") is bad
+        with pytest.raises(NotSolvedError, match=r"Answer\w*: negative entries: .*GTH") as caught:
+            deliver(bad, "raise")
+        assert caught.value.result is bad
+        with pytest.raises(ValueError, match="on_failure = 'ignore': must be one of 'raise', 'ret"):
+            deliver(good, "ignore")
+
+
+# All results and models have one protocol: table, Dataset, file, figure, equality by value, pickle, copy.
+
+
+def _classes(base: type[Any]) -> list[type[Any]]:
+    found = {}
+    for package in PUBLIC:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            item = getattr(module, name)
+            if inspect.isclass(item) and issubclass(item, base):
+                found[item] = None
+    return sorted(found, key=lambda kind: kind.__qualname__)
+
+
+SLOW = {"Evaluation": "four minutes of packets"}
+"""Classes whose examples are not run, and why."""
+MADE = {
+    "Catalogue": lambda: responsefn.results.Catalogue((responsefn.Reno(), responsefn.TFRC())),
+    "Curve": lambda: responsefn.curve([responsefn.Reno()], p=[1e-4, 1e-3]),
+    "Deadlock": lambda: dfcmodel.lossless.deadlock(dfcmodel.lossless.torus([3, 3])),
+    "LevelChoice": lambda: dfcmodel.choose_level(dfcmodel.takano2006("1")),
+}
+"""Classes whose examples keep no object."""
+COSTLY = {"RecombinedEstimate", "LinkRetry", "AnswerComparison"}
+"""Classes whose examples take seconds: `make test` runs these examples in `tests/test_examples.py` alone."""
+RESULTS = [
+    pytest.param(kind, marks=pytest.mark.slow if kind.__name__ in COSTLY else ())
+    for kind in _classes(Result)
+    if kind.__name__ not in SLOW
+]
+
+
+def _from_example(kind: type[Any]) -> Any:
+    """Run the example of a class and return its first object of that class."""
+    if kind.__name__ in MADE:
+        return MADE[kind.__name__]()
+    names = dict(vars(importlib.import_module(kind.__module__)))
+    test = doctest.DocTestParser().get_doctest(
+        inspect.getdoc(kind) or "", names, kind.__name__, None, 0
+    )
+    for example in test.examples:
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                code = compile(example.source, kind.__name__, "eval")
+            except SyntaxError:
+                exec(compile(example.source, kind.__name__, "exec"), test.globs)  # noqa: S102
+            else:
+                test.globs["_"] = eval(code, test.globs)
+        for value in reversed(list(test.globs.values())):
+            if isinstance(value, kind):
+                return value
+    raise AssertionError(f"the example of {kind.__name__} makes none")
+
+
+@pytest.fixture(scope="module", params=RESULTS, ids=lambda kind: kind.__name__)
+def result(request) -> Any:
+    return _from_example(request.param)
+
+
+def test_it_has_a_table_and_a_figure(result) -> None:
+    rows = result.summary()
+    assert rows
+    assert all(isinstance(name, str) for name in rows)
+    assert isinstance(result.plot().figure, Figure)
+    assert "<table" in result._repr_html_()
+    assert repr(result)
+
+
+def test_it_is_a_dataset_and_a_table_of_pandas(result) -> None:
+    data = result.to_xarray()
+    assert isinstance(data, xr.Dataset)
+    assert data.variables
+    assert isinstance(result.to_pandas(), pd.DataFrame)
+
+
+def test_it_is_equal_by_value_to_its_copies(result, tmp_path) -> None:
+    kind = type(result)
+    for other in (copy.copy(result), copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+        assert type(other) is kind
+        assert other == result
+        assert hash(other) == hash(result)
+    assert kind.load(result.save(tmp_path / "result")) == result
+    assert result != object()
+
+
+def test_other_results_are_not_equal() -> None:
+    scenario = dfcmodel.takano2006("1")
+    one, two, again = (
+        dfcmodel.simulate(scenario, level="fluid", duration=0.02, seed=n) for n in (1, 2, 1)
+    )
+    assert one == again
+    assert one != two
+    first, other = (markov.stationary(markov.MM1K(capacity=n)) for n in (3, 4))
+    assert first != other
+
+
+def test_a_file_of_something_else_is_refused(tmp_path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"text")
+    with pytest.raises(ValueError, match="holds no result of hopflow"):
+        markov.results.Stationary.load(path)
+    markov.stationary(markov.MM1K()).save(path)
+    with pytest.raises(ValueError, match="holds a Stationary, not a Trajectory"):
+        dfcmodel.results.Trajectory.load(path)
+
+
+def _with_defaults() -> list[type[Any]]:
+    found = []
+    for kind in _classes(Parametrized):
+        if kind not in (responsefn.Law, markov.ChainModel) and not inspect.isabstract(kind):
+            found.append(kind)
+    return found
+
+
+@pytest.mark.parametrize("kind", _with_defaults(), ids=lambda kind: kind.__name__)
+def test_models_and_rules_are_values(kind) -> None:
+    try:
+        made = kind()
+    except (TypeError, ValueError, NotImplementedError):
+        pytest.skip("it has no defaults")
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made
+        assert hash(other) == hash(made)
+    assert "<table" in made._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        dfcmodel.takano2006("1"),
+        dfcmodel.takano2006("1").links[0],
+        dfcmodel.takano2006("1").flows[0],
+        dfcmodel.Packets(seed=1),
+        dfcmodel.Fluid(),
+        dfcmodel.choose_level(dfcmodel.takano2006("1")),
+        markov.MarkovChain(np.array([[-1.0, 1.0], [2.0, -2.0]])),
+        markov.explore(markov.Kanban()),
+    ],
+    ids=lambda made: type(made).__name__,
+)
+def test_networks_and_chains_are_values(made) -> None:
+    for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made
+        assert hash(other) == hash(made)
+    assert "<table" in made._repr_html_()
+
+
+def _explored(factor: float = 1.0) -> Any:
+    """An explored chain of a function within a function, with a lambda: neither has a name to be found by."""
+
+    def rules(s, q):
+        if s.n < 5:
+            yield s._replace(n=s.n + 1), factor * q.lam
+        if s.n > 0:
+            yield s._replace(n=s.n - 1), q.mu
+
+    given = {"start": {"n": 0}, "params": {"lam": 3.0, "mu": 1.0}}
+    return markov.explore(rules, **given, rewards=lambda s: {"mean": s.n})
+
+
+def test_explored_chains_and_their_answers_are_pickled() -> None:
+    chain = _explored()
+    answer = markov.stationary(chain)
+    assert chain == copy.deepcopy(chain) == pickle.loads(pickle.dumps(chain)) == _explored()
+    assert chain != _explored(2.0)
+    back = pickle.loads(pickle.dumps(answer))
+    assert back == answer
+    assert back.measures["mean"].item() == answer.measures["mean"].item()
+    assert markov.sweep(back.chain, lam=[1.0]).sizes == {"lam": 1}

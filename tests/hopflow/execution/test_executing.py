@@ -1,0 +1,377 @@
+"""Functions over points on executors and in processes, which an error ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+import hopflow
+from hopflow.execution.executing import AHEAD, check_stop, completed, cores
+from hopflow.execution.worker_processes import processes
+from tests.dask_clusters import dask_client
+
+# Tasks on executors: all of them, each once, also where workers die.
+
+
+WORK = '''
+import os, signal
+from pathlib import Path
+
+def squares(numbers):
+    for n in numbers:
+        yield n * n
+
+def dying_once(folder, numbers):
+    """Kill the process at task 3, the first time."""
+    for n in numbers:
+        if n == 3:
+            try:
+                Path(folder, "died").mkdir()
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        yield n * n
+
+def dying(numbers):
+    for n in numbers:
+        if n == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield n * n
+'''
+SQUARES = {n: n * n for n in range(8)}
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A module that other processes can import."""
+    (tmp_path / "hopflow_work.py").write_text(WORK, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    import hopflow_work
+
+    yield hopflow_work
+    del sys.modules["hopflow_work"]
+
+
+def squares(numbers):
+    return (n * n for n in numbers)
+
+
+def two_processes(workers=1):
+    return ProcessPoolExecutor(workers, get_context("spawn"))
+
+
+def test_here_and_on_threads():
+    assert list(completed(squares, range(8))) == list(SQUARES.items())
+    assert dict(completed(squares, range(8), threads=True)) == SQUARES
+    assert list(completed(squares, (), threads=True)) == []
+    with ThreadPoolExecutor(2) as pool:
+        assert dict(completed(squares, range(8), pool)) == SQUARES
+        assert pool.submit(int).result() == 0  # it is the caller's
+
+
+def test_threads_begin_when_the_first_task_is_done():
+    """It compiles what all others use."""
+    running = []
+
+    def work(tasks):
+        for n in tasks:
+            running.append((n, threading.current_thread() is threading.main_thread()))
+            yield n
+
+    assert len(list(completed(work, range(4), threads=True))) == 4
+    assert running[0] == (0, True)
+    assert not any(here for _, here in running[1:])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGALRM")
+def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
+    ended = []
+
+    def work(tasks):
+        for n in tasks:
+            try:
+                while n > 0:
+                    check_stop()
+                    time.sleep(0.002)
+            except CancelledError:
+                ended.append(n)
+                raise
+            yield n
+
+    def interrupted():
+        for _ in completed(work, range(40), threads=True):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    def ctrl_c(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, ctrl_c)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert 1 <= len(ended) <= cores()
+    assert not [each for each in threading.enumerate() if "ThreadPool" in each.name]
+
+
+class Counted(Executor):
+    """Runs a task when it is asked for a second one, and counts what it holds."""
+
+    _max_workers = 2
+
+    def __init__(self):
+        self.held, self.most, self.parts = [], 0, []
+
+    def submit(self, fn, /, *args, **kwargs):
+        future: Future = Future()
+        self.held.append((future, fn, args))
+        self.parts.append(len(args[1]))
+        self.most = max(self.most, len(self.held))
+        if len(self.held) == AHEAD * self._max_workers or sum(self.parts) == 1000:
+            for each, function, given in self.held:
+                each.set_result(function(*given))
+            self.held.clear()
+        return future
+
+
+def test_few_parts_are_under_way_and_short_tasks_go_together():
+    executor = Counted()
+    found = dict(completed(squares, range(1000), executor))
+    assert found == {n: n * n for n in range(1000)}
+    assert executor.most == AHEAD * 2
+    assert executor.parts[0] == 1
+    assert max(executor.parts) > 100
+    one = Counted()
+    assert len(dict(completed(squares, range(1000), one, most=1))) == 1000
+    assert set(one.parts) == {1}
+
+
+def test_what_a_killed_worker_had_is_run_again(work, tmp_path):
+    from functools import partial
+
+    with two_processes() as pool:
+        found = dict(completed(partial(work.dying_once, str(tmp_path)), range(8), pool))
+    assert (tmp_path / "died").is_dir()
+    assert found == SQUARES
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_every_worker_is_named(work):
+    done = {}
+
+    def run(pool):
+        for n, found in completed(work.dying, range(8), pool):
+            done[n] = found
+
+    with two_processes(2) as pool, pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"):
+        run(pool)
+    assert done == {n: n * n for n in range(8) if n != 3}  # nothing else is lost
+
+
+class Breaking(Executor):
+    """Breaks at the third task, with what it has."""
+
+    _max_workers = 4
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        if len(self.futures) == 3:
+            for each in self.futures[1:]:
+                if not each.done():
+                    each.set_exception(BrokenExecutor("no more"))
+            raise BrokenExecutor("no more")
+        self.futures.append(Future())
+        if len(self.futures) == 1:
+            self.futures[0].set_result(fn(*args))
+        return self.futures[-1]
+
+
+def test_this_process_takes_over_from_another_executor_that_breaks():
+    with pytest.warns(RuntimeWarning, match="its 7 tasks run in this process"):
+        found = dict(completed(squares, range(8), Breaking()))
+    assert found == SQUARES
+
+
+def test_an_error_or_ctrl_c_cancels_what_has_not_begun():
+    begun = []
+
+    def work(tasks):
+        for n in tasks:
+            begun.append(n)
+            time.sleep(0.02)
+            if n == 1:
+                raise ArithmeticError("no")
+            yield n
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ArithmeticError, match="no"):
+        list(completed(work, range(100), pool, most=1))
+    assert len(begun) < 10
+
+    def interrupted(pool):
+        for n, _ in completed(work, range(2, 100), pool, most=1):
+            if n == 1:
+                raise KeyboardInterrupt
+
+    begun.clear()
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        interrupted(pool)
+    assert len(begun) < 10
+
+
+@pytest.mark.slow
+def test_on_dask_workers_of_which_one_dies(work, tmp_path):
+    with dask_client() as client:
+        function = partial(work.dying_once, str(tmp_path))
+        found = dict(completed(function, range(8), client.get_executor()))
+    assert (tmp_path / "died").is_dir()
+    assert found == SQUARES
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_every_dask_worker_is_named(work):
+    """Dask gives it up after some workers (one here), and so do we after it came back."""
+    dask = pytest.importorskip("dask", reason="needs hopflow[scale]")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask_client() as client,
+        pytest.raises(BrokenExecutor, match=r"^task 3: 3 workers died"),
+    ):
+        list(completed(work.dying, range(8), client.get_executor()))
+
+
+@pytest.mark.slow
+def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="needs hopflow[scale]")
+    file, dask = tmp_path / "scheduler.json", [sys.executable, "-m", "distributed.cli"]
+    dask = [sys.executable, "-m", "dask"]
+    commands = [
+        [*dask, "scheduler", "--scheduler-file", str(file), "--port", "0", "--no-dashboard"],
+        *[
+            [*dask, "worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-dashboard"]
+            for _ in range(2)
+        ],
+    ]
+    log = (tmp_path / "log").open("w")
+    started = []
+    try:
+        for command in commands:
+            started.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=tmp_path))
+            while not file.exists():
+                assert started[0].poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.05)
+        with distributed.Client(scheduler_file=str(file)) as client:
+            client.wait_for_workers(2, timeout=60)
+            found = dict(completed(work.squares, range(8), client.get_executor(), most=1))
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(30)
+        log.close()
+    assert found == SQUARES
+
+
+MPI = """
+from mpi4py.futures import MPIPoolExecutor
+from hopflow.execution.executing import completed
+import hopflow_work
+
+if __name__ == "__main__":
+    with MPIPoolExecutor() as pool:
+        print(sorted(completed(hopflow_work.squares, range(8), pool)))
+"""
+
+
+@pytest.mark.slow
+def test_on_ranks_of_mpi(work, tmp_path):
+    pytest.importorskip("mpi4py", reason="needs mpi4py and an MPI library", exc_type=ImportError)
+    if shutil.which("mpiexec") is None:
+        pytest.skip("needs mpiexec")
+    script = Path(tmp_path, "on_ranks.py")
+    script.write_text(MPI, encoding="utf-8")
+    run = subprocess.run(
+        ["mpiexec", "--oversubscribe", "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)],
+        env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == str(list(SQUARES.items()))
+
+
+# Processes side by side: an error ends them.
+
+
+ROOT = str(Path(hopflow.__file__).parents[1])
+
+
+def test_processes_end_at_once_on_ctrl_c() -> None:
+    """Neither what they do nor what waits goes on: each sleep is a minute."""
+    waiting, workers, threads = [], [], []
+
+    def interrupted() -> None:
+        with processes(1, get_context("spawn")) as pool:
+            waiting.extend(pool.submit(time.sleep, 60.0) for _ in range(4))
+            workers.extend(pool._processes.values())
+            threads.append(pool._executor_manager_thread)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    (worker,), (thread,) = workers, threads
+    thread.join()  # it alone waits for the process: of two threads that do, one sees no exit code
+    assert worker.exitcode == -signal.SIGTERM
+    assert all(each.cancelled() or each.exception() for each in waiting)
+
+
+ENDED = """
+import multiprocessing
+import time
+from hopflow.execution.progress import progress_bar
+from hopflow.execution.worker_processes import processes
+
+def counted():
+    return sum(progress_bar(range(3)))
+
+if __name__ == "__main__":
+    with processes(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(counted).result() == 3
+        pool.submit(time.sleep, 60.0)
+        raise KeyboardInterrupt
+"""
+
+
+def test_processes_that_end_leave_no_semaphore_behind(tmp_path) -> None:
+    """A lock of tqdm for several processes is one, and Python warns of it."""
+    script = tmp_path / "ended.py"
+    script.write_text(ENDED, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+    assert "KeyboardInterrupt" in done.stderr
+    assert "leaked" not in done.stderr

@@ -1,0 +1,362 @@
+"""Cycles between losses: rates, and their dynamics."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import responsefn
+from responsefn import (
+    AIMD,
+    BBR,
+    BIC,
+    CTCP,
+    CUBIC,
+    DCQCN,
+    HTCP,
+    TFRC,
+    TIMELY,
+    Mathis,
+    Reno,
+    Scalable,
+    Westwood,
+    WindowRule,
+    catalogue,
+    friendliness,
+    invert,
+    simulate_rule,
+)
+from responsefn.errors import RuleError
+from responsefn.responses import rule_checks
+from responsefn.responses.dynamics import Cycle, Event
+from responsefn.responses.equations import domain_of, equation_of, formula_of, table_of
+from responsefn.responses.kernel.rows import MOVES
+from responsefn.responses.loss_cycles import cycle_loops, cycles
+from responsefn.responses.loss_cycles.cycle_loops import (
+    COMPILED,
+    PLAIN,
+    Cases,
+    Limits,
+    approach,
+    check,
+    run,
+)
+from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
+from responsefn.responses.loss_cycles.cycles import solve
+from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
+
+# Cycles of rules and where they start.
+
+RTT = 0.1
+"""Round-trip time, s."""
+
+# Numerical cycles against closed forms.
+
+
+def test_cycle_of_a_rule_with_a_formula_is_the_formula():
+    for rule in (Reno(), CUBIC(friendly=0), Scalable(), CTCP()):
+        cycle = rule.cycle([1e-6, 1e-5], RTT)
+        np.testing.assert_allclose(cycle.rate, rule.rate([1e-6, 1e-5], RTT), rtol=2e-3)
+        np.testing.assert_allclose(
+            cycle.peak_window, rule.peak_window([1e-6, 1e-5], RTT), rtol=2e-3
+        )
+        assert np.all(cycle.packet_mean_window > cycle.mean_window)
+
+
+def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
+    """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of which few are made."""
+    addresses, made = cycle_loops.addresses, []
+
+    def counted(step):
+        def call(run, *more):
+            step(run, *more)
+            made.append(run[MOVES])
+
+        return addresses(call)
+
+    monkeypatch.setattr(cycle_loops, "addresses", counted)
+    rule, limits = AIMD(2.0, 1.0), cycle_loops.Limits(500, cycles.MAX_CYCLES)
+    one, start = np.ones(1), np.array([rule.State(cwnd=4e4)])
+    long, short = (cycle_loops.Cases(rule, n * one, one, 0.0, start) for n in (5e8, 50.0))
+    with pytest.raises(cycle_loops.UnfinishedError):
+        cycle_loops.run(long, cycle_loops.PLAIN, limits)
+    assert max(made) == limits.budget
+    assert cycle_loops.run(short, cycle_loops.PLAIN, limits).columns[0, 6] > 0.0
+
+
+class Stamped(WindowRule):
+    """Grows with the time since the last loss, which `on_ack` leaves as it is; negative with a cut of 2."""
+
+    class State(NamedTuple):
+        cwnd: float = 1.0
+        ssthresh: float = 2.0
+        since: float = 0.0
+
+    class Params(NamedTuple):
+        cut: float = 0.3
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + (1.0 + e.time - s.since) / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        kept = s.cwnd * (1.0 - q.cut) if s.cwnd > 50.0 else max(1.0, 0.7 * s.cwnd)
+        return s._replace(cwnd=kept, since=e.time)
+
+
+def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypatch):
+    """As on a machine that has not compiled the loop: to the last bit, or they are given up."""
+    p, rule = np.geomspace(1e-4, 0.05, 7), Stamped()
+    fields = [field.name for field in dataclasses.fields(cycles.Cycle)]
+    expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
+    asked = []
+    monkeypatch.setattr(
+        cycle_loops, "is_compiled_package", lambda *names: asked.append(names) or False
+    )
+    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(rule): 1}))
+    for short in (cycle_loops.STEPS_CALLS, 20):
+        monkeypatch.setattr(cycle_loops, "STEPS_CALLS", short)
+        found = rule.cycle(p, RTT)
+        for name, values in zip(fields, expected, strict=True):
+            np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
+    assert asked == 2 * [(cycle_loops.KERNEL, "cycles.run")]
+
+
+@pytest.mark.parametrize("missing", [None, "cycles.run", "checks.run", "alone", "loss"])
+def test_what_is_in_the_cache_is_used_from_the_first_cycle_on(missing, monkeypatch):
+    """Machine code of the loops and of both steps; plain Python solves a few cycles where one is missing."""
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(cycle_loops, "_solved", Counter())
+    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda _, name: name != missing)
+    monkeypatch.setattr(cycle_loops, "is_compiled", lambda step, _: step.__name__ != missing)
+    first = next(cycle_loops.runners(Stamped(), np.array([100.0])))
+    assert (first == cycle_loops.COMPILED) == (missing is None)
+    assert (first == cycle_loops.PLAIN) == (missing is not None)
+
+
+def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
+    """In a state that no sample has."""
+    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda *_: False)
+    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(Stamped()): 1}))
+    monkeypatch.setattr(cycle_loops, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
+    monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
+    with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
+        Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)
+
+
+@pytest.mark.slow
+def test_every_rule_has_rate_and_windows_in_its_domain():
+    for rule in catalogue("rule").entries:
+        low, high = rule.domain
+        p = np.array([max(low, 1e-4), high])
+        rate = rule.rate(p, 0.04, 2000.0)
+        mean, peak, packet = (
+            getattr(rule, name)(p, 0.04, 2000.0)
+            for name in ("mean_window", "peak_window", "packet_mean_window")
+        )
+        assert np.isfinite([rate, mean, peak, packet]).all(), rule
+        assert (rate > 0).all()
+        cycle = rule.cycle(p, 0.04, 2000.0)
+        # a cycle that never settles has its peaks averaged over losses, its window over time
+        assert (peak >= 0.99 * cycle.mean_window)[cycle.cycles < 2048].all(), rule
+
+
+@pytest.mark.parametrize("rule", [AIMD(b=1.0), BIC(b=1.0), CTCP(b=1.0), Scalable(b=1.0)], ids=repr)
+def test_a_loss_may_take_the_whole_window(rule):
+    """b = 1: the simulation begins again at one packet, where a round trip is few ACKs.
+
+    BIC comes near its cycle in thousands of losses only.
+    """
+    run = simulate_rule(rule, 1e-4, 0.1, events=2000)
+    assert rule.rate(1e-4, 0.1) == pytest.approx(run.rate, rel=0.02)
+
+
+# States with which numerical cycles begin.
+
+
+def test_it_begins_at_the_peak_of_the_closed_form_or_at_that_given():
+    """Reno's peak at one loss in n packets is sqrt(8 n / 3)."""
+    p, rtt = np.array([1e-4]), np.array([0.1])
+    assert begin_at_peak(Reno(), p, rtt, None)[0, 0] == pytest.approx((8e4 / 3) ** 0.5)
+    assert begin_at_peak(Reno(), p, rtt, None, np.array([7.0]))[0].tolist() == [7.0, 2.0]
+
+
+def test_estimates_of_the_rate_are_those_of_the_window():
+    (state,) = begin_at_peak(Westwood(), np.array([1e-3]), np.array([0.1]), 1e3, np.array([50.0]))
+    assert Westwood.State(*state).estimate == pytest.approx(500.0)
+
+
+# What runs the loops over cycles: plain Python, compiled steps, and the compiled loop.
+
+
+def cases(p: float, rtt: float) -> Cases:
+    at, rtts = np.array([p]), np.array([rtt])
+    return Cases(Reno(), 1 / at, rtts, 0.0, begin_at_peak(Reno(), at, rtts, None))
+
+
+@pytest.mark.parametrize("acks", [False, True])
+def test_plain_python_and_machine_code_find_the_same_cycle(acks):
+    """To the last bit: both do the same additions."""
+    limits = Limits(2e4, 128, acks)
+    one, two = (run(cases(0.01, 0.1), runner, limits) for runner in (PLAIN, COMPILED))
+    np.testing.assert_array_equal(one.columns, two.columns)
+    np.testing.assert_array_equal(one.ends, two.ends)
+
+
+def test_blocks_of_a_smooth_rule_pass_the_check():
+    """The square-root law 1/R sqrt(3/(2p)) is the rate; half a packet in a window of 40 is a percent."""
+    found = run(cases(1e-3, 0.1), COMPILED, Limits(1e6, 64))
+    assert found.columns[0, 0] == pytest.approx(387.3, rel=0.01)
+    error, followed, later = check(cases(1e-3, 0.1), found, COMPILED, Limits(2e4, 1e7))[0]
+    assert error < 0.004
+    assert followed == 1.0
+    assert later < 1e-4
+
+
+def test_segments_of_a_long_cycle_are_followed():
+    """3 segments of a tenth of the steps each, where these agree; otherwise up to 2500 ACKs from the beginning."""
+    found = run(cases(1e-4, 0.1), COMPILED, Limits(1e6, 64))
+    error, followed, later = check(cases(1e-4, 0.1), found, COMPILED, Limits(10, 2500))[0]
+    assert error < 0.004
+    assert 0.0 < followed < 0.25
+    assert later < 1e-4
+    found.columns[:, 9] = 0.0  # a budget of 10 ACKs
+    assert check(cases(1e-4, 0.1), found, COMPILED, Limits(10, 2500))[0, 1] <= 2e-3
+
+
+@pytest.mark.parametrize(
+    "rule", [CountedReno(), PerRound(), Timer()], ids=lambda r: type(r).__name__
+)
+def test_segments_of_a_rule_that_acts_at_some_acks_differ(rule):
+    """At p = 1e-6 a sample has some percent of the cycle, and the timer runs out a few times in it."""
+    at, rtts = np.array([1e-6]), np.array([0.1])
+    start = Cases(rule, 1 / at, rtts, 0.0, begin_at_peak(rule, at, rtts, None))
+    found = run(start, COMPILED, Limits(1e6, 64))
+    for most in (5e4, 1e6):  # the timer has not run out in the first 5 %
+        assert check(start, found, COMPILED, Limits(1e4, most))[0, 0] > 0.004
+
+
+def test_loss_events_until_a_rate_is_reached():
+    """From 1 packet Reno's peak follows W^2 -> W^2/4 + 2/p: within 1 % after a few losses."""
+    start = cases(1e-4, 0.1)
+    rate = run(start, COMPILED, Limits(1e6, 64)).columns[:, 0]
+    low = start._replace(starts=np.array([[1.0, 2.0]]))
+    one = np.ones(1, dtype=np.int64)
+    events = approach(low, rate, Limits(1e6, 100, same=0.01), one)
+    assert 2 <= events[0, 0] <= 8
+    far = approach(low, 2.0 * rate, Limits(1e6, 100, same=0.01), one)
+    assert np.isinf(far[0, 0])
+    assert far[0, 1:] == pytest.approx(rate[0], rel=1e-3)
+    budget = np.array([10.0])
+    short = approach(low, rate, Limits(1e6, 100, same=0.01), one, budget)
+    assert np.isinf(short[0, 0])
+
+
+# What responses need of a rule: every rule of the catalogue has it, and so may any other class.
+
+
+@pytest.mark.parametrize("rule", catalogue("rule").entries, ids=repr)
+def test_events_bring_a_rule_from_state_to_state(rule):
+    state = rule.start(0.1, 1000.0)._replace(cwnd=50.0, ssthresh=2.0)
+    for event in (rule.on_ack, rule.on_loss, rule.on_timeout):
+        after = event(state, rule.params, Event(time=1.0, rtt=0.12))
+        assert type(after) is rule.State
+        assert 1.0 <= after.cwnd <= 60.0
+
+
+def test_a_cycle_is_one_shape_and_its_rate_is_packets_over_duration():
+    p = np.array([[1e-4], [1e-3]])
+    cycle = solve(Reno(), p, np.array([0.05, 0.1, 0.2]), None)
+    assert isinstance(cycle, Cycle)
+    assert cycle.rate.shape == cycle.period.shape == (2, 3)
+    np.testing.assert_allclose(cycle.rate * cycle.duration * p, 1.0, rtol=1e-12)
+
+
+# Labels in, labels out.
+
+ASKS = [
+    Reno().rate,
+    CUBIC().elasticity,
+    CUBIC().mean_window,
+    CUBIC().peak_window,
+    lambda p, rtt: friendliness(CUBIC(), p, rtt),
+    lambda p, rtt: invert(TFRC(), TFRC().rate(p, rtt), rtt),
+]
+
+
+@pytest.mark.parametrize("ask", ASKS, ids=range(len(ASKS)))
+def test_labels_survive(ask):
+    values, rtt = np.array([1e-4, 1e-3, 1e-2]), 0.1
+    bare = np.asarray(ask(values, rtt))
+    series = pd.Series(values, index=["a", "b", "c"])
+    pd.testing.assert_series_equal(ask(series, rtt), pd.Series(bare, index=series.index))
+    frame = pd.DataFrame({"x": values, "y": values})
+    assert list(ask(frame, rtt).columns) == ["x", "y"]
+    masked = ask(np.ma.array(values, mask=[0, 1, 0]), rtt)
+    np.testing.assert_array_equal(masked.mask, [False, True, False])
+    np.testing.assert_array_equal(masked.compressed(), bare[[0, 2]])
+    array = xr.DataArray(values, dims="p", coords={"p": values})
+    trips = xr.DataArray([0.05, 0.1], dims="rtt")
+    found = ask(array, trips)
+    assert set(found.dims) == {"p", "rtt"}
+    np.testing.assert_allclose(found.isel(rtt=1).to_numpy(), bare)
+
+
+def test_two_different_indices_are_refused():
+    p = pd.Series([0.01, 0.02], index=[0, 1])
+    with pytest.raises(ValueError, match="must have the same labels"):
+        Reno().rate(p, pd.Series([0.1, 0.2], index=[1, 2]))
+
+
+# Every entry has a source.
+
+
+@pytest.mark.parametrize("entry", responsefn.catalogue().entries, ids=repr)
+def test_every_entry_has_a_source(entry):
+    text = entry.cite()
+    assert "source: " in text
+    if "RFC" in text or "SIGCOMM" in text or "INFOCOM" in text:
+        assert "doi:10." in text
+
+
+# Equations as text and as tables, for entries with and without a closed form.
+
+
+class Plain(Reno):
+    """A user's rule, which states no source."""
+
+    reference = None
+
+
+@pytest.mark.parametrize(("rule", "source"), [(Reno(), "RFC 5681"), (Plain(), "no source stated")])
+def test_a_rule_shows_its_equation_and_source_in_notebooks(rule: WindowRule, source: str) -> None:
+    page = rule._repr_html_()
+    assert page == table_of([rule])
+    assert f"<code>{rule!r}</code>" in page
+    assert r"\sqrt" in page
+    assert source in page
+    assert "<caption>" not in page
+
+
+@pytest.mark.parametrize(
+    ("entry", "how"),
+    [(HTCP(), "numerical cycle"), (DCQCN(), "fixed point"), (TIMELY(), "none"), (BBR(), "none")],
+)
+def test_without_a_formula_it_says_what_finds_the_rate(entry, how: str) -> None:
+    assert formula_of(entry) is None
+    assert equation_of(entry) == how
+    assert equation_of(entry, latex=True).startswith(rf"\text{{{how}: }}")
+
+
+def test_formulas_are_derived_once_and_domains_are_texts() -> None:
+    assert formula_of(AIMD(0.2, 0.125)) is formula_of(AIMD(0.2, 0.125))
+    assert equation_of(Mathis()) == "sqrt(6)/(2*R*sqrt(b)*sqrt(p))"
+    assert domain_of(HTCP()) == "p <= 0.02"

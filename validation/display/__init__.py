@@ -1,0 +1,1 @@
+"""What is shown of claims and of the evidence: pictures, texts, waterfalls."""

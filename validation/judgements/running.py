@@ -1,0 +1,227 @@
+"""Checking many claims: side by side in processes, and not again where nothing has changed.
+
+A finding with its figures is kept under the hash of everything that it is made from: the code that its
+claim uses, of the models too (`validation.judgements.code_hashes`), the texts, the published tables, the bundled
+data (their manifest), and the versions of Python and of the libraries. There is nothing to
+invalidate: after a change, the claims that use what was changed are checked again, with those results of
+models that do not use it (`validation.judgements.keeping`).
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import gc
+import hashlib
+import multiprocessing
+import multiprocessing.context
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from multiprocessing import forkserver
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hopflow.execution.executing import completed, cores
+from hopflow.execution.worker_processes import processes
+from hopflow.kernels.loading import folder as cache_folder
+from validation.checks import subjects
+from validation.claims import find, ledger
+from validation.display.svg import drawn
+from validation.judgements import keeping, pickles
+from validation.judgements.code_hashes import hash_of_code
+from validation.judgements.verdicts import Claim, Finding
+from validation.manifest import MANIFEST_SHA256
+from validation.networks import recomputing
+from validation.records import OWN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["begin_imports", "checked", "kept_findings", "key_of"]
+
+HERE = Path(__file__).parents[1]
+NOT_USED = (
+    "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",
+)  # fmt: skip
+"""Published tables that are written from findings, or are for the pages alone."""
+MAKING = ("validation.checks", "validation.display.svg")
+"""Modules that make findings of what claims measure."""
+
+
+def checked(
+    claims: Sequence[Claim],
+    *,
+    jobs: int | None = None,
+    fresh: bool = False,
+    executor: concurrent.futures.Executor | None = None,
+    recompute: Sequence[int] = (),
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings, figures drawn, as they are done.
+
+    Parameters
+    ----------
+    claims
+        Which to check.
+    jobs
+        Processes side by side; None: one for each core, at most one for each claim to check.
+    fresh
+        True checks all again.
+    executor
+        Where to check instead of in processes of its own: any `concurrent.futures.Executor`, such as
+        Dask's ``client.get_executor()``, on workers that have the same files.
+    recompute
+        Parts of the bundled runs of ns-2 that one of several processes computes again meanwhile
+        (`validation.networks.recomputing.recompute`, which finds them done).
+    """
+    if fresh:
+        keeping.forget()
+    jobs = min(jobs or cores(), len(claims))
+    if jobs > 1 and executor is None:
+        begin_imports(fresh=fresh)
+    kept = {} if fresh else {claim: _load(claim) for claim in claims}
+    yield from ((claim, finding) for claim, finding in kept.items() if finding)
+    rest = sorted((claim for claim in claims if not kept.get(claim)), key=_longest_first)
+    if executor is not None:
+        yield from _found(rest, executor)
+        return
+    jobs = min(jobs, len(rest))
+    if jobs <= 1:
+        for claim in rest:
+            yield claim, _check(claim.id)
+        return
+    with processes(jobs, _context(), _begin_worker) as pool:
+        if recompute:
+            pool.submit(_recompute, tuple(recompute))  # an error comes again where it is asked for
+        yield from _found(rest, pool)
+
+
+IMPORTED = ("numba", "matplotlib.backends.backend_svg", "validation.display.svg")
+"""What most claims import when they are checked, beside their modules."""
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Return how workers begin: forked, where that can be, from a process that has imported what all need."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    files = (path.relative_to(HERE.parent) for path in (HERE / "claims").rglob("*.py"))
+    modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files}
+    context.set_forkserver_preload([*IMPORTED, *sorted(modules)])
+    return context
+
+
+def begin_imports(*, fresh: bool) -> None:
+    """Begin the process that workers are forked from: it imports while this one does, and looks for findings.
+
+    Not where findings are kept and used again: a few claims at most are checked then.
+    """
+    used = not fresh and any(kept_findings().glob("*.pickle"))
+    if cores() > 1 and not used and _context().get_start_method() == "forkserver":
+        forkserver.ensure_running()
+
+
+def _begin_worker() -> None:
+    """Look for garbage less often: compilers make many objects that live long; it takes a tenth of the time."""
+    gc.set_threshold(50_000, 20, 100)
+
+
+def _found(
+    claims: list[Claim], executor: concurrent.futures.Executor
+) -> Iterator[tuple[Claim, Finding]]:
+    """Yield the claims with their findings as they are done."""
+    ids = [claim.id for claim in claims]
+    for n, finding in completed(_checks, ids, executor, most=1):
+        yield claims[n], finding
+
+
+def _recompute(parts: Sequence[int]) -> None:
+    for _ in recomputing.recompute(parts):
+        pass
+
+
+def _checks(ids: Sequence[str]) -> Iterator[Finding]:
+    return map(_check, ids)
+
+
+SLOW = (
+    "D04",  # compiles the fluid engine; the next one does not need it
+    "S06", "S08", "D05", "D06", "D07", "D08", "K03", "K05", "K10",
+    "D09",  # uses the runs of D04 to D08
+    "K07", "K01", "K02", "M04", "M16", "M08", "M07", "K08",
+)  # fmt: skip
+"""Claims that take longest, which begin first."""
+
+
+def _longest_first(claim: Claim) -> tuple[int, str]:
+    return (SLOW.index(claim.id) if claim.id in SLOW else len(SLOW)), claim.id
+
+
+def _check(id: str) -> Finding:
+    """Check a claim, draw its figures, and keep the result under the key of before."""
+    place = _place(find(id))
+    found = find(id).check()
+    pictures = tuple(
+        replace(drawn(picture), draw=functools.partial(_redraw, id, n))
+        for n, picture in enumerate(found.pictures)
+    )
+    finding = replace(found, pictures=pictures)
+    pickles.write(place, finding)
+    for old in place.parent.glob(f"{id}-*.pickle"):
+        if old != place:
+            old.unlink(missing_ok=True)
+    return finding
+
+
+def _redraw(id: str, n: int) -> Figure:
+    return find(id).check().pictures[n].draw()
+
+
+def key_of(claim: Claim) -> str:
+    """Return the hash of everything that the finding of a claim is made from."""
+    code = hash_of_code([*MAKING, *_modules_of(claim)])
+    own = subjects().get(claim.id)
+    texts = keeping.hash_of([*([own.check.text] if own else []), *_shared_texts()])
+    return hashlib.sha256(f"{claim.id} {_common()} {code} {texts}".encode()).hexdigest()
+
+
+def _modules_of(claim: Claim) -> list[str]:
+    """Return the modules that register a claim, and those of the functions that check it."""
+    folder = HERE / "claims" / ("." if claim.paper == OWN else claim.paper)
+    naming = [path for path in folder.rglob("*.py") if f'"{claim.id}"' in _text(path)]
+    own = [".".join(path.relative_to(HERE.parent).with_suffix("").parts) for path in naming]
+    registered = subjects().get(claim.id)
+    return [*own, *(registered.check.modules() if registered else ())]
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@functools.cache
+def _shared_texts() -> tuple[Path, ...]:
+    """Return the texts that others include."""
+    own = {subjects()[id].check.text for id in ledger()}
+    return tuple(path for path in sorted((HERE / "claims").rglob("*.md")) if path not in own)
+
+
+@functools.cache
+def _common() -> str:
+    published = (HERE / "published").rglob("*.*")
+    files = sorted(path for path in published if path.name not in NOT_USED)
+    made_from = f"{MANIFEST_SHA256} {keeping.versions()} {keeping.hash_of(files)}"
+    return hashlib.sha256(made_from.encode()).hexdigest()
+
+
+def kept_findings() -> Path:
+    """Return the folder of findings that are used again."""
+    return cache_folder() / "findings"
+
+
+def _place(claim: Claim) -> Path:
+    return kept_findings() / f"{claim.id}-{key_of(claim)[:32]}.pickle"
+
+
+def _load(claim: Claim) -> Finding | None:
+    finding = pickles.read(_place(claim))
+    return finding if isinstance(finding, Finding) else None

@@ -1,0 +1,293 @@
+"""The data model of a cross-check: verdicts on statements, in readings and at thresholds, findings, claims."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
+
+from validation.display.finding_rows import Experiment, Gap, Number, Picture
+from validation.judgements.labels import Verdict, held, in_words, label
+
+__all__ = [
+    "Claim",
+    "Finding",
+    "Judgement",
+    "Part",
+    "Reading",
+    "Sides",
+    "Threshold",
+    "Verdict",
+    "model_only",
+    "packets_only",
+]
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class Sides(NamedTuple, Generic[T]):
+    """One thing twice: in the model, and in the packet simulation.
+
+    Examples
+    --------
+    >>> Sides(model=0.499, packets=0.503).each(lambda share: round(share, 1))
+    Sides(model=0.5, packets=0.5)
+    """
+
+    model: T
+    packets: T
+
+    def each(self, function: Callable[[T], S]) -> Sides[S]:
+        """Return ``function`` of both sides."""
+        return Sides(function(self.model), function(self.packets))
+
+    def items(self) -> tuple[tuple[str, T], tuple[str, T]]:
+        """Return the sides by name."""
+        return ("model", self.model), ("packets", self.packets)
+
+
+Judgement: TypeAlias = dict[str, Sides[Verdict]]
+"""The verdicts on the statements of a claim, by the keys that its text gives them."""
+
+
+def model_only(verdict: Verdict) -> Sides[Verdict]:
+    """Return the verdicts on a statement that has no packet simulation."""
+    return Sides(verdict, Verdict.NOT_APPLICABLE)
+
+
+def packets_only(verdict: Verdict) -> Sides[Verdict]:
+    """Return the verdicts on a statement that has no model."""
+    return Sides(Verdict.NOT_APPLICABLE, verdict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statement of a claim, with its verdicts in the default reading.
+
+    Attributes
+    ----------
+    model, simulation
+        In the model, and in packet simulations of the protocols, all simulators together.
+    process
+        In packet simulations of the model's own events, which check its solution only.
+    level
+        At hopflow's own packet level, where it runs the scenario.
+    simulators
+        By simulator, such as "ns-2"; a statement that needs runs of two has its verdict under both.
+    minor
+        Why the statement does not decide the label of its claim (`validation.judgements.labels.label`); "": it
+        does.
+
+    Examples
+    --------
+    >>> part = Part("x", Verdict.HOLDS, Verdict.CONTRADICTED, simulators={"ns-2": Verdict.CONTRADICTED})
+    >>> print(part.by("ns-2"), part.by("ns-3"), part.by("model"), sep=", ")
+    contradicted, not applicable, holds
+    """
+
+    statement: str
+    model: Verdict
+    simulation: Verdict
+    process: Verdict = Verdict.NOT_APPLICABLE
+    level: Verdict = Verdict.NOT_APPLICABLE
+    simulators: Mapping[str, Verdict] = field(default_factory=dict)
+    minor: str = ""
+
+    def by(self, source: str) -> Verdict:
+        """Return the verdict of a source: "model", "simulation", "process", "level" or a simulator."""
+        if source in ("model", "simulation", "process", "level"):
+            verdict: Verdict = getattr(self, source)
+            return verdict
+        return self.simulators.get(source, Verdict.NOT_APPLICABLE)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The statements of a claim in another documented reading of the paper.
+
+    A statement that was not judged in the reading has the verdict NOT_APPLICABLE.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number that a verdict depends on by definition, and the verdicts at half and twice of it.
+
+    Attributes
+    ----------
+    name, meaning
+        The parameter of the judging function, and the quantity that it limits.
+    value
+        The number used.
+    half, twice
+        The verdicts on the whole claim with half and with twice this number.
+    """
+
+    name: str
+    meaning: str
+    value: float
+    half: Sides[Verdict]
+    twice: Sides[Verdict]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of the cross-check of one claim.
+
+    Attributes
+    ----------
+    parts
+        The statements that the claim consists of; its verdicts follow by `validation.judgements.labels.label`,
+        or are ``depends`` where a reading turns them.
+    summary
+        The result in one or two sentences.
+    explanation
+        Why model, packet simulation and paper differ, where they do.
+    numbers
+        The rows of evidence.
+    pictures
+        The figures.
+    cases
+        The bundled data that were used.
+    thresholds
+        The thresholds of the verdicts, and how much the verdicts depend on them.
+    readings
+        The statements in other readings of the paper.
+    experiments
+        The causes that the explanation names, switched off.
+    gap
+        What lies between the fluid and packets on the claim's scenario, where that was computed.
+
+    Examples
+    --------
+    >>> part = Part("the gain grows", Verdict.HOLDS, Verdict.INCONCLUSIVE)
+    >>> finding = Finding((part,), summary="It grows in the chain.")
+    >>> print(finding.model, finding.simulation, sep=", ")
+    holds, inconclusive
+    """
+
+    parts: tuple[Part, ...]
+    summary: str
+    explanation: str = ""
+    numbers: tuple[Number, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    cases: tuple[str, ...] = ()
+    thresholds: tuple[Threshold, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
+    gap: Gap | None = None
+
+    @property
+    def headline(self) -> str:
+        """The first sentence of the summary, which says the result in short."""
+        return re.split(r"(?<=[.!])\s+(?=[A-Z`])", self.summary, maxsplit=1)[0]
+
+    @property
+    def simulators(self) -> tuple[str, ...]:
+        """The simulators that judge any of its statements, in alphabetical order."""
+        return tuple(sorted({name for part in self.parts for name in part.simulators}))
+
+    def by_default(self, source: str) -> Verdict:
+        """Return the verdict of a source (`Part.by`) in the default reading."""
+        return label((part.by(source), bool(part.minor)) for part in self.parts)
+
+    def turned(self, source: str) -> dict[str, Verdict]:
+        """Return the readings in which the verdict of a source is the opposite, with that verdict.
+
+        A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
+        claim only if it was judged for all statements that decide.
+        """
+        default = self.by_default(source)
+        others = {each.name: self.in_reading(each, source) for each in self.readings}
+        return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}
+
+    def in_reading(self, reading: Reading, source: str) -> Verdict:
+        """Return the verdict of a source on the whole claim in one of its readings."""
+        pairs = [
+            (own.by(source), new.by(source))
+            for own, new in zip(self.parts, reading.parts, strict=True)
+        ]
+        minor = [bool(part.minor) for part in self.parts]
+        none = Verdict.NOT_APPLICABLE
+        judged = label((new, less) for (_, new), less in zip(pairs, minor, strict=True))
+        missing = any(
+            new is none is not own and not less
+            for (own, new), less in zip(pairs, minor, strict=True)
+        )
+        return Verdict.INCONCLUSIVE if judged is Verdict.HOLDS and missing else judged
+
+    def verdict(self, source: str) -> Verdict:
+        """Return the verdict of a source: DEPENDS where a reading turns it."""
+        return Verdict.DEPENDS if self.turned(source) else self.by_default(source)
+
+    def words(self, source: str) -> str:
+        """Return the verdict of a source in words, with its direction where it depends on a reading.
+
+        Examples
+        --------
+        >>> hosts = Reading("direct hosts", (Part("", Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE),))
+        >>> part = Part("", Verdict.HOLDS, Verdict.INCONCLUSIVE)
+        >>> Finding((part,), "", readings=(hosts,)).words("model")
+        'holds; contradicted if direct hosts'
+        """
+        return in_words(self.by_default(source), self.turned(source))
+
+    def held(self, source: str) -> tuple[int, int]:
+        """Return how many statements hold by a source in the default reading, and how many it judges."""
+        return held(part.by(source) for part in self.parts)
+
+    @property
+    def default(self) -> Sides[Verdict]:
+        """The verdicts in the default reading."""
+        return Sides(self.by_default("model"), self.by_default("simulation"))
+
+    @property
+    def turning(self) -> Sides[tuple[str, ...]]:
+        """The readings that turn the verdict of the default one, by side."""
+        return Sides(tuple(self.turned("model")), tuple(self.turned("simulation")))
+
+    @property
+    def model(self) -> Verdict:
+        """Verdict of the model."""
+        return self.verdict("model")
+
+    @property
+    def simulation(self) -> Verdict:
+        """Verdict of the packet simulations of the protocols."""
+        return self.verdict("simulation")
+
+    @property
+    def process(self) -> Verdict:
+        """Verdict of the packet simulations of the model's own events."""
+        return self.by_default("process")
+
+    @property
+    def level(self) -> Verdict:
+        """Verdict of hopflow's own packet level, of those statements that it has runs for."""
+        return self.verdict("level")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, in our words, and the function that checks it.
+
+    Examples
+    --------
+    >>> from validation import ledger
+    >>> ledger()["M02"].where
+    'Sect. III.A'
+    >>> print(ledger()["D01"].check().model)
+    depends
+    """
+
+    id: str
+    paper: str
+    where: str
+    setting: str
+    text: str
+    check: Callable[[], Finding]
