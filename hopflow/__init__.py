@@ -25,7 +25,7 @@ _own, _, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "functions": ["maximum", "minimum", "where"],
-        "sweeps": ["sweep"],
+        "execution.sweeps": ["sweep"],
         "status": ["Interrupted", "NotSolvedError", "Status"],
         "units": ["gbps", "mbps", "ms", "to_mbps", "us"],
     },

@@ -29,12 +29,13 @@ FLOW_OPTIONS = ("max_window", "start", "size", "stop", "delayed_acks")
 METHOD_OPTIONS = ("seed", "convention", "recovery", "phases", "ack_delay")
 """What the Tcl program has; other options must be as they are by default."""
 HEAD = """\
-# {name}: written by dfcmodel.packets.exports.ns2_export for ns-2.35.
+# {name}: written by dfcmodel.packets.ns2_export for ns-2.35.
 #
 # Writes samples.txt (time, then cwnd_ and ack_ of each flow with a window), flows.txt (flow, highest
 # acknowledged packet, timeouts, packets sent) and links.txt (from, to, drops) into the working folder.
 set ns [new Simulator]
 """
+"""The first line is part of the digests of bundled programs: it has the name that this module had."""
 DRAWN_WAITS = (
     "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
 )

@@ -67,7 +67,7 @@ def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
     assert in_the_shell(error, words) == said
 
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def commands_of(command: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -411,7 +411,7 @@ def test_the_cache_is_either_filled_or_emptied():
     assert "--clear and --warm: must be one of them" in refused.output
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
 ANSWERS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 

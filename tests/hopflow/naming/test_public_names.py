@@ -167,7 +167,7 @@ def _numbers(function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _table() -> dict[str, str]:
-    with Path(__file__).with_name("parameter_units.csv").open(encoding="utf-8") as file:
+    with (Path(__file__).parents[1] / "parameter_units.csv").open(encoding="utf-8") as file:
         rows = {row["parameter"]: row["dimension"] for row in csv.DictReader(file)}
     assert set(rows.values()) <= {*DIMENSIONS, *NO_DIMENSION}
     return rows

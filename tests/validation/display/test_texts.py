@@ -17,7 +17,7 @@ from validation.judgements.verdicts import Sides
 from validation.records import OWN, entries, headline_of, recorded_verdicts
 from validation.statistics import Estimate
 
-CLAIMS = Path(texts.__file__).parent / "claims"
+CLAIMS = Path(texts.__file__).parents[1] / "claims"
 ledger()  # loads the claims
 
 
