@@ -173,3 +173,21 @@ def test_no_folder_has_more_modules_than_are_read_at_a_glance() -> None:
         if path.name != "__init__.py"
     ]
     assert {folder for folder in modules if modules.count(folder) > MOST_MODULES} == set()
+
+
+ASKS_FOR_A_TYPE = {
+    "dfcmodel/levels/packet_sizes.py": "has a rule for the parameters of each discipline that it scales",
+    "dfcmodel/network/queueing/disciplines.py": "`dfc_of` gives DFC with its parameters",
+}
+"""Modules that ask for the class of a discipline, and why; all others ask what it needs."""
+
+
+def test_disciplines_are_asked_what_they_need_instead_of_what_they_are() -> None:
+    kinds = "FIFO|DFC|Pause|PFC|Fair|Priority|ByClass|BFC"
+    asked = re.compile(rf"isinstance\([^)]*\b(?:{kinds})\b")
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "dfcmodel").rglob("*.py")
+        if asked.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(ASKS_FOR_A_TYPE)

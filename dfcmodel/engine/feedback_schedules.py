@@ -18,7 +18,7 @@ from dfcmodel.engine.kernel.records import (
     WHOLE,
 )
 from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import DFC, Pause
+from dfcmodel.network.queueing.disciplines import Pause, dfc_of
 from dfcmodel.network.time_steps import whole_and_part
 
 if TYPE_CHECKING:
@@ -42,17 +42,17 @@ def feedback(
     phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
     links = layout.links(scenario)
     L = len(layout.order)
-    dfc = [isinstance(link.discipline, DFC) for link in links]
-    by_input = any(getattr(link.discipline, "per", "") == "input" for link in links)
+    dfc = [link.discipline.diffuses for link in links]
+    by_input = any(link.discipline.queue_per == "input" for link in links)
     per_flow = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
     places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
     periods: dict[int, list[list[int]]] = {}
     for i, link in enumerate(links):
-        if isinstance(link.discipline, DFC):
+        if dfc_law := dfc_of(link.discipline):
             period = max(1, round(layout.delays[places[i]]))
             slots = periods.setdefault(period, [[] for _ in range(period)])
             node = link.target if i < L else link.source
-            random = link.discipline.phases == "random"
+            random = dfc_law.phases == "random"
             slots[int(phase[node] * period) if random else 0].append(i)
     rows: list[tuple[int, ...]] = []
     clocks: list[tuple[int, int, int]] = []
@@ -139,10 +139,10 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     """Return who pauses whom (`records.PAUSE`), the rows of a link one after the other."""
     rows: list[Any] = []
     for n in layout.order:
-        d = scenario.links[n].discipline
-        if isinstance(d, Pause):
+        d: Any = scenario.links[n].discipline
+        if d.pauses == "link":
             own = _pairs(scenario, layout, n, d, h, quantum)
-        elif isinstance(d, PFC):
+        elif d.pauses == "class":
             own = _ingress(scenario, layout, n, d, h, quantum)
         else:
             continue
@@ -217,13 +217,13 @@ def _ingress(
     for u, priority, _ in scenario.ingress(n):
         row = _message(scenario, layout, n, u, d.signalling, h)
         direct = u < 0 and scenario.enters_at_once(scenario.flows[-1 - u])
-        row["high"], row["low"] = (math.inf, math.inf) if direct else (d.xoff, d.xon)
+        row["high"], row["low"] = (math.inf, math.inf) if direct else d.thresholds
         flows = [f for f in scenario.feeders(n)[u] if scenario.flows[f].priority == priority]
         own = [layout.hop_queues[f][scenario.path_index(scenario.flows[f]).index(n)] for f in flows]
         row["first"], row["end"] = min(own), max(own) + 1
         row["room"] = rooms[u, priority]
         row["held"] = _band(scenario, layout, n, priority)
-        if u >= 0 and isinstance(scenario.links[u].discipline, PFC):
+        if u >= 0 and scenario.links[u].discipline.queue_per == "class":
             several = np.diff(layout.bands_at[row["paused"] :][:2])[0] > 1
             row["band"] = _band(scenario, layout, u, priority) if several else WHOLE
         found.append(row)

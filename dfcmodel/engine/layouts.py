@@ -17,8 +17,6 @@ import numpy as np
 
 from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PER_INPUT
 from dfcmodel.engine.queue_types import check_disciplines, queueing
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import Priority
 from dfcmodel.network.time_steps import ROUNDING, whole_and_part
 
 if TYPE_CHECKING:
@@ -290,14 +288,14 @@ def _apart(reached: Any, places: list[int]) -> Any:
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:
     """Return the order of a flow at a link: its priority there."""
-    ranked = isinstance(scenario.links[n].discipline, Priority)
-    return scenario.flows[f].priority if ranked else 0
+    return scenario.flows[f].priority if scenario.links[n].discipline.ranked else 0
 
 
 def _group(kind: int, scenario: Scenario, n: int, f: int) -> tuple[int, ...]:
     """Return what tells the FIFO queue of a flow at a link from others of its rank, in their order."""
-    rule, priority = scenario.links[n].discipline, scenario.flows[f].priority
-    if isinstance(rule, PFC):
+    rule: Any = scenario.links[n].discipline
+    if rule.queue_per == "class":
+        priority = scenario.flows[f].priority
         return int(priority not in rule.classes), priority
     if kind == FAIR_SHARES:
         return (f,)

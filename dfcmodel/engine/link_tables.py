@@ -11,8 +11,7 @@ from dfcmodel.engine.feedback_schedules import rooms_of
 from dfcmodel.engine.kernel.records import LINK, PER_FLOW_RATE, QUEUE, STORM
 from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.path_elements import DelayTrace
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import DFC, manager_of
+from dfcmodel.network.queueing.disciplines import dfc_of, manager_of
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
@@ -60,8 +59,8 @@ def reserve_rooms(
 ) -> None:
     """Give the lossless classes of links with PFC rooms of their own."""
     for i, n in enumerate(layout.order):
-        rule = scenario.links[n].discipline
-        if not isinstance(rule, PFC):
+        rule: Any = scenario.links[n].discipline
+        if rule.pauses != "class":
             continue
         own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
         first, end = layout.bands_at[i : i + 2]
@@ -102,10 +101,9 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     for i, link in enumerate(layout.links(scenario)):
         own = queues[slice(*layout.queues[i])]
         own["link_rate"] = link.rate * h
-        dfc = isinstance(link.discipline, DFC)
-        if isinstance(link.discipline, DFC):
-            own["intensity"] = link.discipline.intensity
-            own["gain"] = link.discipline.diffusion / link.delay * h
+        if dfc := dfc_of(link.discipline):
+            own["intensity"] = dfc.intensity
+            own["gain"] = dfc.diffusion / link.delay * h
         if i < layout.per_flow_links:
             own["service"] = 0.0 if dfc else links["rate"][i]
             own["peak"][0 if link.shared else slice(None)] = 0.0

@@ -47,7 +47,6 @@ from dfcmodel.engine.sender_tables import (
 from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.time_steps import nearest_steps
 from responsefn.responses.rule_events import signatures_of
 
@@ -294,14 +293,14 @@ def _feedback(
 
 def _in_steps(link: Link, h: float) -> float:
     """Return the delay of a link in steps; one with DFC has whole steps, its feedback period."""
-    if isinstance(link.discipline, DFC):
+    if link.discipline.diffuses:
         return whole_steps(f"delay of link {link.name}", link.delay, h)
     return link.delay / h
 
 
 def _transmission(link: Link, fluid: Fluid) -> float:
     """Return what store-and-forward adds to a link's delay, in s; links with DFC keep that of the law."""
-    kept = isinstance(link.discipline, DFC) or not fluid.store_and_forward
+    kept = link.discipline.diffuses or not fluid.store_and_forward
     return 0.0 if kept else 0.5 / link.rate
 
 

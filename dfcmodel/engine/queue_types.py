@@ -11,14 +11,8 @@ from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import check_known, refuse_given
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
-from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import (
-    DFC,
-    Fair,
-    Pause,
-    Priority,
-    QueueManager,
     manager_of,
 )
 from dfcmodel.network.time_steps import passes_at_once
@@ -95,19 +89,16 @@ def _check_elements(scenario: Scenario) -> None:
             msg = "acts on single packets; use method=Packets()"
             raise ValueError(f"elements: {kind} at {element.link}: {msg}")  # noqa: TRY004
         rule = scenario.links[table.names.index(element.link)].discipline
-        if isinstance(rule, (DFC, Pause, PFC)):
+        if rule.diffuses or rule.pauses:
             msg = f"is constant under {type(rule).__name__}; use another discipline"
-            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")  # noqa: TRY004
+            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")
 
 
 def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
     fed_by_pause = {
-        u
-        for n in links
-        if isinstance(scenario.links[n].discipline, (Pause, PFC))
-        for u in scenario.feeders(n)
+        u for n in links if scenario.links[n].discipline.pauses_links for u in scenario.feeders(n)
     }
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
@@ -117,13 +108,12 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
         several = sum(map(len, scenario.feeders(n).values())) > 1
-        if isinstance(link.discipline, (Fair, Priority)):
+        rule = link.discipline
+        if rule.diffuses:
+            kind = PER_INPUT if rule.queue_per == "input" else PER_FLOW_RATE
+        elif rule.queue_per == "flow":
             kind = FAIR_SHARES
-        elif isinstance(link.discipline, DFC):
-            kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
-        elif (
-            several or n in fed_by_pause or isinstance(link.discipline, (Pause, PFC, QueueManager))
-        ):
+        elif several or n in fed_by_pause or rule.pauses or manager_of(rule):
             kind = SHARED_FIFO
         queue_types.append(kind)
     return queues, queue_types

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.queueing.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, seed_number, whole
@@ -253,8 +253,8 @@ def endless_limit(alpha: float, kind: str) -> float:
 def warn_if_unstable(scenario: Scenario) -> None:
     """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
-        if isinstance(link.discipline, DFC):
-            D, alpha = link.discipline.diffusion, link.discipline.intensity
+        if law := dfc_of(link.discipline):
+            D, alpha = law.diffusion, law.intensity
             limit = endless_limit(alpha, "closed")
             if limit < D:
                 msg = f"beyond {limit:.4g}, its stability limit on an endless chain (alpha = {alpha:g})"

@@ -46,6 +46,9 @@ class BFC(Discipline):
     (0.0, True)
     """
 
+    pauses = "flow"
+    queue_per = "flow"
+
     threshold: float = 1.0
     signalling: WithUnit = 0.0
 

@@ -25,6 +25,7 @@ __all__ = [
     "Priority",
     "QueueManager",
     "check_manager",
+    "dfc_of",
     "manager_of",
     "numeric_fields",
 ]
@@ -34,12 +35,44 @@ __all__ = [
 class Discipline(Described):
     """Base class of the queueing disciplines; ``str`` leaves out the parameters that have their defaults.
 
+    What a discipline needs of the engines and of the links around it is said by its class, so that nothing else has to ask
+    for its type.
+
+    Attributes
+    ----------
+    diffuses
+        Whether it tells the links that feed it at which rate each of its queues may be filled.
+    pauses
+        What it stops of the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic, or a
+        ``"flow"``; empty: nothing.
+    queue_per
+        What has a queue of its own: ``"link"``, ``"class"``, ``"flow"``, or ``"input"``, the link by which packets come.
+    ranked
+        Whether flows are served in the order of their priorities.
+
     Examples
     --------
     >>> from dfcmodel import DFC
     >>> str(DFC(diffusion=0.2)), str(DFC())
     ('DFC(diffusion=0.2)', 'DFC()')
+    >>> DFC().diffuses, DFC().queue_per, DFC().pauses
+    (True, 'flow', '')
     """
+
+    diffuses = False
+    pauses = ""
+    queue_per = "link"
+    ranked = False
+
+    @property
+    def pauses_links(self) -> bool:
+        """Whether it pauses the links that feed it, as a whole or one class of traffic."""
+        return self.pauses in ("link", "class")
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Packets above which what feeds it is paused, and at which or below it goes on; (0, 0) where they are not parameters."""
+        return 0.0, 0.0
 
     def __str__(self) -> str:
         shown = [
@@ -159,6 +192,11 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
     return getattr(discipline, "manager", None)
 
 
+def dfc_of(discipline: Discipline) -> DFC | None:
+    """Return a discipline that is diffusion-type flow control, with its parameters; None for others."""
+    return discipline if isinstance(discipline, DFC) else None
+
+
 def check_manager(manager: object) -> None:
     """Raise ValueError for what is no queue manager and not None."""
     if manager is not None and not isinstance(manager, QueueManager):
@@ -220,6 +258,8 @@ class DFC(Discipline):
     1.0
     """
 
+    diffuses = True
+
     diffusion: float = 0.1
     intensity: float = 1.0
     phases: str = "random"
@@ -230,6 +270,11 @@ class DFC(Discipline):
         one_number("intensity", self.intensity, at_least=1.0)
         choice("phases", self.phases, ("random", "synchronous"))
         choice("per", self.per, ("flow", "input"))
+
+    @property
+    def queue_per(self) -> str:  # type: ignore[override]
+        """What has a queue of its own."""
+        return self.per
 
 
 @quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
@@ -276,6 +321,8 @@ class Pause(Discipline):
     True
     """
 
+    pauses = "link"
+
     high: WithUnit = 900.0
     low: WithUnit = 450.0
     quanta: int | None = None
@@ -294,6 +341,11 @@ class Pause(Discipline):
             one_number("quanta", self.quanta, at_least=1, at_most=65535)
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
         one_number("paused_rate", self.paused_rate, at_least=0.0, hint="in packets/s")
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Packets above which what feeds it is paused, and at which or below it goes on."""
+        return float(self.high), float(self.low)
 
 
 @dataclass(frozen=True)
@@ -317,6 +369,8 @@ class Fair(Discipline):
     >>> run.lost.sum(axis=(1, 2)).round().tolist()[0]  # below its fair share of 450/s: no loss
     0.0
     """
+
+    queue_per = "flow"
 
     manager: QueueManager | None = None
 
@@ -349,6 +403,9 @@ class Priority(Discipline):
     >>> bool(lost[0] == 0 and lost[1] > 600)
     True
     """
+
+    queue_per = "flow"
+    ranked = True
 
     manager: QueueManager | None = None
 
