@@ -20,7 +20,7 @@ from dfcmodel.network.demands.offered_rates import own_rate
 from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
-from dfcmodel.network.queueing.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
@@ -289,7 +289,7 @@ def _simulate_fluid(
         sample = min(max(1e-3, h), end)
     number("sample", sample, at_least=h, at_most=end, hint=f"in s; the step is {h:g} s")
     disciplines = [link.discipline for link in scenario.link_table.kinds]
-    if not all(each.is_stable for each in disciplines if isinstance(each, DFC)):
+    if not all(each.is_stable for each in map(dfc_of, disciplines) if each is not None):
         warn_if_unstable(scenario)
     random = np.random.default_rng(seed)
     starts = random_starts(scenario.table, jitter, random)

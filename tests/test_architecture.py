@@ -159,3 +159,35 @@ def test_names_of_files_answer_most_questions_of_where_something_is() -> None:
     missed = [each.question for each in asked if where_is.answer(ROOT, each) is None]
     assert len(asked) == 72
     assert len(missed) <= 4, missed
+
+
+MOST_MODULES = 20
+"""In one folder, so that its names are read at a glance."""
+
+
+def test_no_folder_has_more_modules_than_are_read_at_a_glance() -> None:
+    modules = [
+        path.parent.relative_to(ROOT).as_posix()
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if path.name != "__init__.py"
+    ]
+    assert {folder for folder in modules if modules.count(folder) > MOST_MODULES} == set()
+
+
+ASKS_FOR_A_TYPE = {
+    "dfcmodel/levels/packet_sizes.py": "has a rule for the parameters of each discipline that it scales",
+    "dfcmodel/network/queueing/disciplines.py": "`dfc_of` gives DFC with its parameters",
+}
+"""Modules that ask for the class of a discipline, and why; all others ask what it needs."""
+
+
+def test_disciplines_are_asked_what_they_need_instead_of_what_they_are() -> None:
+    kinds = "FIFO|DFC|Pause|PFC|Fair|Priority|ByClass|BFC"
+    asked = re.compile(rf"isinstance\([^)]*\b(?:{kinds})\b")
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "dfcmodel").rglob("*.py")
+        if asked.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == set(ASKS_FOR_A_TYPE)

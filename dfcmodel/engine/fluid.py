@@ -14,9 +14,8 @@ from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_discipline, refuse_given
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
-from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.coupled import PI2
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, manager_of
+from dfcmodel.network.queueing.disciplines import FIFO, manager_of
 from hopflow.checks import choice, flag, one_number, refuse_options, shown, whole
 from hopflow.display.results import Described
 from responsefn import DeliveryRule, RateRule, WindowRule
@@ -305,9 +304,9 @@ def _check_elements(scenario: Scenario) -> None:
             msg = "acts on single packets; use method=Packets()"
             raise ValueError(f"elements: {kind} at {element.link}: {msg}")  # noqa: TRY004
         rule = scenario.links[table.names.index(element.link)].discipline
-        if isinstance(rule, (DFC, Pause, PFC)):
+        if rule.diffuses or rule.pauses:
             msg = f"is constant under {type(rule).__name__}; use another discipline"
-            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")  # noqa: TRY004
+            raise ValueError(f"elements: RateTrace of {element.link}: its rate {msg}")
 
 
 def check_recovery(name: str, given: object) -> None:

@@ -17,8 +17,10 @@ import numpy as np
 
 from dfcmodel.engine.fluid import ROUNDING, check_disciplines, whole_and_part
 from dfcmodel.engine.kernel.records import BLOCK, FAIR_SHARES, PER_FLOW_RATE, PER_INPUT, SHARED_FIFO
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Fair, Pause, Priority, QueueManager
+from dfcmodel.network.queueing.disciplines import (
+    FIFO,
+    manager_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -189,10 +191,7 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     """Return which links can queue, and the kind of each."""
     links = range(len(scenario.links))
     fed_by_pause = {
-        u
-        for n in links
-        if isinstance(scenario.links[n].discipline, (Pause, PFC))
-        for u in scenario.feeders(n)
+        u for n in links if scenario.links[n].discipline.pauses_links for u in scenario.feeders(n)
     }
     queues = [bool(scenario.feeders(n)) for n in links]
     for n in links:
@@ -202,13 +201,12 @@ def queueing(scenario: Scenario) -> tuple[list[bool], list[int]]:
     for n, link in enumerate(scenario.links):
         kind = PER_FLOW_RATE
         several = sum(map(len, scenario.feeders(n).values())) > 1
-        if isinstance(link.discipline, (Fair, Priority)):
+        rule = link.discipline
+        if rule.diffuses:
+            kind = PER_INPUT if rule.queue_per == "input" else PER_FLOW_RATE
+        elif rule.queue_per == "flow":
             kind = FAIR_SHARES
-        elif isinstance(link.discipline, DFC):
-            kind = PER_INPUT if link.discipline.per == "input" else PER_FLOW_RATE
-        elif (
-            several or n in fed_by_pause or isinstance(link.discipline, (Pause, PFC, QueueManager))
-        ):
+        elif several or n in fed_by_pause or rule.pauses or manager_of(rule):
             kind = SHARED_FIFO
         queue_types.append(kind)
     return queues, queue_types
@@ -340,14 +338,14 @@ def _apart(reached: Any, places: list[int]) -> Any:
 
 def _rank(scenario: Scenario, n: int, f: int) -> int:
     """Return the order of a flow at a link: its priority there."""
-    ranked = isinstance(scenario.links[n].discipline, Priority)
-    return scenario.flows[f].priority if ranked else 0
+    return scenario.flows[f].priority if scenario.links[n].discipline.ranked else 0
 
 
 def _group(kind: int, scenario: Scenario, n: int, f: int) -> tuple[int, ...]:
     """Return what tells the FIFO queue of a flow at a link from others of its rank, in their order."""
-    rule, priority = scenario.links[n].discipline, scenario.flows[f].priority
-    if isinstance(rule, PFC):
+    rule: Any = scenario.links[n].discipline
+    if rule.queue_per == "class":
+        priority = scenario.flows[f].priority
         return int(priority not in rule.classes), priority
     if kind == FAIR_SHARES:
         return (f,)

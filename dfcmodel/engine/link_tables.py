@@ -19,7 +19,7 @@ from dfcmodel.engine.kernel.records import (
 )
 from dfcmodel.network.callback_events import Signature, manager_signature_of
 from dfcmodel.network.path_elements import DelayTrace
-from dfcmodel.network.queueing.disciplines import DFC, manager_of
+from dfcmodel.network.queueing.disciplines import dfc_of, manager_of
 
 if TYPE_CHECKING:
     from dfcmodel.engine.layouts import Layout
@@ -82,10 +82,9 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     for i, link in enumerate(layout.links(scenario)):
         own = queues[slice(*layout.queues[i])]
         own["link_rate"] = link.rate * h
-        dfc = isinstance(link.discipline, DFC)
-        if isinstance(link.discipline, DFC):
-            own["intensity"] = link.discipline.intensity
-            own["gain"] = link.discipline.diffusion / link.delay * h
+        if dfc := dfc_of(link.discipline):
+            own["intensity"] = dfc.intensity
+            own["gain"] = dfc.diffusion / link.delay * h
         if i < layout.per_flow_links:
             own["service"] = 0.0 if dfc else links["rate"][i]
             own["peak"][0 if link.shared else slice(None)] = 0.0
@@ -151,17 +150,17 @@ def feedback(
     phase = dict(zip(scenario.nodes, rng.random(len(scenario.nodes)), strict=True))
     links = layout.links(scenario)
     L = len(layout.order)
-    dfc = [isinstance(link.discipline, DFC) for link in links]
-    by_input = any(getattr(link.discipline, "per", "") == "input" for link in links)
+    dfc = [link.discipline.diffuses for link in links]
+    by_input = any(link.discipline.queue_per == "input" for link in links)
     per_flow = [dfc[i] and not (by_input and i < L) for i in range(len(links))]
     places = [*layout.order, *(scenario.path_index(scenario.flows[f])[0] for f in layout.shaped)]
     periods: dict[int, list[list[int]]] = {}
     for i, link in enumerate(links):
-        if isinstance(link.discipline, DFC):
+        if law := dfc_of(link.discipline):
             period = max(1, round(layout.delays[places[i]]))
             slots = periods.setdefault(period, [[] for _ in range(period)])
             node = link.target if i < L else link.source
-            random = link.discipline.phases == "random"
+            random = law.phases == "random"
             slots[int(phase[node] * period) if random else 0].append(i)
     rows: list[tuple[int, ...]] = []
     clocks: list[tuple[int, int, int]] = []

@@ -23,10 +23,10 @@ def pauses(scenario: Scenario, layout: Layout, h: float, quantum: float) -> Any:
     """Return who pauses whom (`records.PAUSE`), the rows of a link one after the other."""
     rows: list[Any] = []
     for n in layout.order:
-        d = scenario.links[n].discipline
-        if isinstance(d, Pause):
+        d: Any = scenario.links[n].discipline
+        if d.pauses == "link":
             own = _pairs(scenario, layout, n, d, h, quantum)
-        elif isinstance(d, PFC):
+        elif d.pauses == "class":
             own = _ingress(scenario, layout, n, d, h, quantum)
         else:
             continue
@@ -101,13 +101,13 @@ def _ingress(
     for u, priority, _ in scenario.ingress(n):
         row = _message(scenario, layout, n, u, d.signalling, h)
         direct = u < 0 and scenario.enters_at_once(scenario.flows[-1 - u])
-        row["high"], row["low"] = (math.inf, math.inf) if direct else (d.xoff, d.xon)
+        row["high"], row["low"] = (math.inf, math.inf) if direct else d.thresholds
         flows = [f for f in scenario.feeders(n)[u] if scenario.flows[f].priority == priority]
         own = [layout.hop_queues[f][scenario.path_index(scenario.flows[f]).index(n)] for f in flows]
         row["first"], row["end"] = min(own), max(own) + 1
         row["room"] = rooms[u, priority]
         row["held"] = _band(scenario, layout, n, priority)
-        if u >= 0 and isinstance(scenario.links[u].discipline, PFC):
+        if u >= 0 and scenario.links[u].discipline.queue_per == "class":
             several = np.diff(layout.bands_at[row["paused"] :][:2])[0] > 1
             row["band"] = _band(scenario, layout, u, priority) if several else WHOLE
         found.append(row)
@@ -138,8 +138,8 @@ def reserve_rooms(
 ) -> None:
     """Give the lossless classes of links with PFC rooms of their own."""
     for i, n in enumerate(layout.order):
-        rule = scenario.links[n].discipline
-        if not isinstance(rule, PFC):
+        rule: Any = scenario.links[n].discipline
+        if rule.pauses != "class":
             continue
         own = np.flatnonzero((stops["pausing"] == i) & (stops["held"] != STORM))
         first, end = layout.bands_at[i : i + 2]

@@ -49,8 +49,7 @@ from dfcmodel.engine.sender_tables import (
 from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import DFC, Pause, manager_of
+from dfcmodel.network.queueing.disciplines import manager_of
 from responsefn.responses.rule_events import signatures_of
 
 if TYPE_CHECKING:
@@ -294,7 +293,7 @@ def _feedback(
     """Return who tells whom, and when; no pause is on."""
     tables = feedback(scenario, layout, h, rng)
     stops = np.zeros(0, dtype=PAUSE)
-    if any(isinstance(link.discipline, (Pause, PFC)) for link in scenario.link_table.kinds):
+    if any(link.discipline.pauses_links for link in scenario.link_table.kinds):
         stops = pauses(scenario, layout, h, quantum)
     longest = max([*stops["wait"].tolist(), 1])
     pausing = np.zeros((power_of_two(longest + 3), len(stops)))
@@ -307,14 +306,14 @@ def _feedback(
 
 def _in_steps(link: Link, h: float) -> float:
     """Return the delay of a link in steps; one with DFC has whole steps, its feedback period."""
-    if isinstance(link.discipline, DFC):
+    if link.discipline.diffuses:
         return whole_steps(f"delay of link {link.name}", link.delay, h)
     return link.delay / h
 
 
 def _transmission(link: Link, fluid: Fluid) -> float:
     """Return what store-and-forward adds to a link's delay, in s; links with DFC keep that of the law."""
-    kept = isinstance(link.discipline, DFC) or not fluid.store_and_forward
+    kept = link.discipline.diffuses or not fluid.store_and_forward
     return 0.0 if kept else 0.5 / link.rate
 
 

@@ -10,7 +10,6 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.flows import window_rules
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time, packet_wait
-from dfcmodel.network.queueing.disciplines import DFC
 from hopflow.checks import choice, flag, instance
 
 if TYPE_CHECKING:
@@ -144,7 +143,7 @@ def default_refinements(scenario: Scenario, *, shared: bool = False) -> tuple[Re
     rules = list(window_rules(scenario.flows))
     found = []
     wait = packet_time(scenario)
-    with_dfc = [isinstance(link.discipline, DFC) for link in scenario.links]
+    with_dfc = [link.discipline.diffuses for link in scenario.links]
     if shared and not all(with_dfc):
         found.append(Refinement("transmission times", "fluid", off={"store_and_forward": False}))
     if shared and any(rule.recovery != "sack" for rule in rules):

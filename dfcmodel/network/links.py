@@ -11,8 +11,7 @@ import numpy as np
 
 from dfcmodel.network.columns import coded, column_for, distinct, encoded, nodes_of, present
 from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
-from dfcmodel.network.queueing.class_pauses import ByClass
-from dfcmodel.network.queueing.disciplines import FIFO, Discipline, Pause
+from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import flag, one_number, plain_number, shown
 from hopflow.display.results import Described
 from hopflow.units import WithUnit, declares, quantities
@@ -121,7 +120,7 @@ class Link(Described):
         if self.shared:
             if not isinstance(self.buffer, ByteBuffer):  # the scenario has the size of its packets
                 can_pause(self, self.buffer)
-        elif isinstance(self.discipline, ByClass):
+        elif self.discipline.queue_per == "class":
             msg = "its classes divide one buffer: must be True"
             raise ValueError(f"shared {of} = False: {msg}")
 
@@ -150,7 +149,7 @@ def _is_plain(link: Link) -> bool:
         and MIN_BUFFER <= buffer <= MAX_BUFFER
         and link.shared is True
         and isinstance(rule, Discipline)
-        and not isinstance(rule, Pause)
+        and rule.pauses != "link"
     )
 
 
@@ -170,10 +169,12 @@ def can_pause(link: Link, room: float) -> None:
 
     What PFC reserves is checked by the scenario, which has the flows.
     """
-    if isinstance(link.discipline, Pause):
+    if link.discipline.pauses == "link":
         levels = f"high = {room / 2:g} and low = {room / 4:g}"
         hint = f"no more fits into its buffer, so it never pauses; set, say, {levels}, or use FIFO"
-        one_number(f"high of link {link.name!r}", link.discipline.high, below=room, hint=hint)
+        one_number(
+            f"high of link {link.name!r}", link.discipline.thresholds[0], below=room, hint=hint
+        )
 
 
 class Links(Sequence[Link]):

@@ -18,8 +18,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
-from dfcmodel.network.queueing.class_pauses import ByClass
-from dfcmodel.network.queueing.disciplines import DFC, Discipline, Pause, manager_of
+from dfcmodel.network.queueing.disciplines import Discipline, manager_of
 from dfcmodel.network.queueing.ingresses import Ingresses
 from hopflow.checks import instance, listed, one_number, plain_number
 from hopflow.display.results import table_text
@@ -128,13 +127,13 @@ class Scenario(Ingresses):
             object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
             check_elements(self)
         alike = self.link_table.kinds
-        queues = {n.discipline.per: n.name for n in alike if isinstance(n.discipline, DFC)}
+        queues = {n.discipline.queue_per: n.name for n in alike if n.discipline.diffuses}
         if len(queues) > 1:
             msg = f"must be that of all links with DFC, but is 'flow' on {queues['flow']}"
             raise ValueError(f"per of link {queues['input']!r} = 'input': {msg}")
         self._check_byte_buffers()
         suspect = ~self.by_link(lambda link: link.shared)
-        by_class = any(isinstance(link.discipline, ByClass) for link in alike)
+        by_class = any(link.discipline.queue_per == "class" for link in alike)
         if by_class and not self._has_room_by_far:
             suspect |= self._has_to_be_checked
         if suspect.any():
@@ -216,10 +215,10 @@ class Scenario(Ingresses):
             flow = self.flows[int(np.argmin(given))]
             msg = "only network interfaces have weights; use host='nic', or weight=1"
             raise ValueError(f"weight of flow {flow.name!r} = {flow.weight}: {msg}")
-        has_any_dfc = any(isinstance(link.discipline, DFC) for link in self.link_table.kinds)
+        has_any_dfc = any(link.discipline.diffuses for link in self.link_table.kinds)
         asks = set(self.table.columns["host"].values) & {"shaped", "nic"}
         for flow in self.flows if self.routes and (has_any_dfc or "shaped" in asks) else ():
-            has_dfc = has_any_dfc and isinstance(self.path(flow)[0].discipline, DFC)
+            has_dfc = has_any_dfc and self.path(flow)[0].discipline.diffuses
             if flow.host == "shaped" and not has_dfc:
                 kind = type(self.path(flow)[0].discipline).__name__
                 msg = f"{kind} reports no rate to shape to: use host='unshaped' or 'direct'"
@@ -228,8 +227,8 @@ class Scenario(Ingresses):
                 msg = "DFC reports a rate to shape to: use host='shaped', 'unshaped' or 'direct'"
                 raise ValueError(f"host of flow {flow.name!r} = 'nic': {msg}")
             for before, link in itertools.pairwise(self.path(flow) if has_any_dfc else ()):
-                pausing = isinstance(link.discipline, (Pause, ByClass))
-                if pausing and isinstance(before.discipline, DFC):
+                pausing = link.discipline.pauses_links
+                if pausing and before.discipline.diffuses:
                     msg = f"DFC cannot feed {link.name}: that link pauses its feeders"
                     raise ValueError(f"discipline of link {before.name!r}: {msg}")
 

@@ -16,9 +16,6 @@ from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
-from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import ByClass
-from dfcmodel.network.queueing.disciplines import DFC, Pause
 from hopflow.display.results import Described
 from hopflow.units import WithUnit
 
@@ -224,8 +221,8 @@ class RoutedFlows(Described):
         """Whether flows whose first link it is have a network interface unless they say otherwise, (L,)."""
         table = self.link_table
         of_hosts = np.array([is_fabric_host(node) for node in table.nodes], dtype=np.bool_)
-        pauses = self.by_link(lambda link: isinstance(link.discipline, (Pause, ByClass, BFC)))
-        reports = self.by_link(lambda link: isinstance(link.discipline, DFC))
+        pauses = self.by_link(lambda link: bool(link.discipline.pauses))
+        reports = self.by_link(lambda link: link.discipline.diffuses)
         return np.asarray(pauses | (of_hosts[table.source] & ~reports))
 
     def host_is(self, kind: str) -> NDArray[np.bool_]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.shortest_routes import ShortestRoutes
 from hopflow.checks import choice
@@ -50,9 +49,9 @@ def check_failures(scenario: Scenario, method: Packets) -> None:
         choice("failures: link", name, links.names)
         n = links.names.index(name)
         rule = scenario.links[n].discipline
-        if isinstance(rule, (DFC, LinkLaw)):
+        if rule.diffuses or isinstance(rule, LinkLaw):
             msg = "counts what is on it at both ends; use another discipline"
-            raise ValueError(f"failures of {name}: {type(rule).__name__} {msg}")  # noqa: TRY004
+            raise ValueError(f"failures of {name}: {type(rule).__name__} {msg}")
         if n in first:
             msg = "it is the first link of a flow, which has no other one; use a link between switches"
             raise ValueError(f"failures of {name}: {msg}")

@@ -408,11 +408,11 @@ class Plan:
         counted = table.before >= 0
         pairs = table.port[counted] * P + table.before[counted]
         if self.under(Pause):
-            whole = self.by_discipline(lambda each: isinstance(each, Pause))[hops.port]
+            whole = self.by_discipline(lambda each: each.pauses == "link")[hops.port]
             rows = np.flatnonzero(whole & ~hops.is_ack & ~hops.begins)
             pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
         if self.under(BFC):
-            stops = self.by_discipline(lambda each: isinstance(each, BFC))[hops.port]
+            stops = self.by_discipline(lambda each: each.pauses == "flow")[hops.port]
             rows = np.flatnonzero(stops & ~hops.is_ack & ~hops.begins)
             pairs = np.append(pairs, hops.port[rows] * P + hops.before[rows])
         asks, paused = np.divmod(present(pairs, P * P), P)
@@ -431,8 +431,8 @@ class Plan:
         """
         if not self.has(Pause, PFC):
             return np.zeros((len(self.ports), 2))
-        limits = self.by_discipline(_thresholds)
-        unit = self.by_discipline(lambda each: self.sizes[0] if isinstance(each, PFC) else 1.0)
+        limits = self.by_discipline(lambda each: each.thresholds)
+        unit = self.by_discipline(lambda each: self.sizes[0] if each.pauses == "class" else 1.0)
         found: Floats = limits * np.where(self.cells > 0, self.units, unit)[:, np.newaxis]
         return found
 
@@ -533,7 +533,7 @@ class Plan:
             for f, is_ack in self.users(p):
                 route = (self.backward if is_ack else self.forward)[f]
                 after = route[route.index(p) + 1 :][:1]
-                if after and isinstance(self.ports[after[0]].discipline, DFC):
+                if after and self.ports[after[0]].discipline.diffuses:
                     fed.setdefault(after[0], []).append((f, is_ack))
             found += [
                 Clock(q, p, first, port.delay, tuple(fed.get(q, ()))) for q in sorted(fed) or [-1]
@@ -596,14 +596,12 @@ class Plan:
 
     def faulty_pauses(self, p: int) -> list[tuple[int, int, float]]:
         """Return what port p pauses by a fault: port, class, and the time until it takes effect, s."""
-        rule = self.ports[p].discipline
-        paused: list[tuple[int, int]] = []
-        if isinstance(rule, Pause):
-            paused = [(q, ALL) for q in self.pausable(p)]
-        elif isinstance(rule, PFC):
-            paused = [key for key in self.ingress(p) if key[0] >= 0]
-        else:
+        rule: Any = self.ports[p].discipline
+        if not any(rule.thresholds):
             return []
+        paused = [(q, ALL) for q in self.pausable(p)]
+        if rule.pauses == "class":
+            paused = [key for key in self.ingress(p) if key[0] >= 0]
         return [(q, c, self.ports[q].delay + rule.signalling) for q, c in paused]
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:
@@ -624,7 +622,7 @@ class Plan:
     def counted(self) -> NDArray[np.bool_]:
         """Whether the port at each hop counts the packets that take it, those of a lossless class, (H,)."""
         rules: list[Any] = self.disciplines
-        lossless = [rule.classes if isinstance(rule, ByClass) else () for rule in rules]
+        lossless = [rule.classes if rule.queue_per == "class" else () for rule in rules]
         hops, own = self.hops, self._disciplines[1]
         if not any(lossless):
             return np.zeros(len(hops.port), dtype=np.bool_)
@@ -646,7 +644,7 @@ class Plan:
     def ingresses(self) -> Ingresses:
         """Return what ports with lossless classes count, each ingress and class once."""
         rules: list[Any] = self.disciplines
-        if not any(isinstance(rule, ByClass) for rule in rules):
+        if not any(rule.queue_per == "class" for rule in rules):
             none = np.empty(0, dtype=np.int64)
             return Ingresses(none, none, none, np.empty(0))
         links, own = self.scenario.link_table, self._disciplines[1]
@@ -700,13 +698,6 @@ class Plan:
         port = self.ports[p]
         room = port.room / self.units[p] if port.cell else float(port.room)
         return room - (self.scenario.reserved(port.link) if port.link >= 0 else 0.0)
-
-
-def _thresholds(rule: Discipline) -> tuple[float, float]:
-    """Return the thresholds of a port that pauses others, packets."""
-    if isinstance(rule, Pause):
-        return rule.high, rule.low
-    return (rule.xoff, rule.xon) if isinstance(rule, PFC) else (0.0, 0.0)
 
 
 def _answers(kind: type) -> bool:

@@ -114,7 +114,8 @@ class Port(NamedTuple):
 
 def _interface(discipline: Discipline) -> Interface:
     """Return the interface of a host whose first link has a discipline."""
-    return Interface(discipline.acks if isinstance(discipline, ByClass) else "control")
+    rule: Any = discipline
+    return Interface(rule.acks if rule.queue_per == "class" else "control")
 
 
 def bits_of(rate: float, size: float) -> float:

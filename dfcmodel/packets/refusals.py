@@ -16,13 +16,11 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess
 from dfcmodel.network.endpoints.stacks import COUNTED
 from dfcmodel.network.level_options import refuse_discipline
 from dfcmodel.network.path_elements import RateTrace
-from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import CLASSES, PFC, ByClass
+from dfcmodel.network.queueing.class_pauses import CLASSES
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import (
     DFC,
     FIFO,
-    Pause,
 )
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.queueing.managers import PIE, RED, CoDel
@@ -79,7 +77,7 @@ def _check(scenario: Scenario, method: Packets) -> None:
         for name in getattr(method, which) or {}:
             choice(f"{which}: link", name, scenario.link_table.names)
     if method.count_smoothing > 0.0 and not any(
-        isinstance(link.discipline, DFC) for link in scenario.link_table.kinds
+        link.discipline.diffuses for link in scenario.link_table.kinds
     ):
         msg = "must be 0 where no link has DFC, whose law alone reads it"
         raise ValueError(f"count_smoothing = {method.count_smoothing:g}: {msg}")
@@ -126,9 +124,9 @@ def _check_elements(scenario: Scenario, method: Packets) -> None:
             ends = [table.places[link.target, link.source]]
         for n in ends:
             rule, name = scenario.links[n].discipline, table.names[n]
-            if isinstance(rule, (ByClass, Pause, DFC, BFC)):
+            if rule.pauses or rule.diffuses:
                 msg = "flow control between the ends of a link counts what is on the link; use another one"
-                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")  # noqa: TRY004
+                raise ValueError(f"elements: link of {kind} = {name!r} with {rule!r}: {msg}")
             if n in scenario.interfaces:
                 msg = "is the network interface of a host; use host='direct'"
                 raise ValueError(f"elements: link of {kind} = {name!r}: {msg}")
@@ -284,7 +282,7 @@ def _check_laws(scenario: Scenario) -> None:
 
 def _check_backpressure(scenario: Scenario, method: Packets) -> None:
     """Raise ValueError where what feeds a link with `BFC` does not pause flows, or where switches choose their links."""
-    under = scenario.by_link(lambda link: isinstance(link.discipline, BFC))
+    under = scenario.by_link(lambda link: link.discipline.pauses == "flow")
     if not under.any():
         return
     if method.spraying == "least queue" and scenario.table.each("paths", bool).any():
@@ -358,13 +356,14 @@ def _check_fields(flow: Flow, name: str, rule: WindowRule | RateRule | ArrivalPr
 
 def _check_discipline(link: Link, method: Packets) -> None:
     """Raise ValueError for options of a discipline that the packet level does not support."""
-    rule, name = link.discipline, f"link {link.name}"
-    if isinstance(rule, Pause) and rule.paused_rate > 0.0:
+    rule: Any = link.discipline
+    name = f"link {link.name}"
+    if rule.pauses == "link" and rule.paused_rate > 0.0:
         msg = "a paused port stops completely at packet level; use 0, or method=Fluid()"
         raise ValueError(f"paused_rate of {name} = {rule.paused_rate:g}: {msg}")
-    if isinstance(rule, PFC) and rule.managed is not None:
+    if rule.pauses == "class" and rule.managed is not None:
         manager = rule.manager
-        if type(manager).on_step in (CoDel.on_step, PIE.on_step, PI2.on_step):  # type: ignore[union-attr]
+        if type(manager).on_step in (CoDel.on_step, PIE.on_step, PI2.on_step):
             msg = f"{manager!r} sees all classes at packet level; use None, or method=Fluid()"
             raise ValueError(f"managed of {name} = {rule.managed}: {msg}")
     if isinstance(rule, SwitchProgram):
@@ -374,7 +373,7 @@ def _check_discipline(link: Link, method: Packets) -> None:
         if rule.manager is not None and type(rule.manager).on_step is CoDel.on_step:
             msg = "drops what has waited, whose room the law would not see freed; use one that drops what comes, or marks"
             raise ValueError(f"manager of {name} = {rule.manager!r}: {msg}")
-    if isinstance(rule, DFC) and rule.per != "flow":
+    if rule.diffuses and rule.per != "flow":
         msg = "at packet level each flow has a queue; use 'flow', or method=Fluid()"
         raise ValueError(f"per of {name} = {rule.per!r}: {msg}")
     if method.is_ns2 and type(rule) not in (FIFO, RED, DFC):  # DFC between ns-2's senders

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import DFC
-
 __all__ = ["EXPIRES", "choices_of", "routing_ports"]
 
 EXPIRES: tuple[int, ...] = (-1,)
@@ -68,9 +66,9 @@ def routing_ports(plan: Any) -> dict[int, tuple[int, ...]]:
         else:
             together.update(port_of[other] for other in (row, *others))
     for p in sorted(alone | together):
-        if isinstance(plan.ports[p].discipline, DFC):
+        if plan.ports[p].discipline.diffuses:
             msg = "must not be DFC, whose rates are those of paths, where packets are routed"
-            raise ValueError(f"discipline of link {plan.ports[p].name}: {msg}")  # noqa: TRY004
+            raise ValueError(f"discipline of link {plan.ports[p].name}: {msg}")
     by_node: dict[object, set[int]] = {}
     for p in sorted(together):
         by_node.setdefault(plan.ports[p].source, set()).update((p, *plan.counting[p]))

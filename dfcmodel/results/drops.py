@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION, PFC, ByClass
-from dfcmodel.network.queueing.disciplines import Pause
+from dfcmodel.network.queueing.class_pauses import ALL, IN_TRANSMISSION
 from dfcmodel.network.queueing.link_laws import LinkLaw
 from dfcmodel.network.run_tables import BUFFER_FULL, CAUSES, EXCESS
 
@@ -93,13 +92,14 @@ def is_lossless(run: Records, dropped: Any) -> Any:
 
 def _declared(run: Records, n: int, f: int, is_ack: bool) -> bool:
     """Return whether a link says that it does not lose packets, or ACKs, of a flow."""
-    rule, priority = run.scenario.links[n].discipline, run.scenario.flows[f].priority
-    if isinstance(rule, ByClass):
+    rule: Any = run.scenario.links[n].discipline
+    priority = run.scenario.flows[f].priority
+    if rule.queue_per == "class":
         counted = {c for _, c, _ in run.scenario.ingress(n)}
         return priority in rule.classes and (
             not is_ack or (rule.acks == "class" and priority in counted)
         )
-    return isinstance(rule, Pause)
+    return bool(rule.pauses == "link")
 
 
 def drop_table(run: Records) -> xr.Dataset:
@@ -145,7 +145,7 @@ def lossless_losses(run: Records) -> tuple[LosslessLoss, ...]:
     found: dict[tuple[int, int], list[Any]] = {}
     for row in rows:
         n = int(row["link"])
-        by_class = isinstance(run.scenario.links[n].discipline, ByClass)
+        by_class = run.scenario.links[n].discipline.queue_per == "class"
         priority = run.scenario.flows[int(row["flow"])].priority if by_class else ALL
         found.setdefault((n, priority), []).append(row)
     losses = [_loss(run, n, priority, own) for (n, priority), own in found.items()]
@@ -177,7 +177,7 @@ def _rooms(run: Records, n: int, priority: int) -> tuple[float, float]:
     if isinstance(rule, LinkLaw):
         rooms = scenario.rooms_once(n)
         return max((room for (_, c), room in rooms.items() if c == priority), default=0.0), np.nan
-    if isinstance(rule, PFC):
+    if rule.pauses == "class":
         together = scenario.counted_together(n)
         own = excess[np.isin(excess["link"], together) & (excess["priority"] == priority)]
         rooms = scenario.rooms_once(n)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.flows import has_window
-from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.network.run_tables import BUFFER_FULL
 from dfcmodel.results.at_nodes import columns_of
 
@@ -37,7 +36,7 @@ flow had 0.31 of the link's rate, and 0.13 in packets."""
 def passing_full_buffers(run: Any) -> tuple[list[int], list[int]]:
     """Return flows that pass full buffers under `DFC` in a fluid run, and the links of these buffers, by their places."""
     scenario: Scenario = run.scenario
-    shared = [isinstance(link.discipline, DFC) and link.shared for link in scenario.links]
+    shared = [link.discipline.diffuses and link.shared for link in scenario.links]
     if run.dropped is None or not any(shared):
         return [], []
     lost, carried = _at_links(run)

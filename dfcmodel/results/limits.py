@@ -24,14 +24,9 @@ from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.phase_effects import phased_flows
-from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.queueing.disciplines import (
-    DFC,
     FIFO,
     Discipline,
-    Fair,
-    Pause,
-    Priority,
     QueueManager,
     manager_of,
 )
@@ -177,7 +172,7 @@ def _two_way_traffic(scenario: Scenario, duration: float) -> tuple[str, ...]:
             acks[returning] += each * packets / duration * HEADER / scenario.packet_size
     rates = np.array([link.rate for link in scenario.links])
     load = (data + acks) / rates
-    apart = [isinstance(link.discipline, (Fair, Priority, DFC)) for link in scenario.links]
+    apart = [link.discipline.queue_per in ("flow", "input") for link in scenario.links]
     loaded = ((load >= RETURN_LOAD) | (windowed / rates >= WINDOWED_RETURN_LOAD)) & ~np.array(apart)
     names: list[str] = []
     links: dict[str, None] = {}
@@ -353,7 +348,7 @@ def _circles_of_buffers(run: Any) -> tuple[str, ...]:
     import networkx as nx
 
     scenario = run.scenario
-    pausing = [isinstance(link.discipline, (Pause, ByClass)) for link in scenario.links]
+    pausing = [link.discipline.pauses_links for link in scenario.links]
     waits = nx.DiGraph(
         (before, after)
         for flow in scenario.flows

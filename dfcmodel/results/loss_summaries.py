@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from dfcmodel.network.demands.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import of_kind
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.queueing.disciplines import DFC, Pause, QueueManager, manager_of
+from dfcmodel.network.queueing.disciplines import QueueManager, manager_of
 from dfcmodel.network.queueing.marking import RampMarking, StepMarking
 from dfcmodel.results.at_nodes import columns_of
 from dfcmodel.results.drops import packets_by_cause
@@ -81,16 +81,14 @@ def _cause(run: Records, lost: AtNodes, n: int) -> str:
             if said or len(counts) > 1:
                 number = f"{packets:.0f} " if len(counts) > 1 else ""
                 remarks.append(f"{number}{said or 'without room'}")
-    remarks += [_room(run, link) for link in links if isinstance(link.discipline, Pause)]
+    remarks += [_room(run, link) for link in links if link.discipline.pauses == "link"]
     remarks = [remark for remark in remarks if remark]
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
 def _described(run: Records, lost: AtNodes, n: int, cause: str) -> str:
     """Return what is said of a cause of losses at a node; "" of a full buffer."""
-    if cause == "own link" and any(
-        isinstance(rule.discipline, DFC) for rule in _links_from(run, n)
-    ):
+    if cause == "own link" and any(rule.discipline.diffuses for rule in _links_from(run, n)):
         return f'{CAUSES_IN_WORDS[cause]}: DFC slows a host down only with host="shaped"'
     if cause != "manager":
         return CAUSES_IN_WORDS[cause]
@@ -109,8 +107,7 @@ def _room(run: Records, link: Link) -> str:
 
     Of each link that feeds the paused one: its rate for the time that the pause and the last packet take.
     """
-    rule = link.discipline
-    assert isinstance(rule, Pause)
+    rule: Any = link.discipline
     scenario = run.scenario
     fed = [scenario.links[u] for u in scenario.feeders(scenario.links.index(link)) if u >= 0]
     arrive = sum(each.rate * (2.0 * each.delay + rule.signalling) for each in fed)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.frame_sizes import HEADER
-from dfcmodel.network.queueing.backpressure import BFC
-from dfcmodel.network.queueing.class_pauses import ALL, CONTROL, ByClass
+from dfcmodel.network.queueing.class_pauses import ALL, CONTROL
 from dfcmodel.network.run_tables import LAST_PART
 from dfcmodel.results.records import samples_until
 
@@ -109,12 +108,14 @@ def lanes_of(run: Records) -> list[Lane]:
 
 def _class_of(run: Records, n: int, f: int, is_ack: bool) -> int:
     """Return the class in which packets or ACKs of a flow wait at a link, ALL where there are none."""
-    rule = run.scenario.links[n].discipline if n >= 0 else None
-    if isinstance(rule, BFC):  # a queue per flow
+    if n < 0:
+        return run.scenario.flows[f].priority
+    rule: Any = run.scenario.links[n].discipline
+    if rule.pauses == "flow":
         return CONTROL if is_ack else f
-    if isinstance(rule, ByClass):
+    if rule.queue_per == "class":
         return CONTROL if is_ack and rule.acks == "control" else run.scenario.flows[f].priority
-    return ALL if n >= 0 else run.scenario.flows[f].priority
+    return ALL
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,13 @@ class _Waiting:
         """Return the stuck queues with the packets that hold a pause; none, if they are not more than end it."""
         by, scenario = int(pause["by"]), self.run.scenario
         rule: Any = scenario.links[by].discipline
-        if isinstance(rule, ByClass):
+        if rule.queue_per == "class":
             ingress = int(pause["link"]), int(pause["priority"])
             low = rule.resumes_at(scenario.rooms_once(by).get(ingress, 0.0))
             counted = np.isin(self.rows["link"], scenario.counted_together(by))
             counted &= (self.rows["via"] == pause["link"]) & (self.ranks == pause["priority"])
             counted &= (self.rows["ack"] == 0) | (rule.acks == "class")
-        elif isinstance(rule, BFC):
+        elif rule.pauses == "flow":
             low = 0.0  # its threshold depends on other queues; a pause lasts as long as it is exceeded
             counted = (self.rows["link"] == by) & (self.rows["flow"] == pause["priority"])
             counted &= self.rows["ack"] == 0
@@ -150,7 +151,9 @@ class _Waiting:
             low = rule.low if rule.paused_rate == 0.0 else np.inf
             counted = self.rows["link"] == by
         own = [n for n in np.flatnonzero(counted).tolist() if self.lanes[n] in stuck]
-        acks = isinstance(rule, ByClass) & (self.rows["ack"][own] == 1)  # they are counted in bytes
+        acks = (rule.queue_per == "class") & (
+            self.rows["ack"][own] == 1
+        )  # they are counted in bytes
         sizes = np.where(acks, HEADER / scenario.packet_size, 1.0)
         held = float((self.rows["packets"][own] * sizes).sum())
         return {self.lanes[n] for n in own} if held > low else set()

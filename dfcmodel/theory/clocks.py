@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import DFC
 from hopflow.checks import whole
 
 if TYPE_CHECKING:
@@ -140,8 +139,7 @@ def clocks_of(
             msg = f"{link.delay / h:.6g} steps of {h:g} s, must be whole; take more steps_per_delay"
             raise ValueError(f"delay of link {link.name} = {link.delay:g} s: {msg}")
     phases = [0] * len(into)
-    discipline = path[0].discipline
-    assert isinstance(discipline, DFC)
+    discipline: Any = path[0].discipline  # `law_of` has checked that it is DFC
     if seed is not None and discipline.phases == "random":
         drawn = tick_phases(scenario, seed)
         nodes = [link.source for link in path]

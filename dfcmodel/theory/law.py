@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dfcmodel.network.links import buffer_in_packets
-from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.theory.feedback_law import diffusive_rate
 from hopflow.checks import choice, number, one_number, whole
 
@@ -106,8 +105,7 @@ def law_of(scenario: Scenario, flow: int = 0) -> Law:
         ):
             msg = f"must be equal along a path, but differ between {first.name} and {link.name}"
             raise ValueError(f"rate, buffer, discipline: {msg}")
-    law = first.discipline
-    assert isinstance(law, DFC)
+    law: Any = first.discipline
     choice("per", law.per, ("flow",))
     others = {hop for other in scenario.flows if other is not own for hop in other.hops}
     joined = [hop in others for hop in own.hops]

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.queueing.disciplines import DFC
+from dfcmodel.network.queueing.disciplines import DFC, dfc_of
 from dfcmodel.theory.clocks import Clocks, clocks_of
 from dfcmodel.theory.law import Law, Loop, advance, law_of
 from hopflow.checks import choice, instance, number, one_number, seed_number, whole
@@ -253,8 +253,8 @@ def endless_limit(alpha: float, kind: str) -> float:
 def warn_if_unstable(scenario: Scenario) -> None:
     """Warn of the first link whose law is unstable on an endless chain (von Neumann)."""
     for link in scenario.link_table.kinds:
-        rule = link.discipline
-        if isinstance(rule, DFC) and not rule.is_stable:
+        rule = dfc_of(link.discipline)
+        if rule is not None and not rule.is_stable:
             limit = f"{rule.stability_limit:.4g}, its stability limit on an endless chain"
             msg = f"beyond {limit} (alpha = {rule.intensity:g})"
             warnings.warn(

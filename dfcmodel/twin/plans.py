@@ -11,7 +11,7 @@ from dfcmodel.engine.fluid import ROUNDING, nearest_steps, whole_and_part
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.flows import SYN_WITH_DATA
 from dfcmodel.network.level_options import refuse_given
-from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause
+from dfcmodel.network.queueing.disciplines import DFC, FIFO, Pause, dfc_of
 from dfcmodel.theory.clocks import tick_phases
 from hopflow.checks import number
 from responsefn import AIMD, NewReno, Reno, Tahoe
@@ -102,13 +102,13 @@ def check_scenario(scenario: Scenario) -> None:
         msg = "the twin has no elements of paths; use simulate"
         raise ValueError(f"elements: {type(element).__name__} at {element.link}: {msg}")
     for link in scenario.links:
-        rule = link.discipline
+        rule: Any = link.discipline
         if type(rule) not in (DFC, FIFO, Pause):
             msg = "must be DFC, FIFO or Pause, the twin has no other"
             raise ValueError(f"discipline of link {link.name} = {rule!r}: {msg}")
-        if isinstance(rule, DFC) and rule.per != "flow":
-            raise ValueError(f"per of link {link.name} = {rule.per!r}: must be 'flow'")
-        if isinstance(rule, Pause):
+        if rule.diffuses and rule.queue_per != "flow":
+            raise ValueError(f"per of link {link.name} = {rule.queue_per!r}: must be 'flow'")
+        if rule.pauses == "link":
             if rule.manager is not None:
                 msg = "must be None, the twin has no losses and no marks"
                 raise ValueError(f"manager of link {link.name} = {rule.manager!r}: {msg}")
@@ -190,7 +190,7 @@ def plan_of(
         increase=np.array(
             [float(getattr(getattr(flow.source, "params", None), "a", 1.0)) for flow in flows]
         ),
-        diffuses=np.array([isinstance(link.discipline, DFC) for link in links]),
+        diffuses=np.array([link.discipline.diffuses for link in links]),
         periods=periods,
         feedback_phase=feedback_phase,
         host_phase=host_phase,
@@ -202,7 +202,7 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
     """Return the static arguments of a run of so many steps."""
     pauses = len(plan.pausing) > 0
     used = np.unique(plan.link_of).tolist()
-    in_order = [n for n in used if not isinstance(scenario.links[n].discipline, DFC)]
+    in_order = [n for n in used if not scenario.links[n].discipline.diffuses]
     times = (scenario.room_of(n) / scenario.links[n].rate for n in in_order)
     longest = min(max(times, default=0.0) / plan.step, steps)  # interfaces have room without bound
     waiting = steps + 1 if pauses else min(steps + 1, math.ceil(longest) + 4)
@@ -222,7 +222,7 @@ def shape_of(scenario: Scenario, plan: TwinPlan, steps: int, every: int, smoothi
 
 def _in_steps(link: Any, step: float) -> float:
     """Return a link's delay in steps: whole ones for DFC, whose feedback period it is."""
-    if isinstance(link.discipline, DFC):
+    if link.discipline.diffuses:
         return nearest_steps(f"delay of link {link.name}", link.delay, step)
     delay = float(link.delay / step)
     whole = max(1, round(delay))
@@ -247,7 +247,7 @@ def _phases(
         hosts = [at[flow.path[0]] for flow in scenario.flows]
         return np.array([at[link.target] for link in links]) % periods, np.array(hosts) % first
     drawn = tick_phases(scenario, seed)
-    random = [isinstance(n.discipline, DFC) and n.discipline.phases == "random" for n in links]
+    random = [(law := dfc_of(n.discipline)) is not None and law.phases == "random" for n in links]
     feedback = np.array([int(drawn[n.target] * d) for n, d in zip(links, periods, strict=True)])
     hosts = [int(drawn[f.path[0]] * d) for f, d in zip(scenario.flows, first, strict=True)]
     return np.where(random, feedback, 0), np.where(np.array(random)[entry], np.array(hosts), 0)
@@ -257,12 +257,13 @@ def _pauses(scenario: Scenario, delay: Floats, step: float) -> dict[str, Any]:
     """Return who pauses whom, and after how long."""
     rows = []
     for n, link in enumerate(scenario.links):
-        if not isinstance(link.discipline, Pause):
+        rule: Any = link.discipline
+        if rule.pauses != "link":
             continue
         for u in scenario.feeders(n):
             if u < 0 and scenario.enters_at_once(scenario.flows[-1 - u]):
                 continue
-            wait = max(1.0, delay[u if u >= 0 else n] + link.discipline.signalling / step)
+            wait = max(1.0, delay[u if u >= 0 else n] + rule.signalling / step)
             rows.append((n, u if u >= 0 else len(scenario.links) - 1 - u, wait))
     pausing, paused, waits = np.array(rows).reshape(-1, 3).T
     wait, part = whole_and_part(waits)

@@ -207,9 +207,9 @@ def _checked_storms(
     instance("storms", storms, Mapping, "a mapping of links to pairs of times")
     for name, given in storms.items():
         p = names.index(choice("storms: link", name, names))
-        if not isinstance(scenario.links[p].discipline, (Pause, PFC)):
+        if not any(scenario.links[p].discipline.thresholds):
             msg = f"it has {scenario.links[p].discipline!r}, must have Pause or PFC"
-            raise ValueError(f"storms of {name}: {msg}")  # noqa: TRY004
+            raise ValueError(f"storms of {name}: {msg}")
         times = np.asarray([number(f"storms of {name}", pair, at_least=0.0) for pair in given])
         if times.size == 0 or times.ndim != 2 or times.shape[1] != 2:
             raise ValueError(f"storms of {name} = {given!r}: must be pairs of begin and end, s")
@@ -226,7 +226,7 @@ def _watched(plan: Plan, links: Iterable[str] | str | None) -> list[tuple[int, i
     for p in range(len(plan.ports)):
         for q, c, _ in plan.faulty_pauses(p):
             if plan.ports[q].link >= 0 and not plan.at_senders[q]:
-                by_class = isinstance(plan.ports[q].discipline, PFC)
+                by_class = plan.ports[q].discipline.pauses == "class"
                 classes.setdefault(q, set()).add(c if by_class else ALL)
     paused = [link.name for q, link in enumerate(scenario.links) if q in classes]
     if not paused:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.class_pauses import PFC
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,7 +28,7 @@ class PausedPackets:
     def __init__(self, run: PacketRun, ports: list[int]) -> None:
         arrays, plan = run.layout.arrays, run.plan
         port_rows, feeder, hop = (arrays[name] for name in ("port", "feeder", "hop"))
-        by_class = np.array([isinstance(plan.ports[p].discipline, PFC) for p in ports])
+        by_class = np.array([plan.ports[p].discipline.pauses == "class" for p in ports])
         counted = np.array(ports)
         self.whole = counted[~by_class]
         of_class = np.flatnonzero(np.isin(hop["port"], counted[by_class]))

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from dfcmodel.network.networks import Scenario
-from dfcmodel.network.queueing.class_pauses import PFC
-from dfcmodel.network.queueing.disciplines import Pause
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario
 from hopflow.checks import choice, one_number, shown
@@ -50,7 +48,7 @@ def plan_pool(size: float, traffic: PacketRuns) -> PoolPlan:
 
 def _ports(scenario: Scenario, links: Iterable[str] | str | None) -> list[int]:
     """Return the indices of the links whose thresholds count, checked."""
-    pausing = [link.name for link in scenario.links if isinstance(link.discipline, (Pause, PFC))]
+    pausing = [link.name for link in scenario.links if any(link.discipline.thresholds)]
     if not pausing:
         raise ValueError(f"scenario {scenario.name!r}: must have a link with Pause or PFC")
     given = [links] if isinstance(links, str) else links

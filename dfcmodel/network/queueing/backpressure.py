@@ -47,6 +47,8 @@ class BFC(Discipline):
     """
 
     levels = PACKETS_ALONE
+    pauses = "flow"
+    queue_per = "flow"
 
     threshold: float = 1.0
     signalling: WithUnit = 0.0

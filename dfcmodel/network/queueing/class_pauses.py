@@ -53,6 +53,9 @@ class ByClass(Discipline):
         When a fault begins, s; None: never.
     """
 
+    pauses = "class"
+    queue_per = "class"
+
     classes: tuple[int, ...]
     signalling: float
     manager: QueueManager | None
@@ -238,6 +241,11 @@ class PFC(ByClass):
         headroom = default_headroom(rate, delay, packet_size, self.signalling)
         factor = small_packet_factor(buffer, packet_size) if self.acks == "class" else 1.0
         return self.xoff + factor * headroom
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Packets of an ingress above which it is paused, and at which or below it goes on."""
+        return float(self.xoff), float(self.xon)
 
     def resumes_at(self, room: float) -> float:  # noqa: ARG002
         """Return ``xon``."""

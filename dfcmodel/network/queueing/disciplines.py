@@ -27,6 +27,7 @@ __all__ = [
     "Priority",
     "QueueManager",
     "check_manager",
+    "dfc_of",
     "manager_of",
     "numeric_fields",
 ]
@@ -38,6 +39,9 @@ BOTH_LEVELS, PACKETS_ALONE = frozenset(("fluid", "packets")), frozenset(("packet
 class Discipline(Described):
     """Base class of the queueing disciplines; ``str`` leaves out the parameters that have their defaults.
 
+    What a discipline needs of the engines and of the links around it is said by its class, so that nothing else has to ask
+    for its type.
+
     Attributes
     ----------
     levels
@@ -45,21 +49,46 @@ class Discipline(Described):
         of its own, or those of ``subclasses_run_at``.
     subclasses_run_at
         Levels that run every subclass.
+    diffuses
+        Whether it tells the links that feed it at which rate each of its queues may be filled.
+    pauses
+        What it stops of the links that feed it while its queues are long: ``"link"``, a ``"class"`` of traffic, or a
+        ``"flow"``; empty: nothing.
+    queue_per
+        What has a queue of its own: ``"link"``, ``"class"``, ``"flow"``, or ``"input"``, the link by which packets come.
+    ranked
+        Whether flows are served in the order of their priorities.
 
     Examples
     --------
     >>> from dfcmodel import DFC
     >>> str(DFC(diffusion=0.2)), str(DFC())
     ('DFC(diffusion=0.2)', 'DFC()')
+    >>> DFC().diffuses, DFC().queue_per, DFC().pauses
+    (True, 'flow', '')
     """
 
     levels: ClassVar[frozenset[str]] = frozenset()
     subclasses_run_at: ClassVar[frozenset[str]] = frozenset()
+    diffuses = False
+    pauses = ""
+    queue_per = "link"
+    ranked = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "levels" not in vars(cls):
             cls.levels = cls.subclasses_run_at
+
+    @property
+    def pauses_links(self) -> bool:
+        """Whether it pauses the links that feed it, as a whole or one class of traffic."""
+        return self.pauses in ("link", "class")
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Packets above which what feeds it is paused, and at which or below it goes on; (0, 0) where they are not parameters."""
+        return 0.0, 0.0
 
     def __str__(self) -> str:
         shown = [
@@ -180,6 +209,11 @@ def manager_of(discipline: Discipline) -> QueueManager | None:
     return getattr(discipline, "manager", None)
 
 
+def dfc_of(discipline: Discipline) -> DFC | None:
+    """Return a discipline that is diffusion-type flow control, with its parameters; None for others."""
+    return discipline if isinstance(discipline, DFC) else None
+
+
 def check_manager(manager: object) -> None:
     """Raise ValueError for what is no queue manager and not None."""
     if manager is not None and not isinstance(manager, QueueManager):
@@ -244,6 +278,7 @@ class DFC(Discipline):
     """
 
     levels = BOTH_LEVELS
+    diffuses = True
 
     diffusion: float = 0.1
     intensity: float = 1.0
@@ -269,6 +304,11 @@ class DFC(Discipline):
     def is_stable(self) -> bool:
         """Whether an endless chain is stable."""
         return self.diffusion <= self.stability_limit
+
+    @property
+    def queue_per(self) -> str:  # type: ignore[override]
+        """What has a queue of its own."""
+        return self.per
 
 
 @quantities(high="amount", low="amount", signalling="time", paused_rate="rate", storm="time")
@@ -316,6 +356,7 @@ class Pause(Discipline):
     """
 
     levels = BOTH_LEVELS
+    pauses = "link"
 
     high: WithUnit = 900.0
     low: WithUnit = 450.0
@@ -335,6 +376,11 @@ class Pause(Discipline):
             one_number("quanta", self.quanta, at_least=1, at_most=65535)
         one_number("signalling", self.signalling, at_least=0.0, at_most=10.0, hint="in s")
         one_number("paused_rate", self.paused_rate, at_least=0.0, hint="in packets/s")
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Packets above which what feeds it is paused, and at which or below it goes on."""
+        return float(self.high), float(self.low)
 
 
 @dataclass(frozen=True)
@@ -360,6 +406,7 @@ class Fair(Discipline):
     """
 
     levels = BOTH_LEVELS
+    queue_per = "flow"
 
     manager: QueueManager | None = None
 
@@ -394,6 +441,8 @@ class Priority(Discipline):
     """
 
     levels = BOTH_LEVELS
+    queue_per = "flow"
+    ranked = True
 
     manager: QueueManager | None = None
 

@@ -32,7 +32,7 @@ class Ingresses(RoutedFlows):
 
     def counted_together(self, n: int) -> tuple[int, ...]:
         """Return the links whose packets of an ingress PFC counts together, link n among them."""
-        if not isinstance(self.links[n].discipline, ByClass) or n in self.interfaces:
+        if self.links[n].discipline.queue_per != "class" or n in self.interfaces:
             return (n,)
         return self._counted_together.get(self.links[n].source, (n,))
 
@@ -48,9 +48,10 @@ class Ingresses(RoutedFlows):
         if all(getattr(rule, "counts", "output") == "output" for rule in rules):
             return {}
         for n, link in enumerate(self.links):
-            if isinstance(link.discipline, ByClass) and n not in self.interfaces:
+            rule: Any = link.discipline
+            if rule.queue_per == "class" and n not in self.interfaces:
                 found.setdefault(link.source, []).append(n)
-                if link.discipline.counts != "output":
+                if rule.counts != "output":
                     together.add(link.source)
         return {node: tuple(found[node]) for node in together}
 
@@ -155,7 +156,7 @@ class Ingresses(RoutedFlows):
     def _fed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Columns of `_classes_fed`: link, the one before, and class, in the order of the flows, (N,)."""
         routes, count, F = self.routes, len(self.links), len(self.flows)
-        counts = self.by_link(lambda link: isinstance(link.discipline, ByClass))
+        counts = self.by_link(lambda link: link.discipline.queue_per == "class")
         counts[self.is_interface] = False
         before = np.concatenate([[0], routes.places[:-1]]) + F
         before[routes.begin] = F - 1 - np.arange(F)
@@ -197,7 +198,7 @@ class Ingresses(RoutedFlows):
         """Whether all links have PFC that counts outputs apart, and buffers for more ingresses than any of them can have."""
         kinds = self.link_table.kinds
         rules: list[Any] = [link.discipline for link in kinds]
-        if len(kinds) > FEW_KINDS or not all(isinstance(rule, ByClass) for rule in rules):
+        if len(kinds) > FEW_KINDS or not all(rule.queue_per == "class" for rule in rules):
             return False
         if any(rule.counts != "output" for rule in rules):
             return False
@@ -216,7 +217,7 @@ class Ingresses(RoutedFlows):
     def _has_to_be_checked(self) -> NDArray[np.bool_]:
         """Whether `_check_classes` may refuse each link; it says why, (L,)."""
         n, u, is_lossless, _ = self._rooms_fed
-        is_pfc = self.by_link(lambda link: isinstance(link.discipline, ByClass))
+        is_pfc = self.by_link(lambda link: link.discipline.queue_per == "class")
         found = np.zeros(len(self.links), dtype=np.bool_)
         found[n[is_lossless & (u >= 0) & ~is_pfc[np.maximum(u, 0)]]] = True
         found |= self._reserved_alone > self._buffers
@@ -230,7 +231,7 @@ class Ingresses(RoutedFlows):
         link = self.links[n]
         for u, ranks in self._classes_fed.get(n, {}).items():
             lossless = ranks & set(rule.classes)
-            if u < 0 or not lossless or isinstance(self.links[u].discipline, ByClass):
+            if u < 0 or not lossless or self.links[u].discipline.queue_per == "class":
                 continue
             others = self._classes_over[u]
             if len(others) > 1:
@@ -242,10 +243,10 @@ class Ingresses(RoutedFlows):
                 )
         together = self.counted_together(n)
         for m in together:
-            own = self.links[m].discipline
+            own: Any = self.links[m].discipline
             if own is rule:
                 continue
-            if not isinstance(own, ByClass) or own.shared_part() != rule.shared_part():
+            if own.queue_per != "class" or own.shared_part() != rule.shared_part():
                 msg = (
                     f"{self.links[m].name} has {own!r}, must be equal except for manager and storm"
                 )

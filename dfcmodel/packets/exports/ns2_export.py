@@ -35,6 +35,7 @@ HEAD = """\
 # acknowledged packet, timeouts, packets sent) and links.txt (from, to, drops) into the working folder.
 set ns [new Simulator]
 """
+"""The first line is part of the digests of bundled programs: it has the name that this module had."""
 DRAWN_WAITS = (
     "# overhead_: ns-2 draws these waits itself; runs agree with Packets in distribution only"
 )

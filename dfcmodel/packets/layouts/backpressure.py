@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.queueing.backpressure import BFC
 from dfcmodel.packets.kernel.layout import BACKFLOW
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def lay_out_backpressure(plan: Plan, hop: NDArray[Any], lanes: int) -> NDArray[A
     found = np.zeros(lanes, BACKFLOW)
     found["upstream"] = -1
     hops = plan.hops
-    own = plan.by_discipline(lambda each: isinstance(each, BFC))
+    own = plan.by_discipline(lambda each: each.pauses == "flow")
     at = np.flatnonzero(own[hops.port] & ~hops.is_ack & ~hops.begins)
     p, q, row = hops.port[at], hops.before[at], hops.row[at]
     lane = hop["lane"][row]

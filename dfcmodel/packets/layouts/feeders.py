@@ -73,7 +73,7 @@ def _lay_out_ingresses(
             port_rows["mate"][p] = (*together, *together)[together.index(p) + 1]
     classes, number = coded(plan.classes)
     flows, places = len(plan.scenario.flows), len(classes)
-    own = plan.by_discipline(lambda each: isinstance(each, ByClass))
+    own = plan.by_discipline(lambda each: each.queue_per == "class")
     span = flows + len(plan.ports)
 
     def keys(port: Any, before: Any, rank: Any) -> Any:
@@ -103,7 +103,7 @@ def _lay_out_ingresses(
 
 def class_lanes(plan: Plan, hop: NDArray[Any], lane: NDArray[Any]) -> dict[tuple[int, int], int]:
     """Return the lanes of classes at the ports that can be paused by class."""
-    by_class = plan.by_discipline(lambda each: isinstance(each, ByClass))
+    by_class = plan.by_discipline(lambda each: each.queue_per == "class")
     of_host = plan.at_senders[plan.hops.port] & (plan.classes != CONTROL)
     kept = np.flatnonzero(by_class[plan.hops.port] | of_host)
     ports, ranks = plan.hops.port[kept], plan.classes[kept]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.network.demands.offered_rates import offers_all_at_once
-from dfcmodel.network.queueing.disciplines import DFC
 from dfcmodel.results.completions.lower_bounds import CompletionBounds, completion_bounds, transfers
 from dfcmodel.results.completions.upper_bounds import busy_time_bound
 from dfcmodel.results.limits import limits_of_run, said_by_topic
@@ -172,7 +171,7 @@ def _is_never_idle(run: Records) -> bool:
     paused = run.paused is None or len(run.paused)
     sizes = run.scenario.table.numbers("size").sum()
     again = run.emitted is None or run.emitted.sum() > sizes or run.lost_by_flow.any()
-    by_rates = any(isinstance(link.discipline, DFC) for link in run.scenario.link_table.kinds)
+    by_rates = any(link.discipline.diffuses for link in run.scenario.link_table.kinds)
     late = run.packet_jitter != 0.0 or run.repeats_frames
     held = paused or again or by_rates or late or run.scenario.elements
     return not held and offers_all_at_once(run.scenario)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dfcmodel import simulate, takano2006
 from validation.checks import claim
 from validation.claims.takano2006 import matrices, studies
-from validation.claims.takano2006.axes import band, efficiency_axes
 from validation.claims.takano2006.hosts import NS2, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.matrices import (
     NONE,
@@ -23,7 +22,7 @@ from validation.claims.takano2006.matrices import (
     without,
 )
 from validation.claims.takano2006.own_links import CASE
-from validation.claims.takano2006.studies import FAIR
+from validation.claims.takano2006.studies import FAIR, band, efficiency_axes
 from validation.display.drawing import BLUE, GREEN, RED, panels
 from validation.judgements.judges import ByReading, BySimulator
 from validation.judgements.keeping import kept

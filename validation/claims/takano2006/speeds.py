@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
-from validation.claims.takano2006 import axes, studies
-from validation.claims.takano2006.axes import band, efficiency_axes
+from validation.claims.takano2006 import studies
 from validation.claims.takano2006.hosts import BOTH, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.level import by_convention, swings_of
 from validation.claims.takano2006.matrices import (
@@ -22,7 +21,7 @@ from validation.claims.takano2006.matrices import (
     of_sources,
 )
 from validation.claims.takano2006.own_links import CASE, first_losses
-from validation.claims.takano2006.studies import Study
+from validation.claims.takano2006.studies import Study, band, efficiency_axes
 from validation.display.drawing import BLUE, GREEN, RED, figure
 from validation.judgements.judges import ByReading, BySimulator
 from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
@@ -92,7 +91,7 @@ def measure(name: str) -> Speed:
     )
 
 
-measure.constants_of(studies, axes)
+measure.constants_of(studies)
 
 
 @measure.judge
@@ -194,7 +193,7 @@ def efficiencies(found: Speed) -> Figure:
     for host, style in zip(studies.HOSTS, ("-", "--", ":"), strict=True):
         dfc = study.with_dfc(host).model
         name = f"fluid, DFC, {host}"
-        ax.plot(dfc.time, axes.smooth(dfc.flows["target"][0], axes.WIDTH), style, color=GREEN,
+        ax.plot(dfc.time, studies.smooth(dfc.flows["target"][0], studies.WIDTH), style, color=GREEN,
                 lw=1.2, label=name)  # fmt: skip
     efficiency_axes(ax)
     return fig

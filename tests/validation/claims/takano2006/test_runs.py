@@ -15,7 +15,7 @@ from dfcmodel import Fluid, Packets, ensemble, simulate, takano2006
 from hopflow.display.results import figure
 from responsefn import NewReno, Reno
 from validation import Verdict, evidence
-from validation.claims.takano2006 import axes, level, queues, studies, vegas_runs
+from validation.claims.takano2006 import level, queues, studies, vegas_runs
 from validation.claims.takano2006.hosts import (
     BOTH,
     CLOCKS,
@@ -58,17 +58,17 @@ R, C, N, A = (
 def test_running_means_are_those_of_pandas(width: int) -> None:
     series = np.random.default_rng(1).random(60)
     expected = pd.Series(series).rolling(width, center=True).mean()
-    np.testing.assert_allclose(axes.smooth(series, width), expected, rtol=1e-12)
+    np.testing.assert_allclose(studies.smooth(series, width), expected, rtol=1e-12)
 
 
 def test_a_band_spans_the_runs() -> None:
     _, ax = figure()
     runs = Efficiencies(np.arange(9.0), {"target": np.array([np.zeros(9), np.ones(9)])})
-    axes.band(ax, runs, "two runs", "black")
+    studies.band(ax, runs, "two runs", "black")
     (band,) = ax.collections
     inside = band.get_paths()[0].vertices
     assert (inside[:, 1].min(), inside[:, 1].max()) == (0.0, 1.0)
-    axes.efficiency_axes(ax, "title", 2.0)
+    studies.efficiency_axes(ax, "title", 2.0)
     assert ax.get_xlim() == (0.0, 2.0)
 
 
