@@ -13,7 +13,7 @@ import numpy as np
 from markov.computing import costs
 from markov.computing import double_double_kernels as kernels
 from markov.computing.compilation import remembered, without_numba
-from markov.computing.vectors import inner, row_numbers
+from markov.computing.matrices import inner, row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

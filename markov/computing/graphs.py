@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import row_numbers
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["breadth_first_order", "cuthill_mckee_order", "strong_components"]
+__all__ = ["breadth_first_order", "cuthill_mckee_order", "led_to", "strong_components"]
 
 PLAIN_ENTRIES = 20_000
 """Entries of a matrix whose search by plain Python takes less than a tenth of the import."""
@@ -48,6 +48,13 @@ def breadth_first_order(
     ways = [graph] if directed else [graph, graph.T.tocsr()]
     order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))
     return np.array(order, dtype=np.int64)
+
+
+def led_to(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
+    """Return which states a state leads to, itself included; shape (states,)."""
+    entered = np.zeros(graph.shape[0], dtype=bool)
+    entered[breadth_first_order(graph, first)] = True
+    return entered
 
 
 def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:

@@ -21,7 +21,6 @@ from hopflow.status import OnFailure, Status, deliver
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
 from markov.driver import stationary
-from markov.generators.assembly import NUMBERED
 from markov.inference.likelihoods import (
     ImpossibleError,
     LogLikelihood,
@@ -31,6 +30,7 @@ from markov.inference.likelihoods import (
 from markov.inference.observations import Statistics
 from markov.inference.rate_rows import ChangedError, RateRows
 from markov.models.rules import ChainModel
+from markov.models.spaces import NUMBERED
 from markov.selections import as_chain
 from markov.time.passages.reachability import off_diagonal
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import Bounded
 from markov.proofs.poisson import solved
 

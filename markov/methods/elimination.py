@@ -12,8 +12,8 @@ from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
 from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
+from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
-from markov.computing.vectors import row_numbers
 from markov.methods import gth_kernels as kernels
 from markov.methods import gth_numpy as plain
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import sum_error
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from markov.computing import costs
 from markov.computing.compilation import remembered, without_numba
 from markov.computing.interruption import interruptible
+from markov.computing.matrices import inner
 from markov.computing.memory import check_room
-from markov.computing.vectors import inner
 from markov.methods import symbolic_kernels as kernels
 from markov.methods.elimination import Pattern, short_order
 from markov.methods.minimum_degree import minimum_degree_order

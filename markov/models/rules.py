@@ -41,7 +41,7 @@ from markov.models.spaces import NO_END, Space
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel"]
+__all__ = ["NO_END", "ChainModel", "add_at"]
 
 MAX_CACHED_STATES = 50_000  # states of a space whose values are remembered
 
@@ -210,6 +210,26 @@ class ChainModel(Parametrized):
         return _with_parameters(getattr(self, kind), f"{self.name}.{kind}", q)
 
 
+def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
+    """Return a vector of components with something added at one place.
+
+    Parameters
+    ----------
+    vector
+        A tuple of numbers, such as ``s.n`` of a state.
+    place
+        Which of them, from 0.
+    amount
+        What is added.
+
+    Examples
+    --------
+    >>> add_at((3, 0, 2), 1, 5)
+    (3, 5, 2)
+    """
+    return (*vector[:place], vector[place] + amount, *vector[place + 1 :])
+
+
 @functools.lru_cache(maxsize=16)
 def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     """Return the values of each component over a product space."""
@@ -223,7 +243,7 @@ def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
 # --------------------------------------------------------------------------- how functions of a model are called
 
 
-def _with_parameters(function: Any, name: str, q: Any) -> Callable[[Any, Any], Any]:
+def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callable[[Any, Any], Any]:
     """Return a function of the state, or of the state and the parameters ``q``, as one of both.
 
     A second argument with a default, which is not called ``q``, keeps its default: in a loop,

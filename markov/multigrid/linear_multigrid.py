@@ -15,8 +15,8 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import bound_kernel, compiled
+from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
-from markov.computing.vectors import row_numbers
 from markov.methods import gth_numpy as dense
 from markov.multigrid import linear_multigrid_kernels as kernels
 from markov.multigrid.cycle_kernels import Schedule, cycle

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
 from markov.proofs.checker import (
     Contents,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
-from markov.computing.vectors import inner, row_numbers
+from markov.computing.matrices import inner, row_numbers
 from markov.proofs.poisson import MultigridPoisson, balanced, candidates, solved
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import U, pair_sum
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import Bounded
 from markov.proofs.means import bounded_mean
 from markov.proofs.poisson import solved

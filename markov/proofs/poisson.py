@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing import costs
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.methods.elimination import band, eliminated
 from markov.methods.jump_chain import jumps
 from markov.methods.solution import Factors

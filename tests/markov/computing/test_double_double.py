@@ -21,7 +21,7 @@ from markov.computing.double_double_kernels import (
     two_sum,
     variation,
 )
-from markov.computing.vectors import inner, norm
+from markov.computing.matrices import inner, norm
 from tests.markov.conftest import generator_of
 
 # Products in double-double against rational arithmetic, in NumPy and compiled.
