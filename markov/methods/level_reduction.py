@@ -14,7 +14,7 @@ from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
 from markov.methods.block_reduction import WORTH_IT, Reduction, Rows, Segment
 from markov.methods.elimination import BLOCK
-from markov.methods.entrywise import entry_error, level_counts
+from markov.methods.gth import entry_error, level_counts
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
