@@ -54,7 +54,10 @@ def row_numbers(
 def from_edges(
     sources: NDArray[Any], targets: NDArray[Any], rates: NDArray[np.float64], n: int
 ) -> sp.csr_matrix:
-    """Return the generator of rates from sources to targets, shape (transitions,) each."""
+    """Return the generator of rates from sources to targets, shape (transitions,) each, on n states.
+
+    Rates between the same two states add up; those from a state to itself are dropped.
+    """
     moves = sources != targets
     if not moves.all():
         sources, targets, rates = sources[moves], targets[moves], rates[moves]
@@ -75,9 +78,7 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
     sources = np.repeat(np.arange(n, dtype=rates.indices.dtype), counts)
     leaves = counts > 0
     exit_rates = np.bincount(sources, rates.data, minlength=n)
-    before: NDArray[np.int64] = (
-        np.cumsum(leaves) - leaves
-    )  # entries of the diagonal in the rows before
+    before: NDArray[np.int64] = np.cumsum(leaves) - leaves  # diagonal entries of earlier rows
     below = np.bincount(sources[rates.indices < sources], minlength=n)
     place = np.arange(len(sources)) + before[sources] + (rates.indices > sources)
     own = (rates.indptr[:-1] + before + below)[leaves]

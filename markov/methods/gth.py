@@ -34,8 +34,8 @@ STEEP = 0.5
 U = 2.0**-53
 EXIT_RATE = 2
 """Counts of an exit rate: a compensated sum, or a correctly rounded one."""
-LEAST_ENTRY = 1e-250
-LEAST_PRODUCT = 1e-290
+MIN_ENTRY, MIN_PRODUCT = 1e-250, 1e-290
+"""Of pi, and of two numbers that an elimination keeps: where all are larger, nothing was lost to underflow."""
 CHUNK = 1 << 15
 
 
@@ -176,10 +176,8 @@ class Extremes:
         """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
         for start in range(0, len(numbers), CHUNK):
             part = numbers[start : start + CHUNK]
-            bits = np.ascontiguousarray(part).view(
-                np.uint64
-            )  # positive numbers have the order of their bits
-            bits = bits - np.uint64(1)  # zero becomes the largest
+            # positive numbers have the order of their bits; less one, zero becomes the largest
+            bits = np.ascontiguousarray(part).view(np.uint64) - np.uint64(1)
             least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
             self.least = min(self.least, least if least > 0.0 else math.inf)
             self.largest = max(self.largest, float(part.max()))
@@ -188,4 +186,4 @@ class Extremes:
         """Return whether no rate of an elimination of Q, and no entry of pi, was lost to underflow."""
         least_rate = float(np.min(Q.data, where=Q.data > 0.0, initial=math.inf))
         smallest = min(self.least**2, least_rate)
-        return bool(smallest / self.largest >= LEAST_PRODUCT and pi.min() >= LEAST_ENTRY)
+        return bool(smallest / self.largest >= MIN_PRODUCT and pi.min() >= MIN_ENTRY)

@@ -199,7 +199,9 @@ class ChainModel(Parametrized):
         return list(rules(self.State(*state), q))
 
     def function_of_state(self, kind: str, q: Any) -> Callable[[Any, Any], Any]:
-        """Return ``rules``, ``labels`` or ``rewards`` as a function of the state and the parameters ``q``, also where it takes the state alone.
+        """Return ``rules``, ``labels`` or ``rewards`` as a function of (state, ``q``).
+
+        It may be written with the state alone; ``q`` are the parameters.
 
         Raises
         ------

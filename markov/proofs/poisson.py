@@ -1,4 +1,4 @@
-"""Further solvers of Poisson's equation Q g = -f, where a method left none that proves enough: multigrid, and which to try first."""
+"""Solvers of Poisson's equation Q g = -f beside a method's own factors: multigrid, and which to try first."""
 
 from __future__ import annotations
 
