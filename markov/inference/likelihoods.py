@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from markov.time.exponentials.poisson_probabilities import poisson_weights
 from markov.time.passages.reachability import leads_to, off_diagonal
-from markov.time.transients.poisson import poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
