@@ -38,6 +38,8 @@ FLAT_CALLS = {
 MOST_FILES = {
     "generator of PauseTandem()": 10,
     "stationary of PauseTandem()": 22,
+    "transient of PauseTandem()": 22,
+    "passage of PauseTandem()": 24,
     "simulate(takano2006('1')), fluid": 37,
     "simulate(takano2006('1')), packets": 52,
 }

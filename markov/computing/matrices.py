@@ -21,8 +21,10 @@ __all__ = [
     "from_edges",
     "inner",
     "norm",
+    "off_diagonal",
     "rank_of",
     "row_numbers",
+    "stopped",
     "with_diagonal",
 ]
 
@@ -93,6 +95,14 @@ def with_diagonal(rates: sp.csr_matrix) -> sp.csr_matrix:
     return matrix
 
 
+def off_diagonal(Q: sp.csr_matrix) -> sp.csr_matrix:
+    """Return the rates between different states, shape (n, n)."""
+    entries = sp.coo_matrix(Q)
+    moves = (entries.row != entries.col) & (entries.data > 0.0)
+    pairs = entries.row[moves], entries.col[moves]
+    return sp.csr_matrix((entries.data[moves], pairs), shape=Q.shape)
+
+
 def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place of each of n things in an order of them, shape (n,)."""
     rank = np.empty_like(order)
@@ -113,6 +123,39 @@ def closed_part(Q: sp.csr_matrix, inside: NDArray[np.bool_]) -> sp.csr_matrix:
     part = sp.csr_matrix(found, shape=(n, n))
     part.has_canonical_format = True
     return part
+
+
+def stopped(
+    rates: sp.csr_matrix, running: NDArray[np.bool_], target: NDArray[np.bool_]
+) -> tuple[sp.csr_matrix, NDArray[np.float64]]:
+    """Return the chain on some states, and two states more where it stops: in the target, elsewhere.
+
+    Parameters
+    ----------
+    rates
+        Between different states, shape (n, n).
+    running
+        The m states where it goes on, shape (n,).
+    target
+        Shape (n,), none of them running.
+
+    Returns
+    -------
+    scipy.sparse.csr_matrix, numpy.ndarray
+        Generator, shape (m + 2, m + 2), and one in the state m, the target, zero elsewhere.
+    """
+    rows = sp.csr_matrix(rates[running])
+    inner = sp.csr_matrix(rows[:, running])
+    m = inner.shape[0]
+    to_target = np.asarray(rows @ target.astype(float))
+    elsewhere = np.asarray(rows @ (~(running | target)).astype(float))
+    own = sp.diags(-(np.asarray(inner.sum(axis=1)).ravel() + to_target + elsewhere))
+    ends = sp.csr_matrix(np.column_stack([to_target, elsewhere]))
+    top = sp.hstack([inner + own, ends])
+    found = sp.csr_matrix(sp.vstack([top, sp.csr_matrix((2, m + 2))]))
+    reached = np.zeros(m + 2)
+    reached[m] = 1.0
+    return found, reached
 
 
 def inner(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

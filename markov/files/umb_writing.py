@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 import hopflow
+from markov.computing.matrices import off_diagonal
 from markov.files.listed import ListedChain
 from markov.files.umb_reading import CHAIN, MAX_VALUE_BITS
 from markov.models.functions.evaluation import values_of
 from markov.models.measures import functionals
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

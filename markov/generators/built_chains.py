@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.matrices import rank_of, row_numbers
-from markov.models.samples import ends_of
+from markov.models.state_tables import ends_of
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

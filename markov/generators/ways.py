@@ -34,8 +34,8 @@ from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.sets import edges_by_sets
 from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed
-from markov.models.samples import sample_of
 from markov.models.spaces import NUMBERED, Space
+from markov.models.state_tables import sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

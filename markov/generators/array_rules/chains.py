@@ -24,7 +24,7 @@ from markov.generators.array_rules.search import (
     edges_within,
     reached,
 )
-from markov.models.samples import ends_of, sample_of
+from markov.models.state_tables import ends_of, sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
