@@ -31,6 +31,10 @@ SHARED = 6
 WALKS = {
     "generator of PauseTandem()": ("from markov import PauseTandem, generator", "generator(PauseTandem())"),
     "stationary of PauseTandem()": ("from markov import PauseTandem, stationary", "stationary(PauseTandem())"),
+    "transient of PauseTandem()": ("from markov import PauseTandem, transient", "transient(PauseTandem(), [1.0])"),
+    "passage of PauseTandem()": (
+        "from markov import PauseTandem, passage", "passage(PauseTandem(), to=lambda s: s.j == 20).mean",
+    ),
     "simulate(takano2006('1')), fluid": (
         "from dfcmodel import Fluid, simulate, takano2006", "simulate(takano2006('1'), Fluid())",
     ),

@@ -8,7 +8,6 @@ from .analysis.relaxation import autocovariance, mixing_time
 from .analysis.sampling import paths
 from .analysis.thresholds import pause_thresholds
 from .chains import MarkovChain
-from .computing.vectors import add_at
 from .driver import stationary, stationary_by_class
 from .exploration import explore
 from .files import (
@@ -36,7 +35,7 @@ from .models.measures import Mean
 from .models.pause import PauseTandem
 from .models.pause_chains import PauseChain
 from .models.prism_suite import Cluster, CoxTandem, Kanban, Polling
-from .models.rules import NO_END, ChainModel
+from .models.rules import NO_END, ChainModel, add_at
 from .multigrid.grids.methods import MatrixFree
 from .phases.arrivals import MAP
 from .phases.fitting import fit_phase_type, phase_type_of

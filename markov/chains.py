@@ -14,8 +14,8 @@ from hopflow.checks import choice, shown
 from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
-from markov.computing.graphs import breadth_first_order
-from markov.generators.assembly import with_diagonal
+from markov.computing.graphs import led_to
+from markov.computing.matrices import with_diagonal
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Built
 from markov.methods.elimination import MAX_CACHED_ENTRIES, MAX_CACHED_LAYOUTS, Pattern
@@ -265,10 +265,7 @@ class MarkovChain:
         start = None if self.model is None or self._led_to else self.model.start()
         if start is None:
             return np.ones(self.size, dtype=bool)
-        first = self.number_of(start)
-        reachable = np.zeros(self.size, dtype=bool)
-        reachable[breadth_first_order(self.Q, first)] = True
-        return reachable
+        return led_to(self.Q, self.number_of(start))
 
     @cached_property
     def recurrent_classes(self) -> list[NDArray[np.int64]]:

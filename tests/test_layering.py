@@ -47,7 +47,7 @@ MAY_IMPORT = {
     },
     "markov.inference": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.analysis", "markov.time",
-        "markov.time.passages", "markov.time.transients", "markov.chains", "markov.driver", "markov.selections",
+        "markov.time.exponentials", "markov.time.passages", "markov.time.transients", "markov.chains", "markov.driver", "markov.selections",
     },
     "markov.sharding": {
         "hopflow", "markov.computing", "markov.models", "markov.generators", "markov.proofs",

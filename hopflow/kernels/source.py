@@ -85,12 +85,12 @@ def refuse(node: ast.AST, why: str) -> KernelError:
 
 def locals_of(tree: ast.FunctionDef) -> set[str]:
     """Return the names of a function's arguments and local variables."""
-    stored = {
-        node.id
+    return {
+        node.arg if isinstance(node, ast.arg) else node.id
         for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
     }
-    return stored | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 def literal(value: object) -> ast.expr | None:

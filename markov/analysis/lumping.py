@@ -18,10 +18,10 @@ import scipy.sparse as sp
 
 from hopflow.checks import shown
 from markov.chains import MarkovChain
+from markov.computing.matrices import off_diagonal
 from markov.computing.progress import Counter
 from markov.models.measures import Mean, chosen, functionals
 from markov.selections import as_chain
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 from markov.analysis.differences import HALVES, STEPS, Side, derivative
 from markov.analysis.model_parameters import entry_of, is_real, parameters_of
-from markov.generators.assembly import NUMBERED
 from markov.generators.slopes import Comparison, RateSlopes, flat_numbers, plain_rates, rate_slopes
 from markov.models.measures import Mean, chosen
 from markov.models.rules import ChainModel
+from markov.models.spaces import NUMBERED
 from markov.proofs.means import rows_of
 from markov.selections import as_chain
 

@@ -1,8 +1,7 @@
-"""Templates compiled once per types of their arguments, and when that is worth it."""
+"""Templates compiled once per types of their arguments."""
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from markov.computing import costs
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["bound_kernel", "by_numpy", "compiled", "remembered", "without_numba"]
+__all__ = ["bound_kernel", "compiled", "remembered"]
 
 
 def compiled(
@@ -63,30 +62,3 @@ def remembered(
     It allocates nothing: its machine code is loaded from a file, without Numba, where that was compiled before.
     """
     return build_entry(template, helpers) if costs.has_numba() else template
-
-
-def without_numba(
-    seconds: float, template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
-) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading what compiles the template takes longer."""
-    return by_numpy(seconds, lambda: remembered(template, helpers))
-
-
-def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading a kernel, an `Entry`, takes longer.
-
-    That is its machine code, or Numba where it was not compiled before. Work that NumPy has done counts too: a sweep
-    over many small chains loads it once they have taken as long as that, and so never takes twice as long as with the better choice.
-    """
-    if not costs.has_numba():
-        return True
-    if "numba" in sys.modules:
-        return False
-    spent = _spent["by NumPy"] + seconds
-    if spent >= costs.LOADING_CODE and (spent >= costs.LOADING or kernel().is_compiled):
-        return False
-    _spent["by NumPy"] = spent
-    return True
-
-
-_spent = {"by NumPy": 0.0}

@@ -9,8 +9,10 @@ aside. Only their ratios matter, and those hold within a factor of about 1.5 bet
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
+from typing import Any
 
 __all__ = [
     "GRACE",
@@ -18,6 +20,7 @@ __all__ = [
     "LOADING",
     "LOADING_CODE",
     "MEMORY",
+    "by_numpy",
     "elimination",
     "has_numba",
     "layout",
@@ -30,6 +33,7 @@ __all__ = [
     "plain_elimination",
     "plain_layout",
     "plain_products",
+    "plain_substitution",
     "plain_symbolic",
     "sparse_lu",
     "substitutions",
@@ -37,8 +41,8 @@ __all__ = [
 
 LOADING = 1.0
 """To import Numba and to load some kernels from their cache."""
-LOADING_CODE = 0.05
-"""To load some kernels from files of their machine code, and LLVM's library."""
+LOADING_CODE = 0.1
+"""To load some kernels from files of their machine code, and LLVM's library, which takes two thirds of it."""
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 
@@ -54,6 +58,7 @@ PLAIN_PRODUCT, PLAIN_PRODUCT_BLOCKED = 3e-9, 3e-10
 PER_LEVEL, PER_LEVEL_PRODUCT = 3.3e-4, 1.5e-10
 PER_FACTOR_ENTRY, PER_FACTOR_PRODUCT = 4e-8, 2.5e-10
 PER_SUBSTITUTION = 8e-9
+PLAIN_SUBSTITUTION = 4e-6
 LAYOUT, PLAIN_LAYOUT = 1e-7, 2e-7
 ORDERING, SYMBOLIC, PLAIN_SYMBOLIC = 1e-6, 2e-7, 6e-6
 MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1e-6, 4.2e-7
@@ -84,6 +89,26 @@ def miss(seconds: float) -> None:
 _missed = {"seconds": 0.0}
 
 
+def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
+    """Return whether to use NumPy for work of ``seconds``, since loading a kernel, an `Entry`, takes longer.
+
+    That is its machine code, or Numba where it was not compiled before. Work that NumPy has done counts too: a sweep
+    over many small chains loads it once they have taken as long as that, and so never takes twice as long as with the better choice.
+    """
+    if not has_numba():
+        return True
+    if "numba" in sys.modules:
+        return False
+    spent = _spent["by NumPy"] + seconds
+    if spent >= LOADING_CODE and (spent >= LOADING or kernel().is_compiled):
+        return False
+    _spent["by NumPy"] = spent
+    return True
+
+
+_spent = {"by NumPy": 0.0}
+
+
 @cache
 def has_numba() -> bool:
     """Return whether Numba is installed."""
@@ -95,6 +120,11 @@ def plain_elimination(n: int, work: float, blocked: bool) -> float:
     if blocked:
         return n * PLAIN_STATE_BLOCKED + work * PLAIN_PRODUCT_BLOCKED
     return n * PLAIN_STATE + work * PLAIN_PRODUCT
+
+
+def plain_substitution(n: int) -> float:
+    """Return the seconds that NumPy takes for a solve with the factors of an elimination of n states."""
+    return n * PLAIN_SUBSTITUTION
 
 
 def elimination(n: int, work: float, blocked: bool, loaded: bool = False) -> float:

@@ -6,14 +6,15 @@ on its distance from the exact product.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from markov.computing import costs
 from markov.computing import double_double_kernels as kernels
-from markov.computing.compilation import remembered, without_numba
-from markov.computing.vectors import inner, row_numbers
+from markov.computing.compilation import remembered
+from markov.computing.matrices import inner, row_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,8 @@ class DoubleDouble:
         self.Q = Q
         ends = np.diff(Q.indptr) + np.bincount(Q.indices, minlength=Q.shape[0])
         self.terms = int(ends.max())
-        self.plain = without_numba(costs.plain_products(Q.nnz), kernels.drifts, HELPERS)
+        kernel = partial(remembered, kernels.drifts, HELPERS)
+        self.plain = costs.by_numpy(costs.plain_products(Q.nnz), kernel)
         self._edges = _Edges(Q, self.terms) if self.plain else None
 
     def net_flow(self, x: Vector, low: Vector | None = None) -> Product:

@@ -9,14 +9,14 @@ import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import row_numbers
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["breadth_first_order", "cuthill_mckee_order", "strong_components"]
+__all__ = ["breadth_first_order", "cuthill_mckee_order", "leads_to", "led_to", "strong_components"]
 
 PLAIN_ENTRIES = 20_000
 """Entries of a matrix whose search by plain Python takes less than a tenth of the import."""
@@ -48,6 +48,39 @@ def breadth_first_order(
     ways = [graph] if directed else [graph, graph.T.tocsr()]
     order = _order([(way.indptr.tolist(), way.indices.tolist()) for way in ways], int(start))
     return np.array(order, dtype=np.int64)
+
+
+def led_to(graph: sp.csr_matrix, first: int) -> NDArray[np.bool_]:
+    """Return which states a state leads to, itself included; shape (states,)."""
+    entered = np.zeros(graph.shape[0], dtype=bool)
+    entered[breadth_first_order(graph, first)] = True
+    return entered
+
+
+def leads_to(
+    backward: sp.csr_matrix, target: NDArray[np.bool_], within: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Return the states from which a target can be reached, shape (n,).
+
+    Parameters
+    ----------
+    backward
+        Rates between states, transposed, shape (n, n).
+    target
+        Shape (n,); its states are among those found.
+    within
+        The states that may be passed on the way; None: all.
+    """
+    n, starts = len(target), np.flatnonzero(target)
+    indices, indptr = backward.indices, backward.indptr
+    if within is not None:
+        kept = within[indices]
+        indices, indptr = indices[kept], np.append(0, np.cumsum(kept))[indptr]
+    # one node more, from which all states of the target are reached
+    columns = np.append(indices, starts).astype(np.int64)
+    ends = np.append(indptr, len(columns)).astype(np.int64)
+    graph = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(n + 1, n + 1))
+    return led_to(graph, n)[:n]
 
 
 def strong_components(graph: sp.csr_matrix) -> tuple[int, NDArray[np.int32]]:

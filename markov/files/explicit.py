@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from hopflow.checks import choice, file_path, instance
 from hopflow.equality import ByValue
 from markov.chains import MarkovChain
+from markov.computing.matrices import off_diagonal
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.parsing.tokens import read_text
@@ -25,7 +26,6 @@ from markov.files.umb_reading import read_umb
 from markov.files.umb_writing import write_umb
 from markov.models.measures import functionals
 from markov.selections import as_chain
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -20,11 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.chains import MarkovChain
+from markov.computing.matrices import with_diagonal
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.listed import ListedChain
 from markov.files.names import field_names
-from markov.generators.assembly import with_diagonal
 from markov.generators.built_chains import Built
 from markov.models.bare import named_state
 from markov.models.spaces import Space

@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 import hopflow
+from markov.computing.matrices import off_diagonal
 from markov.files.listed import ListedChain
 from markov.files.umb_reading import CHAIN, MAX_VALUE_BITS
 from markov.models.functions.evaluation import values_of
 from markov.models.measures import functionals
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +89,8 @@ def _annotations(chain: MarkovChain, files: dict[str, bytes]) -> dict[str, Any]:
     model = chain.model
     if model is None:
         return index
-    labels = values_of(model.labels, model.symbols(), chain.table.part(slice(0, 1)), model.name)
+    function = model.function_of_state("labels", q := model.symbols())
+    labels = values_of(function, q, chain.table.part(slice(0, 1)), model.name)
     for name, mean in functionals(model, chain.table).items():
         if mean.over is not None or mean.of.ndim != 1:
             continue

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
-from markov.generators.assembly import MAX_INT32
+from markov.computing.matrices import MAX_INT32
 from markov.generators.enumeration import Rows
 from markov.generators.regions import Region, steps_of
 

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from hopflow.errors import RuleError
-from markov.generators.assembly import NUMBERED
 from markov.generators.calls import Calls
 from markov.generators.ways import Ways
-from markov.models.spaces import Space
+from markov.models.spaces import NUMBERED, Space
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

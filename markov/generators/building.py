@@ -19,13 +19,13 @@ from hopflow.checks import choice
 from hopflow.errors import RuleError
 from markov.computing.memory import StateLimitError
 from markov.computing.progress import Counter
-from markov.generators.assembly import NUMBERED
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
 from markov.generators.built_chains import Built, Series
 from markov.generators.compilation import compiled
 from markov.generators.regions import seconds_by_regions
 from markov.generators.ways import FEW_STATES, LARGE, SAMPLE, Ways
 from markov.models.rules import ChainModel
+from markov.models.spaces import NUMBERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

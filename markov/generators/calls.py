@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, failed_rule, place_of
 from markov.generators.identity import asks_for_identity
 from markov.models.rules import ChainModel
-from markov.models.signatures import two_arguments
 from markov.models.spaces import fields_of
 
 if TYPE_CHECKING:
@@ -55,9 +54,7 @@ class Calls:
             msg = f"write rules(s, q) below @staticmethod: {PAIRS}"
             raise RuleError(f"{self.name} declares no rules: {msg}")
         self.q = model.symbols()
-        self.rules: Callable[[Any, Any], Any] = two_arguments(
-            model.rules, f"{self.name}.rules", self.q
-        )
+        self.rules = model.function_of_state("rules", self.q)
         self.make = None if state is None else quick(state)
 
     @functools.cached_property

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.errors import RuleError, failed_rule, place_of
+from markov.computing.matrices import from_edges, row_numbers
 from markov.computing.memory import StateLimitError, check_room
 from markov.generators.calls import CHANGED, Calls, written
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from markov.models.spaces import Space
@@ -50,6 +52,18 @@ class Rows(NamedTuple):
     indptr: NDArray[np.int64]
     targets: NDArray[np.integer[Any]]
     rates: NDArray[np.float64]
+
+    def generator(self, rank: NDArray[np.int64] | None = None) -> sp.csr_matrix:
+        """Return the generator matrix, shape (states, states).
+
+        Rates to one target add up; those of a state to itself are dropped. ``rank`` has the number that each state
+        gets, shape (states,); None: as it is.
+        """
+        n = len(self.indptr) - 1
+        sources, targets = row_numbers(self.indptr), self.targets
+        if rank is not None:
+            sources, targets = rank[sources], rank[targets]
+        return from_edges(sources, targets, self.rates, n)
 
 
 class Enumeration:

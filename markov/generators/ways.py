@@ -19,18 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
+from markov.computing.graphs import led_to
+from markov.computing.matrices import closed_part, from_edges, rank_of
 from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
-from markov.generators.assembly import (
-    NUMBERED,
-    ascending,
-    closed_part,
-    from_edges,
-    generator_of,
-    led_to,
-    rank_of,
-)
 from markov.generators.blocks import copied
 from markov.generators.built_chains import Built, Series
 from markov.generators.calls import Calls
@@ -41,8 +34,8 @@ from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.sets import edges_by_sets
 from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed
-from markov.models.samples import sample_of
-from markov.models.spaces import Space
+from markov.models.spaces import NUMBERED, Space
+from markov.models.state_tables import sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,8 +191,8 @@ class Ways:
         if space is None or not space.coded:
             space = Space.found(self.model.State, search.states)
         rows, codes = search.rows(), space.codes(search.states)
-        order = ascending(space, codes)
-        Q = generator_of(rows, None if order is None else rank_of(order))
+        order = space.order_of(codes)
+        Q = rows.generator(None if order is None else rank_of(order))
         return Built(
             space, codes if order is None else codes[:, order], Q, "the rules as they stand"
         )
@@ -279,7 +272,7 @@ class Ways:
             if self.start is None:
                 rows = compiled.rows_of_space(self.calls, space)
                 codes = space.unnumbered(np.arange(space.size))
-                return self._compared(Built(space, codes, generator_of(rows), how))
+                return self._compared(Built(space, codes, rows.generator(), how))
             first = space.codes([self.start])[:, 0]
             numbers, rows = compiled.reached(self.calls, space, first, self.most)
         except (RuleError, TooLargeError):
@@ -295,7 +288,7 @@ class Ways:
         if self.series is not None:
             return self._compared(Built(space, *self.series.generator(space, numbers, rows), how))
         order = np.argsort(numbers, kind="stable")
-        Q = generator_of(rows, rank_of(order))
+        Q = rows.generator(rank_of(order))
         return self._compared(Built(space, space.unnumbered(numbers[order]), Q, how))
 
     # ------------------------------------------------------------------ from the space to its part

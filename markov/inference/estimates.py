@@ -20,8 +20,8 @@ from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.analysis.model_parameters import entry_of, parameters_of
 from markov.analysis.perturbations import Perturbation, same_states
+from markov.computing.matrices import off_diagonal
 from markov.driver import stationary
-from markov.generators.assembly import NUMBERED
 from markov.inference.likelihoods import (
     ImpossibleError,
     LogLikelihood,
@@ -31,8 +31,8 @@ from markov.inference.likelihoods import (
 from markov.inference.observations import Statistics
 from markov.inference.rate_rows import ChangedError, RateRows
 from markov.models.rules import ChainModel
+from markov.models.spaces import NUMBERED
 from markov.selections import as_chain
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

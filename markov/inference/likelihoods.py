@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from markov.time.passages.reachability import leads_to, off_diagonal
-from markov.time.transients.poisson import poisson_weights
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal
+from markov.time.exponentials.poisson_probabilities import poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

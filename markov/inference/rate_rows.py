@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.analysis.differences import Kinked, derivative
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import off_diagonal, row_numbers
 from markov.generators.slopes import plain_rates
-from markov.time.passages.reachability import off_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import Bounded
-from markov.proofs.poisson import solved
+from markov.proofs.certificates import solved
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -13,7 +13,6 @@ from hopflow.checks import shown
 from markov.generators.unbounded.polynomials import Polynomial
 from markov.models.functions.evaluation import called
 from markov.models.functions.inversions import INSTEAD_OF_INVERTED, is_inverted
-from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
     from markov.exploration import InfiniteChain
@@ -27,7 +26,7 @@ class NamedFunction:
 
     def __init__(self, model: ChainModel, kind: str, name: str) -> None:
         self.name, self.model, self.q = name, model, model.symbols()
-        self.functions = two_arguments(getattr(model, kind), f"{model.name}.{kind}", self.q)
+        self.functions = model.function_of_state(kind, self.q)
 
     @property
     def is_known(self) -> bool:

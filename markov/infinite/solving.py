@@ -15,7 +15,8 @@ from markov.infinite.bounds import LEFT, NOTHING, Height, distance, sides_of
 from markov.infinite.truncations import Truncation, Truncations
 from markov.methods.choice import choose
 from markov.methods.sparse_lu import LUFactors, best_order
-from markov.proofs.poisson import MultigridPoisson, candidates
+from markov.proofs.certificates import solvers
+from markov.proofs.poisson import MultigridPoisson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -286,4 +287,4 @@ def _solvers(truncation: Truncation, pi: Vector, solution: Solution | None) -> I
     if solution is None:
         yield LUFactors(Q, int(np.argmax(pi)), best_order(Q))
         return
-    yield from candidates(Q, pi, np.ones_like(pi), None, solution)
+    yield from solvers(Q, pi, np.ones_like(pi), None, solution)

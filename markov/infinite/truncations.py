@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import StateLimitError, check_room
-from markov.generators.assembly import ascending, from_edges, generator_of, rank_of
 from markov.generators.built_chains import Built
 from markov.generators.enumeration import BYTES_PER_STATE, BYTES_PER_TRANSITION, Rows
 from markov.infinite.bounds import FiniteSet
@@ -264,8 +264,8 @@ class Truncations:
         states = [self.states[number] for number in self._expanded]
         space = Space.found(self.calls.model.State, states)
         codes = space.codes(states)
-        order = ascending(space, codes)
-        Q = generator_of(Rows(ends, targets, rates), None if order is None else rank_of(order))
+        order = space.order_of(codes)
+        Q = Rows(ends, targets, rates).generator(None if order is None else rank_of(order))
         if order is not None:
             to = int(rank_of(order)[to])
             codes, leaving, numbers = codes[:, order], leaving[order], numbers[order]
@@ -285,7 +285,7 @@ class Truncations:
         states, size = [self.states[number] for number in numbers], len(numbers)
         space = Space.found(self.calls.model.State, states)
         codes = space.codes(states)
-        order = ascending(space, codes)
+        order = space.order_of(codes)
         if order is not None:
             codes, numbers = codes[:, order], numbers[order]
         numbers = np.concatenate([numbers, entered])

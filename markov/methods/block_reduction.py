@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from markov.computing.graphs import strong_components
 from markov.computing.progress import Counter
 from markov.methods.elimination import eliminate_down_to
-from markov.methods.entrywise import Extremes
+from markov.methods.gth import Extremes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

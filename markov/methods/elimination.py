@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing import costs
-from markov.computing.compilation import remembered, without_numba
+from markov.computing.compilation import remembered
 from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
+from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
-from markov.computing.vectors import row_numbers
 from markov.methods import gth_kernels as kernels
 from markov.methods import gth_numpy as plain
 
@@ -150,7 +150,7 @@ class BandFactors:
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
         layout = self.rates, self.form.row_stride, self.form.first
         with np.errstate(all="ignore"):  # what is not finite is looked for
-            if _by_numpy(name, self.form.plain_seconds):
+            if _by_numpy(name, costs.plain_substitution(len(self.form.first))):
                 self._plain = self._plain or plain.Substitution(*layout)
                 getattr(self._plain, name)(*vectors)
             else:
@@ -168,7 +168,7 @@ def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
     rates = np.zeros(form.n_values)
-    place = _kernel("lay_out", form.plain_seconds)
+    place = _loop("lay_out", costs.plain_layout(Q.nnz))
     place(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
         _eliminate(rates, form.row_stride, form.first, 1, form.block, form.plain_seconds)
@@ -198,16 +198,17 @@ def _eliminate(
     block: int,
     seconds: float,
 ) -> None:
-    """Eliminate the states from the last one down to ``lowest``."""
+    """Eliminate the states from the last one down to ``lowest``; NumPy is predicted to take ``seconds``."""
     n = len(first)
     square = plain.square(rates, row_stride, n)
-    room = np.empty(2 * n)
-    run = _kernel("eliminate", seconds)
+    room, by_numpy = np.empty(2 * n), _by_numpy("eliminate", seconds)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
-        interruptible(
-            partial(run, rates, row_stride, first, low, high, room), seconds * (high - low) / n
-        )
+        if by_numpy:  # Ctrl-C is handled between its many calls
+            plain.eliminate_block(square, first, low, high)
+        else:
+            run = partial(_compiled("eliminate"), rates, row_stride, first, low, high, room)
+            interruptible(run, seconds * (high - low) / n)
         if low - first[low] > 1:
             update(square, int(first[low]), low, high)
 
@@ -287,8 +288,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     first = np.arange(n)
-    seconds = costs.plain_layout(len(indices))
-    _kernel("lowest_beside", seconds)(indptr, indices, rank, first)
+    _loop("lowest_beside", costs.plain_layout(len(indices)))(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
@@ -315,16 +315,17 @@ def short_order(
     return breadth_first_order(matrix, reference, directed=False)
 
 
-def _kernel(name: str, seconds: float) -> Callable[..., Any]:
-    """Return a function of `markov.methods.gth_kernels`, compiled, or its counterpart in NumPy."""
-    found: Callable[..., Any] = getattr(plain, name)
-    return found if _by_numpy(name, seconds) else _compiled(name)
+def _loop(name: str, seconds: float) -> Callable[..., Any]:
+    """Return a function of `markov.methods.gth_numpy`, or the compiled one of the same name where NumPy is slower."""
+    by_numpy: Callable[..., Any] = getattr(plain, name)
+    return by_numpy if _by_numpy(name, seconds) else _compiled(name)
 
 
 def _by_numpy(name: str, seconds: float) -> bool:
-    """Return whether NumPy does sooner what such a function does."""
-    return without_numba(seconds, getattr(kernels, name), kernels.HELPERS.get(name, ()))
+    """Return whether NumPy takes less time for work of ``seconds`` than loading a compiled function."""
+    return costs.by_numpy(seconds, partial(_compiled, name))
 
 
 def _compiled(name: str) -> Callable[..., Any]:
+    """Return a function of `markov.methods.gth_kernels`, compiled."""
     return remembered(getattr(kernels, name), kernels.HELPERS.get(name, ()))

@@ -1,7 +1,13 @@
-"""How to solve pi Q = 0 on an irreducible chain: frozen method objects, each with its own numbers."""
+"""GTH: elimination without subtractions, and how far off an entry of pi may be after it, by counting roundings.
+
+A quantity is right to c counts when it lies between (1 - u)^c and (1 - u)^-c of the exact one, u = 2^-53.
+One rounded operation costs one count; products and quotients add the counts of their factors; sums of
+positive numbers have the largest of their terms. `markov-bound` in the documentation has the proof.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +15,6 @@ import numpy as np
 
 from hopflow.checks import whole
 from markov.methods.elimination import BLOCK, Band, ascent, band, eliminated
-from markov.methods.entrywise import Extremes, elimination_counts, entry_error
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
@@ -18,13 +23,20 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["DENSE_LIMIT", "GTH"]
+__all__ = ["DENSE_LIMIT", "GTH", "Extremes", "elimination_counts", "entry_error", "level_counts"]
 
 DENSE_LIMIT = 1500
 """Number of transient states up to which absorption probabilities are found by elimination."""
 
 STEEP = 0.5
 """Drift of the places of states beyond which the order of elimination is turned, so that a likely state is left."""
+
+U = 2.0**-53
+EXIT_RATE = 2
+"""Counts of an exit rate: a compensated sum, or a correctly rounded one."""
+MIN_ENTRY, MIN_PRODUCT = 1e-250, 1e-290
+"""Of pi, and of two numbers that an elimination keeps: where all are larger, nothing was lost to underflow."""
+CHUNK = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -91,3 +103,87 @@ class GTH:
     def band(self, Q: sp.csr_matrix) -> Band:
         """Return the band layout of a generator, shape (n, n), and its cost."""
         return band(Q, self.block)
+
+
+def elimination_counts(spans: NDArray[np.int64], together: int) -> float:
+    """Return the counts by which all pi differ from one multiple of the exact ones.
+
+    Parameters
+    ----------
+    spans
+        With how many lower places each place is joined when it is eliminated, shape (n,).
+    together
+        Products that are summed before they are added to a rate, at least two.
+    """
+    spans = spans[spans > 0].astype(float)
+    stage = spans * (EXIT_RATE + together + 4.0)
+    substitution = spans + EXIT_RATE + 1.0
+    return float((stage + substitution).sum())
+
+
+def level_counts(sizes: NDArray[np.int64], beside: NDArray[np.int64], block: int) -> float:
+    """Return the same for the elimination of levels, each censored on those beside it.
+
+    Parameters
+    ----------
+    sizes
+        Number of states of each level that is eliminated, shape (levels,).
+    beside
+        Number of states of the levels that it is censored on, shape (levels,).
+    block
+        Most states of a level that are eliminated at a time.
+
+    Notes
+    -----
+    What goes by way of a level is summed from zero, a part of ``block`` states at a time, and added to
+    the rates between the levels beside it, at most three times; that adds counts to its products. A
+    level's part of pi is a product with the matrix of its mean visits: a path within the level passes each
+    of its states at most once.
+    """
+    m, k = sizes.astype(float), beside.astype(float)
+    joined = m * k + m * (m - 1.0) / 2.0
+    together, later = np.clip(m, 2.0, block), np.ceil(m / block) + 3.0
+    stages = joined * (EXIT_RATE + together + 4.0 + later)
+    substitution = joined + m * (EXIT_RATE + 2.0) + k + 1.0
+    return float((stages + substitution).sum())
+
+
+def entry_error(counts: float, n: int) -> float:
+    """Return the bound |x - pi| <= bound * pi of every entry, inf where it says nothing.
+
+    ``counts`` are those of pi up to a multiple; the n entries are then divided by their sum, once more
+    than needed at most.
+    """
+    roundings = (2.0 * counts + n + 4.0) * U * (1.0 + 1e-9)
+    return roundings / (1.0 - roundings) if roundings < 0.5 else math.inf
+
+
+class Extremes:
+    """The smallest and the largest positive number among all that an elimination keeps.
+
+    Notes
+    -----
+    With m the smallest positive number that is kept, each product of two of them is at least m^2, and
+    what is divided by an exit rate is at least m^2 or an input rate. So while nothing has been lost to
+    underflow, nothing can be lost next, unless m^2, or the smaller of m^2 and the least input rate over the
+    largest number kept, underflows. A rate that is lost would void the counts.
+    """
+
+    def __init__(self) -> None:
+        self.least, self.largest = math.inf, 1.0
+
+    def see(self, numbers: NDArray[np.float64]) -> None:
+        """Update the range of the stored numbers, shape (m,); zeros are absent entries."""
+        for start in range(0, len(numbers), CHUNK):
+            part = numbers[start : start + CHUNK]
+            # positive numbers have the order of their bits; less one, zero becomes the largest
+            bits = np.ascontiguousarray(part).view(np.uint64) - np.uint64(1)
+            least = float((bits[[bits.argmin()]] + np.uint64(1)).view(np.float64)[0])
+            self.least = min(self.least, least if least > 0.0 else math.inf)
+            self.largest = max(self.largest, float(part.max()))
+
+    def keep_edges(self, Q: sp.csr_matrix, pi: NDArray[np.float64]) -> bool:
+        """Return whether no rate of an elimination of Q, and no entry of pi, was lost to underflow."""
+        least_rate = float(np.min(Q.data, where=Q.data > 0.0, initial=math.inf))
+        smallest = min(self.least**2, least_rate)
+        return bool(smallest / self.largest >= MIN_PRODUCT and pi.min() >= MIN_ENTRY)

@@ -39,7 +39,7 @@ def eliminate(rates, row_stride, first, low, high, room):
 
     Leaves column k divided by the exit rate of k, and that on the diagonal. Two states k and m = k - 1
     go at a time, since the time is that of reading and writing the rest; ``room`` is for their rows.
-    Exit rates are compensated sums: `markov.methods.entrywise` counts on that, and on the order of operations.
+    Exit rates are compensated sums: `markov.methods.gth` counts on that, and on the order of operations.
     """
     for step in range((high - low + 1) // 2):
         k = high - 1 - 2 * step

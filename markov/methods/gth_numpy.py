@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import sum_error
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import row_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-__all__ = ["Substitution", "eliminate", "eliminate_block", "lay_out", "lowest_beside", "square"]
+__all__ = ["Substitution", "eliminate_block", "lay_out", "lowest_beside", "square"]
 
 BLOCK_SIZE = 32  # places that are substituted at a time
 MAX_ONE_BY_ONE = 8  # states that are eliminated one by one
@@ -49,13 +49,6 @@ def lay_out(
     here, there = row_numbers(indptr, rank), rank[indices]
     off = here != there
     rates[here[off] * row_stride + there[off]] = data[off]
-
-
-def eliminate(
-    rates: Vector, row_stride: int, first: Places, low: int, high: int, room: Vector | None = None
-) -> None:
-    """See the kernel."""
-    eliminate_block(square(rates, row_stride, len(first)), first, low, high)
 
 
 def eliminate_block(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.computing.vectors import inner, norm
+from markov.computing.matrices import inner, norm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

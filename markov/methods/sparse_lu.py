@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing import costs
-from markov.computing.compilation import remembered, without_numba
+from markov.computing.compilation import remembered
 from markov.computing.interruption import interruptible
+from markov.computing.matrices import inner
 from markov.computing.memory import check_room
-from markov.computing.vectors import inner
 from markov.methods import symbolic_kernels as kernels
 from markov.methods.elimination import Pattern, short_order
 from markov.methods.minimum_degree import minimum_degree_order
@@ -111,7 +111,8 @@ def _column_counts(
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
     parent, counts = np.empty((2, n), dtype=np.int64)
     room = np.empty((8, n), dtype=np.int64)
-    plain = without_numba(costs.plain_symbolic(len(indices)), kernels.elimination_tree)
+    kernel = partial(remembered, kernels.elimination_tree)
+    plain = costs.by_numpy(costs.plain_symbolic(len(indices)), kernel)
     arguments = (indptr, indices, parent, room[0]), (indptr, indices, parent, room, counts)
     helpers = (), (kernels.postorder,)
     templates: tuple[Callable[..., Any], ...] = kernels.elimination_tree, kernels.column_counts

@@ -14,6 +14,8 @@ from markov.models.means import Mean
 from markov.models.state_tables import StateBlocks, StateTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__ = ["Mean", "Measure", "chosen", "functionals", "measured", "measures_of"]
@@ -23,7 +25,7 @@ Measure = tuple[tuple[str, ...], Any, dict[str, Any]]
 
 
 class Measurable(Protocol):
-    """Interface of a model for measures, in addition to ``labels`` and ``rewards``."""
+    """Interface of a model for measures."""
 
     @property
     def name(self) -> str:
@@ -32,6 +34,10 @@ class Measurable(Protocol):
 
     def symbols(self) -> Any:
         """Return the parameters as labels and rewards see them."""
+        ...
+
+    def function_of_state(self, kind: str, q: Any) -> Callable[[Any, Any], Any]:
+        """Return ``labels`` or ``rewards`` as a function of the state and the parameters."""
         ...
 
     def measures(self, pi: NDArray[np.float64], s: Any = None) -> dict[str, Measure]:
@@ -58,8 +64,8 @@ def functionals(model: Measurable, states: Any) -> dict[str, Mean]:
     if table.known is not None and id(model) in table.known:
         return table.known[id(model)]
     for kind in ("labels", "rewards"):
-        name = f"{model.name}.{kind}"
-        found |= values_of(getattr(model, kind), model.symbols(), table, name)
+        function = model.function_of_state(kind, q := model.symbols())
+        found |= values_of(function, q, table, f"{model.name}.{kind}")
     if table.known is not None:
         table.known[id(model)] = found
     return found

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from hopflow.checks import choice, number, one_number, whole
-from hopflow.functions import minimum, where
 from hopflow.units import Dimension
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean, Measure
@@ -214,9 +213,9 @@ class PauseTandem(ChainModel):
 
         In the order of the targets' numbers, in which the rows of a matrix are written.
         """
-        after_loss = minimum(2 * s.a, q.N)
+        after_loss = min(2 * s.a, q.N)
         if s.i >= 1:
-            mu = where(s.k == UP, q.mu1, q.mu2)
+            mu = q.mu1 if s.k == UP else q.mu2
             if s.j == q.B2:
                 yield s._replace(i=s.i - 1, a=after_loss), mu  # 9 to 12
             else:

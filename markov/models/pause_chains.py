@@ -9,11 +9,10 @@ import numpy as np
 
 from hopflow.checks import whole
 from hopflow.units import quantities
-from markov.computing.vectors import add_at
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Mean
 from markov.models.pause import DOWN, UP, check_control, control_symbols
-from markov.models.rules import ChainModel
+from markov.models.rules import ChainModel, add_at
 
 __all__ = ["PauseChain"]
 

@@ -24,23 +24,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hopflow.errors import RuleError
+from hopflow.errors import RuleError, place_of
 from hopflow.parameters import Parametrized
 from markov.models.functions.evaluation import elementwise
 from markov.models.measures import Measure, measured
-from markov.models.signatures import two_arguments
 from markov.models.spaces import NO_END, Space
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "ChainModel"]
+__all__ = ["NO_END", "ChainModel", "add_at"]
 
 MAX_CACHED_STATES = 50_000  # states of a space whose values are remembered
 
@@ -194,13 +195,44 @@ class ChainModel(Parametrized):
 
     def transitions(self, state: Any) -> list[tuple[Any, float]]:
         """Return the transitions out of one state by running the rules as plain Python."""
-        rules: Callable[..., Any] = two_arguments(
-            self.rules, f"{self.name}.rules", q := self.symbols()
-        )
+        rules = self.function_of_state("rules", q := self.symbols())
         return list(rules(self.State(*state), q))
 
+    def function_of_state(self, kind: str, q: Any) -> Callable[[Any, Any], Any]:
+        """Return ``rules``, ``labels`` or ``rewards`` as a function of (state, ``q``).
 
-@lru_cache(maxsize=16)
+        It may be written with the state alone; ``q`` are the parameters.
+
+        Raises
+        ------
+        RuleError
+            When it takes neither one nor two arguments; when a second argument has a default, and there are parameters
+            that might be meant.
+        """
+        return _with_parameters(getattr(self, kind), f"{self.name}.{kind}", q)
+
+
+def add_at(vector: tuple[Any, ...], place: int, amount: Any) -> tuple[Any, ...]:
+    """Return a vector of components with something added at one place.
+
+    Parameters
+    ----------
+    vector
+        A tuple of numbers, such as ``s.n`` of a state.
+    place
+        Which of them, from 0.
+    amount
+        What is added.
+
+    Examples
+    --------
+    >>> add_at((3, 0, 2), 1, 5)
+    (3, 5, 2)
+    """
+    return (*vector[:place], vector[place] + amount, *vector[place + 1 :])
+
+
+@functools.lru_cache(maxsize=16)
 def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     """Return the values of each component over a product space."""
     places = np.indices([stop - start for start, stop in bounds]).reshape(len(bounds), -1)
@@ -208,3 +240,59 @@ def _grids(bounds: tuple[tuple[int, int], ...]) -> list[NDArray[np.int64]]:
     for grid in grids:
         grid.flags.writeable = False
     return grids
+
+
+# --------------------------------------------------------------------------- how functions of a model are called
+
+
+def _with_parameters(function: Callable[..., Any], name: str, q: Any) -> Callable[[Any, Any], Any]:
+    """Return a function of the state, or of the state and the parameters ``q``, as one of both.
+
+    A second argument with a default, which is not called ``q``, keeps its default: in a loop,
+    ``lambda s, k=k: ...`` is a function of the state.
+    """
+    if not callable(function):
+        raise RuleError(f"{name} = {function!r}: a function of the state is expected")
+    bound = inspect.ismethod(function)
+    count = _count_of_arguments(getattr(function, "__func__", function), bound)
+    if count == 2 and (second := _default_argument(getattr(function, "__func__", function), bound)):
+        if not (q is None or (isinstance(q, tuple) and not q)):
+            said = f"{name} takes {inspect.signature(function)}: {second} would be the parameters"
+            hint = f"write (s, q, {second}=...), or call it q if it is the parameters"
+            raise RuleError.at(place_of(function), said, hint)
+        count = 1
+    if count == 2:
+        return function
+    if count == 1:
+        return functools.wraps(function)(lambda s, _q: function(s))
+    hint = "write (s, q) below @staticmethod, (self, s, q), or (self, s)"
+    said = f"{name} takes {inspect.signature(function)}"
+    raise RuleError.at(place_of(function), said, hint)
+
+
+@functools.lru_cache(maxsize=256)
+def _default_argument(function: Callable[..., Any], bound: bool) -> str | None:
+    """Return the name of the second argument of a function of the state, if it has a default and is not ``q``."""
+    try:
+        given = list(inspect.signature(function).parameters.values())[int(bound) :]
+    except (TypeError, ValueError):  # built in
+        return None
+    second = given[1] if len(given) > 1 else None
+    if second is None or second.default is inspect.Parameter.empty or second.name == "q":
+        return None
+    return None if second.kind is inspect.Parameter.KEYWORD_ONLY else second.name
+
+
+@functools.lru_cache(maxsize=256)
+def _count_of_arguments(function: Callable[..., Any], bound: bool) -> int:
+    """Return how many arguments a function of the state takes, 2 or 1; 0: something else."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built in
+        return 2
+    first = next(iter(signature.parameters), "")
+    for count in (2, 1):
+        with contextlib.suppress(TypeError):
+            signature.bind(*(None,) * (count + bound))
+            return count if count == 2 or not bound or first in ("self", "cls") else 0
+    return 0

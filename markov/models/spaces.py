@@ -24,13 +24,15 @@ from hopflow.errors import RuleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NO_END", "Component", "Space", "fields_of"]
+__all__ = ["NO_END", "NUMBERED", "Component", "Space", "fields_of"]
 
 
 NO_END = 2**52
 """Where the values of a component end that has no last one."""
 MAX_CODE = 2**62
 """Whole numbers below are codes of 64 bits, as are differences of two of them."""
+NUMBERED = 2**63
+"""States of a space that have numbers of 64 bits."""
 ALLOWED = (
     "a range with step 1, not empty; a list of different values, such as an Enum; or, for a vector, "
     "a tuple of such ranges"
@@ -295,6 +297,13 @@ class Space:
         for code, low, size in zip(codes, self.low, self.shape, strict=True):
             found = found * size + (code - low)
         return found
+
+    def order_of(self, codes: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the order of states by their components, the last varying fastest; None: as they are."""
+        if self.size >= NUMBERED:
+            return np.lexsort(codes[::-1])
+        numbers = self.numbers(codes)
+        return None if np.all(numbers[1:] > numbers[:-1]) else np.argsort(numbers, kind="stable")
 
     def unnumbered(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the codes of states by their numbers, shape (components, len(numbers))."""

@@ -15,9 +15,9 @@ import numpy as np
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import bound_kernel, compiled
+from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
-from markov.computing.vectors import row_numbers
-from markov.methods import gth_numpy as dense
+from markov.methods.gth_numpy import eliminate_block
 from markov.multigrid import linear_multigrid_kernels as kernels
 from markov.multigrid.cycle_kernels import Schedule, cycle
 from markov.multigrid.iteration import StoppingRule
@@ -132,7 +132,7 @@ def _mean_times(hierarchy: Hierarchy, ground: int) -> NDArray[np.float64]:
     rates = np.ascontiguousarray(rates[np.ix_(order, order)])
     times = np.eye(m)
     with np.errstate(all="ignore"):  # what is not finite shows in what is solved
-        dense.eliminate(rates.reshape(-1), m, np.zeros(m, dtype=np.int64), 1, m)
+        eliminate_block(rates, np.zeros(m, dtype=np.int64), 1, m)
         for k in range(m - 1, 0, -1):
             times[:k] += rates[:k, k, None] * times[k]
         times[0] = 0.0

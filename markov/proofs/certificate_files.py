@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.certificates import balanced, solved
 from markov.proofs.checker import (
     Contents,
     Function,
@@ -22,7 +23,6 @@ from markov.proofs.checker import (
     proved_rest,
     verified,
 )
-from markov.proofs.poisson import balanced, solved
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import DoubleDouble, U, excess, pair_sum
-from markov.computing.vectors import inner, row_numbers
-from markov.proofs.poisson import MultigridPoisson, balanced, candidates, solved
+from markov.computing.matrices import inner, row_numbers
+from markov.proofs.poisson import MultigridPoisson, candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -26,9 +26,12 @@ __all__ = [
     "SHARP",
     "Certificate",
     "Supersolution",
+    "balanced",
     "error_bound",
     "net_flow",
     "relative_residual",
+    "solved",
+    "solvers",
     "supersolution",
 ]
 
@@ -76,6 +79,36 @@ def error_bound(
         less by half of what the sum of ``pi`` differs from one. See `Certificate`.
     """
     return Certificate(Q, pi, components).distance
+
+
+def solvers(
+    Q: sp.csr_matrix,
+    pi: Vector,
+    weights: Vector,
+    components: Mapping[str, NDArray[np.int64]] | None,
+    solution: Solution | None,
+) -> Iterator[Solver]:
+    """Yield solvers of Poisson's equation Q g = -f for a chain: the factors that a method left, then others by predicted cost."""
+    if solution is not None and solution.factors is not None:
+        yield solution.factors
+    hierarchy = None if solution is None else solution.hierarchy
+    yield from candidates(Q, pi, weights, components, hierarchy)
+
+
+def solved(
+    solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0
+) -> tuple[Vector, Vector]:
+    """Return g with Q g = -f, nearly, as a sum of two vectors; see `MultigridPoisson.poisson`."""
+    if isinstance(solver, MultigridPoisson):
+        return solver.poisson(f, enough, plain), np.zeros_like(f)
+    return solver.poisson(f)
+
+
+def balanced(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
+    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as they are."""
+    if isinstance(solver, MultigridPoisson):
+        return solver.balance(r, enough)
+    return solver.balance(r)
 
 
 class Supersolution(NamedTuple):
@@ -211,8 +244,7 @@ class Certificate:
         tight: bool,
     ) -> None:
         """Try one solver after the other, the fastest first."""
-        found = candidates(self.Q, self.pi, self.weights, components, solution)
-        for solver in found:
+        for solver in solvers(self.Q, self.pi, self.weights, components, solution):
             self.solver = self.solver or solver
             proof = supersolution(self.products, solver, self.weights)
             if proof.c > 0.0 and self._judge(solver, proof, tight):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import U, pair_sum
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import Bounded
+from markov.proofs.certificates import solved
 from markov.proofs.means import bounded_mean
-from markov.proofs.poisson import solved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from markov.computing.double_double import U, mean, pair_sum, product, sum_error
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import Bounded
-from markov.proofs.poisson import MultigridPoisson, solved
+from markov.proofs.certificates import solved
+from markov.proofs.poisson import MultigridPoisson
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Solvers of Poisson's equation Q g = -f: direct by factors, iterative by multigrid; which to try first."""
+"""Solvers of Poisson's equation Q g = -f beside a method's own factors: multigrid, and which to try first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing import costs
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.methods.elimination import band, eliminated
 from markov.methods.jump_chain import jumps
 from markov.methods.solution import Factors
@@ -23,13 +23,12 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-    from markov.methods.solution import Solution
     from markov.multigrid.hierarchy import Hierarchy
 
     Vector = NDArray[np.float64]
     Components = Mapping[str, NDArray[np.int64]]
 
-__all__ = ["MultigridPoisson", "Solver", "balanced", "candidates", "solved"]
+__all__ = ["MultigridPoisson", "Solver", "candidates"]
 
 MIN_FLOW = 1e-300
 MAX_PREDICTION_COST = 0.3  # of the cost of multigrid: of predicting what might be faster
@@ -113,39 +112,19 @@ class MultigridPoisson:
 Solver = Factors | MultigridPoisson
 
 
-def balanced(solver: Solver, r: Vector, enough: Callable[[Vector], bool]) -> Vector:
-    """Return d with d Q = -r, nearly; see `MultigridPoisson.balance`. With factors it is as near as they are."""
-    if isinstance(solver, MultigridPoisson):
-        return solver.balance(r, enough)
-    return solver.balance(r)
-
-
-def solved(
-    solver: Solver, f: Vector, enough: Callable[[Vector], bool], plain: int = 0
-) -> tuple[Vector, Vector]:
-    """Return g with Q g = -f, nearly, as a sum of two vectors; see `MultigridPoisson.poisson`."""
-    if isinstance(solver, MultigridPoisson):
-        return solver.poisson(f, enough, plain), np.zeros_like(f)
-    return solver.poisson(f)
-
-
 def candidates(
     Q: sp.csr_matrix,
     pi: Vector,
     weights: Vector,
     components: Components | None,
-    solution: Solution | None,
+    hierarchy: Hierarchy | None,
 ) -> Iterator[Solver]:
     """Yield solvers of Q g = -f for a chain, by predicted cost.
 
-    The method's own factors come first; then elimination towards the likeliest state, multigrid and
-    sparse LU, as they are predicted to be quick; last multigrid on levels of its own, that does not look
-    at the components.
+    Elimination towards the likeliest state, multigrid (on the levels that a method left, if any) and sparse LU, as they
+    are predicted to be quick; last multigrid on levels of its own, that does not look at the components.
     """
-    if solution is not None and solution.factors is not None:
-        yield solution.factors
     n, entries, reference = Q.shape[0], Q.nnz, int(np.argmax(pi))
-    hierarchy = None if solution is None else solution.hierarchy
     shared = costs.multigrid_proof(n, entries, hierarchy is not None)
     makers: list[tuple[float, Callable[[], Solver]]] = []
     if costs.has_numba():

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from markov import (
+    ChainModel,
     MarkovChain,
     MatrixFree,
     Mean,
@@ -104,6 +105,7 @@ class Watched:
     """A model of one function of the state, in every kind of measure."""
 
     name = "watched"
+    function_of_state = ChainModel.function_of_state
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function

@@ -14,12 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.chains import MarkovChain
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal, stopped
 from markov.driver import Proof, stationary
 from markov.files.properties.enclosures import Known, Truth, probability
 from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime, stopping_rates
-from markov.time.passages.reachability import leads_to, off_diagonal, stopped
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:

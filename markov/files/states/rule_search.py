@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
 from markov.files.columns import Columns
 from markov.files.states.explored import Explored
 from markov.files.states.state_rules import FileRules
-from markov.generators.assembly import from_edges, rank_of
 from markov.generators.ways import FEW_STATES, Ways
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from markov.computing.costs import has_numba, loading
+from markov.computing.matrices import from_edges
 from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
 from markov.files.binding import Bound
@@ -19,7 +20,6 @@ from markov.files.states.rule_search import explored_by_rules, with_reached_wind
 from markov.files.states.table_search import TableSearch
 from markov.files.states.tables import tabulated
 from markov.files.values import boolean
-from markov.generators.assembly import from_edges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

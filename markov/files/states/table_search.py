@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
+from markov.computing.matrices import MAX_INT32, from_edges, rank_of
 from markov.files.states import search_kernels as kernels
-from markov.generators.assembly import MAX_INT32, from_edges, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from markov.computing.graphs import led_to
 from markov.generators.array_rules.batches import ArrayRules
 from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.array_rules.patterns import (
@@ -23,8 +24,7 @@ from markov.generators.array_rules.search import (
     edges_within,
     reached,
 )
-from markov.generators.assembly import led_to
-from markov.models.samples import ends_of, sample_of
+from markov.models.state_tables import ends_of, sample_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from markov.generators.assembly import MAX_INT32, led_to, with_diagonal
+from markov.computing.graphs import led_to
+from markov.computing.matrices import MAX_INT32, with_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

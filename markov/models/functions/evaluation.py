@@ -21,7 +21,6 @@ from markov.models.functions.inversions import INSTEAD_OF_INVERTED, INVERTED, is
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
 from markov.models.means import Mean, as_mean, at_places, first_difference, number_of
-from markov.models.signatures import two_arguments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,14 +66,14 @@ def elementwise(function: F) -> F:
 
 
 def values_of(
-    function: Callable[..., Any], q: Any, table: StateTable, name: str
+    function: Callable[[Any, Any], Any], q: Any, table: StateTable, name: str
 ) -> dict[str, Mean]:
     """Return labels or rewards in each state, by name.
 
     Parameters
     ----------
     function
-        Of the state, or of the state and the parameters; returns a mapping of names to values.
+        Of the state and the parameters; returns a mapping of names to values.
     q
         The parameters.
     table
@@ -87,13 +86,12 @@ def values_of(
     RuleError
         Naming the function, the state, the file and the line where it goes wrong.
     """
-    asked = two_arguments(function, name, q)
     if getattr(function, "__elementwise__", False):
-        found = asked(table.arrays, q)
+        found = function(table.arrays, q)
         return {key: as_mean(value, table.count) for key, value in found.items()}
 
     def call(state: Any) -> Mapping[str, Any]:
-        return dict(asked(state, q))
+        return dict(function(state, q))
 
     return _evaluated(Function(call, function, name, _value, RETURN_NUMBERS), table)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.time.exponentials.poisson_words import most_jumps, weights
+from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
 from markov.time.exponentials.words import (
     U,
     exact_sum,
@@ -267,7 +267,7 @@ class Evolution:
         powers = self._powers(vector, transposed)
         for row, rest in enumerate(rests):
             if rest:
-                scale = weights(Fraction(self._q) * rest, len(weights_of(2)), 2)
+                scale = weights_in_words(Fraction(self._q) * rest, len(weights_of(2)), 2)
                 rows[:, row : row + 1] = product(scale[:, None], powers)
 
     def _powers(self, vector: Vector, transposed: bool) -> Words:
@@ -292,7 +292,7 @@ class Evolution:
         for k in range(1, factors):
             powers[:, k] = power
             power = product(power, self._P)
-        scale = weights(Fraction(self._q) * self._step, factors * blocks, words)
+        scale = weights_in_words(Fraction(self._q) * self._step, factors * blocks, words)
         scale = scale.reshape(words, blocks, factors)
         sums = product(scale, powers.reshape(words, factors, n * n))
         sums = sums.reshape(words, blocks, n, n)

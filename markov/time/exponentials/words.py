@@ -13,7 +13,6 @@ import numpy as np
 
 from hopflow.kernels import loop_of
 from markov.computing import costs
-from markov.computing.compilation import by_numpy
 from markov.computing.double_double import product_error, split, sum_error
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def product(a: Words, b: Words) -> Words:
     estimate = a[0] @ b[0]
     estimate *= MARGIN
     seconds = NUMPY_CALL[words] + NUMPY_TERM[words] * inner * estimate.size
-    if by_numpy(seconds, lambda: _kernel(words)):
+    if costs.by_numpy(seconds, lambda: _kernel(words)):
         return _product_by_numpy(a, b, estimate)
     out = np.empty((words, *estimate.shape))
     _kernel(words)(a, b, estimate, out)

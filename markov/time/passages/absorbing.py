@@ -20,8 +20,8 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 from hopflow.equality import WithoutCaches
 from markov.computing.costs import has_numba, loading
 from markov.computing.double_double import DoubleDouble, sum_error
+from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
-from markov.computing.vectors import row_numbers
 from markov.time.passages.multigrid import multigrid_solver
 from markov.time.passages.positive_factors import PositiveFactors, band_of
 

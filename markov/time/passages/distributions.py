@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal
 from markov.proofs.bounded import Bounded
 from markov.time.exponentials.squaring import Evolution, worthwhile
 from markov.time.exponentials.words import exact_sum
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.powers import Place, PowerSums
-from markov.time.passages.reachability import leads_to, off_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

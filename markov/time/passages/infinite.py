@@ -20,6 +20,8 @@ from hopflow.errors import RuleError
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, Status, deliver
 from markov.chains import MarkovChain
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal
 from markov.computing.memory import TooLargeError
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.infinite.bases import given_basis
@@ -29,7 +31,6 @@ from markov.infinite.solving import FIRST_STATES, GROWTH, LEAST_MORE, include_in
 from markov.infinite.truncations import Truncations
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.infinite_results import InfiniteMoments, InfinitePassage
-from markov.time.passages.reachability import leads_to, off_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,9 +21,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.equality import WithoutCaches
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal
 from markov.proofs.bounded import Bounded
 from markov.time.passages.absorbing import Absorbing
-from markov.time.passages.reachability import leads_to, off_diagonal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

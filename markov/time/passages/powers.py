@@ -28,8 +28,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
+from markov.time.exponentials.poisson_probabilities import (
+    WIDE_UNIT,
+    PoissonWeights,
+    poisson_weights,
+)
 from markov.time.passages.perron_vectors import SlowestDecay, decay_seconds, slowest_decay
-from markov.time.transients.poisson import WIDE_UNIT, PoissonWeights, poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

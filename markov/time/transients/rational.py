@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from markov.computing import costs
 from markov.computing.memory import check_room
 from markov.methods.sparse_lu import LUOrder, best_order, factorized
-from markov.time.transients.poisson import UNIT
+from markov.time.exponentials.poisson_probabilities import UNIT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from markov.computing.progress import Counter
-from markov.time.transients.poisson import UNIT, poisson_weights
+from markov.time.exponentials.poisson_probabilities import UNIT, poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

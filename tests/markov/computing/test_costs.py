@@ -17,8 +17,8 @@ import markov.computing.memory
 from hopflow.kernels import shape_of
 from hopflow.kernels.entries import Entry
 from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
-from markov.computing import compilation, costs, progress
-from markov.computing.compilation import compiled, remembered, without_numba
+from markov.computing import costs, progress
+from markov.computing.compilation import compiled, remembered
 from markov.computing.double_double_kernels import variation
 from markov.computing.interruption import interruptible
 from markov.computing.progress import Counter, report, watched
@@ -118,32 +118,51 @@ def test_a_template_is_compiled_once_for_all_types() -> None:
 def test_without_numba_a_template_runs_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "has_numba", lambda: False)
     assert compiled(variation) is variation
-    assert without_numba(1e9, variation)
+    assert costs.by_numpy(1e9, kernel)
     assert remembered.__wrapped__(variation) is variation
+
+
+def kernel() -> Entry:
+    """Return a kernel that NumPy can replace."""
+    return remembered(variation)
 
 
 @pytest.fixture(params=[False, True])
 def loading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
     """Return what it costs to load a template in a process without Numba: with its machine code in the cache, and without."""
     monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setitem(compilation._spent, "by NumPy", 0.0)
+    monkeypatch.setitem(costs._spent, "by NumPy", 0.0)
     monkeypatch.setattr(Entry, "is_compiled", request.param)
     return costs.LOADING_CODE if request.param else costs.LOADING
 
 
 def test_a_kernel_is_loaded_for_what_takes_longer_than_loading(loading: float) -> None:
-    assert without_numba(0.5 * loading, variation)
-    assert not without_numba(2.0 * loading, variation)
+    assert costs.by_numpy(0.5 * loading, kernel)
+    assert not costs.by_numpy(2.0 * loading, kernel)
 
 
 def test_many_short_pieces_of_work_load_a_kernel_once_they_took_as_long(loading: float) -> None:
-    pieces = [without_numba(0.3 * loading, variation) for _ in range(5)]
+    pieces = [costs.by_numpy(0.3 * loading, kernel) for _ in range(5)]
     assert pieces == [True, True, True, False, False]
 
 
 def test_what_numba_has_loaded_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numba", compilation)
-    assert not without_numba(0.0, variation)
+    monkeypatch.setitem(sys.modules, "numba", costs)
+    assert not costs.by_numpy(0.0, kernel)
+
+
+def test_a_small_chain_is_solved_a_few_times_before_kernels_are_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Elimination and its solves count as what each takes: ten times as much loaded kernels at the second solution."""
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setitem(costs._spent, "by NumPy", 0.0)
+    monkeypatch.setattr(Entry, "is_compiled", True)
+    chain, spent = MarkovChain(PauseTandem()), []
+    for _ in range(3):
+        stationary(chain)
+        spent.append(costs._spent["by NumPy"])
+    assert 0.0 < spent[0] < spent[1] < spent[2] < costs.LOADING_CODE
 
 
 # Ctrl-C ends long calls into libraries and kernels: a process is really sent SIGINT.

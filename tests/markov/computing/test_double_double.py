@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from markov.computing import double_double
+from markov.computing import costs
 from markov.computing.double_double import DoubleDouble, excess, mean, pair_sum, product, sum_error
 from markov.computing.double_double_kernels import (
     Rows,
@@ -21,7 +21,7 @@ from markov.computing.double_double_kernels import (
     two_sum,
     variation,
 )
-from markov.computing.vectors import inner, norm
+from markov.computing.matrices import inner, norm
 from tests.markov.conftest import generator_of
 
 # Products in double-double against rational arithmetic, in NumPy and compiled.
@@ -58,7 +58,7 @@ def test_sums_of_pairs_have_twice_the_digits() -> None:
 def test_products_with_a_generator_lie_within_their_bound(
     plain: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(double_double, "without_numba", lambda *_: plain)
+    monkeypatch.setattr(costs, "by_numpy", lambda *_: plain)
     rng = np.random.default_rng(3)
     rates = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5) + np.roll(np.eye(9), 1, axis=1)
     Q = sp.csr_matrix(generator_of(rates))

@@ -28,9 +28,9 @@ from markov import (
     stationary,
     stationary_by_class,
 )
+from markov.computing.matrices import from_edges
 from markov.errors import RuleError, RuleWarning, TooLargeError
 from markov.generators import blocks, building, sets
-from markov.generators.assembly import from_edges
 from markov.generators.blocks import copied
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Series

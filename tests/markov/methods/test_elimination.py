@@ -257,7 +257,7 @@ def test_layout_factors_and_solutions_are_those_of_the_kernels(name):
         np.testing.assert_array_equal(mine, theirs)
     plain = rates.copy()
     gth_kernels.eliminate(rates, row_stride, first, 1, n, np.empty(2 * n))
-    gth_numpy.eliminate(plain, row_stride, first, 1, n)
+    gth_numpy.eliminate_block(gth_numpy.square(plain, row_stride, n), first, 1, n)
     np.testing.assert_allclose(plain, rates, rtol=1e-13, atol=1e-300)
     solver = gth_numpy.Substitution(rates, row_stride, first)
     rng = np.random.default_rng(3)
@@ -286,7 +286,7 @@ def test_flows_beyond_float64_are_scaled_on_the_way():
     first = np.maximum(np.arange(n) - 1, 0)
     rates = np.zeros(n * n)
     gth_numpy.lay_out(chain.indptr, chain.indices, chain.data, np.arange(n), n, rates)
-    gth_numpy.eliminate(rates, n, first, 1, n)
+    gth_numpy.eliminate_block(rates.reshape(n, n), first, 1, n)
     pi = np.zeros(n)
     gth_numpy.Substitution(rates, n, first).flows(pi)
     assert np.isfinite(pi).all()
@@ -307,7 +307,10 @@ def test_blocks_of_states_leave_the_factors_of_the_kernels(name):
         square = rates.reshape(n, n)
         for high in range(n, 1, -40):
             low = max(1, high - 40)
-            module.eliminate(rates, n, first, low, high, np.empty(2 * n))
+            if module is gth_numpy:
+                gth_numpy.eliminate_block(square, first, low, high)
+            else:
+                gth_kernels.eliminate(rates, n, first, low, high, np.empty(2 * n))
             rest, panel = slice(first[low], low), slice(low, high)
             square[rest, rest] += square[rest, panel] @ square[panel, rest]
         np.fill_diagonal(square[:1, :1], 0.0)  # of the state that is left: not used

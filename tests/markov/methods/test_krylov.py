@@ -15,7 +15,7 @@ import markov.methods.projections
 import markov.multigrid.linear_multigrid
 from hopflow import Status
 from markov import GTH, GaussSeidel, Krylov, MarkovChain, Multilevel, PauseTandem, Power, stationary
-from markov.computing.vectors import norm
+from markov.computing.matrices import norm
 from markov.methods.projections import bicgstab, gmres
 
 # Krylov methods with a cycle of multigrid as preconditioner, and their parameters.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import ChainModel, GeneratorOperator, stationary, sweep
+from markov import ChainModel, GeneratorOperator, explore, stationary, sweep
 from markov.errors import RuleError
 from tests.markov.conftest import Machine, Mode
 
@@ -67,3 +67,19 @@ def test_a_start_outside_of_the_space():
         RuleError, match=r"^Off: start = State.*phase = 'tepid': the target is outside"
     ):
         stationary(Off())
+
+
+def test_arguments_of_rules():
+    class Forgotten(Machine):
+        def rules(s, q):
+            yield s, 1.0
+
+    said = r"^Forgotten.rules takes \(q\).*write \(s, q\) below @staticmethod, \(self, s, q\), or \(self, s\)"
+    with pytest.raises(RuleError, match=said):
+        stationary(Forgotten())
+
+    def three(s, q, e):
+        yield s, 1.0
+
+    with pytest.raises(RuleError, match=r"^three.rules takes \(s, q, e\)"):
+        explore(three, start={"n": 0})

@@ -14,7 +14,6 @@ import pytest
 from markov import NO_END, ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
-from markov.models.samples import SAMPLE, ends_of, sample_of
 from markov.models.spaces import (
     MAX_CODE,
     Component,
@@ -25,7 +24,7 @@ from markov.models.spaces import (
     known_value,
     values_of,
 )
-from markov.models.state_tables import StateBlocks, StateTable
+from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, ends_of, sample_of
 from tests.markov.conftest import Machine, Mode, Queue
 
 # Components of every kind: ranges, lists, texts, Enums and vectors.

@@ -18,9 +18,9 @@ from markov.proofs.certificates import (
     Certificate,
     error_bound,
     relative_residual,
+    solvers,
     supersolution,
 )
-from markov.proofs.poisson import candidates
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 
 
@@ -133,7 +133,7 @@ def proved(model, more=0.0):
     Q = MarkovChain(model).irreducible(0)
     solution = GTH().solve(Q)
     weights = np.ones(Q.shape[0])
-    solver = next(candidates(Q, solution.pi, weights, None, solution))
+    solver = next(solvers(Q, solution.pi, weights, None, solution))
     products = Widened(Q)
     products.more = more
     return Q, solver.reference, supersolution(products, solver, weights)

@@ -19,6 +19,7 @@ from markov import (
     PauseTandem,
     Polling,
 )
+from markov.computing.matrices import from_edges
 from markov.errors import RuleError, RuleWarning, TooLargeError
 from markov.generators.array_rules import chains, patterns, search
 from markov.generators.array_rules.batches import ArrayRules
@@ -26,7 +27,6 @@ from markov.generators.array_rules.chains import chain_on_arrays
 from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.array_rules.patterns import EdgePattern
 from markov.generators.array_rules.search import edges_of_space, reached
-from markov.generators.assembly import from_edges
 from markov.generators.building import build_chain
 from markov.generators.calls import Calls
 from markov.generators.edges import Edges, edges_by_python

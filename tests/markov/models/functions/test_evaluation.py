@@ -90,7 +90,7 @@ def test_sets_are_what_python_says(condition: Any, mean: float) -> None:
 def test_an_enumeration_in_a_loop() -> None:
     """One lambda, one code object, and another value each time."""
     for mode in Mode:
-        found = values_of(lambda s, m=mode: {"at": s.mode is m}, None, LARGE, "labels")
+        found = values_of(lambda s, _q, m=mode: {"at": s.mode is m}, None, LARGE, "labels")
         assert found["at"].of.tolist() == [s.mode is mode for s in LARGE.plain()]
 
 
@@ -149,8 +149,8 @@ def test_measures_of_the_library_hold_for_each_state(model: ChainModel) -> None:
     """They are called with all states at once, without a comparison."""
     table = MarkovChain(model).table
     assert getattr(type(model).rewards, "__elementwise__", False)
-    at_once = values_of(model.rewards, None, table, "rewards")
-    one_by_one = values_of(lambda s: model.rewards(s), None, table, "rewards")
+    at_once = values_of(model.function_of_state("rewards", None), None, table, "rewards")
+    one_by_one = values_of(lambda s, _q: model.rewards(s), None, table, "rewards")
     assert at_once.keys() == one_by_one.keys()
     for name, mean in at_once.items():
         for part, other in zip(mean.parts(), one_by_one[name].parts(), strict=True):

@@ -45,7 +45,7 @@ SHAPES = [(1, 1, 1), (2, 3, 2), (5, 8, 130), (3, 41, 2), (7, 6, 7)]
 def test_a_product_is_within_its_bound(words, shape, compiled, monkeypatch):
     if compiled and not costs.has_numba():
         pytest.skip("Numba is not installed")
-    monkeypatch.setattr(of_words, "by_numpy", lambda *_: not compiled)
+    monkeypatch.setattr(costs, "by_numpy", lambda *_: not compiled)
     rng = np.random.default_rng([words, *shape])
     a, b = random_words(rng, words, *shape[:2]), random_words(rng, words, *shape[1:])
     check(product(a, b), a, b)
@@ -71,7 +71,7 @@ def test_equal_terms_whose_rounding_errors_all_have_one_sign(words, monkeypatch)
     b[0] = 1.0 + 2.0 * U
     a[1] = b[1] = U * (1.0 - 2.0 * U)
     for by_numpy in (True, False) if costs.has_numba() else (True,):
-        monkeypatch.setattr(of_words, "by_numpy", lambda *_, by_numpy=by_numpy: by_numpy)
+        monkeypatch.setattr(costs, "by_numpy", lambda *_, by_numpy=by_numpy: by_numpy)
         check(product(a, b), a, b)
 
 

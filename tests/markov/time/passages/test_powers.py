@@ -11,13 +11,14 @@ import scipy.sparse as sp
 
 from hopflow import Status
 from markov import MarkovChain, PauseTandem, passage
+from markov.computing.graphs import leads_to
+from markov.computing.matrices import off_diagonal, stopped
 from markov.time.exponentials.squaring import MAX_STATES
 from markov.time.passages import absorbing, powers
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.multigrid import multigrid_solver
 from markov.time.passages.powers import PowerSums
-from markov.time.passages.reachability import leads_to, off_diagonal, stopped
 from tests.markov.conftest import generator_of
 from tests.markov.time.exact_exponentials import exact
 from tests.markov.time.passages.conftest import erlang

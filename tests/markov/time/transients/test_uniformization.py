@@ -15,8 +15,8 @@ from scipy.linalg import expm
 
 from markov import MM1K, explore, stationary, transient
 from markov.methods.sparse_lu import best_order
+from markov.time.exponentials.poisson_probabilities import poisson_weights
 from markov.time.transients import driver
-from markov.time.transients.poisson import poisson_weights
 from markov.time.transients.rational import Resolvents, cheaper_order, mean_growth
 from markov.time.transients.timed_jumps import TimedJump, through
 

@@ -1,6 +1,6 @@
-"""Poisson probabilities between two truncation points, with a bound on the truncated mass.
+"""Poisson probabilities: in float64 with a bound on what is cut off, and as words to any relative accuracy.
 
-The weights are computed relative to that of the mode, by ratios of neighbours, which neither overflow
+In float64 they are computed relative to that of the mode, by ratios of neighbours, which neither overflow
 nor underflow (the idea of B. L. Fox, P. W. Glynn, Computing Poisson probabilities, Communications of
 the ACM 31(4), 1988); the tails are bounded by geometric series.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PoissonWeights", "poisson_weights"]
+    from markov.time.exponentials.words import Words
+
+__all__ = ["PoissonWeights", "most_jumps", "poisson_weights", "weights_in_words"]
 
 UNIT = 2.0**-53
 WIDE_UNIT = 0.5 * float(np.finfo(np.longdouble).eps)
 BLOCK = 1024
+BITS = 220  # of a mantissa
+NEVER = 738.0  # minus the logarithm of 1e-320
 
 
 @dataclass(frozen=True)
@@ -113,3 +118,48 @@ def _outwards(
             return np.concatenate(parts), float(rest[stop - 1])
         parts.append(block.astype(np.float64))
         last, first = block[-1], first + BLOCK
+
+
+def most_jumps(mean: float) -> float:
+    """Return a number that a Poisson number of this mean exceeds with a probability below 1e-320.
+
+    By Bernstein's inequality, P(N >= mean (1 + d)) <= exp(-mean d^2 / (2 + 2 d / 3)).
+    """
+    if mean == 0.0:
+        return 0.0
+    more = NEVER / 3.0 + math.sqrt(NEVER * NEVER / 9.0 + 2.0 * NEVER * mean)  # mean d
+    return 1.0 + (mean + more) * (1.0 + 1e-12)
+
+
+def weights_in_words(x: Fraction, count: int, words: int) -> Words:
+    """Return e^-x x^k / k! for k < count as words, shape (words, count), for 0 <= x <= 2; each to some 2^-200."""
+    numerator, shift = _mantissa(x.numerator, 0)
+    denominator = x.denominator
+    value, exponent = _exp_minus(x), -BITS
+    found = np.empty((words, count))
+    for k in range(count):
+        left = value
+        for word in range(words):
+            rounded = float(left)
+            found[word, k] = math.ldexp(rounded, exponent)
+            left -= int(rounded)
+        value, more = _mantissa((value * numerator << BITS) // (denominator * (k + 1)), -BITS)
+        exponent += more + shift
+    return found
+
+
+def _mantissa(value: int, exponent: int) -> tuple[int, int]:
+    """Return a whole number of at most `BITS` bits and the exponent of two that it is to be multiplied by."""
+    extra = max(value.bit_length() - BITS, 0)
+    return value >> extra, exponent + extra
+
+
+def _exp_minus(x: Fraction) -> int:
+    """Return e^-x in units of 2^-BITS, for 0 <= x <= 2, to some 100 units."""
+    scaled = (x.numerator << BITS) // x.denominator
+    total, term, k = 0, 1 << BITS, 0
+    while term:
+        total += -term if k % 2 else term
+        k += 1
+        term = (term * scaled >> BITS) // k
+    return total

@@ -7,13 +7,13 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from markov.time.exponentials.poisson_words import most_jumps, weights
+from markov.time.exponentials.poisson_probabilities import most_jumps, weights_in_words
 
 
 @pytest.mark.parametrize("words", [2, 3])
 @pytest.mark.parametrize("x", [Fraction(2), Fraction(0.7), Fraction(1, 3), Fraction(1e-20)])
 def test_every_weight_is_right_in_all_words(words, x):
-    found = weights(x, 40, words)
+    found = weights_in_words(x, 40, words)
     with mpmath.workdps(80):
         for k in range(40):
             exact = mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator)
