@@ -19,12 +19,7 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.arrivals import ArrivalProcess, Replay
 from dfcmodel.network.class_pauses import PFC
 from dfcmodel.network.disciplines import DFC, FIFO
-from dfcmodel.network.offered_rates import (
-    bottlenecks,
-    crowds,
-    offered_packets,
-    shares_of_links,
-)
+from dfcmodel.network.offered_rates import bottlenecks, crowds, offered_packets, shares_of_links
 from dfcmodel.network.sources import CBR, OnOff
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import is_endless, one_number

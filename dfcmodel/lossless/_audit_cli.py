@@ -8,14 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hopflow.command_line import (
-    AsJson,
-    as_json,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure, takes_records
 
 __all__ = ["audit"]
 

@@ -12,14 +12,7 @@ import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit
 from dfcmodel.lossless.headroom_items import FIBRE
-from hopflow.command_line import (
-    AsJson,
-    as_json,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.command_line import AsJson, as_json, check_output, examples, save_figure, takes_records
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.headroom_pools import HeadroomPool

@@ -28,12 +28,7 @@ from dfcmodel.network.flows import has_window
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.notifications import follows_telemetry, needs_marks
-from dfcmodel.network.offered_rates import (
-    bottlenecks,
-    may_lose,
-    offered_packets,
-    shares_of_links,
-)
+from dfcmodel.network.offered_rates import bottlenecks, may_lose, offered_packets, shares_of_links
 from dfcmodel.network.phase_effects import phased_flows
 from dfcmodel.network.programs import SwitchProgram
 from dfcmodel.network.run_tables import AT_RANDOM

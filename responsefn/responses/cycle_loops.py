@@ -19,14 +19,7 @@ from hopflow.kernels import is_compiled_package, loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
-from responsefn.responses.kernel.rows import (
-    CHECK_ROWS,
-    CYCLE_COLUMNS,
-    LIMITS,
-    RECORD,
-    ROWS,
-    SEARCH,
-)
+from responsefn.responses.kernel.rows import CHECK_ROWS, CYCLE_COLUMNS, LIMITS, RECORD, ROWS, SEARCH
 from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
     addresses,

@@ -10,14 +10,7 @@ from dfcmodel import headroom
 from dfcmodel.lossless import credits
 from dfcmodel.lossless.quantities import Given, metres
 from dfcmodel.lossless.results import RequiredCredits
-from validation.explore.data_sheets import (
-    CABLES,
-    LINK,
-    LinkSheet,
-    item_bars,
-    sizes,
-    words,
-)
+from validation.explore.data_sheets import CABLES, LINK, LinkSheet, item_bars, sizes, words
 from validation.explore.views import Chart, Drawing, Line, View
 
 __all__ = ["VIEW"]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL
+from validation.claims.effect_statements import EQUAL
 from validation.inference.designs import PARAMETERS, SEEDS
 from validation.inference.emulator import fit
 from validation.inference.likelihoods import Posterior, evidence_of, held_out, infer, joined

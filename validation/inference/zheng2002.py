@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL
+from validation.claims.effect_statements import EQUAL
 from validation.claims.zheng2002.one_kind import SHOWN, VISIBLE
 from validation.claims.zheng2002.pairs import EACH, GENTLE, HALF, QUARTER, SAME, TCP, TFRC
 from validation.inference.designs import PARAMETERS, settings

@@ -9,13 +9,7 @@ from markupsafe import Markup
 
 from validation.finding_rows import Number
 from validation.inference.recording import recorded_parameters, sentence
-from validation.records import (
-    Entry,
-    entries,
-    group_of,
-    without_explanation,
-    without_packet_level,
-)
+from validation.records import Entry, entries, group_of, without_explanation, without_packet_level
 from validation.report import tally
 from validation.report.data_records import record_of
 from validation.report.families import Family, grouped, panels

@@ -5,14 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    effects,
-)
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (

@@ -8,16 +8,8 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
-    EQUAL,
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    by,
-    effects,
-)
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     NAMES,

@@ -9,15 +9,8 @@ import numpy as np
 import pandas as pd
 
 from responsefn import ARENO
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    deviation,
-    effects,
-)
+from validation.claims.effect_claims import deviation, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (
     FAIR,

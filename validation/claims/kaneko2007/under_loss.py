@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.kaneko2007.beside_reno import HALF, OTHERS, VARIANTS
 from validation.claims.kaneko2007.level import levelled
 from validation.claims.kaneko2007.runs import (

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS

@@ -12,15 +12,7 @@ from validation.checks import claim
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
 from validation.drawing import COLOURS, label, panels, points, reference
-from validation.statistics import (
-    LEVEL,
-    Estimate,
-    difference,
-    everywhere,
-    monotone,
-    slope,
-    weakest,
-)
+from validation.statistics import LEVEL, Estimate, difference, everywhere, monotone, slope, weakest
 from validation.verdicts import Judgement, Verdict, model_only
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from markov import stationary
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
 from validation.claims.malhotra2005.delayed import throughput

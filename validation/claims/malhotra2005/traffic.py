@@ -8,7 +8,8 @@ from dataclasses import replace
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import Setting, gain
 from validation.further_seeds import CASE

@@ -8,13 +8,7 @@ import numpy as np
 
 from dfcmodel import Packets, simulate, takano2006
 from responsefn import NS2Vegas
-from validation.claims.takano2006.studies import (
-    PACKET_JITTER,
-    SETTLED,
-    SPREAD,
-    START,
-    Efficiencies,
-)
+from validation.claims.takano2006.studies import PACKET_JITTER, SETTLED, SPREAD, START, Efficiencies
 from validation.claims.takano2006.vegas_runs import END, VegasRuns
 from validation.keeping import kept
 from validation.statistics import Swing, Values

@@ -115,6 +115,7 @@ def _figures(here: Matrix, host: str) -> Sides[tuple[bool, bool]]:
 @measure.judge
 def judge(
     found: Scenario6,
+    hosts: Hosts = Hosts(),  # noqa: B008
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
@@ -124,25 +125,13 @@ def judge(
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
     one = found.matrix
-    return of_sources(judged(one, Hosts(), near, unstable, steady, level), (one,), Hosts(), wrong)
+    return of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
 
 
 @measure.readings
-def readings(
-    found: Scenario6,
-    *,
-    near: float = studies.NEAR,
-    unstable: float = studies.UNSTABLE,
-    steady: float = studies.STEADY,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> dict[str, Judgement]:
+def readings(found: Scenario6, **asked: float) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    one = found.matrix
-    return {
-        name: of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
-        for name, hosts in READINGS.items()
-    }
+    return {name: judge(found, hosts, **asked) for name, hosts in READINGS.items()}
 
 
 @measure.level_in_readings
@@ -163,17 +152,8 @@ def own_links(
 
 
 @measure.simulators
-def apart(
-    found: Scenario6,
-    *,
-    near: float = studies.NEAR,
-    unstable: float = studies.UNSTABLE,
-    steady: float = studies.STEADY,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> BySimulator:
+def apart(found: Scenario6, **asked: float) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2."""
-    asked = {"near": near, "unstable": unstable, "steady": steady, "wrong": wrong, "level": level}
     needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
     needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)

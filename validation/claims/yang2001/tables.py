@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Estimates, Statement
+from validation.claims.effect_statements import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
 from validation.records import rows
 from validation.statistics import Estimate, Values, of_runs

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Statement,
-    beyond,
-    effects,
-    where,
-)
+from validation.claims.effect_claims import effects, where
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002.pairs import (
     CASE,
     EXCHANGED,

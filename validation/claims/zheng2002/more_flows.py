@@ -9,17 +9,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
-    EQUAL,
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    by,
-    effects,
-    where,
-)
+from validation.claims.effect_claims import by, effects, where
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.pairs import EXCHANGED, GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
