@@ -17,8 +17,6 @@ from benchmarks.records import RESULTS
 from hopflow.progress import progress_bar
 from validation.pause_networks import PHASES, Verdicts, compare_verdicts, draw_pause_network
 
-__all__ = ["main"]
-
 
 def table(found: Sequence[Verdicts], seeds: Iterable[int]) -> str:
     """Return the counts of statuses, and the networks in which they differ, as Markdown."""

@@ -31,8 +31,6 @@ from dfcmodel.lossless import fat_tree, leaf_spine
 from hopflow import mbps
 from responsefn import DCQCN, HPCC, FixedRate
 
-__all__ = ["CELLS", "LARGE", "TARGET", "Cell", "large", "rows", "run_all_to_all", "run_cell"]
-
 FABRIC = dfc.Fabric(
     leaf_spine(8, 8, hosts=8), dfc.Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
 )

@@ -18,8 +18,6 @@ from dfcmodel.network.disciplines import Discipline
 from responsefn import NewReno
 from validation.packet_networks import dumbbell_scenario
 
-__all__ = ["CASES"]
-
 NUMBERS = ("queued", "lost", "in_transit", "delivered", "window", "round_trip", "backlog")
 """Attributes of a run that are hashed."""
 

@@ -16,8 +16,6 @@ from benchmarks.records import RESULTS
 from hopflow.progress import progress_bar
 from validation.lossless_networks import KINDS, Outcome, check_lossless, draw_lossless_network
 
-__all__ = ["main"]
-
 
 def table(found: Sequence[Outcome], seed: int) -> str:
     """Return the counts of networks by kind, and those that do not hold, as Markdown."""

@@ -112,7 +112,7 @@ MAY_IMPORT = {
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
-    "validation.statistics": {"validation.verdicts"},
+    "validation.statistics": {"hopflow.intervals", "validation.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.code_hashes", "validation.evidence", "validation.finding_rows",
         "validation.inference", "validation.keeping", "validation.labels", "validation.manifest", "validation.recording", "validation.records", "validation.running",

@@ -26,8 +26,6 @@ from validation.svg import drawn, standalone
 from validation.texts import plain
 from validation.verdicts import Finding
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 

@@ -44,8 +44,6 @@ from validation.waterfalls import gap_of, waterfall_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Check", "Subject", "claim", "subjects"]
-
 T = TypeVar("T")
 
 

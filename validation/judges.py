@@ -30,8 +30,6 @@ from validation.verdicts import (
     packets_only,
 )
 
-__all__ = ["Basis", "ByReading", "BySimulator", "Judges"]
-
 T = TypeVar("T")
 S = TypeVar("S")
 NONE = Verdict.NOT_APPLICABLE

@@ -19,8 +19,6 @@ from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import CUBIC, DCQCN, DCTCP, TIMELY, NewReno, PatchedTIMELY, Prague, Swift
 
-__all__ = ["KINDS", "Outcome", "check_lossless", "draw_lossless_network"]
-
 KINDS = ("leaf-spine", "chain")
 GIGABITS = (10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 24.0, 16.0, 64.0, 112.0, 333.0)
 """Rates of hosts, those of the standard and others, Gb/s."""

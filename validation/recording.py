@@ -23,8 +23,6 @@ from validation.records import (
 )
 from validation.verdicts import Claim, Finding, Sides, Threshold, Verdict
 
-__all__ = ["Recorded", "differences", "record", "recorded"]
-
 SOURCES = ("model", *SIMULATORS, "process", "level")
 """The sources of evidence that judge statements, each by itself."""
 HEADS = {"process": "same process", "level": "packet level"}

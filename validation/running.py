@@ -36,8 +36,6 @@ from validation.verdicts import Claim, Finding
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["begin_imports", "checked", "kept_findings", "key_of"]
-
 HERE = Path(__file__).parent
 NOT_USED = (
     "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",

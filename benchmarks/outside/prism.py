@@ -14,8 +14,6 @@ from benchmarks.outside.rows import Question
 from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties
 
-__all__ = ["questions"]
-
 LINE = re.compile(r"^\s*//\s*RESULT\s*(?:\(([^)]*)\))?\s*:\s*(.*?)\s*$")
 TYPE = re.compile(r"^\s*(ctmc|stochastic)\b", re.MULTILINE)
 TOLERANCE = 1e-5  # relative, of PRISM's own test mode

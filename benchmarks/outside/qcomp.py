@@ -12,8 +12,6 @@ from typing import Any
 from benchmarks.outside.rows import Question
 from markov.files import FileModel, read_prism
 
-__all__ = ["questions"]
-
 
 def questions(suites: Path) -> Iterator[Question]:
     """Yield the reference results, model by model."""

@@ -23,8 +23,6 @@ from validation.verdicts import Judgement, Verdict
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["by", "deviation", "effects", "judging", "where"]
-
 
 def effects(
     id: str,

@@ -11,8 +11,6 @@ from validation.labels import agreed
 from validation.statistics import Estimate, combine, everywhere, weakest
 from validation.verdicts import Sides, Verdict
 
-__all__ = ["EQUAL", "Curve", "Decided", "Effects", "Estimates", "Statement", "beyond"]
-
 Estimates: TypeAlias = tuple[Estimate, ...]
 Fixed: TypeAlias = Estimates | Verdict | None
 """What decides a statement by one source: quantities, a verdict, or nothing."""

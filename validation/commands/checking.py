@@ -16,8 +16,6 @@ from validation.report import Report
 from validation.report.rows import Row, as_json
 from validation.verdicts import Claim, Finding
 
-__all__ = ["Found", "checked_under_a_bar", "collected", "print_found", "recomputed"]
-
 
 @dataclass
 class Found:

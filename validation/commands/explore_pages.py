@@ -8,8 +8,6 @@ import typer
 
 from hopflow.command_line import AsJson, examples
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 

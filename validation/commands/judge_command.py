@@ -15,8 +15,6 @@ from validation.records import entries
 from validation.texts import plain
 from validation.verdicts import Sides, Verdict
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 

@@ -14,19 +14,6 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.headroom_items import Item
     from dfcmodel.lossless.quantities import Given
 
-__all__ = [
-    "CABLES",
-    "CELLS",
-    "LINK",
-    "MTU",
-    "RESPONSE",
-    "SHARES",
-    "LinkSheet",
-    "item_bars",
-    "sizes",
-    "words",
-]
-
 RATES = (
     "1Gbps",
     "10Gbps",

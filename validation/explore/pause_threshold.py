@@ -9,8 +9,6 @@ from hopflow.units import quantity
 from markov import PauseTandem, stationary
 from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
 
-__all__ = ["VIEW"]
-
 TIMES = ("20us", "50us", "100us", "200us", "500us", "1ms", "2ms", "5ms", "20ms")
 ROOMS = (8, 12, 16, 20, 30, 40)
 MAX_BUFFER = 60

@@ -11,8 +11,6 @@ from dfcmodel.lossless.quantities import Given
 from hopflow.checks import whole
 from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
 
-__all__ = ["VIEW"]
-
 MAX_PORTS = 128
 """Ports of the switch: a linear program has a variable for each of their classes."""
 SMALLEST = 1e-15

@@ -10,8 +10,6 @@ from responsefn import BIC, CUBIC, HSTCP, HTCP, NewReno, Scalable, Westwood, Win
 from responsefn.linux import LinuxHTCP
 from validation.explore.views import Chart, Drawing, Knob, Line, View
 
-__all__ = ["VIEW"]
-
 RULES: dict[str, type[WindowRule]] = {
     rule.__name__: rule
     for rule in (NewReno, CUBIC, BIC, HTCP, LinuxHTCP, HSTCP, Scalable, Westwood)

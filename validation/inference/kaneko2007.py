@@ -21,8 +21,6 @@ from validation.inference.results import Inference, Weight, marginals
 from validation.inference.rule_pairs import LONG_RTTS, NAMES, PAIRS
 from validation.records import rows
 
-__all__ = ["CASE", "PAPER", "inferred", "printed", "simulated"]
-
 PAPER, CASE = "kaneko2007", "kaneko2007/unstated-parameters"
 CANDIDATES = 8192
 """Settings that are weighted, by interpolation between those that were run."""

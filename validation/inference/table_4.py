@@ -19,18 +19,6 @@ from validation.inference.designs import PARAMETERS
 from validation.inference.parameters import Open, Value
 from validation.records import rows
 
-__all__ = [
-    "CASES",
-    "ENVIRONMENTS",
-    "PAPER",
-    "REGULATED",
-    "Cells",
-    "free",
-    "printed",
-    "shortened",
-    "simulated",
-]
-
 PAPER = "yang2001"
 RATIOS = 19
 """Ratios of TCP to UDP that the paper takes the means of."""

@@ -17,8 +17,6 @@ from validation.claims.effect_statements import EQUAL
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import FAR
 
-__all__ = ["STATEMENTS", "Times"]
-
 Values = NDArray[np.float64]
 Flows = tuple[tuple[str, ...], str, tuple[str, ...]]
 """Environments, mechanism and classes of flows whose times are averaged."""

@@ -31,8 +31,6 @@ from validation.inference.table_4 import (
 )
 from validation.inference.transfer_times import STATEMENTS, Times
 
-__all__ = ["inferred"]
-
 DRAWN = 512
 """Settings drawn from the posterior, and from all before."""
 COARSE = ERRORS[::3]

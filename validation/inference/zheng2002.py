@@ -18,8 +18,6 @@ from validation.inference.designs import PARAMETERS, settings
 from validation.inference.likelihoods import Posterior, held_out, infer, joined, of_words
 from validation.inference.results import Inference, Weight, marginals
 
-__all__ = ["CASE", "PAPER", "Quote", "inferred", "quotes"]
-
 PAPER, CASE = "zheng2002", "zheng2002/unstated-parameters"
 SEED = 2002
 """Of the choice of the quotes set aside."""

@@ -32,8 +32,6 @@ from validation.running import key_of
 from validation.svg import drawn, standalone
 from validation.verdicts import Claim, Finding
 
-__all__ = ["Report", "write"]
-
 RECOMPUTED = "recomputed.json"
 BEGIN, END = "<!-- {id} -->\n", "<!-- end -->\n"
 """Around the section of a claim on the page of its family, which is read again."""

@@ -11,21 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = [
-    "CONFIDENCE",
-    "PART",
-    "UNBOUNDED",
-    "Estimate",
-    "Values",
-    "combine",
-    "difference",
-    "of_runs",
-    "quantile",
-    "ratio",
-    "ratio_gain",
-    "slope",
-    "weakest",
-]
+from hopflow.intervals import reach
 
 Values = NDArray[np.float64]
 """An array of numbers, one for each run unless a shape is given."""
@@ -36,11 +22,6 @@ UNBOUNDED = (-math.inf, math.inf)
 """The possible range of a quantity that can have any value."""
 PART = (0.0, 1.0)
 """The possible range of a part of a whole: of a link, of runs, of packets."""
-
-
-def quantile(dof: float, level: float = CONFIDENCE) -> float:
-    """Return how many standard errors Student's interval of this level reaches to either side."""
-    return float(special.stdtrit(dof, 0.5 + level / 2))
 
 
 @dataclass(frozen=True)
@@ -79,7 +60,7 @@ class Estimate:
     @property
     def half_width(self) -> float:
         """Half-width of the 95 % Student interval."""
-        return quantile(self.dof) * self.error
+        return float(reach(self.dof)) * self.error
 
     def __str__(self) -> str:
         if self.error == 0 or math.isnan(self.error):

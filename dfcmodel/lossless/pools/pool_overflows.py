@@ -18,6 +18,7 @@ import numpy as np
 from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
 from dfcmodel.lossless.pools.pool_traffic import Episodes
 from hopflow.checks import instance, random_generator, whole
+from hopflow.intervals import half_width
 from hopflow.progress import progress_bar
 from hopflow.results import Result, figure
 
@@ -166,11 +167,7 @@ class OverflowEstimate(Result):
         """
         if not self.replications.any():
             return 0.0, 1.0
-        from scipy.stats import t
-
-        count = len(self.replications)
-        error = float(self.replications.std(ddof=1)) / count**0.5
-        half = float(t.ppf(0.975, count - 1)) * error
+        half = float(half_width(self.replications))
         return max(0.0, self.probability - half), self.probability + half
 
     def summary(self) -> dict[str, object]:

@@ -9,18 +9,6 @@ from validation.judges import BySimulator
 from validation.own_links import KINDS
 from validation.verdicts import Judgement, Verdict
 
-__all__ = [
-    "BOTH",
-    "CLOCKS",
-    "DFC_ALONE",
-    "NS2",
-    "NS3",
-    "OWN_LINK",
-    "READINGS",
-    "Hosts",
-    "by_simulator",
-]
-
 
 class Hosts(NamedTuple):
     """A reading of how a host sends a window that exceeds the capacity of the network.

@@ -13,8 +13,6 @@ from validation.claims.takano2006.vegas_runs import END, VegasRuns
 from validation.keeping import kept
 from validation.statistics import Swing, Values
 
-__all__ = ["CONVENTIONS", "SCENARIOS", "by_convention", "efficiencies", "swings_of", "vegas"]
-
 SCENARIOS = ("1", "2")
 """Those of a second of CPU time a run; 37 Gb/s takes twenty."""
 RUNS = 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,16 +30,9 @@ def differences_of_classes(
             yield tables.relative(times(other, d)[second, kind], times(one, d)[mechanism, kind])
 
 
-def between(
-    one: str,
-    other: str,
-    mechanism: str,
-    second: str,
-    kinds: tuple[str, ...] = tables.CLASSES,
-    times: tables.Times = tables.seen,
-) -> Estimates:
-    """Return the estimates of `differences_of_classes`."""
-    return tuple(map(of_runs, differences_of_classes(one, other, mechanism, second, kinds, times)))
+def between(*given: Any, **options: Any) -> Estimates:
+    """Return the estimates of `differences_of_classes`, whose arguments it has."""
+    return tuple(map(of_runs, differences_of_classes(*given, **options)))
 
 
 def typical(rows: Iterable[Values], statistic: Callable[..., float] = np.mean) -> Estimates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,6 +14,9 @@ from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.further_seeds import CASE, over_seeds
 from validation.keeping import kept
 from validation.statistics import of_runs
+
+if TYPE_CHECKING:
+    from dfcmodel import Scenario
 
 C = fabric_runs.line(40)
 BOTTLENECK = "switch->receiver"
@@ -56,18 +59,21 @@ def queue_of(p: float) -> float:
     return float(low + p / most * (high - low))
 
 
+def over_a_link(
+    count: int, rtt: float, end: float, rule: Any, begins: list[float], **options: Any
+) -> Scenario:
+    """Return flows over a link with this round-trip time; ``options``: of `fabric_runs.star`."""
+    lines = fabric_runs.Lines(delay=rtt / 4.0)
+    return fabric_runs.star(
+        count, fabric_runs.ROCE, rule, end, lines=lines, begins=begins, **options
+    )
+
+
 def run(
     count: int, rtt: float, seed: int, end: float, after: float, rule: Any = fabric_runs.MARKS
 ) -> fabric_runs.Run:
-    """Return flows over a link with this round-trip time at packet level."""
-    scenario = fabric_runs.star(
-        count,
-        fabric_runs.ROCE,
-        rule,
-        end,
-        lines=fabric_runs.Lines(delay=rtt / 4.0),
-        begins=fabric_runs.starts(count, seed),
-    )
+    """Return flows over a link at packet level."""
+    scenario = over_a_link(count, rtt, end, rule, fabric_runs.starts(count, seed))
     return fabric_runs.packets(scenario, seed, after, SAMPLE)
 
 
@@ -76,15 +82,7 @@ def expected(
 ) -> fabric_runs.Run:
     """Return the same in the paper's fluid; flows start a tenth of a millisecond after each other."""
     begins = [1e-4 * n for n in range(count)]
-    scenario = fabric_runs.star(
-        count,
-        fabric_runs.ROCE,
-        rule,
-        end,
-        lines=fabric_runs.Lines(delay=rtt / 4.0),
-        begins=begins,
-        host="unshaped",
-    )
+    scenario = over_a_link(count, rtt, end, rule, begins, host="unshaped")
     return fabric_runs.fluid(scenario, after, SAMPLE, marks="expected")
 
 

@@ -13,8 +13,6 @@ from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Hopflow
 from validation.waterfalls import ABOUT, CASE
 
-__all__ = ["CASES"]
-
 RUNS = 8
 MODULE = "validation/claims/explained.py"
 

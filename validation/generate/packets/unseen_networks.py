@@ -13,8 +13,6 @@ from validation.generate.programs import Ns2, pairs
 from validation.random_networks import FRESH
 from validation.unseen_networks import LATER, LONGER, NETWORKS, SEEDS, SET_ASIDE, Network, instance
 
-__all__ = ["CASES"]
-
 ALL: Mapping[str, Network] = {**NETWORKS, **FRESH}
 BITS = 8 * 1500
 BACK = 1_000_000
