@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 import dfcmodel as dfc
 from benchmarks.memory import memory
-from benchmarks.timing import Row
+from benchmarks.timing import Row, cpu_seconds
 from dfcmodel.lossless import fat_tree, leaf_spine
 from hopflow import mbps
 from responsefn import DCQCN, HPCC, FixedRate
@@ -193,11 +193,7 @@ def rows() -> list[Row]:
     found, sums = [], np.zeros(ROUNDS)
     for cell in tqdm(CELLS, desc="fabric table", leave=False):
         run = run_cell(cell)  # compiles
-        times = []
-        for _ in range(ROUNDS):
-            began = time.process_time()
-            run_cell(cell)
-            times.append(time.process_time() - began)
+        times = cpu_seconds(lambda cell=cell: run_cell(cell), ROUNDS)
         sums += np.sort(times)
         job = dfc.job_completion(run)
         note = (

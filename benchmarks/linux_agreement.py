@@ -358,9 +358,8 @@ def _table(rows: pd.DataFrame) -> list[str]:
 
 def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return the lines of the table of misses: each beside what it is with one part switched."""
-    wrong = rows[
-        rows["case"].isin(missed(rows)) & np.array([holds is False for holds in rows["holds"]])
-    ]
+    wrong = misses(rows)
+    wrong = wrong[wrong["case"].isin(missed(rows))]
     if wrong.empty:
         return []
     lines = [f"| case, quantity | allowed | Linux | hopflow | {' | '.join(switched)} |"]
@@ -379,8 +378,13 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
 
 def missed(rows: pd.DataFrame) -> set[str]:
     """Return the cases of lone flows and pairs with a miss; those under random losses depend on the seeds most."""
-    lossy_too = rows.loc[[holds is False for holds in rows["holds"]]]
+    lossy_too = misses(rows)
     return set(lossy_too.loc[lossy_too["quantity"] != "rate", "case"])
+
+
+def misses(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose expectation does not hold."""
+    return rows[[holds is False for holds in rows["holds"]]]
 
 
 def held(rows: pd.DataFrame) -> str:

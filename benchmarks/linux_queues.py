@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.linux_agreement import Tolerance, held, write_page
+from benchmarks.linux_agreement import Tolerance, held, misses, write_page
 from dfcmodel import (
     FIFO,
     PIE,
@@ -307,7 +307,7 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
     lines.append("|---|---|--:|--:|" + "--:|" * len(switched))
     key = ["discipline", "run", "quantity"]
     without = [frame.set_index(key)["hopflow"] for frame in switched.values()]
-    for row in rows[[holds is False for holds in rows["holds"]]].itertuples():
+    for row in misses(rows).itertuples():
         place = row.discipline, row.run, row.quantity
         same = [column.loc[place] for column in without]
         found = [f"{each:.3g}" for each in (row.linux, row.hopflow)]
@@ -333,7 +333,7 @@ def write(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> str:
 def main() -> None:
     """Write the tables."""
     rows = pd.DataFrame(compared())
-    wrong = rows[[holds is False for holds in rows["holds"]]]
+    wrong = misses(rows)
     chosen = set(zip(wrong["discipline"], wrong["run"], strict=True))
     switched = {
         name: pd.DataFrame(compared(chosen, **options)) for name, options in SWITCHES.items()

@@ -13,11 +13,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.command_line import AsJson, as_json, beginning, check_folder, examples
+from hopflow.command_line import AsJson, as_json, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
 from validation.commands.dask_clusters import connected
+from validation.commands.judge_command import known_claims
 from validation.finding_rows import Number
 from validation.recomputing import PARTS
 from validation.recording import record as write_records
@@ -29,14 +30,9 @@ from validation.verdicts import Finding
 commands = typer.Typer()
 
 
-def _claims(incomplete: str) -> list[str]:
-    """Complete the id of a claim."""
-    return beginning(incomplete, entries())
-
-
 def _figures(incomplete: str) -> list[str]:
     """Complete the figure of a paper, or the id of a claim."""
-    return [name for name in figures() if name.startswith(incomplete)] + _claims(incomplete)
+    return [name for name in figures() if name.startswith(incomplete)] + known_claims(incomplete)
 
 
 @commands.command(
@@ -52,7 +48,7 @@ def validate(
         list[str] | None,
         typer.Option(
             help="Only this one of `hopflow claims`; may be given several times.",
-            autocompletion=_claims,
+            autocompletion=known_claims,
         ),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),

@@ -74,8 +74,8 @@ def _question(
     def ask() -> tuple[Any, float]:
         if name is None:
             raise ValueError("no property follows")
-        loaded = _loaded(model, path, tuple(sorted(given.items())))
-        found = loaded.property(name, on_failure="return")
+        read = loaded(model, path, tuple(sorted(given.items())))
+        found = read.property(name, on_failure="return")
         return found.value, found.error_bound
 
     line = parse_properties(path).lines.get(name or "", 1)
@@ -89,7 +89,7 @@ def _question(
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: Path, path: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
+def loaded(model: Path, path: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
     return read_prism(model, constants=dict(given)).with_properties(path)
 
 

@@ -154,6 +154,5 @@ def simulated(
 def _bundled(flows: pd.DataFrame) -> pd.Series[float]:
     """Return the mean times of the bundled runs with the ratio that the other settings have."""
     own = flows[flows["tcp_flows"] == TCP_FLOWS]
-    kinds = own["protocol"] + own["priority"].astype(str)
-    found: pd.Series[float] = own.assign(kind=kinds).groupby(KEYS)["transfer_time"].mean()
+    found: pd.Series[float] = tables.by_kind(own).groupby(KEYS)["transfer_time"].mean()
     return found

@@ -126,6 +126,12 @@ def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate
     return Estimate(value, error, min(e.dof for e in estimates))
 
 
+def average(estimates: Iterable[Estimate]) -> Estimate:
+    """Return the mean of independent estimates."""
+    each = list(estimates)
+    return combine(each, [1.0 / len(each)] * len(each))
+
+
 def difference(one: Estimate, other: Estimate) -> Estimate:
     """Return one estimate less another, independent one."""
     return combine((one, other), (1.0, -1.0))

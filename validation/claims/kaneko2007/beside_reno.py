@@ -129,6 +129,9 @@ def small_buffers() -> Effects:
     )  # fmt: skip
 
 
+small_buffers.constants_of(runs)
+
+
 def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno on the short path with a smaller buffer, by rule and simulator."""
     frames = {tool: runs.of_cases(case) for tool, case in SMALLER_BDP.items()}
@@ -191,6 +194,9 @@ def windows_beside_reno() -> Effects:
     )  # fmt: skip
 
 
+windows_beside_reno.constants_of(runs)
+
+
 @effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2, CASE), equal=runs.FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
@@ -246,3 +252,6 @@ def fast_links() -> Effects:
                 "own": friendly, "reno": own, "seen": seen, "slower": [rate / 1e6 for rate in rates[:2]],
                 "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, runs.SEEDS)]},
     )  # fmt: skip
+
+
+fast_links.constants_of(runs)

@@ -244,6 +244,9 @@ def windows_alone() -> Effects:
     )  # fmt: skip
 
 
+windows_alone.constants_of(runs)
+
+
 WARM_UP = 20.0
 """Seconds of the windows' series that are left out."""
 RENO_BELOW = 1.0 / 3.0

@@ -160,6 +160,9 @@ def measure() -> RandomLoss:
     return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
 
 
+measure.constants_of(runs)
+
+
 def most(share: Estimate) -> float:
     """Return the upper end of an interval: no rule has more than the link."""
     return max(share.value, share.interval[1])

@@ -85,6 +85,9 @@ def shares_under_loss() -> Effects:
     )  # fmt: skip
 
 
+shares_under_loss.constants_of(runs)
+
+
 def _curves_under_loss(
     frames: dict[str, pd.DataFrame], model: pd.DataFrame, own: pd.DataFrame
 ) -> dict[str, Curve]:

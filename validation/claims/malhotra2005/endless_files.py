@@ -14,7 +14,7 @@ from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS
 from validation.further_seeds import CASE
-from validation.statistics import Estimate, combine, difference, of_runs, slope
+from validation.statistics import Estimate, average, combine, difference, of_runs, slope
 from validation.verdicts import Verdict
 
 FLOWS = "malhotra2005/tcp-flows"
@@ -44,7 +44,7 @@ def _far(
 
     def beyond_far(given: Mapping[str, float]) -> Estimates:
         each = (combine((think[r], endless[r]), (1.0, -given["far"])) for r in both)
-        return (combine(list(each), [1.0 / len(both)] * len(both)),)
+        return (average(each),)
 
     return beyond_far
 

@@ -10,7 +10,7 @@ from validation.claims.effect_claims import deviation, effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
-from validation.statistics import PART, Estimate, combine, mostly, of_runs
+from validation.statistics import PART, Estimate, average, mostly, of_runs
 from validation.verdicts import Verdict
 
 SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in tables.DISCIPLINES)
@@ -234,13 +234,13 @@ def small_transfers() -> Effects:
                 lambda given: Verdict.all_of(mostly(e, given["level"]) for e in longer.values()),
                 exact,
             ),
-            "cases": Statement((_mean(wrong),), Verdict.of(min(e.value for e in exact) <= 0.0)),
+            "cases": Statement((average(wrong),), Verdict.of(min(e.value for e in exact) <= 0.0)),
         },
         {"runs against the priorities": Curve(names, wrong)},
         ("environment and discipline", "part of the runs"),
         values={
             "longer": {e: (sum(each), len(each)) for e, each in longer.items()},
-            "wrong": _mean(wrong), "default": _violated(None),
+            "wrong": average(wrong), "default": _violated(None),
             "check": _violated("check"), "hold": _violated("hold"),
         },
     )  # fmt: skip
@@ -264,7 +264,3 @@ def _violated(parameter: str | None) -> Estimate:
         frame = frame[kept & frame["seed"].isin(changed["seed"].unique())]
     frame = frame.set_index("seed")
     return of_runs(_against(frame).groupby("seed").mean().to_numpy(), PART)
-
-
-def _mean(estimates: list[Estimate]) -> Estimate:
-    return combine(estimates, [1.0 / len(estimates)] * len(estimates))

@@ -12,7 +12,7 @@ from validation.claims.effect_claims import deviation, effects
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
-from validation.statistics import Estimate, combine, of_runs
+from validation.statistics import Estimate, average, of_runs
 from validation.verdicts import Verdict
 
 CONTROL = "yang2001/sensitivity-control"
@@ -171,5 +171,5 @@ def unused_slots() -> Effects:
         },
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
-        values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},
+        values={"extra": extra, "model": model.value, "ts": average(ts)},
     )

@@ -83,8 +83,7 @@ def means(environment: str, discipline: str) -> pd.DataFrame:
     if environment == "be/be":
         return found
     frame = where(OTHER_RATIOS, environment=environment, discipline=discipline)
-    kind = frame["protocol"] + frame["priority"].astype(str)
-    sums = frame.assign(kind=kind, time=frame["flows"] * frame["transfer_time"])
+    sums = tables.by_kind(frame).assign(time=frame["flows"] * frame["transfer_time"])
     groups = sums.groupby(["tcp_flows", "seed", "mechanism", "kind"])[["time", "flows"]].sum()
     others = (groups["time"] / groups["flows"]).unstack(["mechanism", "kind"])  # noqa: PD010
     both: pd.DataFrame = pd.concat([found, others])
