@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dfcmodel.network.flow_recoveries import repairs_of
+from dfcmodel.results.animations import Animation
 from dfcmodel.results.plots import (
     draw_efficiency,
     draw_goodput,
@@ -18,21 +19,20 @@ from dfcmodel.results.plots import (
     title_of,
 )
 from dfcmodel.results.summaries import first_flows
-from dfcmodel.results.trajectories import Animated, Trajectory
+from dfcmodel.results.trajectories import Trajectory
 from hopflow.results import figure
 from hopflow.side_by_side import SideBySide, stacked
+from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-    from dfcmodel.results.records import Records
-
 __all__ = ["RunComparison", "total_goodput"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class RunComparison(Animated, SideBySide[Trajectory]):
+class RunComparison(SideBySide[Trajectory]):
     """Runs side by side, as `compare` returns them.
 
     Attributes
@@ -105,7 +105,33 @@ class RunComparison(Animated, SideBySide[Trajectory]):
             panel.set_ylabel("")
         return panels[0, 0]
 
-    def _animated(self) -> dict[str, Records]:
+    @quantities(since="time", until="time")
+    def animate(
+        self,
+        since: WithUnit = 0.0,
+        until: WithUnit | None = None,
+        *,
+        frames: int = 100,
+        fps: int = 20,
+    ) -> Animation:
+        """Return an animation of the runs' queues, one above another, at the same times.
+
+        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+
+        Parameters
+        ----------
+        since, until
+            Time interval to show in s; None is the end of the shortest run.
+        frames
+            Number of frames, evenly spaced over the samples of the first run in that interval.
+        fps
+            Frames per second.
+
+        Raises
+        ------
+        ValueError
+            For runs whose nodes differ, and naming the parameter, its value and what is allowed.
+        """
         first = next(iter(self.compared.values()))
         for label, run in self.compared.items():
             if run.scenario.senders != first.scenario.senders:
@@ -113,7 +139,7 @@ class RunComparison(Animated, SideBySide[Trajectory]):
                 raise ValueError(
                     f"{label}: {why}; found.compared[{label!r}].animate() shows it alone"
                 )
-        return dict(self.compared)
+        return Animation(self.compared, since, until, frames, fps)
 
     def to_xarray(self) -> xr.Dataset:
         """Return the recorded quantities of all runs, with ``run`` as their first dimension.

@@ -23,47 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Trajectory"]
 
 
-class Animated:
-    """Results with runs whose queues `animate` shows."""
-
-    @quantities(since="time", until="time")
-    def animate(
-        self,
-        since: WithUnit = 0.0,
-        until: WithUnit | None = None,
-        *,
-        frames: int = 100,
-        fps: int = 20,
-    ) -> Animation:
-        """Return an animation of the queues of the nodes (takano2006, Figs. 12 and 13), of several runs one above another.
-
-        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
-
-        Parameters
-        ----------
-        since, until
-            Time interval to show in s; None is the end of the shortest run.
-        frames
-            Number of frames, evenly spaced over the samples of the first run in that interval.
-        fps
-            Frames per second.
-
-        Raises
-        ------
-        ValueError
-            For runs whose nodes differ, and naming the parameter, its value and what is allowed.
-        """
-        from dfcmodel.results.animations import Animation
-
-        return Animation(self._animated(), since, until, frames, fps)
-
-    def _animated(self) -> dict[str, Records]:
-        """Return the runs to show, by label."""
-        raise NotImplementedError
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class Trajectory(Animated, Records, Result):
+class Trajectory(Records, Result):
     """One run of a scenario, sampled at ``time``, as `simulate` returns it.
 
     The recorded arrays and their shapes are those of `dfcmodel.results.records.Records`: ``time``,
@@ -360,10 +321,37 @@ class Trajectory(Animated, Records, Result):
 
         return draw_notifications(self, ax)
 
-    def _animated(self) -> dict[str, Records]:
+    @quantities(since="time", until="time")
+    def animate(
+        self,
+        since: WithUnit = 0.0,
+        until: WithUnit | None = None,
+        *,
+        frames: int = 100,
+        fps: int = 20,
+    ) -> Animation:
+        """Return an animation of the queues of the nodes (takano2006, Figs. 12 and 13).
+
+        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
+
+        Parameters
+        ----------
+        since, until
+            Time interval to show in s; None is the end of the run.
+        frames
+            Number of frames, evenly spaced over that interval.
+        fps
+            Frames per second.
+
+        Raises
+        ------
+        ValueError
+            Naming the parameter, its value and what is allowed.
+        """
+        from dfcmodel.results.animations import Animation
         from dfcmodel.results.plots import title_of
 
-        return {title_of(self): self}
+        return Animation({title_of(self): self}, since, until, frames, fps)
 
     def summary(self) -> dict[str, object]:
         """Return status, scenario, each flow's goodput and losses, pauses, places of losses, largest queue and step.
