@@ -53,6 +53,8 @@ class Scenario6:
         Scenarios in which the target's efficiency is lower with DFC than without, direct hosts.
     figures
         By host, whether scenario 4 is as in Fig. 13 (D11) and scenario 6 as in Fig. 11 with DFC.
+    hosts
+        Those of the reading that is judged.
     """
 
     matrix: Matrix
@@ -62,6 +64,7 @@ class Scenario6:
     losses: dict[int, float]
     worse: Sides[tuple[str, ...]]
     figures: dict[str, Sides[tuple[bool, bool]]]
+    hosts: Hosts = Hosts()  # noqa: RUF009
 
     @property
     def enough(self) -> int:
@@ -115,7 +118,6 @@ def _figures(here: Matrix, host: str) -> Sides[tuple[bool, bool]]:
 @measure.judge
 def judge(
     found: Scenario6,
-    hosts: Hosts = Hosts(),  # noqa: B008
     *,
     near: float = studies.NEAR,
     unstable: float = studies.UNSTABLE,
@@ -124,14 +126,14 @@ def judge(
     level: float = LEVEL,
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
-    one = found.matrix
+    one, hosts = found.matrix, found.hosts
     return of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
 
 
 @measure.readings
 def readings(found: Scenario6, **asked: float) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {name: judge(found, hosts, **asked) for name, hosts in READINGS.items()}
+    return {name: judge(replace(found, hosts=hosts), **asked) for name, hosts in READINGS.items()}
 
 
 @measure.level_in_readings
