@@ -30,8 +30,6 @@ from dfcmodel.packets.simulation import begin_plan, plan_scenario
 from markov import Kanban, MatrixFree, Multilevel, PauseTandem, explore, stationary
 from responsefn import CUBIC, PFTK, Independent, Reno, Tahoe, simulate_rule
 
-__all__ = ["BUDGETS", "CASES", "Budget", "Case", "count", "over"]
-
 BUDGETS = Path(__file__).with_name("budgets.toml")
 TABLE = Path(__file__).parent / "results" / "budgets.md"
 DUMP = 0x43540000

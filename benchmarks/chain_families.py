@@ -9,23 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "FAMILIES",
-    "badly_scaled",
-    "birth_death",
-    "cyclic",
-    "dense",
-    "generator_of",
-    "nearly_absorbing",
-    "nearly_decomposable",
-    "product",
-    "rare_events",
-    "rates_over",
-    "reducible",
-    "ring",
-    "sparse",
-]
-
 
 def rates_over(decades: float, rng: Any, shape: Any) -> Any:
     """Return rates over some decades above and below 1."""

@@ -34,8 +34,6 @@ from markov import (
 )
 from markov.proofs.checker import check
 
-__all__ = ["CASES", "count", "digest", "run_counted", "show"]
-
 MEDIUM = PauseTandem(buffers=(50, 100), high_threshold=80, low_threshold=60)
 LARGE = PauseTandem(buffers=(150, 220), high_threshold=180, low_threshold=90)
 STATIONS = "\n".join(

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
+from benchmarks.peers import solvers
 from benchmarks.timing import Row, compare
 from markov import (
     GTH,
@@ -29,13 +30,14 @@ from markov import (
     SparseLU,
     explore,
     generator,
-    stationary,
     stationary_by_level,
     sweep,
 )
 from markov.proofs.certificates import relative_residual
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
@@ -142,15 +144,19 @@ def recurrent(chain: MarkovChain) -> tuple[sp.csr_matrix, dict[str, NDArray[np.i
     return chain.irreducible(0), chain.components_of(chain.recurrent_classes[0])
 
 
+def accuracy(Q: sp.csr_matrix) -> Callable[[str, object], str]:
+    """Return a function that returns the note on a solution pi."""
+    return lambda _name, pi: (
+        f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
+    )
+
+
 def million() -> list[Row]:
     """Time multigrid at a million recurrent states."""
     Q, components = recurrent(MarkovChain(PauseTandem(buffers=(500, 1000), high_threshold=750)))
 
-    def note(_name: str, pi: object) -> str:
-        return f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
-
     solve = {"hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi}
-    rows = compare(f"pi Q = 0, {Q.shape[0]} states", solve, rounds=1, note=note)
+    rows = compare(f"pi Q = 0, {Q.shape[0]} states", solve, rounds=1, note=accuracy(Q))
     return [per(row, Q.shape[0], "state") for row in rows]
 
 
@@ -159,44 +165,19 @@ def large(buffers: tuple[int, int]) -> list[Row]:
     model = PauseTandem(buffers=buffers, high_threshold=buffers[1] * 3 // 4)
     Q, components = recurrent(MarkovChain(model))
     n = Q.shape[0]
-    regular = Q.T.tocsc()[1:, 1:]  # pi(0) = 1, the first equation left out
-    right = -Q[0].toarray().ravel()[1:]
-
-    def whole(rest):
-        pi = np.insert(rest, 0, 1.0)
-        return pi / pi.sum()
-
-    def default():
-        answer = stationary(model)
-        return answer.pi[answer.chain.recurrent_classes[0]]
-
-    def spsolve():
-        return whole(scipy.sparse.linalg.spsolve(regular, right))
-
-    def gmres():
-        ilu = scipy.sparse.linalg.spilu(regular, drop_tol=1e-4, fill_factor=20)
-        inverse = scipy.sparse.linalg.LinearOperator(regular.shape, ilu.solve)
-        rest, _ = scipy.sparse.linalg.gmres(
-            regular, right, rtol=1e-12, restart=60, maxiter=20, M=inverse
-        )
-        return whole(rest)
-
-    def note(_name: str, pi: object) -> str:
-        return f"residual {relative_residual(Q, pi):.0e}, smallest entry {np.min(pi):.1e}"
-
     alternatives = {
-        "hopflow stationary, rules to error bound": default,
+        "hopflow stationary, rules to error bound": solvers.hopflow_proof(Q, components, model),
         "hopflow Multilevel": lambda: Multilevel().solve(Q, components).pi,
         "hopflow Multilevel, components unknown": lambda: Multilevel().solve(Q).pi,
         "hopflow Krylov, multilevel": lambda: (
             Krylov(preconditioner="multilevel").solve(Q, components).pi
         ),
-        "SciPy spsolve": spsolve,
+        "SciPy spsolve": solvers.spsolve(Q, components, model),
     }
     if n < 50_000:  # half a minute at 100,000 states
-        alternatives["SciPy GMRES + ILU"] = gmres
+        alternatives["SciPy GMRES + ILU"] = solvers.gmres_ilu(Q, components, model)
     rounds = 3 if n < 50_000 else 1
-    return compare(f"pi Q = 0, {n} states", alternatives, rounds=rounds, note=note)
+    return compare(f"pi Q = 0, {n} states", alternatives, rounds=rounds, note=accuracy(Q))
 
 
 def many_levels() -> list[Row]:

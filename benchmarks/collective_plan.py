@@ -46,16 +46,6 @@ from dfcmodel.network.demands.exchanges import (
 from hopflow.csv_tables import write_rows
 from responsefn import FixedRate
 
-__all__ = [
-    "CASES",
-    "MATRIX",
-    "Cell",
-    "Combination",
-    "Found",
-    "run_cell",
-    "scenario_of",
-]
-
 RESULTS = Path(__file__).parent / "results"
 MTUS = (1024, 4096)
 """Bytes of data of a packet (IB MTU)."""

@@ -55,8 +55,6 @@ from responsefn import DCTCP, Mathis, NewReno, Reno
 from validation.judgements.running import kept_findings
 from validation.networks.packet_networks import dumbbell_scenario
 
-__all__ = ["Figure", "figures", "text_of"]
-
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
 BOUNDS = Path(__file__).with_name("daily_use_bounds.toml")
 """What bounds a figure and what was tried, by what is measured or the first words of that; shown where a target is missed."""

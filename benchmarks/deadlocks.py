@@ -22,8 +22,6 @@ from validation.networks.pause_networks import (
     draw_pause_network,
 )
 
-__all__ = ["main"]
-
 
 def table(found: Sequence[Verdicts], seeds: Iterable[int]) -> str:
     """Return the counts of statuses, and the networks in which they differ, as Markdown."""

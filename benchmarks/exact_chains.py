@@ -12,20 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "distribution_at",
-    "exact",
-    "mean",
-    "passage_moments",
-    "poisson",
-    "snapped",
-    "solved",
-    "stationary_vector",
-    "until",
-    "until_between",
-    "until_within",
-]
-
 CONTEXT = decimal.Context(prec=160, Emax=999_999_999, Emin=-999_999_999)
 decimal.setcontext(CONTEXT)
 TERMS = 110  # of the series of the exponential function, for arguments up to one

@@ -25,8 +25,6 @@ from hopflow import us
 from responsefn import FixedRate
 from validation import evidence
 
-__all__ = ["HTSIM", "NS3", "TOLERANCE", "Simulator", "results_of", "row_of", "scenario_of", "text_of", "within"]  # fmt: skip
-
 TOLERANCE = 0.05
 """Of the simulator's time."""
 

@@ -24,41 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
+import dfcmodel as dfc
 from benchmarks.memory import memory
-from benchmarks.timing import Row
-from dfcmodel import (
-    FIFO,
-    INT,
-    PFC,
-    Cable,
-    Credits,
-    Fabric,
-    Flows,
-    Packets,
-    RampMarking,
-    SelectiveRepair,
-    all_reduce,
-    all_to_all,
-    incast,
-    job_completion,
-    permutation,
-    simulate,
-)
+from benchmarks.timing import Row, cpu_seconds
 from dfcmodel.lossless import fat_tree, leaf_spine
 from hopflow import mbps
 from responsefn import DCQCN, HPCC, FixedRate
 
-__all__ = ["CELLS", "LARGE", "TARGET", "Cell", "large", "rows", "run_all_to_all", "run_cell"]
-
-FABRIC = Fabric(
-    leaf_spine(8, 8, hosts=8), Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
+FABRIC = dfc.Fabric(
+    leaf_spine(8, 8, hosts=8), dfc.Cable("100Gbps", "200m"), buffer="400 kB", packet_size=4096
 )
 PACKETS = 489
 END = 0.05
 ROUNDS = 5
 TARGET = 2.0
 """CPU seconds of the whole table."""
-MARKS = RampMarking(25.0, 100.0, 0.1)
+MARKS = dfc.RampMarking(25.0, 100.0, 0.1)
 ROCE = DCQCN(additive=mbps(40, 4096), hyper=mbps(400, 4096), counter=10e6 / 4096)
 """R_AI, R_HAI and the byte counter of Zhu et al. 2015, in packets of 4096 bytes."""
 LOSSY, SELECTIVE = "lossy", "lossy and selective"
@@ -75,7 +56,7 @@ class Large(NamedTuple):
 
     task: str
     graph: Callable[[], Any]
-    flows: Callable[..., Flows]
+    flows: Callable[..., dfc.Flows]
     target: float
 
 
@@ -83,19 +64,21 @@ LARGE = {
     "ring": Large(
         "ring all-reduce of 512 hosts with 1 GB",
         lambda: leaf_spine(32, 16, hosts=16),
-        lambda hosts, **given: all_reduce(hosts, 244_141, **given),
+        lambda hosts, **given: dfc.all_reduce(hosts, 244_141, **given),
         30.0,
     ),
     "all-to-all": Large(
         "all-to-all of 512 hosts with 64 KB per pair",
         lambda: leaf_spine(32, 16, hosts=16),
-        lambda hosts, **given: all_to_all(hosts, sizes=16, **given),
+        lambda hosts, **given: dfc.all_to_all(hosts, sizes=16, **given),
         10.0,
     ),
     "permutation": Large(
         "permutation of 1,024 hosts on a fat tree, 2 MB each",
         lambda: fat_tree(16),
-        lambda hosts, **given: permutation(hosts, 1, sizes=PACKETS, **{**given, "routes": "ecmp"}),
+        lambda hosts, **given: dfc.permutation(
+            hosts, 1, sizes=PACKETS, **{**given, "routes": "ecmp"}
+        ),
         1.0,
     ),
 }
@@ -125,20 +108,20 @@ CELLS = tuple(
 )
 
 
-def fabric_of(cell: Cell) -> Fabric:
+def fabric_of(cell: Cell) -> dfc.Fabric:
     """Return the fabric of a cell."""
     marks = MARKS if cell.rate == "DCQCN" else None
-    rule: Any = marks or FIFO()
+    rule: Any = marks or dfc.FIFO()
     if cell.control == "pauses":
-        rule = PFC(xoff=25.0, xon=20.0, counts="switch", manager=marks)
+        rule = dfc.PFC(xoff=25.0, xon=20.0, counts="switch", manager=marks)
     elif cell.control == "credits":
-        rule = Credits(manager=marks)
+        rule = dfc.Credits(manager=marks)
     elif cell.rate == "HPCC":
-        rule = INT()
+        rule = dfc.INT()
     return replace(FABRIC, discipline=rule)
 
 
-def flows_of(cell: Cell, fabric: Fabric) -> Flows:
+def flows_of(cell: Cell, fabric: dfc.Fabric) -> dfc.Flows:
     """Return the flows of a cell."""
     source = {"line rate": FixedRate(), "DCQCN": ROCE, "HPCC": HPCC(base_rtt=BASE_RTT)}[cell.rate]
     given = {
@@ -149,8 +132,8 @@ def flows_of(cell: Cell, fabric: Fabric) -> Flows:
         "host": "nic",
     }
     if cell.traffic == "incast of 32":
-        return incast(fabric.hosts[8:40], fabric.hosts[0], **given)
-    return permutation(fabric.hosts, 1, **given)
+        return dfc.incast(fabric.hosts[8:40], fabric.hosts[0], **given)
+    return dfc.permutation(fabric.hosts, 1, **given)
 
 
 def run_cell(cell: Cell) -> Any:
@@ -159,15 +142,15 @@ def run_cell(cell: Cell) -> Any:
     scenario = fabric.scenario(str(cell), flows_of(cell, fabric), END, min_rto=1e-3)
     recovery: Any = "selective" if cell.control == SELECTIVE else "go-back-n"
     if cell.routes == "sprayed":
-        recovery = SelectiveRepair(reordering=64)
-    return simulate(scenario, Packets(seed=1, recovery=recovery), sample=END)
+        recovery = dfc.SelectiveRepair(reordering=64)
+    return dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery), sample=END)
 
 
 def run_all_to_all(telemetry: bool) -> Any:
     """Run an all-to-all of 64 hosts with HPCC, whose packets carry telemetry, or at line rate without it; both have ACKs."""
-    fabric = replace(FABRIC, buffer="64 MB", discipline=INT() if telemetry else FIFO())
+    fabric = replace(FABRIC, buffer="64 MB", discipline=dfc.INT() if telemetry else dfc.FIFO())
     source = HPCC(base_rtt=BASE_RTT) if telemetry else FixedRate()
-    flows = all_to_all(
+    flows = dfc.all_to_all(
         fabric.hosts,
         sizes=SHORT_PACKETS,
         source=source,
@@ -176,7 +159,7 @@ def run_all_to_all(telemetry: bool) -> Any:
         host="nic",
     )
     scenario = fabric.scenario("all-to-all of 64", flows, END, min_rto=1e-2)
-    return simulate(scenario, Packets(seed=1, recovery="go-back-n"), sample=END)
+    return dfc.simulate(scenario, dfc.Packets(seed=1, recovery="go-back-n"), sample=END)
 
 
 def _telemetry_rows() -> list[Row]:
@@ -192,7 +175,7 @@ def _telemetry_rows() -> list[Row]:
     middle = {telemetry: statistics.median(own) for telemetry, own in times.items()}
     found = []
     for telemetry, name in names.items():
-        ratio, job = middle[telemetry] / middle[False], job_completion(runs[telemetry])
+        ratio, job = middle[telemetry] / middle[False], dfc.job_completion(runs[telemetry])
         note = (
             f"complete after {1e3 * job.time:.2f} ms; {runs[telemetry].lost_by_flow.sum():.0f} lost"
         )
@@ -210,13 +193,9 @@ def rows() -> list[Row]:
     found, sums = [], np.zeros(ROUNDS)
     for cell in tqdm(CELLS, desc="fabric table", leave=False):
         run = run_cell(cell)  # compiles
-        times = []
-        for _ in range(ROUNDS):
-            began = time.process_time()
-            run_cell(cell)
-            times.append(time.process_time() - began)
+        times = cpu_seconds(lambda cell=cell: run_cell(cell), ROUNDS)
         sums += np.sort(times)
-        job = job_completion(run)
+        job = dfc.job_completion(run)
         note = (
             f"complete after {1e3 * job.time:.2f} ms, bound {1e3 * job.bound:.2f} ms; {run.lost_by_flow.sum():.0f} lost, "
             f"{len(run.paused)} pauses, {job.unfinished} not complete"
@@ -236,17 +215,17 @@ def rows() -> list[Row]:
 
 def large(name: str) -> dict[str, float]:
     """Run a large one; return CPU seconds from the links to the job's time, peak memory in MB, time and bound in s."""
-    rule = PFC(xoff=20.0, xon=10.0, counts="switch")
-    method = Packets(seed=1, recovery="none")
+    rule = dfc.PFC(xoff=20.0, xon=10.0, counts="switch")
+    method = dfc.Packets(seed=1, recovery="none")
 
-    def run(graph: Any, flows: Callable[..., Flows]) -> Any:
-        fabric = Fabric(graph, FABRIC.access, None, "1 MB", 4096.0, rule)
+    def run(graph: Any, flows: Callable[..., dfc.Flows]) -> Any:
+        fabric = dfc.Fabric(graph, FABRIC.access, None, "1 MB", 4096.0, rule)
         given = {"source": FixedRate(), "links": fabric.links, "routes": "even"}
         scenario = fabric.scenario(name, flows(fabric.hosts, **given), 1.0)
-        return job_completion(simulate(scenario, method, sample=1.0, max_cpu_time=600.0))
+        return dfc.job_completion(dfc.simulate(scenario, method, sample=1.0, max_cpu_time=600.0))
 
     run(
-        leaf_spine(1, 1, hosts=4), lambda hosts, **given: all_reduce(hosts, 16, **given)
+        leaf_spine(1, 1, hosts=4), lambda hosts, **given: dfc.all_reduce(hosts, 16, **given)
     )  # loads the kernels
     began = time.process_time()
     job = run(LARGE[name].graph(), LARGE[name].flows)

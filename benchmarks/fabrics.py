@@ -45,22 +45,6 @@ from dfcmodel.packets.simulation import begin_plan, plan_scenario
 from hopflow import gbps, us
 from responsefn import DCQCN, FixedRate, NewReno
 
-__all__ = [
-    "BYTES",
-    "LARGE",
-    "PACKETS",
-    "SENDERS",
-    "SHAPES",
-    "SMALL",
-    "Sender",
-    "Shape",
-    "collective",
-    "fabric",
-    "network",
-    "pairs",
-    "rows",
-]  # fmt: skip
-
 BYTES = 4096
 RATE = float(gbps(100, packet_size=BYTES))
 PACKETS = {"incast": 489, "permutation": 4883, "all-to-all": 62}

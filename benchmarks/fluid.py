@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from benchmarks.timing import Row, fixed_loop
+from benchmarks.timing import Row, cpu_seconds, fixed_loop
 from dfcmodel import Fluid, Scenario, simulate, takano2006
 from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
@@ -105,16 +105,6 @@ def seconds_of(
     return tuple(found[1:])
 
 
-def seconds_of_calls(scenario: Scenario, rounds: int = 5) -> tuple[float, ...]:
-    """Return CPU seconds of whole calls of `simulate`, from the scenario to the result; the first is left out."""
-    found = []
-    for _ in range(rounds + 1):
-        start = time.process_time()
-        simulate(scenario, level="fluid")
-        found.append(time.process_time() - start)
-    return tuple(found[1:])
-
-
 def per_step(scenario: Scenario, seconds: float, steps_per_delay: int = 4) -> float:
     """Return ns per node, flow and step; a flow counts at all nodes that send."""
     h = Fluid(steps_per_delay=steps_per_delay).step_of(scenario)
@@ -150,7 +140,7 @@ def scenarios() -> list[Row]:
             before = fixed_loop()
             times = seconds_of(scenario, rounds=9)
             turns = f"{1e9 * before:.0f} and {1e9 * fixed_loop():.0f} ns"
-            calls = seconds_of_calls(scenario)
+            calls = cpu_seconds(lambda scenario=scenario: simulate(scenario, level="fluid"), 5)
             cost, most, call = (per_step(scenario, t) for t in (min(times), max(times), min(calls)))
             note = (
                 f"{1e3 * min(times) / scenario.duration:.1f} ms per simulated second, {cost:.2f} ns per "
@@ -284,17 +274,13 @@ def bare_law() -> list[Row]:
     return found
 
 
-def seconds_of_law(flows: int, nodes: int, periods: int, rounds: int = 5) -> tuple[float, ...]:
+def seconds_of_law(flows: int, nodes: int, periods: int) -> tuple[float, ...]:
     """Return CPU seconds per period of the law alone, of some runs after the first one."""
     packets = np.ones((flows, nodes))
     sent = np.full_like(packets, 5.0)
     told = sent - 0.1 * packets
-    times = []
-    for _ in range(rounds + 1):
-        start = time.process_time()
-        advance_rings(packets, sent, told, 0.1, periods)
-        times.append((time.process_time() - start) / periods)
-    return tuple(times[1:])
+    taken = cpu_seconds(lambda: advance_rings(packets, sent, told, 0.1, periods), 5)
+    return tuple(each / periods for each in taken)
 
 
 def starts() -> list[Row]:

@@ -12,41 +12,22 @@ from typing import Annotated, Any
 
 import typer
 
+import dfcmodel as dfc
 from benchmarks.chain_instructions import run_counted, show
-from dfcmodel import (
-    CBR,
-    DFC,
-    FIFO,
-    PFC,
-    RED,
-    CoDel,
-    Fair,
-    Flow,
-    Fluid,
-    Pause,
-    Priority,
-    RampMarking,
-    Scenario,
-    chain,
-    simulate,
-    takano2006,
-)
 from dfcmodel.network.queueing.disciplines import Discipline
 from responsefn import NewReno
 from validation.networks.packet_networks import dumbbell_scenario
-
-__all__ = ["CASES"]
 
 NUMBERS = ("queued", "lost", "in_transit", "delivered", "window", "round_trip", "backlog")
 """Attributes of a run that are hashed."""
 
 
-def run(scenario: Scenario, duration: float, **options: Any) -> Any:
+def run(scenario: dfc.Scenario, duration: float, **options: Any) -> Any:
     """Simulate a scenario as a fluid for some seconds."""
-    return simulate(scenario, Fluid(**options), duration=duration, seed=1)
+    return dfc.simulate(scenario, dfc.Fluid(**options), duration=duration, seed=1)
 
 
-def dumbbell(discipline: Discipline, pairs: int = 8, **changed: Any) -> Scenario:
+def dumbbell(discipline: Discipline, pairs: int = 8, **changed: Any) -> dfc.Scenario:
     """Return a dumbbell whose links have a discipline."""
     scenario = dumbbell_scenario("newreno", pairs, 1)
     links = [replace(link, discipline=discipline, **changed) for link in scenario.links]
@@ -54,30 +35,33 @@ def dumbbell(discipline: Discipline, pairs: int = 8, **changed: Any) -> Scenario
     return replace(scenario, links=links, flows=flows)
 
 
-def crossing(discipline: Discipline) -> Scenario:
+def crossing(discipline: Discipline) -> dfc.Scenario:
     """Return three flows over a chain of five nodes: all of it, its end, and its middle."""
-    paths, sources = ((1, 2, 3, 4, 5), (3, 4, 5), (2, 3, 4)), (NewReno(), CBR(1200.0), CBR(700.0))
+    paths, sources = (
+        ((1, 2, 3, 4, 5), (3, 4, 5), (2, 3, 4)),
+        (NewReno(), dfc.CBR(1200.0), dfc.CBR(700.0)),
+    )
     flows = [
-        Flow(f"{f}", path, source, 60.0, host="unshaped", priority=f)
+        dfc.Flow(f"{f}", path, source, 60.0, host="unshaped", priority=f)
         for f, (path, source) in enumerate(zip(paths, sources, strict=True))
     ]
-    links = chain(5, rate=2000.0, delay=2e-3, buffer=12.0, discipline=discipline)
-    return Scenario("crossing", links, flows, 4.0)
+    links = dfc.chain(5, rate=2000.0, delay=2e-3, buffer=12.0, discipline=discipline)
+    return dfc.Scenario("crossing", links, flows, 4.0)
 
 
 CASES: dict[str, Callable[[], Any]] = {
-    "takano 1, DFC": lambda: run(takano2006("1"), 0.6),
-    "takano 4": lambda: run(takano2006("4", dfc=False), 0.6),
-    "DFC per input": lambda: run(dumbbell(DFC(per="input"), 8), 0.6),
+    "takano 1, DFC": lambda: run(dfc.takano2006("1"), 0.6),
+    "takano 4": lambda: run(dfc.takano2006("4", dfc=False), 0.6),
+    "DFC per input": lambda: run(dumbbell(dfc.DFC(per="input"), 8), 0.6),
     "dumbbell of 32": lambda: run(dumbbell_scenario("newreno", 32, 1), 0.6),
     "dumbbell of 2": lambda: run(dumbbell_scenario("sack", 2, 1), 0.6),
-    "losses in parts": lambda: run(dumbbell(FIFO()), 0.6, whole_losses=False),
-    "RED": lambda: run(dumbbell(RED(5.0, 15.0)), 0.6),
-    "marks": lambda: run(dumbbell(RampMarking(5.0, 15.0, 0.1, at="departure")), 0.6),
-    "fair queues": lambda: run(dumbbell(Fair(manager=CoDel())), 0.6),
-    "priorities": lambda: run(dumbbell(Priority()), 0.6),
-    "pauses": lambda: run(dumbbell(Pause(high=40.0, low=20.0)), 0.6),
-    "PFC": lambda: run(crossing(PFC(classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0)), 4.0),
+    "losses in parts": lambda: run(dumbbell(dfc.FIFO()), 0.6, whole_losses=False),
+    "RED": lambda: run(dumbbell(dfc.RED(5.0, 15.0)), 0.6),
+    "marks": lambda: run(dumbbell(dfc.RampMarking(5.0, 15.0, 0.1, at="departure")), 0.6),
+    "fair queues": lambda: run(dumbbell(dfc.Fair(manager=dfc.CoDel())), 0.6),
+    "priorities": lambda: run(dumbbell(dfc.Priority()), 0.6),
+    "pauses": lambda: run(dumbbell(dfc.Pause(high=40.0, low=20.0)), 0.6),
+    "PFC": lambda: run(crossing(dfc.PFC(classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0)), 4.0),
 }
 """What is run, by name."""
 

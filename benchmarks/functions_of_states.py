@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.timing import cpu_seconds
 from markov import ChainModel, MarkovChain, passage, stationary
 from markov.models.functions.evaluation import members_of
 from markov.models.measures import functionals
@@ -85,16 +86,6 @@ REWARDS: Callable[[Any], Any] = lambda s: {
 }
 
 
-def cpu(call: Callable[[], Any]) -> float:
-    """Return the CPU time of a call in s, the minimum of a few."""
-    times = []
-    for _ in range(REPEATS):
-        begin = time.process_time()
-        call()
-        times.append(time.process_time() - begin)
-    return min(times)
-
-
 class Labelled:
     """A model with labels or rewards and nothing else."""
 
@@ -129,7 +120,7 @@ def main(side: int = 500) -> int:
     rows["three rewards"] = lambda: functionals(Labelled(lambda _s: {}, REWARDS), chain.table)
     worst = 0.0
     for name, call in rows.items():
-        taken = cpu(call)
+        taken = min(cpu_seconds(call, REPEATS))
         shares = taken / solution, taken / time_to_passage
         worst = max(worst, shares[name.startswith("to")])
         print(

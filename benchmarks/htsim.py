@@ -26,8 +26,6 @@ from dfcmodel import simulate
 from validation.generate.htsim.inputs import calls, finish_times
 from validation.generate.htsim.program import Htsim, htsim_program
 
-__all__ = ["rows"]
-
 TARGETS = {"incast": (25.0, 15.0), "permutation": (40.0, 20.0), "all-to-all": (60.0, 35.0)}
 """How many times faster than htsim, without ACKs and with ACKs as packets."""
 ENDS = {"incast": 25e-3, "permutation": 15e-3, "all-to-all": 4e-3}

@@ -32,8 +32,6 @@ from benchmarks import fabrics, packets
 from dfcmodel import Packets, Scenario
 from dfcmodel.packets.simulation import begin_plan, plan_scenario
 
-__all__ = ["CASES", "Counts", "ask", "callgrind", "count", "read_totals", "scenario_of"]
-
 TABLE = Path(__file__).parent / "results" / "instructions.md"
 FABRICS = tuple(
     f"{traffic}, {name}" for traffic in ("incast", "permutation") for name in fabrics.SENDERS

@@ -22,23 +22,8 @@ import pandas as pd
 import typer
 from tqdm import tqdm
 
+import dfcmodel as dfc
 import dfcmodel.levels.predictions
-from dfcmodel import (
-    DFC,
-    FIFO,
-    PFC,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Pause,
-    Scenario,
-    default_refinements,
-    dumbbell,
-    explain,
-    simulate,
-    takano2006,
-)
 from dfcmodel.levels.choices import choose_level
 from dfcmodel.levels.instances import Runs
 from dfcmodel.levels.predictions import fluid_work, packet_work
@@ -70,7 +55,7 @@ TAKANO = ("1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'")
 class Case:
     """A scenario and what is compared on it: arguments of `explain`."""
 
-    scenario: Scenario
+    scenario: dfc.Scenario
     measures: tuple[Measure, ...]
     arguments: dict[str, Any]
 
@@ -78,19 +63,20 @@ class Case:
 def cases() -> Iterator[Case]:
     """Yield takano2006 without and with DFC, two pairs of kaneko2007, TCP over pause, an incast under pause and PFC."""
     for name in TAKANO:
-        scenario = takano2006(name, dfc=False)
+        scenario = dfc.takano2006(name, dfc=False)
         end = {} if scenario.links[0].rate < mbps(10_000) else {"duration": 1.0}
         yield Case(scenario, ("share", "losses", "first_loss"), end)
     for name, end in WITH_DFC.items():
-        scenario = takano2006(name)
+        scenario = dfc.takano2006(name)
         yield Case(replace(scenario, name=f"{scenario.name} with DFC"), ("share",), end)
-    scenario = takano2006("1")
+    scenario = dfc.takano2006("1")
     links = [replace(link, rate=mbps(37)) for link in scenario.links]
     slow = replace(scenario, name=f"{scenario.name} with DFC, 37 Mb/s", links=links)
     yield Case(slow, ("share",), {"duration": 1.5, "since": 0.5})
     for pair in ((Reno(), Fusion()), (Reno(), HSTCP())):
         yield Case(kaneko_pair(*pair), ("share", "losses", "first_loss"), {"since": 20.0})
-    fine = {"fluid": Fluid(steps_per_delay=16)}  # transmission times are whole steps on such links
+    # Transmission times are whole steps on such links.
+    fine = {"fluid": dfc.Fluid(steps_per_delay=16)}
     for scenario in (tcp_over_pause(), incast(), incast(by_class=True)):
         yield Case(scenario, (first_completion, "completion", "paused"), fine)
 
@@ -100,57 +86,65 @@ def first_completion(run: Trajectory) -> float:
     return float(run.finished.min())
 
 
-def kaneko_pair(*rules: WindowRule) -> Scenario:
+def kaneko_pair(*rules: WindowRule) -> dfc.Scenario:
     """Return two flows over kaneko2007's path: 100 Mb/s, RTT 80 ms, buffer BDP/2, no random loss."""
-    links = dumbbell(
+    links = dfc.dumbbell(
         2, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
     )
     flows = tuple(
-        Flow(type(rule).__name__, (f"s{n}", "left", "right", f"d{n}"), rule, 7000.0, 10.0 * (n - 1))
+        dfc.Flow(
+            type(rule).__name__, (f"s{n}", "left", "right", f"d{n}"), rule, 7000.0, 10.0 * (n - 1)
+        )
         for n, rule in enumerate(rules, start=1)
     )
     names = " and ".join(flow.name for flow in flows)
-    return Scenario(f"kaneko2007: {names}", links, flows, duration=80.0)
+    return dfc.Scenario(f"kaneko2007: {names}", links, flows, duration=80.0)
 
 
-def tcp_over_pause() -> Scenario:
+def tcp_over_pause() -> dfc.Scenario:
     """Return two NewReno flows of 2 and 12 ms; the slow link pauses what feeds it, up to the hosts."""
-    link: dict[str, Any] = {"rate": mbps(100), "buffer": 200, "discipline": Pause(high=60, low=30)}
+    link: dict[str, Any] = {
+        "rate": mbps(100),
+        "buffer": 200,
+        "discipline": dfc.Pause(high=60, low=30),
+    }
     links = (
-        Link("near", "c", delay=ms(1), **link),
-        Link("far", "c", delay=ms(6), **link),
-        Link("c", "d", delay=ms(1), **link),
-        Link("d", "e", mbps(60), ms(1), 200, Pause(high=60, low=30)),
+        dfc.Link("near", "c", delay=ms(1), **link),
+        dfc.Link("far", "c", delay=ms(6), **link),
+        dfc.Link("c", "d", delay=ms(1), **link),
+        dfc.Link("d", "e", mbps(60), ms(1), 200, dfc.Pause(high=60, low=30)),
     )
     flows = tuple(
-        Flow(node, (node, "c", "d", "e"), NewReno(), 1000.0, size=12_000.0, host="unshaped")
+        dfc.Flow(node, (node, "c", "d", "e"), NewReno(), 1000.0, size=12_000.0, host="unshaped")
         for node in ("near", "far")
     )
-    return Scenario("TCP over pause", links, flows, duration=8.0)
+    return dfc.Scenario("TCP over pause", links, flows, duration=8.0)
 
 
-def incast(senders: int = 16, by_class: bool = False) -> Scenario:
+def incast(senders: int = 16, by_class: bool = False) -> dfc.Scenario:
     """Return hosts that send 200 packets each to one receiver over a switch that pauses them.
 
     By class (PFC) each host's packets are counted for themselves, 12 and 6 in the place of 200 and 100 of all.
     """
     ends: dict[str, Any] = {"rate": gbps(10), "delay": us(5), "buffer": 1000}
-    rule: Discipline = Pause(high=200, low=100)
+    rule: Discipline = dfc.Pause(high=200, low=100)
     if by_class:
-        rule = PFC((0,), xoff=12.0, xon=6.0, headroom=40.0)
+        rule = dfc.PFC((0,), xoff=12.0, xon=6.0, headroom=40.0)
     links = (
-        *(Link(f"h{n}", "switch", **ends) for n in range(senders)),
-        Link("switch", "receiver", gbps(10), us(5), 1000, rule),
+        *(dfc.Link(f"h{n}", "switch", **ends) for n in range(senders)),
+        dfc.Link("switch", "receiver", gbps(10), us(5), 1000, rule),
     )
     flows = tuple(
-        Flow(f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped")
+        dfc.Flow(
+            f"{n}", (f"h{n}", "switch", "receiver"), NewReno(), 256.0, size=200.0, host="unshaped"
+        )
         for n in range(senders)
     )
     name = "incast under PFC" if by_class else "incast under pause"
-    return Scenario(name, links, flows, duration=10e-3)
+    return dfc.Scenario(name, links, flows, duration=10e-3)
 
 
-def mixed_dumbbell(flows: int, window: float, name: str = "FIFO") -> Scenario:
+def mixed_dumbbell(flows: int, window: float, name: str = "FIFO") -> dfc.Scenario:
     """Return NewReno flows, half of 20 ms and half of 60 ms, with ``window`` packets of BDP each at 40 ms.
 
     The buffer is the bandwidth-delay product. Under PFC the bottleneck pauses each host with xoff at its part of the
@@ -160,25 +154,27 @@ def mixed_dumbbell(flows: int, window: float, name: str = "FIFO") -> Scenario:
     buffer = max(4.0, flows * window)
     ends: dict[str, Any] = {"rate": 10.0 * rate, "buffer": buffer}
     delays = {"near": ms(5), "far": ms(25)}
-    rule: Discipline = DFC() if name == "DFC" else FIFO()
+    rule: Discipline = dfc.DFC() if name == "DFC" else dfc.FIFO()
     shared = {"buffer": buffer, "discipline": rule}
     if name == "PFC":
-        paused = PFC((0,), xoff=window, xon=window / 2.0)
+        paused = dfc.PFC((0,), xoff=window, xon=window / 2.0)
         room = sum(paused.room(ends["rate"], delays[kind]) for kind, _ in hosts(flows))
         shared = {"buffer": math.ceil(room) + buffer, "discipline": paused}
         ends["buffer"] = 1e9  # hosts hold what they may not send
     links = (
         *(
-            Link(f"{kind} {n}", "a", delay=delays[kind], discipline=rule, **ends)
+            dfc.Link(f"{kind} {n}", "a", delay=delays[kind], discipline=rule, **ends)
             for kind, n in hosts(flows)
         ),
-        Link("a", "b", rate, ms(5), **shared),
+        dfc.Link("a", "b", rate, ms(5), **shared),
     )
     senders = tuple(
-        Flow(f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows)
+        dfc.Flow(
+            f"{kind} {n}", (f"{kind} {n}", "a", "b"), NewReno(), max_window=8.0 * window * flows
+        )
         for kind, n in hosts(flows)
     )
-    return Scenario(
+    return dfc.Scenario(
         f"{flows} flows, {window:g} packets each, {name}", links, senders, duration=SECONDS
     )
 
@@ -191,21 +187,21 @@ def hosts(flows: int) -> list[tuple[str, int]]:
 def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[str, float | str]:
     """Return errors of the fluid and costs of both levels on a dumbbell."""
     scenario = mixed_dumbbell(flows, window, name)
-    methods = {"fluid": Fluid(), "packets": Packets()}
+    methods = {"fluid": dfc.Fluid(), "packets": dfc.Packets()}
     shares: dict[str, list[np.ndarray]] = {level: [] for level in methods}
     lost: dict[str, list[float]] = {level: [] for level in methods}
     asked = Runs(count=runs, seed=0, duration=SECONDS, sample=0.5, jitter=1.0)
     for seeds in asked.seeds():
         for level, method in methods.items():
             wait = 1.0 / scenario.links[-1].rate
-            run = simulate(scenario, method, packet_jitter=wait, **asked.settings(seeds))
+            run = dfc.simulate(scenario, method, packet_jitter=wait, **asked.settings(seeds))
             sent = run.delivered[:, -1] - run.delivered[:, np.searchsorted(run.time, WARM_UP)]
             part = sent / (SECONDS - WARM_UP) / scenario.links[-1].rate
             shares[level].append(np.array([part[: flows // 2].sum(), part[flows // 2 :].sum()]))
             lost[level].append(run.lost.sum() / (run.lost.sum() + run.delivered[:, -1].sum()))
     difference = np.array(shares["fluid"]) - np.array(shares["packets"])
     work = {
-        "fluid": fluid_work(scenario, LONGER, Fluid()), "packets": packet_work(scenario, LONGER)
+        "fluid": fluid_work(scenario, LONGER, dfc.Fluid()), "packets": packet_work(scenario, LONGER)
     }  # fmt: skip
     return {
         "discipline": name,
@@ -223,13 +219,13 @@ def measure(flows: int, window: float, runs: int, name: str = "FIFO") -> dict[st
     }
 
 
-def longer_seconds(scenario: Scenario, method: Fluid | Packets) -> float:
+def longer_seconds(scenario: dfc.Scenario, method: dfc.Fluid | dfc.Packets) -> float:
     """Return by how many CPU seconds a run takes longer that simulates `LONGER` s more: without what every run takes."""
 
     def seconds(duration: float) -> float:
         began = time.process_time()
         wait = 1.0 / scenario.links[-1].rate
-        simulate(scenario, method, duration=duration, sample=0.5, packet_jitter=wait)
+        dfc.simulate(scenario, method, duration=duration, sample=0.5, packet_jitter=wait)
         return time.process_time() - began
 
     short, long = (min(seconds(end) for _ in range(ROUNDS)) for end in (WARM_UP, WARM_UP + LONGER))
@@ -263,8 +259,8 @@ def explanations(runs: int, only: str, folder: Path) -> None:
     for case in cases():
         if only not in case.scenario.name:
             continue
-        parts = default_refinements(case.scenario, shared=True)
-        found = explain(
+        parts = dfc.default_refinements(case.scenario, shared=True)
+        found = dfc.explain(
             case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
         )
         end = case.arguments.get("duration", case.scenario.duration)
@@ -349,15 +345,15 @@ def _cell(rows: pd.DataFrame, name: str, unit: float) -> str:
 
 def costs() -> None:
     """Print predicted and measured CPU seconds on networks that the unit costs were not taken from."""
-    given = [takano2006(name, dfc=False, tcp="newreno") for name in ("1", "4", "5")]
+    given = [dfc.takano2006(name, dfc=False, tcp="newreno") for name in ("1", "4", "5")]
     given += [parking_lot_scenario("newreno", long, 1) for long in (4, 16)]
     for scenario in [*given, dumbbell_scenario("newreno", 32, 1)]:
         chosen = choose_level(scenario)
         predicted = {"fluid": chosen.fluid_seconds, "packets": chosen.packet_seconds}
         shown = []
-        for name, method in {"fluid": Fluid(), "packets": Packets(seed=1)}.items():
+        for name, method in {"fluid": dfc.Fluid(), "packets": dfc.Packets(seed=1)}.items():
             began = time.process_time()
-            simulate(scenario, method, sample=0.1)
+            dfc.simulate(scenario, method, sample=0.1)
             seconds = time.process_time() - began
             shown.append(
                 f"{name} {seconds:.3f} s, predicted {predicted[name] / seconds:.1f} times that"

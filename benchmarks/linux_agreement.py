@@ -48,8 +48,6 @@ from responsefn.linux import (
 from validation import evidence
 from validation.generate.linux.cases import DRAWN
 
-__all__ = ["RULES", "TOLERANCES", "compared", "lossy", "path_of", "simulated"]
-
 FOLDER = Path(__file__).parent / "results"
 PACKET_BITS = 12_000
 RATE, DELAY, LONG_DELAY = 20e6 / PACKET_BITS, 0.02, 0.04
@@ -360,9 +358,8 @@ def _table(rows: pd.DataFrame) -> list[str]:
 
 def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[str]:
     """Return the lines of the table of misses: each beside what it is with one part switched."""
-    wrong = rows[
-        rows["case"].isin(missed(rows)) & np.array([holds is False for holds in rows["holds"]])
-    ]
+    wrong = misses(rows)
+    wrong = wrong[wrong["case"].isin(missed(rows))]
     if wrong.empty:
         return []
     lines = [f"| case, quantity | allowed | Linux | hopflow | {' | '.join(switched)} |"]
@@ -381,27 +378,39 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
 
 def missed(rows: pd.DataFrame) -> set[str]:
     """Return the cases of lone flows and pairs with a miss; those under random losses depend on the seeds most."""
-    lossy_too = rows.loc[[holds is False for holds in rows["holds"]]]
+    lossy_too = misses(rows)
     return set(lossy_too.loc[lossy_too["quantity"] != "rate", "case"])
+
+
+def misses(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose expectation does not hold."""
+    return rows[[holds is False for holds in rows["holds"]]]
+
+
+def held(rows: pd.DataFrame) -> str:
+    """Return how many of the expectations hold, and of how many."""
+    expected = [holds for holds in rows["holds"] if holds is not None]
+    return f"{sum(expected)} of {len(expected)} expectations"
+
+
+def write_page(name: str, rows: pd.DataFrame, *parts: str | list[str]) -> str:
+    """Write the rows, and the text of the documentation from its sentences and tables; return the text."""
+    rows.to_csv(FOLDER / f"{name}.csv", index=False)
+    lines = [[part, ""] if isinstance(part, str) else [*part, ""] for part in parts]
+    text = "\n".join(line for part in lines for line in part)
+    (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
+    return text
 
 
 def write(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> str:
     """Write the tables; return the text of the documentation."""
-    rows.to_csv(FOLDER / "linux_agreement.csv", index=False)
-    expected = [holds for holds in rows["holds"] if holds is not None]
-    lines = [
+    return write_page(
+        "linux_agreement", rows,
         "Linux / hopflow, ± standard errors of both; packets, s, Mb/s of data; bold: outside of what was expected.",
-        "",
-        *_table(rows),
-        "",
-        f"{sum(expected)} of {len(expected)} expectations hold. Those of lone flows and pairs that do not, with one part switched:",
-        "",
-        *_causes(rows, switched),
-        "",
-    ]
-    text = "\n".join(lines)
-    (FOLDER / "linux_agreement.md").write_text(text, encoding="utf-8")
-    return text
+        _table(rows),
+        f"{held(rows)} hold. Those of lone flows and pairs that do not, with one part switched:",
+        _causes(rows, switched),
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -17,8 +17,6 @@ from benchmarks.linux_agreement import RULES, SHARE_FROM
 from responsefn import WindowRule
 from validation import evidence
 
-__all__ = ["drops_of", "losers", "replayed"]
-
 Floats = NDArray[np.float64]
 CASES = tuple(
     f"linux/cubic-and-reno{suffix}" for suffix in ("", "-single-packets", "-each-acknowledged")

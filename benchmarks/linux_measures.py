@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from dfcmodel.results import Trajectory
 from validation import evidence
 
-__all__ = ["DATA_BITS", "Measures", "measures_of_linux", "measures_of_run", "peaks", "rows_of"]
-
 Floats = NDArray[np.float64]
 DATA_BITS = 1448 * 8
 """Data in a packet of 1500 bytes with timestamps."""

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.linux_agreement import Tolerance
+from benchmarks.linux_agreement import Tolerance, held, misses, write_page
 from dfcmodel import (
     FIFO,
     PIE,
@@ -51,18 +50,6 @@ from validation.networks.queue_measures import (
     thresholds,
 )
 
-__all__ = [
-    "SWITCHES",
-    "TOLERANCES",
-    "WITHOUT_MODEL",
-    "compared",
-    "discipline_of",
-    "measures_of_trace",
-    "run_of",
-    "traced",
-]
-
-FOLDER = Path(__file__).parent / "results"
 RULES: dict[str, WindowRule] = {"cubic": LinuxCUBIC(), "reno": NewReno(), "dctcp": DCTCP()}
 INTERVAL = 0.1
 """s from one sample of Linux's queue to the next: the interval of CoDel."""
@@ -129,14 +116,8 @@ expected_drops = PIE.on_step
 
 
 @dataclass(frozen=True)
-class EvenPIE(QueueManager):
-    """PIE that drops neither early after a drop nor late (RFC 8033, 5.4), as Linux has it; the first parameters of `PIE`."""
-
-    target: float = 0.015
-    update: float = 0.015
-    alpha: float = 0.125
-    beta: float = 1.25
-    burst: float = 0.15
+class EvenPIE(PIE):
+    """PIE that drops neither early after a drop nor late (RFC 8033, 5.4), as Linux has it."""
 
     class State(NamedTuple):
         """As of `PIE`, and the sum of the probabilities since the last drop."""
@@ -326,7 +307,7 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
     lines.append("|---|---|--:|--:|" + "--:|" * len(switched))
     key = ["discipline", "run", "quantity"]
     without = [frame.set_index(key)["hopflow"] for frame in switched.values()]
-    for row in rows[[holds is False for holds in rows["holds"]]].itertuples():
+    for row in misses(rows).itertuples():
         place = row.discipline, row.run, row.quantity
         same = [column.loc[place] for column in without]
         found = [f"{each:.3g}" for each in (row.linux, row.hopflow)]
@@ -339,28 +320,20 @@ def _causes(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> list[st
 
 def write(rows: pd.DataFrame, switched: Mapping[str, pd.DataFrame]) -> str:
     """Write the tables; return the text of the documentation."""
-    rows.to_csv(FOLDER / "linux_queues.csv", index=False)
     drawn = rows[rows["run"].str.contains("drawn")]
-    expected = [holds for holds in drawn["holds"] if holds is not None]
-    lines = [
+    return write_page(
+        "linux_queues", rows,
         "Linux / hopflow; parts of the rate, ms, packets; bold: outside of what was expected.",
-        "",
-        *_table(rows),
-        "",
-        f"{sum(expected)} of {len(expected)} expectations for the drawn paths hold. All misses, with one part switched where that changes them:",
-        "",
-        *_causes(rows, switched),
-        "",
-    ]
-    text = "\n".join(lines)
-    (FOLDER / "linux_queues.md").write_text(text, encoding="utf-8")
-    return text
+        _table(rows),
+        f"{held(drawn)} for the drawn paths hold. All misses, with one part switched where that changes them:",
+        _causes(rows, switched),
+    )  # fmt: skip
 
 
 def main() -> None:
     """Write the tables."""
     rows = pd.DataFrame(compared())
-    wrong = rows[[holds is False for holds in rows["holds"]]]
+    wrong = misses(rows)
     chosen = set(zip(wrong["discipline"], wrong["run"], strict=True))
     switched = {
         name: pd.DataFrame(compared(chosen, **options)) for name, options in SWITCHES.items()

@@ -21,8 +21,6 @@ from validation.networks.lossless_networks import (
     draw_lossless_network,
 )
 
-__all__ = ["main"]
-
 
 def table(found: Sequence[Outcome], seed: int) -> str:
     """Return the counts of networks by kind, and those that do not hold, as Markdown."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
-__all__ = ["Parts", "manufacturing"]
-
 MACHINES = {1: 3, 2: 1, 12: 2}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["memory"]
-
 
 def memory(kind: Literal["VmRSS", "VmHWM", "VmSize"]) -> int:
     """Return the resident memory now (VmRSS), its peak (VmHWM) or the address space, in bytes.

@@ -16,8 +16,6 @@ import typer
 
 from hopflow.naming.public_modules import ERRORS, PACKAGES, RESULTS, SUBJECTS
 
-__all__ = ["KINDS", "LIMIT", "later_names", "names_of", "public_names"]
-
 LIMIT = 250
 """Names of the packages without those of later work."""
 KINDS = {"packages": PACKAGES, "subjects": SUBJECTS, "results": RESULTS, "errors": ERRORS}

@@ -14,8 +14,6 @@ import numpy as np
 
 from benchmarks import exact_chains as truth
 
-__all__ = ["property_checks"]
-
 Case = tuple[str, Any]
 """A property up to its threshold, such as ``P{} [ F s=1 ]``, and its exact numbers in each state."""
 SIGNS = ("<", "<=", ">", ">=")

@@ -21,8 +21,6 @@ from markov import explore, stationary
 from markov.errors import NoDerivativeError
 from markov.results import Stationary
 
-__all__ = ["kink_checks", "point_checks"]
-
 FAMILIES = (
     families.dense, families.sparse, families.nearly_decomposable, families.nearly_absorbing,
     families.birth_death, families.rare_events,

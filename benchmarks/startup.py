@@ -21,8 +21,6 @@ from tqdm import tqdm
 from benchmarks.timing import Row
 from hopflow.naming.packages import PACKAGES
 
-__all__ = ["COMMANDS", "rows", "seconds_of", "size_of"]
-
 ROOT = Path(__file__).resolve().parents[1]
 LIGHT = ROOT / "requirements-light.txt"
 ROUNDS = 5

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.outside.rows import suites
+from benchmarks.timing import cpu_seconds
 from markov import (
     Cluster,
     CoxTandem,
@@ -75,13 +76,7 @@ FILES: dict[str, dict[str, int]] = {
 
 def seconds(run: Callable[[], object]) -> float:
     """Return the median CPU time of some runs, after one to warm up."""
-    run()
-    found = []
-    for _ in range(ROUNDS):
-        begin = time.process_time()
-        run()
-        found.append(time.process_time() - begin)
-    return median(found)
+    return median(cpu_seconds(run, ROUNDS))
 
 
 def uniformization(chain: MarkovChain) -> None:
@@ -192,13 +187,7 @@ def reliability() -> None:
 
 def least(run: Callable[[], object]) -> float:
     """Return the least CPU time of some runs, after one to warm up."""
-    run()
-    found = []
-    for _ in range(LEAST_OF):
-        begin = time.process_time()
-        run()
-        found.append(time.process_time() - begin)
-    return min(found)
+    return min(cpu_seconds(run, LEAST_OF))
 
 
 def exact_fractions(states: int, transitions: int) -> None:

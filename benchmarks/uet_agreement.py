@@ -47,8 +47,6 @@ from hopflow import us
 from responsefn import NSCC
 from validation import evidence
 
-__all__ = ["CASE", "HASHED", "PATIENT", "RESULTS", "row_of", "scenario_of"]
-
 CASE = "htsim/uec"
 HASHED = 2.0 * TOLERANCE
 """Of htsim's time, where packets of NSCC are hashed."""

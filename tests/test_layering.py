@@ -112,7 +112,7 @@ MAY_IMPORT = {
     "dfcmodel.results": {"hopflow", "dfcmodel.network"},
     "dfcmodel.twin": {"hopflow", "responsefn", "dfcmodel.network", "dfcmodel.theory", "dfcmodel.engine.fluid"},
     "validation": {"hopflow", "responsefn", "markov", "dfcmodel", "validation"},
-    "validation.statistics": {"validation.judgements.verdicts"},
+    "validation.statistics": {"hopflow.intervals", "validation.judgements.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.judgements.code_hashes", "validation.evidence", "validation.display.finding_rows",
         "validation.inference", "validation.judgements.keeping", "validation.judgements.labels", "validation.manifest", "validation.judgements.recording", "validation.records", "validation.judgements.running",

@@ -13,11 +13,12 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.console.command_line import AsJson, as_json, beginning, check_folder, examples
+from hopflow.console.command_line import AsJson, as_json, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
 from validation.commands.dask_clusters import connected
+from validation.commands.judge_command import known_claims
 from validation.display.finding_rows import Number
 from validation.display.svg import drawn, standalone
 from validation.display.texts import plain
@@ -26,19 +27,12 @@ from validation.judgements.verdicts import Finding
 from validation.networks.recomputing import PARTS
 from validation.records import entries, recorded_verdicts
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
-
-
-def _claims(incomplete: str) -> list[str]:
-    """Complete the id of a claim."""
-    return beginning(incomplete, entries())
 
 
 def _figures(incomplete: str) -> list[str]:
     """Complete the figure of a paper, or the id of a claim."""
-    return [name for name in figures() if name.startswith(incomplete)] + _claims(incomplete)
+    return [name for name in figures() if name.startswith(incomplete)] + known_claims(incomplete)
 
 
 @commands.command(
@@ -54,7 +48,7 @@ def validate(
         list[str] | None,
         typer.Option(
             help="Only this one of `hopflow claims`; may be given several times.",
-            autocompletion=_claims,
+            autocompletion=known_claims,
         ),
     ] = None,
     report: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("report"),

@@ -45,8 +45,6 @@ from validation.judgements.verdicts import Finding, Part, Reading
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Check", "Subject", "claim", "subjects"]
-
 T = TypeVar("T")
 
 

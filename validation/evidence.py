@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-__all__ = [
-    "cases",
-    "full_name",
-    "grouped",
-    "leaving_out",
-    "load",
-    "overview",
-    "provenance",
-    "table",
-]
-
 
 @functools.cache
 def cases() -> tuple[str, ...]:

@@ -14,8 +14,6 @@ import numpy as np
 import markov as m
 from benchmarks.fuzz.contradictions import Answers, Ask
 
-__all__ = ["PAIRS"]
-
 ROUNDING = 1e-12
 """What two orders of operations may differ by, of a number of size one."""
 

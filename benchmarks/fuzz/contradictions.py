@@ -14,8 +14,6 @@ import numpy as np
 
 from benchmarks.fuzz.judging import TYPED, has_nan, raised_by_hopflow
 
-__all__ = ["Answers", "Pair", "Question", "contradiction", "pairs", "questions"]
-
 
 @dataclass(frozen=True)
 class Answers:

@@ -15,8 +15,6 @@ import responsefn as r
 from benchmarks.fuzz.contradictions import Answers, Ask
 from tests.oracles.engines import ENGINES
 
-__all__ = ["PAIRS"]
-
 
 def discipline(draw: random.Random) -> Any:
     """Draw a discipline."""

@@ -13,8 +13,6 @@ from benchmarks.fuzz.contradictions import Answers, Ask
 from hopflow import mbps
 from responsefn import linux
 
-__all__ = ["PAIRS"]
-
 DOCUMENTED = 0.005
 """Accuracy of `rate` against the rule itself (docs/responses.md)."""
 

@@ -18,8 +18,6 @@ from benchmarks.outside.rows import Question
 from markov import transient
 from markov.files import read_sbml
 
-__all__ = ["questions"]
-
 DEVIATIONS, SPARE = 25.0, 20
 """A limit is so many standard deviations above the largest mean, and so many molecules."""
 

@@ -14,8 +14,6 @@ from benchmarks.outside.rows import Question
 from markov.files import FileError, FileModel, read_prism
 from markov.files.parsing.property_parsing import parse_properties
 
-__all__ = ["questions"]
-
 LINE = re.compile(r"^\s*//\s*RESULT\s*(?:\(([^)]*)\))?\s*:\s*(.*?)\s*$")
 TYPE = re.compile(r"^\s*(ctmc|stochastic)\b", re.MULTILINE)
 TOLERANCE = 1e-5  # relative, of PRISM's own test mode
@@ -76,8 +74,8 @@ def _question(
     def ask() -> tuple[Any, float]:
         if name is None:
             raise ValueError("no property follows")
-        loaded = _loaded(model, path, tuple(sorted(given.items())))
-        found = loaded.property(name, on_failure="return")
+        read = loaded(model, path, tuple(sorted(given.items())))
+        found = read.property(name, on_failure="return")
         return found.value, found.error_bound
 
     line = parse_properties(path).lines.get(name or "", 1)
@@ -91,7 +89,7 @@ def _question(
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: Path, path: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
+def loaded(model: Path, path: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
     return read_prism(model, constants=dict(given)).with_properties(path)
 
 

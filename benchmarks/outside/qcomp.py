@@ -9,10 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.outside.prism import loaded
 from benchmarks.outside.rows import Question
-from markov.files import FileModel, read_prism
-
-__all__ = ["questions"]
+from markov.files import FileModel
 
 
 def questions(suites: Path) -> Iterator[Question]:
@@ -41,7 +40,7 @@ def _question(
     def ask() -> tuple[Any, float]:
         names = tuple(sorted(given.items()))
         model = (
-            _prism(folder / prism, folder / props, names)
+            loaded(folder / prism, folder / props, names)
             if prism and props
             else _jani(folder / file["file"], names)
         )
@@ -61,11 +60,6 @@ def _interval(value: Any) -> tuple[Fraction, Fraction]:
         exact = Fraction(int(value["num"]), int(value["den"]))
         return exact, exact
     return Fraction(str(value["lower"])), Fraction(str(value["upper"]))
-
-
-@lru_cache(maxsize=2)
-def _prism(path: Path, props: Path, given: tuple[tuple[str, Any], ...]) -> FileModel:
-    return read_prism(path, constants=dict(given)).with_properties(props)
 
 
 @lru_cache(maxsize=2)

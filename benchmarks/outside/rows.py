@@ -12,8 +12,6 @@ from typing import Any
 
 from hopflow.csv_tables import write_rows
 
-__all__ = ["Question", "Row", "answered", "suites", "written"]
-
 VARIABLE = "HOPFLOW_SUITES"
 MAX_DIGITS = 30
 

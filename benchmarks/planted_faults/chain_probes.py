@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.planted_faults.probes import Answers, attempt, public_calls
 
-__all__ = ["PROBES"]
-
 
 def chains() -> Iterator[tuple[str, Any]]:
     """Yield names and small chains: known ones, nearly decomposable ones, the pause tandem."""

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Fault", "faults_of", "relocated", "with_fault"]
-
 COMPARISONS = {
     "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
     "is not": "is", "is": "is not", "not in": "in", "in": "not in",

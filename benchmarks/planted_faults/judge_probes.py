@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.planted_faults.probes import Answers, attempt, numbers
 
-__all__ = ["PROBES"]
-
 
 def statistics(_: str) -> Answers:
     """All statistics of random samples, and verdicts on them."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.planted_faults.probes import Answers, attempt, numbers
 
-__all__ = ["PROBES"]
-
 
 def fluid(_: str) -> Answers:
     """Fluid runs of small networks with every discipline, kind of sender and host."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from benchmarks.planted_faults.faults import Fault, faults_of, with_fault
 
-__all__ = ["PARTS", "PART_TESTS", "Group", "draw_fault", "files_of", "group_of", "stages_of"]
-
 KINDS = {
     "constant": 0.35, "comparison": 0.2, "sign": 0.2, "product": 0.1, "extremum": 0.05,
     "range": 0.03, "and/or": 0.05, "not": 0.02,

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PROBES", "public_calls"]
-
 Answers = Iterator[tuple[str, Any]]
 EVENTS = 24
 """Random states, and events, at which each function of a rule is evaluated as plain Python."""

@@ -10,8 +10,6 @@ from benchmarks.planted_faults.parts import PARTS
 from benchmarks.planted_faults.runs import Outcome
 from benchmarks.records import RESULTS
 
-__all__ = ["NOTES", "report"]
-
 NOTES = RESULTS / "planted_faults.toml"
 """What would catch a survivor, by file, function and change."""
 INTRODUCTION = """# Planted faults

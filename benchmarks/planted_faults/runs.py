@@ -21,8 +21,6 @@ from benchmarks.planted_faults.faults import Fault, with_fault
 from benchmarks.planted_faults.parts import PART_TESTS, Group, stages_of
 from hopflow.kernels.loading import folder as kernel_folder
 
-__all__ = ["Outcome", "Tree", "changed_answers"]
-
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = "not slow and not simulators and not browser"
 TEST_SECONDS = 300

@@ -16,6 +16,7 @@ from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
 from hopflow.display.results import Result
+from hopflow.intervals import reach
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units
 
@@ -450,11 +451,9 @@ def _differs(values: Floats) -> Any:
 
 def _runs_to_differ(values: Floats) -> int:
     """Return the least number of runs at which Student's interval excludes 0 if mean and deviation stay; one more than `MAX_ADVISED_RUNS`: more."""
-    from scipy.stats import t as student
-
     runs = np.arange(len(values) + 1, MAX_ADVISED_RUNS + 1)
-    half_width = student.ppf((1.0 + LEVEL) / 2.0, runs - 1) * values.std(ddof=1) / np.sqrt(runs)
-    enough = runs[half_width < abs(values.mean())]
+    half = reach(runs - 1, LEVEL) * values.std(ddof=1) / np.sqrt(runs)
+    enough = runs[half < abs(values.mean())]
     return int(enough[0]) if len(enough) else MAX_ADVISED_RUNS + 1
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -70,8 +70,8 @@ def audit(
 
     check_output("plot", plot)
     found = audit_headroom(
-        read_table(file, rate=rate, cable=cable), chip=switch.chip, cell=_bytes(switch.cell),
-        mtu=_bytes(switch.mtu) or switch.mtu, lossless_mtu=_bytes(switch.lossless_mtu), response=switch.response,
+        read_table(file, rate=rate, cable=cable), chip=switch.chip, cell=in_bytes(switch.cell),
+        mtu=in_bytes(switch.mtu), lossless_mtu=in_bytes(switch.lossless_mtu), response=switch.response,
     )  # fmt: skip
     typer.echo(as_json(found.to_dict()) if json else found.text())
     if plot is not None:
@@ -79,6 +79,6 @@ def audit(
     raise typer.Exit(1 if found.impossible else 0)
 
 
-def _bytes(text: str | None) -> str | None:
-    """Return a size with its unit; a plain number is in bytes."""
+def in_bytes(text: str | None) -> Any:
+    """Return a size with its unit; a plain number is in bytes, and None stays."""
     return f"{text} B" if text is not None and text.strip().isdigit() else text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dfcmodel.lossless._audit_cli import EPILOG, audit
+from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from hopflow.console.command_line import (
     AsJson,
@@ -38,9 +38,9 @@ CHIP_OF_AUDIT = (
 """Answer to an option that the group has for a better message only."""
 
 
-def _ends(text: str) -> str | tuple[str, str]:
-    """Return the string itself, or both ends of a range such as ``100m..300m``."""
-    low, dots, high = text.partition("..")
+def _ends(text: str | None) -> Any:
+    """Return the string itself, or both ends of a range such as ``100m..300m``; None stays."""
+    low, dots, high = (text or "").partition("..")
     return (low, high) if dots else text
 
 
@@ -110,18 +110,18 @@ class _Ports:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters of `headroom` besides rate and cable."""
         return {
-            "mtu": _bytes(self.mtu),
-            "lossless_mtu": None if self.lossless_mtu is None else _bytes(self.lossless_mtu),
-            "cell": None if self.cell is None else _bytes(self.cell),
-            "response": None if self.response is None else _ends(self.response),
+            "mtu": in_bytes(self.mtu),
+            "lossless_mtu": in_bytes(self.lossless_mtu),
+            "cell": in_bytes(self.cell),
+            "response": _ends(self.response),
             "response_measured": self.response_measured,
-            "interface": None if self.interface is None else _ends(self.interface),
-            "gearbox": None if self.gearbox is None else _ends(self.gearbox),
-            "pipeline": None if self.pipeline is None else _ends(self.pipeline),
+            "interface": _ends(self.interface),
+            "gearbox": _ends(self.gearbox),
+            "pipeline": _ends(self.pipeline),
             "velocity": _numbers("velocity", self.velocity),
             "classes": self.classes,
             "small_packets": _numbers("small_packets", self.small_packets),
-            "smallest": _bytes(self.smallest),
+            "smallest": in_bytes(self.smallest),
             "exceeded": self.exceeded,
             "merged": self.merged,
             "resume_queued": self.resume_queued,
@@ -185,11 +185,6 @@ def headroom(
         save_figure(found.plot(), plot, quiet=json)
 
 
-def _bytes(text: str) -> str:
-    """Return a size with its unit; a plain number is in bytes."""
-    return f"{text} B" if text.strip().isdigit() else text
-
-
 @dataclass(frozen=True)
 class _Pool:
     """A headroom pool: what `headroom_pool` takes, as it is written on the command line."""
@@ -211,9 +206,9 @@ class _Pool:
         from dfcmodel.lossless.quantities import size_in_bytes
 
         return headroom_pool(
-            size_in_bytes("headroom", _bytes(self.headroom)), self.ports, self.classes,
-            size=_bytes(self.size), shared=_bytes(self.shared),
-            xoff=None if self.xoff is None else _bytes(self.xoff), alpha=self.alpha, rate=self.rate,
+            size_in_bytes("headroom", in_bytes(self.headroom)), self.ports, self.classes,
+            size=in_bytes(self.size), shared=in_bytes(self.shared),
+            xoff=in_bytes(self.xoff), alpha=self.alpha, rate=self.rate,
         )  # fmt: skip
 
 

@@ -126,19 +126,19 @@ def bit_times(name: str, value: Given, rate: int) -> int:
         seconds = one_number(
             name, value, at_least=0.0, at_most=1.0, hint="in s, or a string: '1.2 us'"
         )
-        return _whole_bits(seconds * rate)
+        return whole_bits(seconds * rate)
     sizes = {"quanta": 512.0, "quantum": 512.0, "bits": 1.0, "bit": 1.0}
     sizes |= {unit: 8.0 * factor for unit, factor in _SIZES.items()}
     found = re.fullmatch(_NUMBER + r"(\S+)", value.strip())
     if found and found.group(2) in sizes:
         bits = float(found.group(1)) * sizes[found.group(2)]
-        return _whole_bits(_within(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
+        return whole_bits(_within(name, value, bits, 0.0, rate, "from 0 to 1 s at line rate"))
     try:
         seconds = quantity(name, value, "time")
     except ValueError:
         allowed = "s, ms, us, ns, quanta, bits, B, kB, KiB"
         raise ValueError(f"{name} = {value!r}: must be a number and one of {allowed}") from None
-    return _whole_bits(_within(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
+    return whole_bits(_within(name, value, seconds, 0.0, 1.0, "from 0 to 1 s") * rate)
 
 
 def duration(name: str, value: Given) -> float:
@@ -153,7 +153,7 @@ def duration(name: str, value: Given) -> float:
     return one_number(name, value, above=0.0, at_most=1e9, hint="in s, or a string: '50 us'")
 
 
-def _whole_bits(bits: float) -> int:
+def whole_bits(bits: float) -> int:
     """Round up, with a tolerance for rounding errors of the product."""
     return math.ceil(bits - 1e-9 * max(1.0, bits))
 

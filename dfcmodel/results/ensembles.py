@@ -14,6 +14,7 @@ from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
 from hopflow.display.results import Result, figure
+from hopflow.intervals import half_width
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, quantities
 
@@ -51,13 +52,9 @@ def mean_interval(
     >>> round(float(low), 3), round(float(high), 3)
     (-0.484, 4.484)
     """
-    from scipy.stats import t as student
-
     number("level", level, above=0.0, below=1.0)
-    runs = len(values)
-    whole("runs", runs, 2, 2**31, why="one run has no spread")
-    middle = np.mean(values, axis=0)
-    half = student.ppf(0.5 + level / 2, runs - 1) * np.std(values, axis=0, ddof=1) / runs**0.5
+    whole("runs", len(values), 2, 2**31, why="one run has no spread")
+    middle, half = np.mean(values, axis=0), half_width(values, level)
     return middle - half, middle + half
 
 

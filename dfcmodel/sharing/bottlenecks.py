@@ -20,6 +20,7 @@ from dfcmodel.packets.engine import run_engine
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, one_number, seconds, whole
+from hopflow.intervals import half_width
 from hopflow.units import in_units
 from responsefn import WindowRule, jain_index
 
@@ -300,10 +301,4 @@ def within_limits(mean: Any, half_width: Any, low: Any, high: Any) -> NDArray[np
 
 def mean_of(runs: Sequence[float]) -> tuple[float, float]:
     """Return the mean over seeds and half its 95 % interval by Student's t; NaN from one seed."""
-    from scipy.stats import t
-
-    values = np.asarray(runs, dtype=np.float64)
-    if len(values) < 2:
-        return float(values.mean()), float("nan")
-    wide = float(t.ppf(0.975, len(values) - 1)) * float(values.std(ddof=1))
-    return float(values.mean()), wide / float(np.sqrt(len(values)))
+    return float(np.mean(runs)), float(half_width(runs))

@@ -11,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.display.results import Result, figure
+from hopflow.intervals import reach
 from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.input_checks import (
@@ -140,7 +141,6 @@ def fit(
     >>> bool(low < 0.7 < high), round(found.spread, 2)
     (True, 0.03)
     """
-    from scipy import stats
     from scipy.optimize import least_squares
 
     start = rule() if isinstance(rule, type) else rule
@@ -182,12 +182,11 @@ def fit(
             "in by=, or give rates nearer to those of the rule"
         )
     spread = math.sqrt(2.0 * found.cost / free)
-    errors = spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
-    reach = stats.t.ppf(0.975, free) * errors
+    halves = reach(free) * spread * np.sqrt(np.diag(np.linalg.inv(slopes.T @ slopes)))
     fitted = changed(found.x)
     intervals = {
         name: tuple(np.clip(np.exp([x - each, x + each]), *_limits(fitted, name)).tolist())
-        for name, x, each in zip(names, found.x, reach, strict=True)
+        for name, x, each in zip(names, found.x, halves, strict=True)
     }
     return Fit(fitted, intervals, spread, p, rtt, rate)
 

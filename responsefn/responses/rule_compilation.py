@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = [
-    "addresses",
-    "as_function",
-    "compile_step",
-    "is_compiled",
-    "parameters_in",
-]
+__all__ = ["addresses", "as_function", "compile_step", "is_compiled", "parameters_in"]
 
 
 def parameters_in(rows: NDArray[np.float64], rule: Dynamics, width: int = 1) -> None:

@@ -112,6 +112,15 @@ def test_thresholds_tell_the_verdicts_at_half_and_at_twice(toy) -> None:
     assert toy.judged(Toy(2.0)) == {"large": (C, R)}
 
 
+def test_a_function_gets_the_changed_thresholds_that_it_has_parameters_for(toy) -> None:
+    seen = []
+    toy.packet_level(lambda found, **asked: seen.append(asked) or {})
+    toy.same_process(lambda found: seen.append({}) or {})
+    toy.in_all_readings(Toy(2.0), {"level": 1.0})
+    toy.in_all_readings(Toy(2.0), {})
+    assert seen == [{}, {"level": 1.0}, {}, {}]
+
+
 def test_what_was_measured_is_kept(toy) -> None:
     assert toy(7.0) is toy(7.0)
     assert toy.measure(7.0) is not toy(7.0)

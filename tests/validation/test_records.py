@@ -13,7 +13,7 @@ from dfcmodel import explain
 from validation import Verdict, evidence, ledger
 from validation.checks import subjects
 from validation.claims import find
-from validation.claims.effect_claims import Effects, Statement
+from validation.claims.effect_statements import Effects, Statement
 from validation.claims.explained import SCENARIOS, arguments
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs

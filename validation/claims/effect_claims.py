@@ -15,43 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from validation import evidence
 from validation.checks import Check, claim
 from validation.claims.effect_pictures import curves
-from validation.claims.effect_statements import (
-    EQUAL,
-    Curve,
-    Decided,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-)
+from validation.claims.effect_statements import EQUAL, Effects, Statement
 from validation.judgements.judges import BySimulator
 from validation.judgements.verdicts import Judgement, Verdict
-from validation.statistics import (
-    LEVEL,
-    UNBOUNDED,
-    Estimate,
-    difference,
-    of_runs,
-    ratio,
-)
+from validation.statistics import LEVEL, UNBOUNDED, Estimate, difference, of_runs, ratio
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = [
-    "EQUAL",
-    "Curve",
-    "Decided",
-    "Effects",
-    "Estimates",
-    "Statement",
-    "beyond",
-    "by",
-    "deviation",
-    "effects",
-    "judging",
-    "where",
-]
 
 
 def effects(

@@ -19,8 +19,6 @@ from validation.display.drawing import COLOURS, GREEN, figure, label, points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["curves"]
-
 MOST_TOGETHER = 6
 """Curves up to which all are drawn in one panel."""
 MOST_TICKS = 10

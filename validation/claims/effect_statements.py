@@ -11,8 +11,6 @@ from validation.judgements.labels import agreed
 from validation.judgements.verdicts import Sides, Verdict
 from validation.statistics import Estimate, combine, everywhere, weakest
 
-__all__ = ["EQUAL", "Curve", "Decided", "Effects", "Estimates", "Statement", "beyond"]
-
 Estimates: TypeAlias = tuple[Estimate, ...]
 Fixed: TypeAlias = Estimates | Verdict | None
 """What decides a statement by one source: quantities, a verdict, or nothing."""

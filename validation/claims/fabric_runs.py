@@ -27,29 +27,6 @@ if TYPE_CHECKING:
 
     from dfcmodel.results import Trajectory
 
-__all__ = [
-    "MARKS",
-    "PACKET",
-    "ROCE",
-    "SEEDS",
-    "Run",
-    "common",
-    "deviations",
-    "exact",
-    "fluid",
-    "gain",
-    "line",
-    "on_fabrics",
-    "over",
-    "packets",
-    "paths_scenario",
-    "pfc",
-    "star",
-    "starts",
-    "steps",
-    "under",
-]
-
 PACKET = 1000.0
 """Bytes of a packet of data."""
 SEEDS = (101, 102, 103, 104)

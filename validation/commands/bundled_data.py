@@ -13,8 +13,6 @@ from hopflow.checks import choice
 from hopflow.console.command_line import AsJson, as_json, check_output, examples
 from validation import evidence, manifest
 
-__all__ = ["WIDE", "commands"]
-
 commands = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 
 WIDE = 100

@@ -17,8 +17,6 @@ from validation.networks import recomputing
 from validation.report import Report
 from validation.report.rows import Row, as_json
 
-__all__ = ["Found", "checked_under_a_bar", "collected", "print_found", "recomputed"]
-
 
 @dataclass
 class Found:

@@ -18,18 +18,6 @@ from validation.report import tally
 from validation.report.rows import Row
 from validation.report.surprises import SHORT_RULE, most_surprising
 
-__all__ = [
-    "folded",
-    "print_details",
-    "print_legend",
-    "print_paper",
-    "print_recorded",
-    "print_row",
-    "print_surprises",
-    "print_tables",
-    "print_tally",
-]
-
 LINUX, OWN, NONE = "Linux", "own packets", Verdict.NOT_APPLICABLE
 COLUMNS = tuple(name for name in SIMULATORS if name != LINUX)
 """Simulators with a column; claims that Linux judges share a line."""

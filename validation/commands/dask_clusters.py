@@ -8,8 +8,6 @@ from typing import Any
 
 import typer
 
-__all__ = ["connected"]
-
 ANSWER_TIME = 10.0
 """Seconds until a scheduler must have answered."""
 

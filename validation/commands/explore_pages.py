@@ -8,8 +8,6 @@ import typer
 
 from hopflow.console.command_line import AsJson, examples
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 

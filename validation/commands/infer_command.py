@@ -13,8 +13,6 @@ from hopflow.console.command_line import AsJson, as_json, beginning, examples
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 

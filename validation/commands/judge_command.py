@@ -15,12 +15,10 @@ from validation.judgements.judging import Rejudged, rejudge
 from validation.judgements.verdicts import Sides, Verdict
 from validation.records import entries
 
-__all__ = ["commands"]
-
 commands = typer.Typer()
 
 
-def _claims(incomplete: str) -> list[str]:
+def known_claims(incomplete: str) -> list[str]:
     """Complete the id of a claim."""
     return beginning(incomplete, entries())
 
@@ -45,7 +43,9 @@ def _threshold(text: str) -> tuple[str, float]:
     ),
 )
 def judge(
-    claim: Annotated[str, typer.Argument(help="As in `hopflow claims`.", autocompletion=_claims)],
+    claim: Annotated[
+        str, typer.Argument(help="As in `hopflow claims`.", autocompletion=known_claims)
+    ],
     threshold: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE: another threshold; may be given several times."),

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["Experiment", "Gap", "Number", "Picture"]
-
 
 @dataclass(frozen=True)
 class Experiment:

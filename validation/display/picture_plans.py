@@ -19,8 +19,6 @@ from hopflow.checks import choice
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MOST_CURVES", "SERIES", "NoPictureError", "Plan", "many", "plan"]
-
 HEADLINES = (
     "efficiency", "throughput", "goodput_bits", "goodput", "utilisation", "rate", "transfer_time",
     "departed", "queued", "queued_target", "cwnd", "mean_efficiency", "bytes",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["COLUMNS", "plotted_points"]
-
 COLUMNS = {
     "panel": "title of the axes, or its number",
     "curve": "its text in the legend; of curves without one, that of the curve of the same style or colour, or a number",

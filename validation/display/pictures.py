@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.display.results import COLOURS, figure
+from hopflow.intervals import reach
 from hopflow.units import readable
 from validation.display.picture_plans import MOST_CURVES, MOST_PANELS, SERIES, Plan, many, plan
 from validation.evidence import full_name, provenance, table
@@ -17,8 +18,6 @@ from validation.evidence import full_name, provenance, table
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-__all__ = ["draw"]
 
 ACRONYMS = ("bdp", "ecn", "rtt", "tcp", "udp")
 LINES, MARKERS = ("-", "--"), ("o", "s")
@@ -61,13 +60,11 @@ def draw(case: str, name: str | None = None, *, value: str | None = None) -> Fig
 
 def _points(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Return mean, seeds and half width of the 95 % interval (Student's t) of every point."""
-    from scipy.special import stdtrit
-
     known = frame[frame[plan.y].notna()].assign(mean=frame[plan.y], all="")
     runs = list(dict.fromkeys(["all", *plan.point, *(["seed"] if "seed" in frame else [])]))
     each = known.groupby(runs, sort=False)["mean"].mean().reset_index()
     points = each.groupby(["all", *plan.point])["mean"].agg(["mean", "count", "std"])
-    points["half"] = stdtrit(points["count"] - 1.0, 0.975) * points["std"] / points["count"] ** 0.5
+    points["half"] = reach(points["count"] - 1.0) * points["std"] / points["count"] ** 0.5
     return points.reset_index()
 
 

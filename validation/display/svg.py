@@ -16,8 +16,6 @@ from validation.display.picture_points import plotted_points
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["drawn", "size", "standalone"]
-
 MOST_POINTS = 300
 """Markers of one curve or cloud above which it becomes an image."""
 RESOLUTION = 200

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import jinja2
     from markdown_it.tree import SyntaxTreeNode
 
-__all__ = ["Text", "placeholders", "plain", "render", "typed_digits", "written"]
-
 FIELDS = {
     "model": "model", "packets": "simulation", "packet level": "level", "paper": "paper",
     "tolerance": "tolerance",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["ABOUT", "CASE", "gap_of", "waterfall_of"]
-
 CASE = "packets/explained-claims"
 ABOUT: Mapping[str, str] = {
     "D04": "Scenario 1 without DFC. The runs that are judged have random times before their packets, as ns-2's; "

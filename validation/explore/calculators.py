@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from validation.explore.views import Chart, Drawing, View
 
-__all__ = ["CALCULATORS", "address", "answer", "calculator", "settings"]
-
 CALCULATORS = {
     "headroom": ("port_headroom", ("numpy",)),
     "audit": ("table_audit", ("numpy",)),

@@ -10,8 +10,6 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from validation.explore.views import Bars, Chart, Frames, Table
 
-__all__ = ["Animation", "BarChart", "LineChart", "TextTable"]
-
 COLOURS = ("#0072b2", "#d55e00", "#56b4e9", "#e69f00")
 """Of Okabe and Ito, which colour-blind readers tell apart."""
 MILLISECONDS = 100

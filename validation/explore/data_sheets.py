@@ -14,45 +14,12 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.paused.headroom_items import Item
     from dfcmodel.lossless.quantities import Given
 
-__all__ = [
-    "CABLES",
-    "CELLS",
-    "LINK",
-    "MTU",
-    "RESPONSE",
-    "SHARES",
-    "LinkSheet",
-    "item_bars",
-    "sizes",
-    "words",
-]
-
 RATES = (
-    "1Gbps",
-    "10Gbps",
-    "25Gbps",
-    "40Gbps",
-    "50Gbps",
-    "100Gbps",
-    "200Gbps",
-    "400Gbps",
-    "800Gbps",
-)
+    "1Gbps", "10Gbps", "25Gbps", "40Gbps", "50Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps",
+)  # fmt: skip
 CABLES = (
-    "1m",
-    "3m",
-    "5m",
-    "10m",
-    "20m",
-    "40m",
-    "100m",
-    "300m",
-    "500m",
-    "1km",
-    "2km",
-    "10km",
-    "40km",
-)
+    "1m", "3m", "5m", "10m", "20m", "40m", "100m", "300m", "500m", "1km", "2km", "10km", "40km",
+)  # fmt: skip
 SHARES = {"none, all have the MTU": 0.0, "half of the frames": 0.5, "any sizes": 1.0}
 RESPONSES = {"maximum of IEEE 802.3": None} | {
     f"{each}, measured": each for each in ("2us", "1.2us", "800ns", "400ns", "200ns")

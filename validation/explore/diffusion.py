@@ -12,8 +12,6 @@ from dfcmodel import DFC, Packets, Scenario, simulate, takano2006
 from dfcmodel.results import Trajectory
 from validation.explore.views import Chart, Drawing, Frames, Knob, Line, View
 
-__all__ = ["VIEW"]
-
 FRAMES = 60
 SAMPLE = 0.01
 LABELS = ("DFC, fluid", "none, fluid", "DFC, packets", "none, packets")

@@ -10,17 +10,8 @@ from dfcmodel import headroom
 from dfcmodel.lossless import credits
 from dfcmodel.lossless.quantities import Given, metres
 from dfcmodel.lossless.results import RequiredCredits
-from validation.explore.data_sheets import (
-    CABLES,
-    LINK,
-    LinkSheet,
-    item_bars,
-    sizes,
-    words,
-)
+from validation.explore.data_sheets import CABLES, LINK, LinkSheet, item_bars, sizes, words
 from validation.explore.views import Chart, Drawing, Line, View
-
-__all__ = ["VIEW"]
 
 CREDITS = (64, 80, 128, 192, 254, 256)
 UPDATES = ("0ns", "100ns", "500ns", "1us", "5us")

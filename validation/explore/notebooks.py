@@ -19,8 +19,6 @@ from validation.explore.pages import ViewPage, check_bokeh
 if TYPE_CHECKING:
     from validation.explore.views import View
 
-__all__ = ["show_view"]
-
 FRAME = Markup(
     '<style>{DARK}</style><div class="hopflow-figure" style="color-scheme:light;background:#fff;color:#1b1f24;padding:.5rem">{script}</div>'
 )

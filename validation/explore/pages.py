@@ -16,8 +16,6 @@ from validation.explore.charts import Animation, BarChart, LineChart, TextTable
 if TYPE_CHECKING:
     from validation.explore.views import Drawing, Knob, View
 
-__all__ = ["ViewPage", "check_bokeh", "document_of", "serve_views", "server_of"]
-
 
 def check_bokeh() -> None:
     """Raise an ImportError that names the extra where Bokeh is not installed."""

@@ -7,9 +7,8 @@ import numpy as np
 from hopflow.checks import whole
 from hopflow.units import quantity
 from markov import PauseTandem, stationary
+from validation.explore.data_sheets import words
 from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
-
-__all__ = ["VIEW"]
 
 TIMES = ("20us", "50us", "100us", "200us", "500us", "1ms", "2ms", "5ms", "20ms")
 ROOMS = (8, 12, 16, 20, 30, 40)
@@ -84,7 +83,7 @@ VIEW = View(
         "rate that halves at a loss. Pause messages take no time. A chain is solved for every threshold."
     ),
     knobs=(
-        Knob("rtt", "Round-trip time", {time: time for time in TIMES}, "200us", free=str),
+        words("rtt", "Round-trip time", TIMES, "200us"),
         Knob(
             "buffer",
             "Buffer of the port",

@@ -22,8 +22,6 @@ from validation.explore.data_sheets import (
 )
 from validation.explore.views import Chart, Drawing, Line, View
 
-__all__ = ["VIEW"]
-
 PIPELINES = ("0ns", "100ns", "250ns", "500ns", "1us", "2us")
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from dfcmodel.lossless import PausedGroups, headroom_pool, overflow, worst_demand
 from dfcmodel.lossless.quantities import Given
 from hopflow.checks import whole
+from validation.explore.data_sheets import words
 from validation.explore.views import Chart, Drawing, Knob, Line, View, fraction
-
-__all__ = ["VIEW"]
 
 MAX_PORTS = 128
 """Ports of the switch: a linear program has a variable for each of their classes."""
@@ -93,36 +92,12 @@ VIEW = View(
         "demand if classes are paused independently. Thresholds are dynamic. A change takes up to a second, more for many ports."
     ),
     knobs=(
-        Knob(
-            "need",
-            "Headroom of a class of a port",
-            {each: each for each in ("20 kB", "50 kB", "100 kB", "225792 B", "500 kB")},
-            "100 kB",
-            free=str,
-        ),
-        Knob(
-            "rate",
-            "Line rate",
-            {each: each for each in ("25Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps")},
-            "100Gbps",
-            free=str,
-        ),
+        words("need", "Headroom of a class of a port", ("20 kB", "50 kB", "100 kB", "225792 B", "500 kB"), "100 kB"),
+        words("rate", "Line rate", ("25Gbps", "100Gbps", "200Gbps", "400Gbps", "800Gbps"), "100Gbps"),
         Knob("ports", "Ports", {str(each): each for each in (8, 16, 32, 64, 128)}, "32", free=_ports),
         Knob("classes", "Lossless classes of a port", {str(each): each for each in range(1, 9)}, "2"),
-        Knob(
-            "size",
-            "Pool",
-            {each: each for each in ("1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "40 MB")},
-            "2 MB",
-            free=str,
-        ),
-        Knob(
-            "shared",
-            "Buffer below the thresholds",
-            {each: each for each in ("4 MB", "8 MB", "16 MB", "32 MB", "60 MB")},
-            "16 MB",
-            free=str,
-        ),
+        words("size", "Pool", ("1 MB", "2 MB", "4 MB", "8 MB", "16 MB", "40 MB"), "2 MB"),
+        words("shared", "Buffer below the thresholds", ("4 MB", "8 MB", "16 MB", "32 MB", "60 MB"), "16 MB"),
         Knob(
             "alpha",
             "Dynamic threshold: factor of the free buffer",
@@ -130,13 +105,7 @@ VIEW = View(
             "1/8",
             free=_alpha,
         ),
-        Knob(
-            "blocked",
-            "Outputs are blocked for",
-            {each: each for each in ("5us", "10us", "20us", "50us", "100us", "200us", "1ms")},
-            "50us",
-            free=str,
-        ),
+        words("blocked", "Outputs are blocked for", ("5us", "10us", "20us", "50us", "100us", "200us", "1ms"), "50us"),
         Knob(
             "paused",
             "Time in which a class is paused",

@@ -15,8 +15,6 @@ from dfcmodel.lossless.results import RowVerdict
 from validation.explore.data_sheets import CELLS, MTU, RESPONSE, sizes
 from validation.explore.views import Chart, Drawing, Knob, Line, Table, View
 
-__all__ = ["VIEW"]
-
 EXAMPLE = "\n".join((
     "# speed cable xoff",
     *(f"{rate / 1e6:.0f} {cable:g}m {xoff}" for (rate, cable), xoff in SN4280.items() if rate >= 100e9),

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Bars", "Chart", "Drawing", "Frames", "Knob", "Line", "Table", "View", "fraction"]
-
 
 def fraction(name: str, text: str, low: float, high: float) -> float:
     """Return a fraction within two limits, from a string such as ``140 %`` or ``1.4``.

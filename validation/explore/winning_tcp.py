@@ -6,21 +6,9 @@ import numpy as np
 
 from dfcmodel import coexist
 from hopflow.units import quantity
-from responsefn import (
-    BIC,
-    CUBIC,
-    HSTCP,
-    HTCP,
-    NewReno,
-    Scalable,
-    Westwood,
-    WindowRule,
-    curve,
-)
+from responsefn import BIC, CUBIC, HSTCP, HTCP, NewReno, Scalable, Westwood, WindowRule, curve
 from responsefn.linux import LinuxHTCP
 from validation.explore.views import Chart, Drawing, Knob, Line, View
-
-__all__ = ["VIEW"]
 
 RULES: dict[str, type[WindowRule]] = {
     rule.__name__: rule

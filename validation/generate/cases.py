@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import inspect
+import itertools
 import json
 import lzma
 import resource
@@ -62,6 +63,13 @@ class Heading(NamedTuple):
     name: str
     title: str
     claims: tuple[str, ...]
+
+
+def cross(**levels: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return all combinations of the levels, of which the last one varies fastest."""
+    return [
+        dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values())
+    ]
 
 
 @dataclass(frozen=True)

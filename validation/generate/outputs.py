@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["lines", "loss_events"]
-
 
 def lines(folder: Path, name: str) -> list[list[str]]:
     """Return the words of each line of an output file."""

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from validation import manifest
 
-__all__ = ["changes", "seal"]
-
 
 def _protected() -> dict[str, tuple[Path, str]]:
     """Return, by the constant that has its SHA-256, the file of each manifest and what it should say."""

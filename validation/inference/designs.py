@@ -6,8 +6,6 @@ import itertools
 
 from validation.inference.parameters import Choice, Open, Range, Value, sobol
 
-__all__ = ["DESIGNS", "PARAMETERS", "SEEDS", "settings"]
-
 SEEDS = {"yang2001": 2001, "kaneko2007": 2007}
 """Of the scrambling of the Sobol sequences."""
 DESIGNS = {"yang2001": 32, "kaneko2007": 32}

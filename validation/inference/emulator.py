@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-__all__ = ["Emulator", "fit"]
-
 Values = NDArray[np.float64]
 LINEAR, SMOOTH = (0.1, 0.5, 2.0), (0.0, 0.3, 1.0)
 LENGTHS, NOISE = (0.7, 1.5, 3.0), (0.003, 0.03, 0.1, 0.3, 1.0)

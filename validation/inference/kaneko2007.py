@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL
+from validation.claims.effect_statements import EQUAL
 from validation.inference.designs import PARAMETERS, SEEDS
 from validation.inference.emulator import fit
 from validation.inference.likelihoods import Posterior, evidence_of, held_out, infer, joined
@@ -20,8 +20,6 @@ from validation.inference.parameters import Open, Value, points, sobol
 from validation.inference.results import Inference, Weight, marginals
 from validation.inference.rule_pairs import LONG_RTTS, NAMES, PAIRS
 from validation.records import rows
-
-__all__ = ["CASE", "PAPER", "inferred", "printed", "simulated"]
 
 PAPER, CASE = "kaneko2007", "kaneko2007/unstated-parameters"
 CANDIDATES = 8192

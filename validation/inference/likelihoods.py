@@ -15,17 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaln, logsumexp, ndtr
 
-__all__ = [
-    "COVERAGE",
-    "ERRORS",
-    "Posterior",
-    "evidence_of",
-    "held_out",
-    "infer",
-    "joined",
-    "of_words",
-]
-
 Values = NDArray[np.float64]
 ERRORS: Values = np.geomspace(0.01, 1.5, 16)
 """Standard deviations of the model's errors that are tried, in logarithms."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Choice", "Open", "Range", "points", "snapped", "sobol", "values_at"]
-
 Value = int | float | str
 Values = NDArray[np.float64]
 

@@ -11,19 +11,6 @@ from hopflow.csv_tables import write_rows
 from validation.inference.results import Inference, Marginal, Weight, percent
 from validation.records import PUBLISHED, rows
 
-__all__ = [
-    "CASES",
-    "CIRCULAR",
-    "FILE",
-    "PAPERS",
-    "differences",
-    "infer_paper",
-    "record",
-    "recorded",
-    "recorded_parameters",
-    "sentence",
-]
-
 FILE = "inferred.csv"
 OF_PARAMETERS = "inferred_parameters.csv"
 EVERY = "all"

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from validation.inference.parameters import Choice, Open, Value
 
-__all__ = ["Inference", "Marginal", "Weight", "marginals"]
-
 Values = NDArray[np.float64]
 
 

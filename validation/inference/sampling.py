@@ -13,8 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["tempered"]
-
 Values = NDArray[np.float64]
 MOVES, JITTER = 12, 0.02
 """Moves at each power; standard deviation of what is added to a difference."""

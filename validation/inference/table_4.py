@@ -14,22 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.yang2001.tables import SHORT, case_of, classes
+from validation.claims.yang2001 import tables
 from validation.inference.designs import PARAMETERS
 from validation.inference.parameters import Open, Value
 from validation.records import rows
-
-__all__ = [
-    "CASES",
-    "ENVIRONMENTS",
-    "PAPER",
-    "REGULATED",
-    "Cells",
-    "free",
-    "printed",
-    "shortened",
-    "simulated",
-]
 
 PAPER = "yang2001"
 RATIOS = 19
@@ -125,7 +113,7 @@ def shortened(environments: tuple[str, ...] = ENVIRONMENTS) -> Values:
     """
     off: dict[tuple[object, ...], float] = {}
     for row in dict.fromkeys(name[:2] for name in printed(environments).names):
-        means = classes(case_of(*row)).groupby("tcp_flows").mean()
+        means = tables.classes(tables.case_of(*row)).groupby("tcp_flows").mean()
         gaps = np.abs(np.log((means.loc[TCP_FLOWS] / means.mean()).to_numpy()))
         off |= {(*row, *c): float(gap) for c, gap in zip(means.columns, gaps, strict=True)}
     names = printed(environments).names
@@ -154,9 +142,10 @@ def simulated(
     chosen = known.loc[wide.index].to_dict("records")
     of = [{str(name): value for name, value in each.items()} for each in chosen]
     names = list(printed(environments).names)
-    every = {case_of(*name[:2]) for name in names}
+    every = {tables.case_of(*name[:2]) for name in names}
     bundled = [
-        _bundled(pd.concat([evidence.table(case) for case in cases])) for cases in (every, {SHORT})
+        _bundled(pd.concat([evidence.table(case) for case in cases]))
+        for cases in (every, {tables.SHORT})
     ]
     times = np.vstack([wide[names].to_numpy(), *(table[names].to_numpy() for table in bundled)])
     return (*of, DEFAULT, {**DEFAULT, **SHORT_QUEUES}), np.log(times)
@@ -165,6 +154,5 @@ def simulated(
 def _bundled(flows: pd.DataFrame) -> pd.Series[float]:
     """Return the mean times of the bundled runs with the ratio that the other settings have."""
     own = flows[flows["tcp_flows"] == TCP_FLOWS]
-    kinds = own["protocol"] + own["priority"].astype(str)
-    found: pd.Series[float] = own.assign(kind=kinds).groupby(KEYS)["transfer_time"].mean()
+    found: pd.Series[float] = tables.by_kind(own).groupby(KEYS)["transfer_time"].mean()
     return found

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from validation.claims.effect_claims import EQUAL
+from validation.claims.effect_statements import EQUAL
+from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import FAR
-from validation.claims.yang2001.tables import TCP, UDP
-
-__all__ = ["STATEMENTS", "Times"]
 
 Values = NDArray[np.float64]
 Flows = tuple[tuple[str, ...], str, tuple[str, ...]]
@@ -57,7 +55,7 @@ def _all(each: Iterable[Truth]) -> Truth:
 
 def _ordered(times: Times, *environments: str) -> Truth:
     """Return whether TCP's times, and UDP's, rise from each priority to the next."""
-    pairs = [*itertools.pairwise(TCP), UDP]
+    pairs = [*itertools.pairwise(tables.TCP), tables.UDP]
     return _all(
         times.of[e, d, m, low] > times.of[e, d, m, high]
         for e in environments for d in times.disciplines
@@ -71,7 +69,7 @@ def _fastest(times: Times) -> Truth:
         times.of[key] > FAR * times.of[key[0], key[1], "be", udp]
         for key in times.of
         if key[0] in ("cc/be", "ts/be") and (key[2], key[3][:3]) != ("be", "UDP")
-        for udp in UDP
+        for udp in tables.UDP
     )
 
 
@@ -79,15 +77,17 @@ def _same(times: Times) -> Truth:
     """Return whether the TCP classes of best effort are equal within the margin."""
     checks = []
     for d in times.disciplines:
-        mean = times.mean("be/be", d, "be", TCP)
-        checks += [abs(times.of["be/be", d, "be", kind] / mean - 1.0) <= EQUAL for kind in TCP]
+        mean = times.mean("be/be", d, "be", tables.TCP)
+        checks += [
+            abs(times.of["be/be", d, "be", kind] / mean - 1.0) <= EQUAL for kind in tables.TCP
+        ]
     return _all(checks)
 
 
 def _faster(times: Times) -> Truth:
     """Return whether TCP of best effort takes several times as long as UDP."""
     return _all(
-        times.mean("be/be", d, "be", TCP) > FAR * times.mean("be/be", d, "be", UDP)
+        times.mean("be/be", d, "be", tables.TCP) > FAR * times.mean("be/be", d, "be", tables.UDP)
         for d in times.disciplines
     )
 
@@ -105,7 +105,7 @@ def _gains(kinds: tuple[str, ...], sign: float) -> Callable[[Times], Truth]:
 def _independent(times: Times) -> Truth:
     """Return whether the times of ts/ts under each discipline are near the mean of all disciplines."""
     checks = []
-    for kind in (*TCP, *UDP):
+    for kind in (*tables.TCP, *tables.UDP):
         each = [times.of["ts/ts", d, "ts", kind] for d in times.disciplines]
         checks += [abs(time / np.mean(each, axis=0) - 1.0) <= EQUAL for time in each]
     return _all(checks)
@@ -118,7 +118,7 @@ def _longer(one: str, other: str) -> Callable[[Times], Truth]:
         first, second = one.partition("/")[0], other.partition("/")[0]
         ratios = [
             times.of[other, d, second, kind] / times.of[one, d, first, kind]
-            for d in times.disciplines for kind in (*TCP, *UDP)
+            for d in times.disciplines for kind in (*tables.TCP, *tables.UDP)
         ]  # fmt: skip
         return _all([np.mean(ratios, axis=0) > 1.0])
 
@@ -144,8 +144,8 @@ def _extreme(discipline: str, sign: float, *flows: Flows) -> Callable[[Times], T
 
 
 MIXED = ("cc/be", "ts/be", "be/be")
-BEST_EFFORT_TCP: Flows = (MIXED, "be", TCP)
-BEST_EFFORT_UDP: Flows = (MIXED, "be", UDP)
+BEST_EFFORT_TCP: Flows = (MIXED, "be", tables.TCP)
+BEST_EFFORT_UDP: Flows = (MIXED, "be", tables.UDP)
 
 
 def _both(*statements: Callable[[Times], Truth]) -> Callable[[Times], Truth]:
@@ -158,17 +158,17 @@ STATEMENTS: dict[str, dict[str, Callable[[Times], Truth]]] = {
     "Y07": {"pure": _longer("cc/cc", "ts/ts"), "mixed": _longer("cc/be", "ts/be")},
     "Y12": {
         "fcfs": _extreme("FCFS", 1.0, BEST_EFFORT_UDP),
-        "drr": _extreme("DRR", -1.0, (("cc/cc",), "cc", TCP[1:]), BEST_EFFORT_TCP),
+        "drr": _extreme("DRR", -1.0, (("cc/cc",), "cc", tables.TCP[1:]), BEST_EFFORT_TCP),
         "red": _extreme("RED", 1.0, BEST_EFFORT_TCP),
-        "sfq": _extreme("SFQ", -1.0, BEST_EFFORT_UDP, (("cc/cc",), "cc", UDP)),
-        "drr_ts": _extreme("DRR", 1.0, (("ts/be",), "ts", TCP)),
+        "sfq": _extreme("SFQ", -1.0, BEST_EFFORT_UDP, (("cc/cc",), "cc", tables.UDP)),
+        "drr_ts": _extreme("DRR", 1.0, (("ts/be",), "ts", tables.TCP)),
         "red_ts": _both(
-            _extreme("RED", -1.0, (("ts/ts",), "ts", TCP)),
-            _extreme("RED", 1.0, (("ts/ts",), "ts", UDP)),
+            _extreme("RED", -1.0, (("ts/ts",), "ts", tables.TCP)),
+            _extreme("RED", 1.0, (("ts/ts",), "ts", tables.UDP)),
         ),
     },
     "Y05": {"fastest": _fastest, "ordered": lambda times: _ordered(times, "cc/be", "ts/be")},
     "Y06": {"same": _same, "udp": _faster},
-    "Y11": {"first": _gains(("TCP1",), 1.0), "others": _gains(TCP[1:], -1.0)},
+    "Y11": {"first": _gains(("TCP1",), 1.0), "others": _gains(tables.TCP[1:], -1.0)},
 }
 """Whether each setting keeps a statement, by claim."""

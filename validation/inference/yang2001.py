@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from validation.claims.yang2001.tables import DISCIPLINES
+from validation.claims.yang2001 import tables
 from validation.inference.designs import PARAMETERS, SEEDS
 from validation.inference.emulator import Emulator, fit
 from validation.inference.likelihoods import ERRORS, Posterior, evidence_of, held_out, infer
@@ -30,8 +30,6 @@ from validation.inference.table_4 import (
     simulated,
 )
 from validation.inference.transfer_times import STATEMENTS, Times
-
-__all__ = ["inferred"]
 
 DRAWN = 512
 """Settings drawn from the posterior, and from all before."""
@@ -174,7 +172,7 @@ def kept_at(cube: Values) -> dict[str, dict[str, Truth]]:
         for group, error in shared_noise(environments).items():
             cells[:, groups == group] += rng.normal(0.0, error, (len(cells), 1))
         found |= times_of(cells, environments)
-    times = Times(found, DISCIPLINES)
+    times = Times(found, tables.DISCIPLINES)
     return {
         id: {name: holds(times) for name, holds in each.items()} for id, each in STATEMENTS.items()
     }

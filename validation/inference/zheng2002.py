@@ -11,14 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from validation import evidence
-from validation.claims.effect_claims import EQUAL
+from validation.claims.effect_statements import EQUAL
 from validation.claims.zheng2002.one_kind import SHOWN, VISIBLE
 from validation.claims.zheng2002.pairs import EACH, GENTLE, HALF, QUARTER, SAME, TCP, TFRC
 from validation.inference.designs import PARAMETERS, settings
 from validation.inference.likelihoods import Posterior, held_out, infer, joined, of_words
 from validation.inference.results import Inference, Weight, marginals
-
-__all__ = ["CASE", "PAPER", "Quote", "inferred", "quotes"]
 
 PAPER, CASE = "zheng2002", "zheng2002/unstated-parameters"
 SEED = 2002

@@ -20,8 +20,6 @@ from typing import NamedTuple
 from hopflow.kernels.loading import folder as cache_folder
 from validation.judgements import pickles
 
-__all__ = ["PACKAGES", "hash_of_code", "modules_used"]
-
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
 """The packages of this distribution."""

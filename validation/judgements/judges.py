@@ -1,7 +1,8 @@
 """The functions that judge a claim, of each source of evidence, and their verdicts in all readings of the paper.
 
 The thresholds of a verdict are keyword parameters of the function that judges: `Judges.robustness` has the verdicts at
-half and at twice of each. A claim may have five functions more, with the same keyword parameters or fewer:
+half and at twice of each. A claim may have five functions more, with the same keyword parameters, with fewer, or with ``**asked``, which are
+those that are not as usual, for what they call:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
 a reading changes, ``same_process`` those of packet runs of the model's own events,
 ``packet_level`` those of hopflow's own packet level, ``level_in_readings`` the same in other readings, and
@@ -28,8 +29,6 @@ from validation.judgements.verdicts import (
     Verdict,
     packets_only,
 )
-
-__all__ = ["Basis", "ByReading", "BySimulator", "Judges"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -219,6 +218,9 @@ NOT_JUDGED = Sides(NONE, NONE)
 
 
 def _with(function: Callable[..., S], found: object, thresholds: Mapping[str, float]) -> S:
-    """Call a function with those thresholds that are among its parameters."""
+    """Call a function with those thresholds that it has parameters for: with all, where it takes any."""
     known = inspect.signature(function).parameters
-    return function(found, **{name: value for name, value in thresholds.items() if name in known})
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in known.values())
+    return function(
+        found, **{name: value for name, value in thresholds.items() if takes_any or name in known}
+    )

@@ -14,8 +14,6 @@ from validation.claims import find
 from validation.display import texts
 from validation.judgements.verdicts import Finding, Sides, Verdict
 
-__all__ = ["FACTORS", "Rejudged", "Turn", "rejudge"]
-
 FACTORS = tuple(2.0 ** (n / 2) for n in range(1, 21))
 """By which a threshold is divided and multiplied to find where a verdict turns: up to a thousand."""
 

@@ -23,8 +23,6 @@ from hopflow.kernels.loading import folder as cache_folder
 from validation.judgements import pickles
 from validation.judgements.code_hashes import hash_of_code
 
-__all__ = ["forget", "hash_of", "kept", "versions"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

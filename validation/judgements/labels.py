@@ -8,9 +8,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 
-__all__ = ["SIMULATORS", "Verdict", "agreed", "held", "in_words", "label"]
-
-
 SIMULATORS = ("ns-2", "ns-3", "Linux")
 """The packet simulators of others whose runs judge claims, each with a column of its own, and the kernel in virtual time."""
 

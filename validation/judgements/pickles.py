@@ -8,8 +8,6 @@ from typing import Any
 
 from hopflow.whole_files import replacing
 
-__all__ = ["read", "write"]
-
 
 def read(place: Path) -> Any:
     """Return what was written to a file; None if it is not there, incomplete or of other classes."""

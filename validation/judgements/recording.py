@@ -23,8 +23,6 @@ from validation.records import (
     rows,
 )
 
-__all__ = ["Recorded", "differences", "record", "recorded"]
-
 SOURCES = ("model", *SIMULATORS, "process", "level")
 """The sources of evidence that judge statements, each by itself."""
 HEADS = {"process": "same process", "level": "packet level"}

@@ -37,8 +37,6 @@ from validation.records import OWN
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["begin_imports", "checked", "kept_findings", "key_of"]
-
 HERE = Path(__file__).parents[1]
 NOT_USED = (
     "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",

@@ -13,27 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    ByteBuffer,
-    Flow,
-    Fluid,
-    HeavyTailed,
-    Link,
-    OnOff,
-    Packets,
-    Poisson,
-    RampMarking,
-    Scenario,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import CUBIC, DCQCN, DCTCP, TIMELY, NewReno, PatchedTIMELY, Prague, Swift
-
-__all__ = ["KINDS", "Outcome", "check_lossless", "draw_lossless_network"]
 
 KINDS = ("leaf-spine", "chain")
 GIGABITS = (10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 24.0, 16.0, 64.0, 112.0, 333.0)
@@ -41,7 +25,12 @@ GIGABITS = (10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 24.0, 16.0, 64.0, 112.0
 DELAYS = (0.3e-6, 20e-6)
 PACKETS = (1000.0, 1024.0, 1500.0, 4096.0, 9000.0)
 """Bytes of packets."""
-BUFFERS = (1e6, ByteBuffer("8 GB"), ByteBuffer("8 GB", cell=80), ByteBuffer("8 GB", cell=208))
+BUFFERS = (
+    1e6,
+    dfc.ByteBuffer("8 GB"),
+    dfc.ByteBuffer("8 GB", cell=80),
+    dfc.ByteBuffer("8 GB", cell=208),
+)
 """More than all rooms of a network drawn here."""
 SAMPLES = 100
 """Of a run."""
@@ -49,7 +38,7 @@ LAST_PART = 0.25
 """Part of a run in which something must move."""
 
 
-def draw_lossless_network(seed: int, number: int, *, fluid: bool = False) -> Scenario:
+def draw_lossless_network(seed: int, number: int, *, fluid: bool = False) -> dfc.Scenario:
     """Return network ``number`` of a seed: hosts at switches, PFC with its defaults, and flows of every kind of source.
 
     Odd numbers are chains. ACKs are in the control class, or, in every third network, in the class of their flow. With
@@ -75,11 +64,11 @@ def draw_lossless_network(seed: int, number: int, *, fluid: bool = False) -> Sce
     classes = [(0,), (3,), (0, 3)][rng.integers(3)]
     acks = "class" if number % 3 == 2 else "control"
     counts = ["output", "switch"][rng.integers(2)]
-    manager = RampMarking() if rng.integers(2) and acks == "control" else None
-    rule = PFC(classes, counts=counts, acks=acks, manager=manager)
+    manager = dfc.RampMarking() if rng.integers(2) and acks == "control" else None
+    rule = dfc.PFC(classes, counts=counts, acks=acks, manager=manager)
     buffer = BUFFERS[rng.integers(len(BUFFERS))]
     links = [
-        Link(*way, speed, delay * rng.uniform(0.8, 1.2), buffer, rule)
+        dfc.Link(*way, speed, delay * rng.uniform(0.8, 1.2), buffer, rule)
         for a, b, speed, delay in ends
         for way in ((a, b), (b, a))
     ]
@@ -87,7 +76,7 @@ def draw_lossless_network(seed: int, number: int, *, fluid: bool = False) -> Sce
     flows = _flows(rng, _Topology(hosts, lines, rate, trip), classes, fluid)
     duration = 6.0 * trip + 4000.0 / rate
     name = f"{kind} {seed}/{number}"
-    return Scenario(name, tuple(links), tuple(flows), duration=duration, packet_size=size)
+    return dfc.Scenario(name, tuple(links), tuple(flows), duration=duration, packet_size=size)
 
 
 @dataclass(frozen=True)
@@ -122,7 +111,7 @@ class Outcome:
         return self.lost == 0.0 and self.moves and self.status == Status.COMPLETED.label
 
 
-def check_lossless(scenario: Scenario, *, fluid: bool = False) -> Outcome:
+def check_lossless(scenario: dfc.Scenario, *, fluid: bool = False) -> Outcome:
     """Run a network in packets, or as a fluid.
 
     Examples
@@ -130,8 +119,8 @@ def check_lossless(scenario: Scenario, *, fluid: bool = False) -> Outcome:
     >>> check_lossless(draw_lossless_network(1, 1)).holds
     True
     """
-    method = Fluid() if fluid else Packets(seed=1)
-    run: Trajectory = simulate(scenario, method, sample=scenario.duration / SAMPLES)
+    method = dfc.Fluid() if fluid else dfc.Packets(seed=1)
+    run: Trajectory = dfc.simulate(scenario, method, sample=scenario.duration / SAMPLES)
     late = int(len(run.time) * (1.0 - LAST_PART))
     moved = run.delivered[:, -1].sum() > run.delivered[:, late].sum()
     done = run.inside is not None and run.inside.sum() == 0.0
@@ -178,7 +167,7 @@ class _Topology(NamedTuple):
 
 def _flows(
     rng: np.random.Generator, topology: _Topology, classes: tuple[int, ...], fluid: bool
-) -> list[Flow]:
+) -> list[dfc.Flow]:
     """Return 4 to 24 flows in both directions, half of them to a common host."""
     hosts, lines, rate, trip = topology
     names, found = list(hosts), []
@@ -188,7 +177,7 @@ def _flows(
         if rng.integers(2) and a != target:
             b = target
         found.append(
-            Flow(
+            dfc.Flow(
                 f"{f}: {a} to {b}", (a, *_between(hosts[a], hosts[b], lines), b), _source(rng, rate, fluid),
                 max_window=math.ceil(4.0 * rate * trip) + 100.0,
                 start=float(rng.uniform(0.0, 0.5 * trip)),
@@ -204,10 +193,15 @@ def _source(rng: np.random.Generator, line: float, fluid: bool) -> Source:
     on, off = rng.uniform(100.0, 1000.0, 2) / line
     load = line * rng.uniform(0.2, 1.0)
     kinds: list[Any] = [
-        CBR(load), OnOff(line, on, off, random=bool(rng.integers(2))), NewReno(), CUBIC(), DCTCP(), DCQCN(), TIMELY(),
+        dfc.CBR(load), dfc.OnOff(line, on, off, random=bool(rng.integers(2))), NewReno(), CUBIC(), DCTCP(), DCQCN(), TIMELY(),
         PatchedTIMELY(),
     ]  # fmt: skip
     if not fluid:
-        kinds += [Poisson(load), HeavyTailed(load, mean_burst=20.0, tail=1.5), Swift(), Prague()]
+        kinds += [
+            dfc.Poisson(load),
+            dfc.HeavyTailed(load, mean_burst=20.0, tail=1.5),
+            Swift(),
+            Prague(),
+        ]
     source: Source = kinds[rng.integers(len(kinds))]
     return source

@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hopflow.intervals import reach
 from validation.networks.network_runs import fluid, packets_of, runs_of
 from validation.networks.unseen_networks import SEEDS, Network
-from validation.statistics import CONFIDENCE, LEVEL, quantile
+from validation.statistics import CONFIDENCE, LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from dfcmodel import Fluid, Packets
-
-__all__ = [
-    "FIRST", "JOINT", "LOSSES", "SHARES", "SPREAD", "WORST", "Differences", "compare", "criteria",
-    "model_error",
-]  # fmt: skip
 
 SHARES, WORST, LOSSES, FIRST, SPREAD = 0.02, 0.06, 0.2, 0.05, 1.5
 """Largest mean error of a share; largest one beyond `JOINT` standard errors; largest relative difference of
@@ -75,7 +71,7 @@ class Differences:
     @property
     def half_widths(self) -> NDArray[np.float64]:
         """Half of the 95 % interval of each difference, from the spread over the seeds alone; (shares,)."""
-        return np.asarray(quantile(self.seeds - 1) * self.shares["error"], dtype=np.float64)
+        return np.asarray(reach(self.seeds - 1) * self.shares["error"], dtype=np.float64)
 
     @property
     def inside(self) -> NDArray[np.bool_]:

@@ -21,22 +21,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = [
-    "CASE",
-    "CASES",
-    "FRESH_CASE",
-    "LEVELS",
-    "Runs",
-    "as_in_ns2",
-    "bundled",
-    "fluid",
-    "packet_level",
-    "packets_of",
-    "recorded",
-    "runs_of",
-    "steps_of",
-]
-
 CASE, FRESH_CASE = "packets/unseen-networks-ns2", "packets/fresh-networks-ns2"
 CASES = {CASE: NETWORKS, FRESH_CASE: FRESH}
 """Networks that ns-2 ran, by the case of the evidence library."""

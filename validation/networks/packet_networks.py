@@ -13,12 +13,6 @@ import numpy as np
 from dfcmodel import Flow, Scenario, dumbbell, parking_lot, takano2006
 from responsefn import NewReno, Reno, Tahoe, WindowRule
 
-__all__ = [
-    "ACCESS_DELAY", "ACCESS_RATE", "BITS", "BUFFER", "CHAIN_SEEDS", "DELAY", "DURATION", "RATE",
-    "RULES", "SAMPLE", "SPREAD", "WINDOW", "chain_scenario", "dumbbell_scenario", "parking_lot_scenario",
-    "sample_hash", "scenario_of",
-]  # fmt: skip
-
 BITS = 8 * 1500
 RULES: dict[str, WindowRule] = {
     "tahoe": Tahoe(), "reno": Reno(), "newreno": NewReno(), "sack": NewReno(),

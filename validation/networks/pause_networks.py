@@ -16,8 +16,6 @@ import numpy as np
 from dfcmodel import CBR, PFC, Flow, Fluid, Link, Packets, Pause, Scenario, simulate
 from hopflow import Status
 
-__all__ = ["KINDS", "RULES", "Verdicts", "compare_verdicts", "draw_pause_network"]
-
 RATE = 5e6
 """Of all links, packets/s: 40 Gb/s in packets of 1000 bytes."""
 BUFFER = 5000.0

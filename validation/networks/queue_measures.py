@@ -13,19 +13,6 @@ from validation import evidence
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "PACKET",
-    "PATHS",
-    "PREFIX",
-    "SECONDS",
-    "SINCE",
-    "QueueMeasures",
-    "measures_of_linux",
-    "path_of",
-    "rows_of",
-    "thresholds",
-]
-
 PREFIX = "linux/queue-"
 """Of the names of the cases; the name of the discipline follows."""
 PACKET = 1500

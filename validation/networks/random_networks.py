@@ -25,8 +25,6 @@ from validation.networks.unseen_networks import (
     shared_bottleneck,
 )
 
-__all__ = ["DEVELOPMENT", "FRESH", "draw_network", "draw_networks"]
-
 RULES: tuple[tuple[WindowRule, str | None], ...] = (
     (Tahoe(), None), (Reno(), None), (NewReno(), None), (NewReno(), "sack"),
 )  # fmt: skip

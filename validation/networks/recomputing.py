@@ -27,20 +27,6 @@ if TYPE_CHECKING:
 
     from dfcmodel import Scenario
 
-__all__ = [
-    "CASES",
-    "PARTS",
-    "RANDOM",
-    "Recomputed",
-    "Run",
-    "about",
-    "compare",
-    "part_of",
-    "parts_of",
-    "recompute",
-    "runs",
-]
-
 CASES = {
     "packets/dumbbells-ns2": ("dumbbell", False),
     "packets/parking-lots-ns2": ("parking lot", False),

@@ -29,11 +29,6 @@ from dfcmodel import Flow, Link, Scenario, chain
 from hopflow.units import mbps, ms
 from responsefn import AIMD, CUBIC, NewReno, Reno, Tahoe, WindowRule
 
-__all__ = [
-    "NETWORKS", "SEEDS", "SET_ASIDE", "Group", "Hop", "Network", "chain_network", "instance",
-    "parking_lot", "shared_bottleneck",
-]  # fmt: skip
-
 SEEDS = tuple(range(1, 17))
 LONGER, LATER = 0.01, 0.02
 """Largest relative addition to a link's delay; latest start of a flow after its nominal one, s."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from validation.checks import Check, subjects
 from validation.report.rows import Row
 
-__all__ = ["Family", "common_caption", "family_of", "grouped", "page_of", "panels"]
-
 SHORTEST = 20
 """Fewest characters of a caption that says anything."""
 LIKE = {"D09": "D04"}

@@ -32,8 +32,6 @@ from validation.report.pages import (
 from validation.report.papers import PAPERS
 from validation.report.rows import Row, as_csv, as_json, load, row_of
 
-__all__ = ["Report", "write"]
-
 RECOMPUTED = "recomputed.json"
 BEGIN, END = "<!-- {id} -->\n", "<!-- end -->\n"
 """Around the section of a claim on the page of its family, which is read again."""

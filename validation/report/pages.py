@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from validation.display.finding_rows import Number
+from validation.evidence import provenance
 from validation.inference.recording import recorded_parameters, sentence
 from validation.judgements.verdicts import Claim, Finding, Verdict
-from validation.records import (
-    Entry,
-    entries,
-    group_of,
-    without_explanation,
-    without_packet_level,
-)
+from validation.records import Entry, entries, group_of, without_explanation, without_packet_level
 from validation.report import tally
-from validation.report.data_records import record_of
 from validation.report.families import Family, grouped, panels
 from validation.report.papers import PAPERS
 from validation.report.rows import Row
 from validation.report.series import arranged
 from validation.report.surprises import RULE, contradicted_by_all, most_surprising
 from validation.report.templating import TEMPLATES, filled
-
-__all__ = [
-    "ASSETS",
-    "Progress",
-    "asset",
-    "claim_page",
-    "data_page",
-    "family_page",
-    "member_section",
-    "paper_page",
-    "start_page",
-    "unchecked_page",
-]
 
 ASSETS = ("report.css", "report.js")
 """Files that lie beside the start page."""
@@ -247,3 +229,31 @@ def _columns(numbers: Sequence[Number]) -> list[tuple[str, str]]:
     return [
         (name, title) for name, title in COLUMNS if any(getattr(each, name) for each in numbers)
     ]
+
+
+@functools.cache
+def record_of(case: str) -> dict[str, Any]:
+    """Return the title of a case and its provenance, by the headings of the report's rows."""
+    record = provenance(case)
+    rows: Mapping[str, object] = {
+        "Simulator": f"{record['tool']} {record['version']}",
+        "Program": "; ".join(f"{name} ({_short(sha)})" for name, sha in record["programs"].items()),
+        "First command": record["command"],
+        "Parameters": "; ".join(
+            f"{name} = {about['value']} {about['unit']}".strip()
+            for name, about in record["parameters"].items()
+        ),
+        "Runs and seeds": f"{record['runs']} runs, seeds {record['seeds']}",
+        "Time": f"{record['simulated_seconds']:g} s simulated, {record['cpu_seconds']:g} s of CPU",
+        "Made on": record["date"],
+        "Notes": " ".join(record["notes"]),
+        "Files": "; ".join(
+            f"{file} ({about['rows']} rows, {_short(about['sha256'])})"
+            for file, about in record["files"].items()
+        ),
+    }
+    return {"title": record["title"], "rows": rows}
+
+
+def _short(sha: str) -> str:
+    return f"SHA-256 {sha[:16]}…"

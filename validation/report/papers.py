@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from validation.records import OWN
 
-__all__ = ["PAPERS", "Paper"]
-
 
 class Paper(NamedTuple):
     """The title of a paper's page, and its citation."""

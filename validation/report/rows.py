@@ -19,10 +19,6 @@ from validation.judgements.running import key_of
 from validation.judgements.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
 from validation.records import OWN, headline_of, paraphrases
 
-__all__ = [
-    "Row", "as_csv", "as_json", "load", "row_of", "sources_of", "verdict_of", "verdicts",
-]  # fmt: skip
-
 Row: TypeAlias = dict[str, Any]
 """Strings, numbers, lists and dicts, as in JSON; verdicts are their texts."""
 

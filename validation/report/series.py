@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from validation.display.finding_rows import Number
 
-__all__ = ["Curve", "SeriesTable", "arranged"]
-
 FORMS = (
     re.compile(r"(?P<name>.+); (?P<x>[^;:]+): (?P<values>[^:;]+)", re.DOTALL),
     re.compile(r"(?P<name>.+?),? by (?P<x>[^,;:]+) = (?P<values>[^=:;]+)", re.DOTALL),

@@ -13,8 +13,6 @@ from pathlib import Path
 from validation.judgements.code_hashes import PACKAGES
 from validation.judgements.keeping import versions
 
-__all__ = ["hash_of_sources", "is_current", "write_stamp"]
-
 STAMP = "made_from.txt"
 ROOT = Path(__file__).parents[2]
 

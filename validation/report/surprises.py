@@ -8,8 +8,6 @@ from validation.judgements.verdicts import Verdict
 from validation.records import group_of
 from validation.report.rows import Row
 
-__all__ = ["RULE", "SHORT_RULE", "contradicted_by_all", "most_surprising"]
-
 RULE = (
     "Every source of evidence that judges the claim contradicts it, the model and each simulator by itself, "
     "at least two of them, in every documented reading of the paper, and still with each threshold halved or doubled. "

@@ -10,23 +10,6 @@ from validation.judgements.verdicts import Verdict
 from validation.records import FABRICS, OWN, entries, group_of
 from validation.report.rows import Row
 
-__all__ = [
-    "FIELDS",
-    "SIDES",
-    "Bar",
-    "Count",
-    "Table",
-    "bars",
-    "fabric_verdict",
-    "fields",
-    "in_words",
-    "judging",
-    "on_fabrics",
-    "own_models",
-    "own_verdict",
-    "tables",
-]
-
 SIDES = {"Models": "model", "Packets": "simulation"}
 """Titles of the sides, and their fields in a row."""
 FIELDS = {

@@ -19,8 +19,6 @@ from validation.report.tally import judging
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["TEMPLATES", "filled", "written_out"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 MARKS = {
     Verdict.HOLDS: "✓",

@@ -15,18 +15,6 @@ from validation.statistics.significance import rank_test
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "above",
-    "below",
-    "everywhere",
-    "monotone",
-    "mostly",
-    "ranked",
-    "settles",
-    "swings",
-    "within",
-]
-
 
 def everywhere(estimates: Iterable[Estimate], level: float) -> Verdict:
     """Return whether all of several quantities are positive.

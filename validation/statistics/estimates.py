@@ -11,21 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-__all__ = [
-    "CONFIDENCE",
-    "PART",
-    "UNBOUNDED",
-    "Estimate",
-    "Values",
-    "combine",
-    "difference",
-    "of_runs",
-    "quantile",
-    "ratio",
-    "ratio_gain",
-    "slope",
-    "weakest",
-]
+from hopflow.intervals import reach
 
 Values = NDArray[np.float64]
 """An array of numbers, one for each run unless a shape is given."""
@@ -36,11 +22,6 @@ UNBOUNDED = (-math.inf, math.inf)
 """The possible range of a quantity that can have any value."""
 PART = (0.0, 1.0)
 """The possible range of a part of a whole: of a link, of runs, of packets."""
-
-
-def quantile(dof: float, level: float = CONFIDENCE) -> float:
-    """Return how many standard errors Student's interval of this level reaches to either side."""
-    return float(special.stdtrit(dof, 0.5 + level / 2))
 
 
 @dataclass(frozen=True)
@@ -79,7 +60,7 @@ class Estimate:
     @property
     def half_width(self) -> float:
         """Half-width of the 95 % Student interval."""
-        return quantile(self.dof) * self.error
+        return float(reach(self.dof)) * self.error
 
     def __str__(self) -> str:
         if self.error == 0 or math.isnan(self.error):
@@ -143,6 +124,12 @@ def combine(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate
     value = math.fsum(w * e.value for w, e in zip(weights, estimates, strict=True))
     error = math.hypot(*(w * e.error for w, e in zip(weights, estimates, strict=True)))
     return Estimate(value, error, min(e.dof for e in estimates))
+
+
+def average(estimates: Iterable[Estimate]) -> Estimate:
+    """Return the mean of independent estimates."""
+    each = list(estimates)
+    return combine(each, [1.0 / len(each)] * len(each))
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:

@@ -7,18 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from validation.statistics.estimates import CONFIDENCE, Values, quantile
-
-__all__ = ["Swing", "bootstrap_interval", "bounds", "half_width", "interval", "swing"]
-
-
-def half_width(values: Values, level: float = CONFIDENCE) -> float:
-    """Return the half-width of Student's interval of the mean of independent runs, shape (runs,).
-
-    ``level`` is the probability that the interval covers the mean, for normally distributed runs.
-    """
-    scatter = float(np.std(values, ddof=1)) / float(np.sqrt(len(values)))
-    return quantile(len(values) - 1, level) * scatter
+from hopflow.intervals import half_width
+from validation.statistics.estimates import CONFIDENCE, Values
 
 
 def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
@@ -30,7 +20,7 @@ def interval(values: Values, level: float = CONFIDENCE) -> tuple[float, float]:
     >>> round(low, 2), round(high, 2)
     (10.52, 15.48)
     """
-    middle, half = float(np.mean(values)), half_width(values, level)
+    middle, half = float(np.mean(values)), float(half_width(values, level))
     return middle - half, middle + half
 
 

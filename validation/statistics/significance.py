@@ -11,17 +11,6 @@ import numpy as np
 
 from validation.statistics.estimates import Estimate, Values
 
-__all__ = [
-    "LEVEL",
-    "Normality",
-    "Outcome",
-    "chi2_test",
-    "normality",
-    "rank_test",
-    "variance_test",
-    "welch_test",
-]
-
 LEVEL = 0.01
 """Level of every test: 99 % confidence, after the correction for the number of tests."""
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
-from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA
+from dfcmodel.lossless.quantities import QUANTUM, RESPONSE_QUANTA, whole_bits
 
 __all__ = ["Assumptions", "RowNeeds", "needs_of"]
 
@@ -41,10 +40,12 @@ class Assumptions:
         quanta = RESPONSE_QUANTA.get(rate)
         if self.response is None and quanta is None:
             return None
-        bits = QUANTUM * (quanta or 0) if self.response is None else _bits(self.response * rate)
+        bits = (
+            QUANTUM * (quanta or 0) if self.response is None else whole_bits(self.response * rate)
+        )
         return PausedLink(
             int(rate), self.mtu, self.lossless_mtu, self.cell, 1.0,
-            cable=_bits(cable / FIBRE * rate), response=bits, pipeline=_bits(self.delay * rate),
+            cable=whole_bits(cable / FIBRE * rate), response=bits, pipeline=whole_bits(self.delay * rate),
         )  # fmt: skip
 
 
@@ -108,7 +109,3 @@ def longest_response(link: PausedLink, xoff: int) -> float | None:
         fits = largest_burst(dataclasses.replace(equal, response=middle)).cells * link.cell <= xoff
         low, high = (middle, high) if fits else (low, middle)
     return low / link.rate if low >= 0 else None
-
-
-def _bits(bits: float) -> int:
-    return math.ceil(bits - 1e-9 * max(1.0, bits))

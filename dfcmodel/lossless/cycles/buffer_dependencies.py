@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = [
-    "Dependencies",
-    "Route",
-    "dependencies_of_routes",
-    "dependencies_of_shortest_paths",
-]
+__all__ = ["Dependencies", "Route", "dependencies_of_routes", "dependencies_of_shortest_paths"]
 
 
 class Route(NamedTuple):

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dfcmodel.lossless.paused.paused_links import (
-    GAP,
-    OVERHEAD,
-    PAUSE_FRAME,
-    PREAMBLE,
-    PausedLink,
-)
+from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PREAMBLE, PausedLink
 from dfcmodel.lossless.paused.worst_cases import largest_burst
 from hopflow.checks import instance, random_generator, whole
 from hopflow.execution.progress import progress_bar

@@ -10,8 +10,7 @@ import numpy as np
 from dfcmodel.lossless.paused.headrooms import Headroom
 from dfcmodel.lossless.quantities import Given, bit_rate, size_in_bytes
 from hopflow.checks import number, one_number, whole
-from hopflow.display.html_tables import table_html
-from hopflow.display.results import table_text
+from hopflow.display.results import Described, table_text
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ MOST_GROUPS = 65_536
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeadroomPool:
+class HeadroomPool(Described):
     """A headroom pool shared by P ports of K lossless classes each, as `headroom_pool` returns it.
 
     A *priority group* is one class of one port. Its arrivals are charged to the shared buffer until it
@@ -125,9 +124,6 @@ class HeadroomPool:
 
     def __repr__(self) -> str:
         return table_text(type(self).__name__, self.summary())
-
-    def _repr_html_(self) -> str:
-        return table_html(type(self).__name__, self.summary())
 
 
 @declares(headroom="size", size="size", shared="size", xoff="size", rate="bit_rate")

@@ -20,6 +20,7 @@ from dfcmodel.lossless.pools.pool_traffic import Episodes
 from hopflow.checks import instance, random_generator, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
+from hopflow.intervals import half_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,11 +167,7 @@ class OverflowEstimate(Result):
         """
         if not self.replications.any():
             return 0.0, 1.0
-        from scipy.stats import t
-
-        count = len(self.replications)
-        error = float(self.replications.std(ddof=1)) / count**0.5
-        half = float(t.ppf(0.975, count - 1)) * error
+        half = float(half_width(self.replications))
         return max(0.0, self.probability - half), self.probability + half
 
     def summary(self) -> dict[str, object]:

@@ -14,18 +14,7 @@ import sympy as sp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "Formula",
-    "PowerGrowth",
-    "R",
-    "T",
-    "a",
-    "b",
-    "log_slope",
-    "p",
-    "positive_root",
-    "t_RTO",
-]
+__all__ = ["Formula", "PowerGrowth", "R", "T", "a", "b", "log_slope", "p", "positive_root", "t_RTO"]
 
 p, R, T, a, b, t_RTO = sp.symbols("p R T a b t_RTO", positive=True)
 """Loss event rate, round-trip time in s, rate in packets/s, the two parameters that the papers

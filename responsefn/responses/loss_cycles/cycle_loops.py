@@ -19,14 +19,7 @@ from hopflow.kernels import is_compiled_package, loop_of
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
-from responsefn.responses.kernel.rows import (
-    CHECK_ROWS,
-    CYCLE_COLUMNS,
-    LIMITS,
-    RECORD,
-    ROWS,
-    SEARCH,
-)
+from responsefn.responses.kernel.rows import CHECK_ROWS, CYCLE_COLUMNS, LIMITS, RECORD, ROWS, SEARCH
 from responsefn.responses.rule_checks import raise_wrong, sample_states
 from responsefn.responses.rule_compilation import (
     addresses,
@@ -65,9 +58,9 @@ __all__ = [
 KERNEL = "responsefn.responses.kernel"
 RTT, AGREE = 0.1, 1e-9
 """Round-trip time in s of the states that are compared, and the relative difference of windows that are the same."""
-PLAIN_CASES, PLAIN_SOLUTIONS, PLAIN_BLOCKS, PLAIN_ACKS = 1, 3, 30_000, 20_000
-"""Cycles that plain Python solves in one call while a rule is not compiled, how many in all, and the
-blocks of ACKs and the ACKs that each may take: a quarter of a second, where the compiler takes more than one."""
+PLAIN_CASES, PLAIN_SOLUTIONS, PLAIN_ACKS = 1, 3, 20_000
+"""Cycles that plain Python solves in one call while a rule is not compiled, how many in all, and the ACKs that
+each may take: a quarter of a second, where the compiler takes more than one."""
 STEPS_CASES, STEPS_SOLUTIONS, STEPS_CALLS = 64, 256, 8_000
 """The same of a rule that is new on this machine, with compiled steps while the loop over cycles is
 not compiled, which takes the compiler another second; the calls of steps that they may take, half a second."""

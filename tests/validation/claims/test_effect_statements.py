@@ -7,14 +7,9 @@ import pandas as pd
 import pytest
 
 from validation import Verdict
-from validation.claims.effect_claims import (
-    EQUAL,
-    by,
-    deviation,
-    judging,
-)
+from validation.claims.effect_claims import by, deviation, judging
 from validation.claims.effect_pictures import MOST_TOGETHER, curves
-from validation.claims.effect_statements import Curve, Effects, Statement, beyond
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Statement, beyond
 from validation.statistics import Estimate
 
 # Statements of differences: the smallest one that counts, and the weakest estimate.

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from validation import cases, table
-from validation.claims.yang2001 import best_effort, priorities, queueing
-from validation.claims.yang2001.tables import DISCIPLINES, seen
+from validation.claims.yang2001 import best_effort, priorities, queueing, tables
 from validation.inference import kaneko2007, table_4, yang2001, zheng2002
 from validation.inference.designs import DESIGNS, PARAMETERS, settings
 from validation.inference.emulator import fit
@@ -415,10 +414,10 @@ MEASURES = {
 def _bundled() -> Times:
     found = {}
     for environment in (*ENVIRONMENTS, *REGULATED):
-        for discipline in DISCIPLINES:
-            for (mechanism, kind), time in seen(environment, discipline).mean().items():
+        for discipline in tables.DISCIPLINES:
+            for (mechanism, kind), time in tables.seen(environment, discipline).mean().items():
                 found[environment, discipline, mechanism, kind] = np.array([time])
-    return Times(found, DISCIPLINES)
+    return Times(found, tables.DISCIPLINES)
 
 
 @pytest.mark.parametrize("claim", MEASURES)
@@ -441,14 +440,14 @@ def test_a_broken_order_is_noticed() -> None:
     times = {}
     for environment in ENVIRONMENTS:
         first, second = environment.split("/")
-        for discipline in DISCIPLINES:
+        for discipline in tables.DISCIPLINES:
             for mechanism in {first, second}:
                 for kind in ("TCP1", "TCP2", "TCP3", "TCP4", "UDP3", "UDP4"):
                     slow = 100.0 if mechanism == "be" and kind[0] == "U" else 1000.0
                     times[environment, discipline, mechanism, kind] = np.array(
                         [slow * (1 if mechanism == "be" else int(kind[-1]))]
                     )
-    good = Times(times, DISCIPLINES)
+    good = Times(times, tables.DISCIPLINES)
     assert all(holds(good)[0] for holds in STATEMENTS["Y05"].values())
     times["ts/be", "RED", "ts", "TCP3"] = np.array([1500.0])
     assert not STATEMENTS["Y05"]["ordered"](good)[0]
@@ -461,7 +460,7 @@ def test_cc_outperforms_ts_in_the_mean_of_classes_and_disciplines() -> None:
     times = _bundled()
     assert all(holds(times)[0] for holds in STATEMENTS["Y07"].values())
     shorter = {key: 0.5 * time if key[0] == "ts/ts" else time for key, time in times.of.items()}
-    swapped = Times(shorter, DISCIPLINES)
+    swapped = Times(shorter, tables.DISCIPLINES)
     assert not STATEMENTS["Y07"]["pure"](swapped)[0]
     assert STATEMENTS["Y07"]["mixed"](swapped)[0]
 

@@ -14,8 +14,8 @@ from validation.judgements.recording import Recorded
 from validation.judgements.verdicts import Sides, Threshold
 from validation.records import entries
 from validation.report import tally
-from validation.report.data_records import record_of
 from validation.report.families import common_caption, grouped, panels
+from validation.report.pages import record_of
 from validation.report.papers import PAPERS
 from validation.report.rows import as_csv, as_json, load, row_of, sources_of, verdict_of, verdicts
 from validation.report.series import arranged

@@ -7,21 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import (
-    BFC,
-    INT,
-    Cable,
-    Fabric,
-    Flow,
-    Packets,
-    flows_from,
-    random_traffic,
-    simulate,
-)
+from dfcmodel import BFC, INT, Cable, Fabric, Flow, Packets, flows_from, random_traffic, simulate
 from dfcmodel.lossless import leaf_spine
 from responsefn import HPCC, FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import MARKS, PACKET, ROCE, SEEDS, gain, on_fabrics, over, pfc
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
@@ -36,8 +26,12 @@ SHORT = 10
 BASE = 9e-6
 """Round trip of an empty fabric, s."""
 SCHEMES = ("BFC", "DCQCN and PFC", "HPCC")
-RULES: dict[str, Any] = {SCHEMES[0]: BFC(), SCHEMES[1]: pfc(manager=MARKS), SCHEMES[2]: INT()}
-SOURCES = {SCHEMES[0]: FixedRate(), SCHEMES[1]: ROCE, SCHEMES[2]: HPCC(base_rtt=BASE)}
+RULES: dict[str, Any] = {
+    SCHEMES[0]: BFC(),
+    SCHEMES[1]: fabric_runs.pfc(manager=fabric_runs.MARKS),
+    SCHEMES[2]: INT(),
+}
+SOURCES = {SCHEMES[0]: FixedRate(), SCHEMES[1]: fabric_runs.ROCE, SCHEMES[2]: HPCC(base_rtt=BASE)}
 
 
 @functools.cache
@@ -49,7 +43,7 @@ def fabric(scheme: str) -> Fabric:
         cable,
         cable,
         buffer="2 MB",
-        packet_size=PACKET,
+        packet_size=fabric_runs.PACKET,
         discipline=RULES[scheme],
     )
 
@@ -64,7 +58,9 @@ def traffic(scheme: str, seed: int) -> list[Flow]:
         "host": "nic",
     }
     flows = list(
-        random_traffic(network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=PACKET, **given)
+        random_traffic(
+            network.hosts, "hadoop", LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **given
+        )
     )
     random = np.random.default_rng(seed)
     for n in range(INCASTS):
@@ -76,7 +72,7 @@ def traffic(scheme: str, seed: int) -> list[Flow]:
     return flows
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def measured(seed: int, scheme: str) -> tuple[float, float]:
     """Return the 99th percentile of slowdowns of short flows outside of incasts, and that of the packets that wait at a switch."""
     flows = traffic(scheme, seed)
@@ -104,21 +100,25 @@ def _curve(which: int) -> Curve:
     return Curve(SCHEMES, level=[of_runs(_column(scheme, which)) for scheme in SCHEMES])
 
 
-@on_fabrics("B03", cases=(CASE,), least=1.3)
+@fabric_runs.on_fabrics("B03", cases=(CASE,), least=1.3)
 def tail_latency() -> Effects:
     """Compare the tail of short flows under BFC with that under control between ends."""
-    ratios = [gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]]
+    ratios = [
+        fabric_runs.gain(_column(scheme, 0), _column(SCHEMES[0], 0)) for scheme in SCHEMES[1:]
+    ]
     return Effects(
-        {"tail": Statement(level=over(*ratios))},
+        {"tail": Statement(level=fabric_runs.over(*ratios))},
         {"99th percentile of slowdowns": _curve(0)},
         ("scheme", "slowdown"),
     )
 
 
-@on_fabrics("B04", cases=(CASE,))
+@fabric_runs.on_fabrics("B04", cases=(CASE,))
 def buffer_in_use() -> Effects:
     """Compare the buffer in use under BFC with that under control between ends."""
-    ratios = [gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]]
+    ratios = [
+        fabric_runs.gain(_column(scheme, 1), _column(SCHEMES[0], 1)) for scheme in SCHEMES[1:]
+    ]
     return Effects(
         {"buffer": Statement(level=tuple(ratios))},
         {"99th percentile of the packets at a switch": _curve(1)},

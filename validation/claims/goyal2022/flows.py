@@ -9,16 +9,8 @@ import numpy as np
 
 from dfcmodel import Fair, Flow, FlowSizes, Link, Packets, Scenario, flow_sizes, simulate
 from responsefn import FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    PACKET,
-    SEEDS,
-    deviations,
-    exact,
-    line,
-    on_fabrics,
-    steps,
-)
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
@@ -35,13 +27,13 @@ RATES = (10.0, 40.0, 100.0, 400.0)
 """Gb/s, of links whose product of bandwidth and delay flows are compared with."""
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def active(seed: int, load: float, speed: float) -> float:
     """Return the mean number of unfinished flows at a link with fair queueing.
 
     Flows come as a Poisson process from hosts of their own, whose links are as fast. A flow counts from its first packet to its last one at the link, by Little's law.
     """
-    rate = line(speed)
+    rate = fabric_runs.line(speed)
     random = np.random.default_rng(seed)
     begins = np.cumsum(random.exponential(MEAN / (load * rate), FLOWS))
     sizes = random.geometric(1.0 / MEAN, FLOWS)
@@ -58,7 +50,9 @@ def active(seed: int, load: float, speed: float) -> float:
         for n, (size, start) in enumerate(zip(sizes, begins, strict=True))
     ]
     end = 2.0 * float(begins[-1])
-    scenario = Scenario("fair", links, flows, duration=end, packet_size=PACKET, min_rto=end)
+    scenario = Scenario(
+        "fair", links, flows, duration=end, packet_size=fabric_runs.PACKET, min_rto=end
+    )
     run = simulate(scenario, Packets(seed=seed, recovery="none"), sample=end / 10)
     return float((run.finished - begins).sum() / begins[-1])
 
@@ -68,7 +62,7 @@ def geometric_quantile(load: float, part: float) -> float:
     return math.ceil(math.log1p(-part) / math.log(load)) - 1.0
 
 
-@on_fabrics("B01", cases=(CASE,), equal=0.2)
+@fabric_runs.on_fabrics("B01", cases=(CASE,), equal=0.2)
 def active_flows() -> Effects:
     """Measure how many flows are active at a link with fair queueing."""
     found = {load: np.array(active(load, SPEEDS[0])) for load in LOADS}
@@ -78,11 +72,11 @@ def active_flows() -> Effects:
     return Effects(
         {
             "load": Statement(
-                level=tuple(e for load in LOADS for e in deviations(found[load], wanted[load])),
+                level=tuple(e for load in LOADS for e in fabric_runs.deviations(found[load], wanted[load])),
                 equal=True,
             ),
-            "speed": Statement(level=deviations(fast / found[LOADS[1]], 1.0), equal=True),
-            "few": Statement(model=exact(MOST_ACTIVE - quantile)),
+            "speed": Statement(level=fabric_runs.deviations(fast / found[LOADS[1]], 1.0), equal=True),
+            "few": Statement(model=fabric_runs.exact(MOST_ACTIVE - quantile)),
         },
         {
             "10 Gb/s": Curve(LOADS, model=list(wanted.values()), level=[of_runs(e) for e in found.values()]),
@@ -107,7 +101,7 @@ def bytes_within(sizes: FlowSizes, limit: float) -> float:
     return of(min(limit, points[-1])) / of(points[-1])
 
 
-@on_fabrics("B02")
+@fabric_runs.on_fabrics("B02")
 def within_a_round_trip() -> Effects:
     """Compute the part of the bytes in flows within a product of bandwidth and delay."""
     names = ("web search", "hadoop")
@@ -116,7 +110,11 @@ def within_a_round_trip() -> Effects:
         for name in names
     }
     return Effects(
-        {"grows": Statement(model=steps([parts[names[0]]]) + steps([parts[names[1]]]))},
+        {
+            "grows": Statement(
+                model=fabric_runs.steps([parts[names[0]]]) + fabric_runs.steps([parts[names[1]]])
+            )
+        },
         {name: Curve(RATES, model=each) for name, each in parts.items()},
         ("link (Gb/s)", "part of the bytes"),
         log="x",

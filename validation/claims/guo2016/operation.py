@@ -7,40 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    Cable,
-    Fabric,
-    Flow,
-    Link,
-    Packets,
-    Scenario,
-    flows_from,
-    simulate,
-)
+from dfcmodel import CBR, FIFO, Cable, Fabric, Flow, Link, Packets, Scenario, flows_from, simulate
 from dfcmodel.lossless import Watchdog, leaf_spine, storm_spread, watch_packets
 from responsefn import FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    PACKET,
-    SEEDS,
-    exact,
-    gain,
-    line,
-    on_fabrics,
-    over,
-    packets,
-    pfc,
-    star,
-    starts,
-    under,
-)
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
-C = line(40)
+C = fabric_runs.line(40)
 DROPPED = 1 / 256
 MESSAGE = 4096
 """Packets of a message of 4 MB."""
@@ -60,21 +36,23 @@ def go_back_0(p: float, size: int) -> float:
 def go_back_n() -> list[float]:
     """Return the goodput of go-back-N over the link's rate with losses of one in 256, for each run."""
     found = []
-    for seed in SEEDS:
-        scenario = star(1, FixedRate(), FIFO(), 0.01, begins=starts(1, seed))
-        run = packets(scenario, seed, 1e-3, 1e-4, loss={"switch->receiver": DROPPED})
+    for seed in fabric_runs.SEEDS:
+        scenario = fabric_runs.star(
+            1, FixedRate(), FIFO(), 0.01, begins=fabric_runs.starts(1, seed)
+        )
+        run = fabric_runs.packets(scenario, seed, 1e-3, 1e-4, loss={"switch->receiver": DROPPED})
         found.append(float(run.rates[0] / C))
     return found
 
 
-@on_fabrics("G01", least=0.5)
+@fabric_runs.on_fabrics("G01", least=0.5)
 def livelock() -> Effects:
     """Compute the goodput of go-back-0, and measure that of go-back-N."""
     none, own = go_back_0(DROPPED, MESSAGE), go_back_n()
     return Effects(
         {
-            "livelock": Statement(model=exact(SMALL_PART - none)),
-            "progress": Statement(level=over(of_runs(own))),
+            "livelock": Statement(model=fabric_runs.exact(SMALL_PART - none)),
+            "progress": Statement(level=fabric_runs.over(of_runs(own))),
         },
         {
             "goodput": Curve(["go-back-0"], model=[none]),
@@ -103,7 +81,7 @@ def storm_network(xoff: float) -> tuple[Scenario, list[list[str]]]:
 
     A receiving host is a node whose link leads to its memory, so that its interface may pause the switch.
     """
-    rule = pfc(xoff, xon=0.5 * xoff)
+    rule = fabric_runs.pfc(xoff, xon=0.5 * xoff)
     ways = [(f"h{n}", f"leaf{n // 4}") for n in range(16)]
     ways += [(f"leaf{n}", "spine") for n in range(LEAVES)]
     ends = ("stormy", "neighbour")
@@ -118,7 +96,7 @@ def storm_network(xoff: float) -> tuple[Scenario, list[list[str]]]:
         Flow(f"flow {n}", (*path, f"{path[-1]} memory"), CBR(RATE / 20))
         for n, path in enumerate(paths)
     ]
-    return Scenario("storm", links, flows, duration=END, packet_size=PACKET), paths
+    return Scenario("storm", links, flows, duration=END, packet_size=fabric_runs.PACKET), paths
 
 
 @kept
@@ -128,9 +106,9 @@ def victims(watched: str) -> list[float]:
     Watchdogs are at no link, at ``"all"`` links of switches, or at the ports that face ``"hosts"``.
     """
     found = []
-    for seed in SEEDS:
+    for seed in fabric_runs.SEEDS:
         scenario, paths = storm_network(40.0)
-        begins = starts(16, seed)
+        begins = fabric_runs.starts(16, seed)
         flows = [
             replace(flow, start=begin) for flow, begin in zip(scenario.flows, begins, strict=True)
         ]
@@ -147,7 +125,7 @@ def victims(watched: str) -> list[float]:
     return found
 
 
-@on_fabrics("G02", least=0.05)
+@fabric_runs.on_fabrics("G02", least=0.05)
 def storm() -> Effects:
     """Compute which flows a storm stops, and measure the others' rates."""
     _, paths = storm_network(40.0)
@@ -156,24 +134,28 @@ def storm() -> Effects:
     stopped = len(set(spread.victims) & to_neighbour) / len(to_neighbour)
     own = of_runs(victims("none"))
     return Effects(
-        {"victims": Statement(model=under(Estimate(1.0 - stopped, 0.0)), level=under(own))},
+        {
+            "victims": Statement(
+                model=fabric_runs.under(Estimate(1.0 - stopped, 0.0)), level=fabric_runs.under(own)
+            )
+        },
         {"flows to the neighbour that go on": Curve(["storm"], model=[1.0 - stopped], level=[own])},
         ("fault", "part"),
     )
 
 
-@on_fabrics("G03", least=0.9)
+@fabric_runs.on_fabrics("G03", least=0.9)
 def watchdogs() -> Effects:
     """Measure the rates of the others under a storm with watchdogs."""
     places = {"none": "no watchdog", "all": "at all links", "hosts": "at ports that face hosts"}
     own = {name: of_runs(victims(where)) for where, name in places.items()}
     return Effects(
-        {"freed": Statement(level=over(own[places["all"]]))},
+        {"freed": Statement(level=fabric_runs.over(own[places["all"]]))},
         {"flows to the neighbour": Curve(list(own), level=list(own.values()))},
         ("watchdogs", "rate over that before the storm"),
         readings={
             "watchdogs at ports that face hosts": {
-                "freed": Statement(level=over(own[places["hosts"]]))
+                "freed": Statement(level=fabric_runs.over(own[places["hosts"]]))
             }
         },
     )
@@ -189,9 +171,9 @@ PERIOD, PAUSED, SLOW_END = 2e-4, 2e-5, 4e-3
 def pauses_of_slow_receiver(xoff: float) -> list[float]:
     """Return how many pauses links between switches have while a receiver is slow, for each run."""
     found = []
-    for seed in SEEDS:
+    for seed in fabric_runs.SEEDS:
         scenario, _ = storm_network(xoff)
-        begins = starts(16, seed)
+        begins = fabric_runs.starts(16, seed)
         flows = [
             replace(flow, start=begin, source=CBR(RATE / 10 * 0.8))
             for flow, begin in zip(scenario.flows, begins, strict=True)
@@ -206,7 +188,7 @@ def pauses_of_slow_receiver(xoff: float) -> list[float]:
     return found
 
 
-@on_fabrics("G04", least=0.5)
+@fabric_runs.on_fabrics("G04", least=0.5)
 def slow_receiver() -> Effects:
     """Count the pauses that a slow receiver causes between switches, by threshold."""
     small, large = (
@@ -214,7 +196,10 @@ def slow_receiver() -> Effects:
     )
     fewer = of_runs((small - large) / np.maximum(large, 1.0))
     return Effects(
-        {"spreads": Statement(level=(of_runs(small),)), "absorbed": Statement(level=over(fewer))},
+        {
+            "spreads": Statement(level=(of_runs(small),)),
+            "absorbed": Statement(level=fabric_runs.over(fewer)),
+        },
         {
             "pauses": Curve(
                 [SMALL_THRESHOLD, LARGE_THRESHOLD], level=[of_runs(small), of_runs(large)]
@@ -230,7 +215,7 @@ BURST, SHORT = 40, 10
 """Packets of each flow of an incast, and of a short flow."""
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
     """Return pauses of an incast of eight hosts, and the mean completion time of short flows from the same hosts, s."""
     cable = Cable("40Gbps", "100m")
@@ -239,11 +224,11 @@ def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
         cable,
         cable,
         buffer="2 MB",
-        packet_size=PACKET,
-        discipline=pfc(xoff, xon=0.5 * xoff),
+        packet_size=fabric_runs.PACKET,
+        discipline=fabric_runs.pfc(xoff, xon=0.5 * xoff),
     )
     target, idle, senders = fabric.hosts[8], fabric.hosts[9], fabric.hosts[:8]
-    begins = starts(16, seed)
+    begins = fabric_runs.starts(16, seed)
     flows = flows_from(
         [*senders, *senders], [*[target] * 8, *[idle] * 8], [*[BURST] * 8, *[SHORT] * 8],
         begins, source=FixedRate(), links=fabric.links, routes="ecmp", host="nic",
@@ -253,14 +238,14 @@ def incast_and_short(seed: int, xoff: float) -> tuple[float, float]:
     return float(run.pauses().sizes["pause"]), float(times.mean())
 
 
-@on_fabrics("G05", cases=(CASE,), least=0.5)
+@fabric_runs.on_fabrics("G05", cases=(CASE,), least=0.5)
 def smaller_alpha() -> Effects:
     """Measure pauses and completion times by threshold."""
     low, high = (np.array(incast_and_short(xoff)) for xoff in (LOW, HIGH))
     more = of_runs((low[:, 0] - high[:, 0]) / np.maximum(high[:, 0], 1.0))
-    slower = gain(low[:, 1], high[:, 1])
+    slower = fabric_runs.gain(low[:, 1], high[:, 1])
     return Effects(
-        {"pauses": Statement(level=over(more)), "latency": Statement(level=(slower,))},
+        {"pauses": Statement(level=fabric_runs.over(more)), "latency": Statement(level=(slower,))},
         {
             "pauses": Curve([LOW, HIGH], level=[of_runs(low[:, 0]), of_runs(high[:, 0])]),
             "short flows (us)": Curve(

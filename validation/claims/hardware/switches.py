@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.hardware import levels
 from validation.claims.hardware.levels import LINK, NAMES, PACKET, RTT, Queue
 from validation.judgements.verdicts import Verdict

@@ -12,20 +12,20 @@ from dfcmodel import CBR, PFC, Cable, Fabric, Flow, Fluid, Link, Packets, Scenar
 from dfcmodel.lossless import buffer_cycles, deadlock, fat_tree, leaf_spine
 from hopflow import gbps
 from responsefn import FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import PACKET, SEEDS, exact, line, on_fabrics, pfc
 from validation.judgements.keeping import kept
 from validation.statistics import Estimate
 
-C = line(40)
+C = fabric_runs.line(40)
 DELAY = 1e-6
 END = 4e-3
 COUNTS = ("output", "switch")
 """What a switch counts of an ingress."""
-LIMIT = float(gbps(2, PACKET))
+LIMIT = float(gbps(2, fabric_runs.PACKET))
 PATHS = (("h1", *"ABCD", "d1"), ("h2", *"CDAB", "d2"), ("h3", *"BC", "d3"))
 """The two flows of Fig. 3 and the third one of Fig. 4."""
-LOW_LIMIT = float(gbps(0.2, PACKET))
+LOW_LIMIT = float(gbps(0.2, fabric_runs.PACKET))
 TWO, THREE, LIMITED, LOW = (
     "two flows",
     "three flows",
@@ -47,14 +47,16 @@ def ring(case: str, counts: str, seed: int) -> Scenario:
         Flow(path[0], path, CBR(rate), host="unshaped", start=start)
         for path, rate, start in zip(paths, rates, begins, strict=False)
     ]
-    return Scenario(case, links, flows, duration=END, packet_size=PACKET)
+    return Scenario(case, links, flows, duration=END, packet_size=fabric_runs.PACKET)
 
 
 @kept
 def deadlocked(case: str, level: str) -> list[float]:
     """Return for each run of a case whether it was deadlocked, 1 or 0."""
     found = []
-    for counts, seed in itertools.product(COUNTS, SEEDS if level == "packets" else SEEDS[:1]):
+    for counts, seed in itertools.product(
+        COUNTS, fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]
+    ):
         method = Packets(seed=seed) if level == "packets" else Fluid(steps_per_delay=16)
         run = simulate(ring(case, counts, seed), method, sample=5e-5)
         found.append(float(run.status.label == "deadlocked"))
@@ -64,7 +66,7 @@ def deadlocked(case: str, level: str) -> list[float]:
 def every(values: Any, wanted: float) -> Any:
     """Return whether all runs are as wanted: positive if so, negative otherwise."""
     part = float(np.mean(np.asarray(values) == wanted))
-    return exact(part - 1.0 if part < 1.0 else 1.0)
+    return fabric_runs.exact(part - 1.0 if part < 1.0 else 1.0)
 
 
 def cycles(*paths: tuple[str, ...]) -> set[frozenset[Any]]:
@@ -87,12 +89,12 @@ def _curve(*cases: str) -> dict[str, Curve]:
 AXES = ("flows on the ring", "part of the runs")
 
 
-@on_fabrics("L02")
+@fabric_runs.on_fabrics("L02")
 def two_flows() -> Effects:
     """Run two flows on the ring, and count the cycles of their buffers."""
     return Effects(
         {
-            "cycle": Statement(model=exact(len(cycles(*PATHS[:2])))),
+            "cycle": Statement(model=fabric_runs.exact(len(cycles(*PATHS[:2])))),
             "moves": Statement(
                 model=every(deadlocked(TWO, "fluid"), 0.0),
                 level=every(deadlocked(TWO, "packets"), 0.0),
@@ -103,7 +105,7 @@ def two_flows() -> Effects:
     )
 
 
-@on_fabrics("L03")
+@fabric_runs.on_fabrics("L03")
 def three_flows() -> Effects:
     """Run three flows on the ring, and compare the cycles of their buffers."""
     same = cycles(*PATHS) == cycles(*PATHS[:2])
@@ -113,14 +115,14 @@ def three_flows() -> Effects:
                 model=every(deadlocked(THREE, "fluid"), 1.0),
                 level=every(deadlocked(THREE, "packets"), 1.0),
             ),
-            "dependency": Statement(model=exact(1.0 if same else -1.0)),
+            "dependency": Statement(model=fabric_runs.exact(1.0 if same else -1.0)),
         },
         _curve(TWO, THREE),
         AXES,
     )
 
 
-@on_fabrics("L04")
+@fabric_runs.on_fabrics("L04")
 def limited_flow() -> Effects:
     """Run the ring with the third flow limited."""
     limited, low = (
@@ -148,11 +150,11 @@ def overloaded() -> list[float]:
         cable,
         cable,
         buffer="1 MB",
-        packet_size=PACKET,
-        discipline=pfc(40.0),
+        packet_size=fabric_runs.PACKET,
+        discipline=fabric_runs.pfc(40.0),
     )
     found = []
-    for seed in SEEDS:
+    for seed in fabric_runs.SEEDS:
         target, *others = np.random.default_rng(seed).permutation(16).tolist()
         hosts = fabric.hosts
         flows = incast(
@@ -164,14 +166,16 @@ def overloaded() -> list[float]:
     return found
 
 
-@on_fabrics("L05")
+@fabric_runs.on_fabrics("L05")
 def without_cycles() -> Effects:
     """Look for cycles in trees, and overload a fabric without one."""
     graphs = {"leaf-spine": leaf_spine(4, 2, hosts=4), "fat tree": fat_tree(4)}
     free = {name: deadlock(graph).is_free for name, graph in graphs.items()}
     return Effects(
         {
-            "free": Statement(model=exact(*(1.0 if each else -1.0 for each in free.values()))),
+            "free": Statement(
+                model=fabric_runs.exact(*(1.0 if each else -1.0 for each in free.values()))
+            ),
             "moves": Statement(level=every(overloaded(), 0.0)),
         },
         {
@@ -195,18 +199,20 @@ def caught(load: float) -> list[float]:
     """Return for each run of a flow that is caught in the loop whether it was deadlocked, 1 or 0."""
     found = []
     rate = load * LOOP * C / TTL
-    for counts, seed in itertools.product(COUNTS, SEEDS):
+    for counts, seed in itertools.product(COUNTS, fabric_runs.SEEDS):
         rule = PFC((0,), xoff=40, xon=38, counts=counts)
         links = [Link(*ends, C, DELAY, 5000, rule) for ends in (("h", "A"), ("A", "B"), ("B", "A"))]
         begin = float(np.random.default_rng(seed).uniform(0.0, 5e-7))
         flow = Flow("caught", tuple("hABA"), CBR(rate), host="nic", start=begin, ttl=TTL)
-        scenario = Scenario("routing loop", links, [flow], duration=END, packet_size=PACKET)
+        scenario = Scenario(
+            "routing loop", links, [flow], duration=END, packet_size=fabric_runs.PACKET
+        )
         run = simulate(scenario, Packets(seed=seed), sample=5e-5)
         found.append(float(run.status.label == "deadlocked"))
     return found
 
 
-@on_fabrics("L01")
+@fabric_runs.on_fabrics("L01")
 def routing_loop() -> Effects:
     """Run a flow into the paper's loop, below and above n B / TTL."""
     below, above = (caught(load) for load in LOADS)

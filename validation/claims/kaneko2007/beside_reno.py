@@ -5,27 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from responsefn import ARENO, BIC, CTCP, WindowRule
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    effects,
-)
-from validation.claims.kaneko2007.by_simulator import apart
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
+from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
-from validation.claims.kaneko2007.runs import (
-    FAIR,
-    NAMES,
-    RULES,
-    SEEDS,
-    modelled,
-    of_cases,
-    relative,
-    seeds_of,
-    share,
-)
 from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, of_runs, weakest
 
@@ -59,7 +42,7 @@ TIE = 0.01
 """Relative difference of utilisations below which neither counts as higher."""
 VARIANTS = (*OTHERS, "highspeed", "bic", "cubic")
 """The rules of the slides but Reno."""
-HALF = (0.5 * (1.0 - FAIR), 0.5 * (1.0 + FAIR))
+HALF = (0.5 * (1.0 - runs.FAIR), 0.5 * (1.0 + runs.FAIR))
 """Shares that are equal within the margin."""
 
 
@@ -67,10 +50,10 @@ def _shares(
     tools: dict[str, tuple[str, ...]], column: str = "goodput_bits"
 ) -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno, by rule and simulator."""
-    runs = apart(*((tool, of_cases(*cases)) for tool, cases in tools.items()))
+    each_rule = runs.apart(*((tool, runs.of_cases(*cases)) for tool, cases in tools.items()))
     return {
-        rule: {tool: share(frame, 1, column) for tool, frame in by_tool.items()}
-        for rule, by_tool in runs.items()
+        rule: {tool: runs.share(frame, 1, column) for tool, frame in by_tool.items()}
+        for rule, by_tool in each_rule.items()
         if rule in VARIANTS
     }
 
@@ -96,40 +79,42 @@ def _fair(
 
 
 @effects(
-    "K06", cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values(), CASE), equal=FAIR
+    "K06",
+    cases=(*SMALL_BDP["ns-2"], *SMALL_BDP["ns-3"], *SMALLER_BDP.values(), CASE),
+    equal=runs.FAIR,
 )
 def small_buffers() -> Effects:
     """Measure the shares beside Reno on a short path, in each simulator."""
     found = _shares(SMALL_BDP)
     case = SMALL_BDP["ns-3"][0]
-    model = {rule: share(modelled(case), 1, rule=rule) for rule in OTHERS}
-    own = levelled(case, f"rule in {VARIANTS}", rules=tuple(RULES))
-    level = {rule: share(own, 1, rule=rule) for rule in VARIANTS}
+    model = {rule: runs.share(runs.modelled(case), 1, rule=rule) for rule in OTHERS}
+    own = levelled(case, f"rule in {VARIANTS}", rules=tuple(runs.RULES))
+    level = {rule: runs.share(own, 1, rule=rule) for rule in VARIANTS}
     names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL_BDP}
     return Effects(
         {rule: _fair(rule, found, model, level) for rule in VARIANTS},
         {
-            tool: Curve([NAMES[rule] for rule in rules], [found[rule][tool] for rule in rules])
+            tool: Curve([runs.NAMES[rule] for rule in rules], [found[rule][tool] for rule in rules])
             for tool, rules in names.items()
         }
         | {
             "Fusion, ARENO and CTCP": Curve(
-                [NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
+                [runs.NAMES[r] for r in OTHERS], (), [e.value for e in model.values()]
             ),
-            "at hopflow's packet level": Curve([NAMES[r] for r in VARIANTS], level=list(level.values())),
+            "at hopflow's packet level": Curve([runs.NAMES[r] for r in VARIANTS], level=list(level.values())),
         },
         ("rule", "share beside a Reno flow (1)"),
         expected=HALF,
         values={
             "shares": {
-                tool: {NAMES[rule]: found[rule][tool] for rule in rules}
+                tool: {runs.NAMES[rule]: found[rule][tool] for rule in rules}
                 for tool, rules in names.items()
             },
             "leaves_reno": HSTCP_LEAVES_RENO,
             "peak": [round(PRODUCT * (1 + size) / 2) for size in (1, *SMALLER_SIZES)][:2],
             "found": found, "level": level, "smaller": {size: _with_buffer(size) for size in SMALLER_SIZES},
             "changed": {
-                name: share(levelled(case, f"rule == {name!r}", rules=tuple(RULES),
+                name: runs.share(levelled(case, f"rule == {name!r}", rules=tuple(runs.RULES),
                                      changed=((name, rule),)), 1)
                 for name, rule in LIKE_RENO.items()
             },
@@ -144,20 +129,25 @@ def small_buffers() -> Effects:
     )  # fmt: skip
 
 
+small_buffers.constants_of(runs)
+
+
 def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
     """Return the share of each rule beside Reno on the short path with a smaller buffer, by rule and simulator."""
-    frames = {tool: of_cases(case) for tool, case in SMALLER_BDP.items()}
-    runs = apart(*((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items()))
+    frames = {tool: runs.of_cases(case) for tool, case in SMALLER_BDP.items()}
+    each_rule = runs.apart(
+        *((tool, frame[frame["buffer_bdp"] == size]) for tool, frame in frames.items())
+    )
     return {
-        rule: {tool: share(frame, 1) for tool, frame in by_tool.items()}
-        for rule, by_tool in runs.items()
+        rule: {tool: runs.share(frame, 1) for tool, frame in by_tool.items()}
+        for rule, by_tool in each_rule.items()
     }
 
 
 def _modelled_with_buffer(size: float) -> dict[str, Estimate]:
     """Return the same of the model, for the rules that it has in ns-3."""
-    frame = modelled(SMALLER_BDP["ns-3"], f"buffer_bdp == {size}")
-    return {rule: share(frame, 1, rule=rule) for rule in OTHERS}
+    frame = runs.modelled(SMALLER_BDP["ns-3"], f"buffer_bdp == {size}")
+    return {rule: runs.share(frame, 1, rule=rule) for rule in OTHERS}
 
 
 PRODUCT, HSTCP_LEAVES_RENO = 50, 38
@@ -170,77 +160,82 @@ by the delay, which gives way as soon as a packet of its own waits."""
 
 
 @effects(
-    "K12", cases=(*WINDOWS.values(), *MORE_WINDOWS["ns-2"], *MORE_WINDOWS["ns-3"], CASE), equal=FAIR
+    "K12",
+    cases=(*WINDOWS.values(), *MORE_WINDOWS["ns-2"], *MORE_WINDOWS["ns-3"], CASE),
+    equal=runs.FAIR,
 )
 def windows_beside_reno() -> Effects:
     """Measure the mean windows of Fusion, ARENO and CTCP, and of Reno beside them, in each simulator."""
     window = "mean_cwnd"
     found = _shares({tool: (case, *MORE_WINDOWS[tool]) for tool, case in WINDOWS.items()}, window)
     case = WINDOWS["ns-3"]
-    own, frame, wild = levelled(case), modelled(case), modelled(case, overshoot=True)
-    level = {rule: share(own, 1, window, rule=rule) for rule in OTHERS}
-    model = {rule: share(frame, 1, window, rule=rule) for rule in OTHERS}
+    own, frame, wild = levelled(case), runs.modelled(case), runs.modelled(case, overshoot=True)
+    level = {rule: runs.share(own, 1, window, rule=rule) for rule in OTHERS}
+    model = {rule: runs.share(frame, 1, window, rule=rule) for rule in OTHERS}
     few = _shares({"ns-3": (case,)}, window)
     return Effects(
         {rule: _fair(rule, found, model, level) for rule in OTHERS},
         {
             "windows, ns-3": Curve(
-                [NAMES[rule] for rule in OTHERS],
+                [runs.NAMES[rule] for rule in OTHERS],
                 [found[rule]["ns-3"] for rule in OTHERS],
                 [model[rule].value for rule in OTHERS],
                 [level[rule] for rule in OTHERS],
             ),
-            "windows, ns-2": Curve([NAMES["compound"]], [found["compound"]["ns-2"]]),
+            "windows, ns-2": Curve([runs.NAMES["compound"]], [found["compound"]["ns-2"]]),
         },
         ("rule", "share of both windows (1)"),
         expected=HALF,
-        values={NAMES[rule].lower(): found[rule]["ns-3"] for rule in OTHERS}
+        values={runs.NAMES[rule].lower(): found[rule]["ns-3"] for rule in OTHERS}
         | {"limited": list(model.values()), "ns2": found["compound"]["ns-2"],
-           "overshoot": [share(wild, 1, window, rule=rule) for rule in OTHERS],
+           "overshoot": [runs.share(wild, 1, window, rule=rule) for rule in OTHERS],
            "seen": [found[rule]["ns-3"] for rule in OTHERS],
            "three": [few[rule]["ns-3"] for rule in OTHERS]},
     )  # fmt: skip
 
 
-@effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2, CASE), equal=FAIR, least=TIE)
+windows_beside_reno.constants_of(runs)
+
+
+@effects("K07", cases=(*FAST_LINKS, RENO_LINKS, FAST_LINKS_NS2, CASE), equal=runs.FAIR, least=TIE)
 def fast_links() -> Effects:
     """Measure the utilisation by a flow and a Reno flow on fast links."""
 
     def used(frame: pd.DataFrame, rule: str, rate: float) -> pd.Series[float]:
-        return seeds_of(frame, rule=rule, link_rate=rate) / rate
+        return runs.seeds_of(frame, rule=rule, link_rate=rate) / rate
 
-    packets = of_cases(*FAST_LINKS, RENO_LINKS)
-    model = pd.concat([modelled(case) for case in FAST_LINKS])
+    packets = runs.of_cases(*FAST_LINKS, RENO_LINKS)
+    model = pd.concat([runs.modelled(case) for case in FAST_LINKS])
     rates = [float(rate) for rate in sorted(packets["link_rate"].unique())]
 
     def highest(frame: pd.DataFrame) -> Estimates:
         known = [rate for rate in rates if (frame["link_rate"] == rate).any()]
         pairs = [(used(frame, "fusion", r), used(frame, o, r)) for r in known for o in OTHERS[1:]]
-        return tuple(beyond(relative(a, b), -TIE) for a, b in pairs)
+        return tuple(beyond(runs.relative(a, b), -TIE) for a, b in pairs)
 
     more = levelled(FAST_LINKS[0], "rule == 'fusion'", seeds=3)
     level = pd.concat([more, levelled(FAST_LINKS[0], "rule in ('areno', 'compound')", seeds=3)])
     beside = levelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=3)
     seen = tuple(
-        relative(
-            *(seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno"))
+        runs.relative(
+            *(runs.seeds_of(packets, rule=rule, flow=2, link_rate=r) for rule in ("fusion", "reno"))
         )
         for r in rates[:2]
     )
     friendly = tuple(
-        relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((more, "fusion"), (beside, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
-    both = modelled(FAST_LINKS[0], "rule == 'fusion'", seeds=MODEL_SEEDS)
-    alone = modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=MODEL_SEEDS)
+    both = runs.modelled(FAST_LINKS[0], "rule == 'fusion'", seeds=MODEL_SEEDS)
+    alone = runs.modelled(FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", seeds=MODEL_SEEDS)
     own = tuple(
-        relative(*(seeds_of(f, rule=rule, flow=2, link_rate=r)
+        runs.relative(*(runs.seeds_of(f, rule=rule, flow=2, link_rate=r)
                    for f, rule in ((both, "fusion"), (alone, "reno"))))
         for r in rates[:2]
     )  # fmt: skip
     curves = {
-        NAMES[rule]: Curve(
+        runs.NAMES[rule]: Curve(
             [rate / 1e6 for rate in rates],
             [of_runs(used(packets, rule, rate).to_numpy(), PART) for rate in rates],
             [float(used(model, rule, rate).mean()) for rate in rates],
@@ -255,5 +250,8 @@ def fast_links() -> Effects:
         "x",
         values={"ends": {name: curve.packets[-1] for name, curve in curves.items()},
                 "own": friendly, "reno": own, "seen": seen, "slower": [rate / 1e6 for rate in rates[:2]],
-                "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, SEEDS)]},
+                "seeds": [weakest(highest(model[model["seed"] < n])) for n in (3, runs.SEEDS)]},
     )  # fmt: skip
+
+
+fast_links.constants_of(runs)

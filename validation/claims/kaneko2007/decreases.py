@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from validation.claims.effect_claims import (
-    Curve,
-    Decided,
-    Effects,
-    Statement,
-    beyond,
-    effects,
-)
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Decided, Effects, Statement, beyond
 from validation.claims.kaneko2007.runs import FAIR, of_cases, relative, seeds_of, uneven
 from validation.statistics import Estimate
 

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from validation.claims.effect_claims import Curve, Effects, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Statement
 from validation.claims.kaneko2007.runs import NAMES, RULES, of_cases
 from validation.judgements.verdicts import Verdict
 from validation.records import rows

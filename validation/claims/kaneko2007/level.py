@@ -21,8 +21,6 @@ from validation.claims.kaneko2007.runs import (
 )
 from validation.networks.further_seeds import over_seeds
 
-__all__ = ["SEEDS", "levelled", "two_flows"]
-
 SEEDS = 3
 """Runs of a setting."""
 WINDOW, LARGE, FAST = 7000.0, 1e6, 50.0

@@ -8,27 +8,10 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
-    EQUAL,
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    by,
-    effects,
-)
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
+from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
-from validation.claims.kaneko2007.runs import (
-    NAMES,
-    RULES,
-    alone,
-    modelled,
-    of_cases,
-    relative,
-    seeds_of,
-    share,
-)
 from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE
 from validation.statistics import PART, Estimate, combine, difference, of_runs
@@ -67,11 +50,11 @@ Shares: TypeAlias = dict[str, dict[float, Estimate]]
 @effects("K05", cases=(*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"], CASE), equal=True)
 def other_round_trips() -> Effects:
     """Measure the share of the flow with the longer round trip, in each simulator."""
-    frames = {tool: of_cases(*cases) for tool, cases in ALL_RTTS.items()}
+    frames = {tool: runs.of_cases(*cases) for tool, cases in ALL_RTTS.items()}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
     model, level = _by_model_and_level(shares)
 
-    wild = modelled(
+    wild = runs.modelled(
         RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", overshoot=True
     )
 
@@ -80,7 +63,7 @@ def other_round_trips() -> Effects:
         return {tool: quantity for tool, quantity in found.items() if quantity}
 
     def least_fair(found: Shares, rtt: float) -> str:
-        return NAMES[min(found, key=lambda rule: found[rule][rtt].value)]
+        return runs.NAMES[min(found, key=lambda rule: found[rule][rtt].value)]
 
     first, last = LONG_RTTS
     return Effects(
@@ -96,7 +79,7 @@ def other_round_trips() -> Effects:
             "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
         },
         {
-            f"{NAMES[rule]}, {tool}": Curve(
+            f"{runs.NAMES[rule]}, {tool}": Curve(
                 [1e3 * rtt for rtt in LONG_RTTS],
                 list(found.values()),
                 [e.value for e in model[rule].values()] if tool == MODELLED[rule] else (),
@@ -110,13 +93,13 @@ def other_round_trips() -> Effects:
             "seen": [shares["ns-3"]["reno"][first], shares["ns-3"]["fusion"][last]],
             "limited": [model["reno"][first], model["fusion"][last]],
             "overshoot": [
-                share(wild, 2, rule=rule, long_rtt=rtt) for rule, rtt in (("reno", first), ("fusion", last))
+                runs.share(wild, 2, rule=rule, long_rtt=rtt) for rule, rtt in (("reno", first), ("fusion", last))
             ],
             "at": {
-                tool: {NAMES[rule]: each[last] for rule, each in found.items()}
+                tool: {runs.NAMES[rule]: each[last] for rule, each in found.items()}
                 for tool, found in shares.items()
             },
-            "model": {NAMES[rule]: each[last] for rule, each in model.items()},
+            "model": {runs.NAMES[rule]: each[last] for rule, each in model.items()},
             "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG_RTTS},
         },
     )  # fmt: skip
@@ -130,11 +113,11 @@ def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:
         for rule in shares[tool]:
             if rule not in model:
                 chosen = f"rule == {rule!r} and long_rtt in {LONG_RTTS}"
-                own = modelled(RTTS[tool], chosen, rules=tuple(RULES), seeds=RTT_SEEDS)
-                runs = levelled(RTTS[tool], chosen, rules=tuple(RULES))
-                for into, table in ((model, own), (level, runs)):
+                own = runs.modelled(RTTS[tool], chosen, rules=tuple(runs.RULES), seeds=RTT_SEEDS)
+                packets = levelled(RTTS[tool], chosen, rules=tuple(runs.RULES))
+                for into, table in ((model, own), (level, packets)):
                     into[rule] = {
-                        rtt: share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS
+                        rtt: runs.share(table, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS
                     }
     return model, level
 
@@ -168,40 +151,40 @@ MODELLED = {
 def _by_rtt(frame: pd.DataFrame) -> Shares:
     """Return the share of the second flow by rule and its round-trip time."""
     return {
-        rule: {rtt: share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS}
+        rule: {rtt: runs.share(frame, 2, rule=rule, long_rtt=rtt) for rtt in LONG_RTTS}
         for rule in frame["rule"].unique()
-        if rule in NAMES and rule != "fast"
+        if rule in runs.NAMES and rule != "fast"
     }
 
 
 @effects("K08", least=LARGEST_LOSS_OF_RATE, cases=(*ADDED, ADDED_NS2, CASE))
 def added_delay() -> Effects:
     """Measure the throughput of one flow by the delay added to its path."""
-    packets, model = of_cases(*ADDED), modelled(ADDED[0], seeds=6)
+    packets, model = runs.of_cases(*ADDED), runs.modelled(ADDED[0], seeds=6)
 
     def kept(frame: object, rule: str) -> Estimate:
         """Return the relative fall of the throughput from no delay to the largest."""
-        near, far = (seeds_of(frame, rule=rule, added_rtt=d) for d in (0.0, LARGEST_DELAY))  # type: ignore[arg-type]
-        return relative(far, near)
+        near, far = (runs.seeds_of(frame, rule=rule, added_rtt=d) for d in (0.0, LARGEST_DELAY))  # type: ignore[arg-type]
+        return runs.relative(far, near)
 
     ends = f"rule in ('fusion', 'reno') and added_rtt in {(0.0, LARGEST_DELAY)}"
     levels = levelled(ADDED[0], ends, seeds=FAR_SEEDS)
     own = {rule: kept(levels, rule) for rule in ("fusion", "reno")}
     falls = {rule: kept(packets, rule) for rule in (*FRIENDLY, "reno")}
     derived = {rule: kept(model, rule) for rule in falls}
-    ns2 = kept(of_cases(ADDED_NS2), "reno")
+    ns2 = kept(runs.of_cases(ADDED_NS2), "reno")
     curves = {}
     for rule in falls:
         found = by(packets[packets["rule"] == rule], "added_rtt", "goodput_bits")
         also = by(model[model["rule"] == rule], "added_rtt", "goodput_bits")
-        curves[NAMES[rule]] = Curve(
+        curves[runs.NAMES[rule]] = Curve(
             [1e3 * delay for delay in found],
             [combine((e,), (1e-6,)) for e in found.values()],
             [1e-6 * e.value for e in also.values()],
         )
     for rule in own:
         ran = by(levels[levels["rule"] == rule], "added_rtt", "goodput_bits")
-        curves[f"{NAMES[rule]} at hopflow's packet level"] = Curve(
+        curves[f"{runs.NAMES[rule]} at hopflow's packet level"] = Curve(
             [1e3 * delay for delay in ran], level=[combine((e,), (1e-6,)) for e in ran.values()]
         )
     return Effects(
@@ -217,9 +200,9 @@ def added_delay() -> Effects:
         },
         curves,
         ("added round-trip time (ms)", "throughput (Mb/s)"),
-        values={"falls": {NAMES[rule]: e for rule, e in falls.items()}, "ns2": ns2,
-                "own": {NAMES[rule]: e for rule, e in own.items()},
-                "derived": {NAMES[rule]: e for rule, e in derived.items()}},
+        values={"falls": {runs.NAMES[rule]: e for rule, e in falls.items()}, "ns2": ns2,
+                "own": {runs.NAMES[rule]: e for rule, e in own.items()},
+                "derived": {runs.NAMES[rule]: e for rule, e in derived.items()}},
     )  # fmt: skip
 
 
@@ -229,12 +212,12 @@ def windows_alone() -> Effects:
     found: dict[str, Estimate] = {}
     model: dict[str, Estimate] = {}
     level: dict[str, Estimate] = {}
-    runs = of_cases(*ALONE), modelled(ALONE[0]), levelled(ALONE[0], seeds=4)
-    for into, frame in zip((found, model, level), runs, strict=True):
+    frames = runs.of_cases(*ALONE), runs.modelled(ALONE[0]), levelled(ALONE[0], seeds=4)
+    for into, frame in zip((found, model, level), frames, strict=True):
         for rule in FRIENDLY:
-            windows = seeds_of(frame, "mean_cwnd", rule=rule)
-            into[rule] = relative(windows, 0.0 * windows + BDP)
-    others = by(of_cases(ALONE_NS2), "rule", "mean_cwnd")
+            windows = runs.seeds_of(frame, "mean_cwnd", rule=rule)
+            into[rule] = runs.relative(windows, 0.0 * windows + BDP)
+    others = by(runs.of_cases(ALONE_NS2), "rule", "mean_cwnd")
     return Effects(
         {
             "below": Statement(_fewer_below()),
@@ -244,7 +227,7 @@ def windows_alone() -> Effects:
         },
         {
             "mean window": Curve(
-                [NAMES[rule] for rule in found],
+                [runs.NAMES[rule] for rule in found],
                 list(found.values()),
                 [e.value for e in model.values()],
                 list(level.values()),
@@ -253,12 +236,15 @@ def windows_alone() -> Effects:
         ("rule", "mean window over the BDP, less one"),
         expected=(-EQUAL, EQUAL),
         values={
-            "found": {NAMES[rule]: e for rule, e in found.items()},
-            "below": {tool: {NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},
+            "found": {runs.NAMES[rule]: e for rule, e in found.items()},
+            "below": {tool: {runs.NAMES[r]: e for r, e in each.items()} for tool, each in _below().items()},
             "buffers": {each: [_above(rule, each) for rule in FRIENDLY] for each in SMALLER},
-            "others": {NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in NAMES},
+            "others": {runs.NAMES[str(r)]: float(e.value / BDP - 1) for r, e in others.items() if r in runs.NAMES},
         },
     )  # fmt: skip
+
+
+windows_alone.constants_of(runs)
 
 
 WARM_UP = 20.0
@@ -273,7 +259,7 @@ def _below() -> dict[str, dict[str, Estimate]]:
     for tool, cases, rules in (
         ("ns-2", (ALONE_NS2,), ("reno", "compound")), ("ns-3", SERIES, FRIENDLY)
     ):  # fmt: skip
-        series = of_cases(*cases, name="series")
+        series = runs.of_cases(*cases, name="series")
         series = series[series["time"] > WARM_UP]
         part = series.assign(low=series["cwnd"] < BDP).groupby(["rule", "seed"])["low"].mean()
         found[tool] = {rule: of_runs(part.xs(rule).to_numpy(), PART) for rule in rules}
@@ -295,5 +281,5 @@ SMALLER = (0.5, 0.1)
 
 def _above(rule: str, size: float) -> float:
     """Return by how much the mean window of a rule alone is above the BDP, relative to it."""
-    run = alone(RULES[rule], 1e-6, 0.08, round(size * BDP), BDP)
+    run = runs.alone(runs.RULES[rule], 1e-6, 0.08, round(size * BDP), BDP)
     return float(run.mean_window[0]) / BDP - 1.0

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import Jitter, coexist
+from hopflow.intervals import reach
 from hopflow.units import mbps
 from responsefn import Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
-from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, alone
+from validation.claims.kaneko2007 import runs
 from validation.display.drawing import COLOURS, figure, label, points
 from validation.judgements.judges import BySimulator
 from validation.judgements.keeping import kept
 from validation.judgements.verdicts import Judgement, Sides, Verdict, model_only, packets_only
-from validation.statistics import PART, Estimate, of_runs, quantile
+from validation.statistics import PART, Estimate, of_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +99,7 @@ class RandomLoss:
 @kept
 def flow_share(name: str, p: float) -> float:
     """Return the share of the link by a flow packet by packet, with SACK, timers and ns-3's random delays."""
-    run = alone(RULES[name], p, RTT, round(BUFFER), BUFFER, **DELAYED["ns-3"])
+    run = runs.alone(runs.RULES[name], p, RTT, round(BUFFER), BUFFER, **DELAYED["ns-3"])
     return float(run.goodput[0]) / CAPACITY
 
 
@@ -107,7 +108,7 @@ def recovered_share(name: str, p: float, recovery: str) -> Estimate:
     """Return the share of the link by a flow packet by packet with a loss recovery, over some seeds."""
     rates = [
         coexist(
-            RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN,
+            runs.RULES[name], RTT, CAPACITY, round(BUFFER), loss=p, duration=END, warm_up=BEGIN,
             max_window=WINDOW, recovery=recovery, seed=seed,
             **DELAYED["ns-3"],
         ).goodput[0]
@@ -120,7 +121,7 @@ def recovered_share(name: str, p: float, recovery: str) -> Estimate:
 def model_share(name: str, p: float) -> Estimate:
     """Return the share of the link by the window model: the rule and a drop-tail queue."""
     run = simulate_rule(
-        RULES[name],
+        runs.RULES[name],
         p,
         RTT,
         Independent(),
@@ -129,7 +130,7 @@ def model_share(name: str, p: float) -> Estimate:
         buffer=BUFFER,
         seed=1,
     )
-    error = run.half_width / quantile(math.inf)
+    error = run.half_width / float(reach(math.inf))
     return Estimate(run.rate / CAPACITY, error / CAPACITY, within=PART)
 
 
@@ -141,7 +142,9 @@ def packet_shares(*cases: str) -> Shares:
     found: dict[float, dict[str, Estimate]] = {}
     for p in sorted({float(value) for value in frame["loss_rate"]}):
         rows = frame[frame["loss_rate"] == p]
-        of_rules = {name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in RULES}
+        of_rules = {
+            name: rows.loc[rows["rule"] == name, "goodput"].to_numpy() for name in runs.RULES
+        }
         found[p] = {
             name: of_runs(rates / CAPACITY, PART)
             for name, rates in of_rules.items()
@@ -153,8 +156,11 @@ def packet_shares(*cases: str) -> Shares:
 @claim("K01", cases=(NS2, *NS3))
 def measure() -> RandomLoss:
     """Run the window model over the loss rates of the slide, and read the packet runs."""
-    model = {p: {name: model_share(name, p) for name in RULES} for p in LOSS_RATES}
+    model = {p: {name: model_share(name, p) for name in runs.RULES} for p in LOSS_RATES}
     return RandomLoss(model, packet_shares(NS2), packet_shares(*NS3))
+
+
+measure.constants_of(runs)
 
 
 def most(share: Estimate) -> float:
@@ -184,7 +190,7 @@ def not_below_reno(shares: Shares, same: float) -> Verdict:
 
 def packets_per_round_trip(rate: float) -> tuple[float, float]:
     """Return Fusion's increase and the bound G of the slide at a rate in bit/s, packets."""
-    return rate / INCREASE_RATE, rate * QUEUEING_DELAY / PACKET_BITS
+    return rate / INCREASE_RATE, rate * QUEUEING_DELAY / runs.PACKET_BITS
 
 
 @measure.judge
@@ -219,12 +225,12 @@ def by_simulator(found: RandomLoss, *, same: float = SAME) -> BySimulator:
 def shares_of_the_link(found: RandomLoss) -> Figure:
     """Draw the shares over the loss rate, by rule."""
     fig, ax = figure(6.4, 4.2)
-    for n, (rule, colour) in enumerate(zip(RULES, COLOURS, strict=True)):
+    for n, (rule, colour) in enumerate(zip(runs.RULES, COLOURS, strict=True)):
         ax.plot(
             LOSS_RATES,
             [found.model[p][rule].value for p in LOSS_RATES],
             color=colour,
-            label=NAMES[rule],
+            label=runs.NAMES[rule],
         )
         for shares, filled in ((found.ns2, "none"), (found.ns3, colour)):
             seen = {p: each[rule] for p, each in shares.items() if rule in each}

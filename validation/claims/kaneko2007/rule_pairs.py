@@ -9,25 +9,10 @@ import numpy as np
 import pandas as pd
 
 from responsefn import ARENO
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    deviation,
-    effects,
-)
+from validation.claims.effect_claims import deviation, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
+from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.level import levelled
-from validation.claims.kaneko2007.runs import (
-    FAIR,
-    FRIENDLY,
-    GREEDY,
-    NAMES,
-    RULES,
-    modelled,
-    of_cases,
-)
 from validation.networks.further_seeds import CASE as SEEDS
 from validation.records import rows
 from validation.statistics import Estimate, combine, of_runs
@@ -54,14 +39,14 @@ def cells(frame: pd.DataFrame) -> Cells:
     found: Cells = {}
     for _, of_case in frame.groupby("case", sort=False):
         for (first, second), group in of_case[of_case["flow"] == 1].groupby(["first", "second"]):
-            key = NAMES[str(first)], NAMES[str(second)]
+            key = runs.NAMES[str(first)], runs.NAMES[str(second)]
             found.setdefault(key, of_runs(1e-6 * group["goodput_bits"].to_numpy()))
     return found
 
 
 def _equal(found: Cells) -> Estimates:
     """Return the relative deviations from an equal share, of the pairs of two friendly rules that were run."""
-    names = [NAMES[rule] for rule in FRIENDLY]
+    names = [runs.NAMES[rule] for rule in runs.FRIENDLY]
     sums = {
         (a, b): combine((found[a, b], found[b, a]), (1.0, 1.0))
         for a in names
@@ -74,8 +59,8 @@ def _equal(found: Cells) -> Estimates:
 def _greedy(found: Cells) -> Estimates:
     """Return how much more than an equal share HSTCP, BIC and CUBIC take, in Mb/s."""
     taken = []
-    for rule in map(NAMES.__getitem__, GREEDY):
-        for other in map(NAMES.__getitem__, FRIENDLY):
+    for rule in map(runs.NAMES.__getitem__, runs.GREEDY):
+        for other in map(runs.NAMES.__getitem__, runs.FRIENDLY):
             pair = found.get((rule, other)), found.get((other, rule))
             if pair[0] and pair[1]:
                 taken.append(combine((pair[0], pair[1]), (1.0, -1.0)))
@@ -84,7 +69,10 @@ def _greedy(found: Cells) -> Estimates:
 
 def _beside_reno(found: Cells) -> Callable[[Mapping[str, float]], Estimates]:
     """Return by how much the poorer of Reno and HSTCP, BIC, CUBIC or FAST is below its fair share, relative to that."""
-    pairs = [(("Reno", name), (name, "Reno")) for name in (*map(NAMES.__getitem__, GREEDY), "FAST")]
+    pairs = [
+        (("Reno", name), (name, "Reno"))
+        for name in (*map(runs.NAMES.__getitem__, runs.GREEDY), "FAST")
+    ]
     both = [(found[a], found[b]) for a, b in pairs if a in found and b in found]
     apart = [
         -deviation(min(pair, key=lambda e: e.value), combine(pair, (0.5, 0.5)).value)
@@ -112,17 +100,17 @@ def _used(frame: pd.DataFrame, printed: dict[tuple[str, str], float]) -> tuple[f
     return float(np.median(slide)), 1e-6 * float(sums.median())
 
 
-@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=FAIR)
+@effects("K03", cases=(*CASES["ns-3"], *CASES["ns-2"], SEEDS), equal=runs.FAIR)
 def pairs() -> Effects:
     """Measure the throughput of each rule beside each other in each simulator, and compare it with the slide."""
-    frames = {tool: of_cases(*names) for tool, names in CASES.items()}
+    frames = {tool: runs.of_cases(*names) for tool, names in CASES.items()}
     found = {tool: cells(frame) for tool, frame in frames.items()}
     friendly = CASES["ns-3"][0]
-    model = cells(modelled(friendly).assign(case=friendly))
+    model = cells(runs.modelled(friendly).assign(case=friendly))
     level = cells(
         pd.concat(
             [
-                levelled(c, rules=tuple(RULES), seeds=PAIR_SEEDS).assign(case=c)
+                levelled(c, rules=tuple(runs.RULES), seeds=PAIR_SEEDS).assign(case=c)
                 for c in CASES["ns-3"][:2]
             ]
         )

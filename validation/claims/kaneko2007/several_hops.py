@@ -9,7 +9,8 @@ import pandas as pd
 
 from dfcmodel import Flow, Fluid, Link, Packets, Scenario, simulate
 from hopflow.units import mbps, ms
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.kaneko2007.runs import NAMES, PACKET_BITS, RULES, of_cases, seeds_of
 from validation.judgements.keeping import kept
 from validation.statistics import Estimate, difference, of_runs, weakest

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
+from validation.claims.kaneko2007 import runs
 from validation.claims.kaneko2007.beside_reno import HALF, OTHERS, VARIANTS
 from validation.claims.kaneko2007.level import levelled
-from validation.claims.kaneko2007.runs import (
-    FAIR,
-    NAMES,
-    modelled,
-    of_cases,
-    relative,
-    seeds_of,
-    share,
-    uneven,
-)
 from validation.networks.further_seeds import CASE
 
 LOSSES = "kaneko2007/loss-sweep-with-reno-ns3"
@@ -34,17 +26,21 @@ FEW_SEEDS = 32
 """Runs of the model at small loss rates: over 8 it was open whether Fusion's share is fair."""
 
 
-@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2, CASE), equal=FAIR)
+@effects("K02", cases=(LOSSES, *MORE_LOSSES, *LOSSES_NS2, CASE), equal=runs.FAIR)
 def shares_under_loss() -> Effects:
     """Measure the shares of a flow and of Reno beside it by the loss rate, in each simulator."""
-    frames = {"ns-2": of_cases(*LOSSES_NS2), "ns-3": of_cases(LOSSES, *MORE_LOSSES)}
-    packets, model = frames["ns-3"], modelled(LOSSES)
+    frames = {"ns-2": runs.of_cases(*LOSSES_NS2), "ns-3": runs.of_cases(LOSSES, *MORE_LOSSES)}
+    packets, model = frames["ns-3"], runs.modelled(LOSSES)
     own = levelled(LOSSES, "rule in ('fusion', 'reno')")
     derived = {rule: _under_loss(model, rule) for rule in OTHERS}
-    few = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", seeds=FEW_SEEDS)
+    few = runs.modelled(
+        LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", seeds=FEW_SEEDS
+    )
     derived["fusion"] |= {"fair": _fair_at_few(few, "fusion")}
     level = _under_loss(own, "fusion")
-    wild = modelled(LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", overshoot=True)
+    wild = runs.modelled(
+        LOSSES, f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}", overshoot=True
+    )
     seen = {
         rule: {
             tool: _under_loss(frame, rule)
@@ -74,19 +70,22 @@ def shares_under_loss() -> Effects:
         values={
             "shares": {
                 tool: {
-                    NAMES[rule]: [share(frame, 1, rule=rule, loss_rate=p) for p in SMALL_LOSS_RATES]
+                    runs.NAMES[rule]: [runs.share(frame, 1, rule=rule, loss_rate=p) for p in SMALL_LOSS_RATES]
                     for rule in VARIANTS
                     if tool in seen[rule]
                 }
                 for tool, frame in frames.items()
             },
             "leaves": seen["fusion"]["ns-3"]["leaves"],
-            "seen": [share(packets, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
-            "limited": [share(model, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
-            "overshoot": [share(wild, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
-            "three": [share(of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "seen": [runs.share(packets, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "limited": [runs.share(model, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "overshoot": [runs.share(wild, 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
+            "three": [runs.share(runs.of_cases(LOSSES), 1, rule="fusion", loss_rate=p) for p in SMALL_LOSS_RATES],
         },
     )  # fmt: skip
+
+
+shares_under_loss.constants_of(runs)
 
 
 def _curves_under_loss(
@@ -95,17 +94,17 @@ def _curves_under_loss(
     """Return the share of each rule by the loss rate, in ns-3 with the model and our packets, and in ns-2."""
     rates = sorted(frames["ns-3"]["loss_rate"].unique())
     ours = {
-        NAMES[rule]: Curve(
+        runs.NAMES[rule]: Curve(
             rates,
-            [share(frames["ns-3"], 1, rule=rule, loss_rate=p) for p in rates],
-            [share(model, 1, rule=rule, loss_rate=p).value for p in rates],
-            [share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
+            [runs.share(frames["ns-3"], 1, rule=rule, loss_rate=p) for p in rates],
+            [runs.share(model, 1, rule=rule, loss_rate=p).value for p in rates],
+            [runs.share(own, 1, rule=rule, loss_rate=p) for p in rates if rule == "fusion"],
         )
         for rule in OTHERS
     }
     theirs = {
-        f"{NAMES[rule]}, ns-2": Curve(
-            rates, [share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
+        f"{runs.NAMES[rule]}, ns-2": Curve(
+            rates, [runs.share(frames["ns-2"], 1, rule=rule, loss_rate=p) for p in rates]
         )
         for rule in VARIANTS
         if rule in set(frames["ns-2"]["rule"])
@@ -117,18 +116,20 @@ def _under_loss(frame: pd.DataFrame, rule: str) -> dict[str, Estimates]:
     """Return the quantities of the statements on a rule beside Reno under loss."""
 
     def rate(rule: str, flow: int, p: float) -> pd.Series[float]:
-        return seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
+        return runs.seeds_of(frame, rule=rule, flow=flow, loss_rate=p)
 
     return {
         "fair": _fair_at_few(frame, rule),
-        "leaves": tuple(relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES),
-        "more": tuple(relative(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
+        "leaves": tuple(
+            runs.relative(rate(rule, 2, p), rate("reno", 2, p)) for p in LARGE_LOSS_RATES
+        ),
+        "more": tuple(runs.relative(rate(rule, 1, p), rate(rule, 2, p)) for p in LARGE_LOSS_RATES),
     }
 
 
 def _fair_at_few(frame: pd.DataFrame, rule: str) -> Estimates:
     """Return the difference of the rates of a rule and of Reno beside it over their sum, at each small loss rate."""
     return tuple(
-        uneven(*(seeds_of(frame, rule=rule, flow=flow, loss_rate=p) for flow in (1, 2)))
+        runs.uneven(*(runs.seeds_of(frame, rule=rule, flow=flow, loss_rate=p) for flow in (1, 2)))
         for p in SMALL_LOSS_RATES
     )

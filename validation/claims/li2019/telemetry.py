@@ -10,29 +10,13 @@ import numpy as np
 
 from dfcmodel import INT, Scenario
 from responsefn import HPCC
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    MARKS,
-    ROCE,
-    SEEDS,
-    Lines,
-    Run,
-    deviations,
-    exact,
-    gain,
-    line,
-    on_fabrics,
-    over,
-    packets,
-    star,
-    starts,
-    under,
-)
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import difference, of_runs
 
-C = line(100)
+C = fabric_runs.line(100)
 DELAY = 2.1e-6
 """Of each link, s: a round trip of 8.4 us, and the transmissions."""
 BASE = 9e-6
@@ -85,7 +69,7 @@ RULES = {
     "HPCC": HPCC(base_rtt=BASE),
     "each ACK": PerAck(base_rtt=BASE),
     "each round trip": PerRoundTrip(base_rtt=BASE),
-    "DCQCN": ROCE,
+    "DCQCN": fabric_runs.ROCE,
 }
 
 
@@ -96,32 +80,32 @@ def hpcc(additive: float) -> HPCC:
 
 def scenario(rules: Sequence[Any], end: float, begins: Sequence[float], **options: Any) -> Scenario:
     """Return senders with these rules over one switch, with telemetry or the marks of DCQCN."""
-    switch = MARKS if any(rule is ROCE for rule in rules) else INT()
-    given = {"lines": Lines(C, DELAY), "begins": begins, **options}
-    return star(len(rules), list(rules), switch, end, **given)
+    switch = fabric_runs.MARKS if any(rule is fabric_runs.ROCE for rule in rules) else INT()
+    given = {"lines": fabric_runs.Lines(C, DELAY), "begins": begins, **options}
+    return fabric_runs.star(len(rules), list(rules), switch, end, **given)
 
 
-def incast(name: str, seed: int, end: float, after: float) -> Run:
+def incast(name: str, seed: int, end: float, after: float) -> fabric_runs.Run:
     """Return an incast of a rule."""
-    begins = starts(SENDERS, seed)
-    return packets(scenario([RULES[name]] * SENDERS, end, begins), seed, after, SAMPLE)
+    begins = fabric_runs.starts(SENDERS, seed)
+    return fabric_runs.packets(scenario([RULES[name]] * SENDERS, end, begins), seed, after, SAMPLE)
 
 
 @kept
 def late_queues(name: str) -> list[float]:
     """Return the mean queue of an incast from 0.5 to 3 ms in parts of the window, for each run."""
-    runs = (incast(name, seed, 3e-3, 5e-4) for seed in SEEDS)
+    runs = (incast(name, seed, 3e-3, 5e-4) for seed in fabric_runs.SEEDS)
     return [float(run.queue(BOTTLENECK).mean() / WINDOW) for run in runs]
 
 
-@on_fabrics("H01", least=0.1)
+@fabric_runs.on_fabrics("H01", least=0.1)
 def incast_queue() -> Effects:
     """Measure the queue of an incast with HPCC and with DCQCN."""
     found = {name: np.array(late_queues(name)) for name in ("HPCC", "DCQCN")}
     own = of_runs(found["HPCC"])
-    shorter = gain(found["DCQCN"], found["HPCC"])
+    shorter = fabric_runs.gain(found["DCQCN"], found["HPCC"])
     return Effects(
-        {"empty": Statement(level=under(own)), "shorter": Statement(level=(shorter,))},
+        {"empty": Statement(level=fabric_runs.under(own)), "shorter": Statement(level=(shorter,))},
         {"incast": Curve(list(found), level=[of_runs(each) for each in found.values()])},
         ("rule", "queue over the link's window"),
     )
@@ -130,7 +114,7 @@ def incast_queue() -> Effects:
 @kept
 def early(name: str) -> list[tuple[float, float]]:
     """Return packets delivered in the first 0.3 ms of an incast, and the mean queue, for each run."""
-    runs = (incast(name, seed, 3e-4, 0.0) for seed in SEEDS)
+    runs = (incast(name, seed, 3e-4, 0.0) for seed in fabric_runs.SEEDS)
     return [
         (float(run.records.delivered[:, -1].sum()), float(run.queue(BOTTLENECK).mean()))
         for run in runs
@@ -140,15 +124,15 @@ def early(name: str) -> list[tuple[float, float]]:
 REACTIONS = ("HPCC", "each ACK", "each round trip")
 
 
-@on_fabrics("H02", least=0.05)
+@fabric_runs.on_fabrics("H02", least=0.05)
 def reactions() -> Effects:
     """Measure throughput and queue of the beginning of an incast by the reaction to telemetry."""
     found = {name: np.array(early(name)) for name in REACTIONS}
     own, ack, trip = found.values()
     return Effects(
         {
-            "throughput": Statement(level=over(gain(own[:, 0], ack[:, 0]))),
-            "queue": Statement(level=over(gain(trip[:, 1], own[:, 1]))),
+            "throughput": Statement(level=fabric_runs.over(fabric_runs.gain(own[:, 0], ack[:, 0]))),
+            "queue": Statement(level=fabric_runs.over(fabric_runs.gain(trip[:, 1], own[:, 1]))),
         },
         {
             what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
@@ -166,11 +150,11 @@ LEAVES, UNTIL = 2e-3, 4e-3
 def recoveries(name: str) -> list[tuple[float, float]]:
     """Return the long flow's rate over eta times the link from 10 to 30 round trips after the short one's end, and over the link in 2 ms."""
     found = []
-    for seed in SEEDS:
-        begins = [0.0, 1e-3 + starts(1, seed)[0]]
+    for seed in fabric_runs.SEEDS:
+        begins = [0.0, 1e-3 + fabric_runs.starts(1, seed)[0]]
         one = scenario([RULES[name]] * 2, UNTIL, begins)
         short = replace(one.flows[1], stop=LEAVES)
-        run = packets(replace(one, flows=[one.flows[0], short]), seed, LEAVES, SAMPLE)
+        run = fabric_runs.packets(replace(one, flows=[one.flows[0], short]), seed, LEAVES, SAMPLE)
         time, own = run.records.time, run.records.delivered[0]
         at = np.interp([LEAVES + 10 * BASE, LEAVES + 30 * BASE, LEAVES, UNTIL], time, own)
         found.append(
@@ -182,7 +166,7 @@ def recoveries(name: str) -> list[tuple[float, float]]:
     return found
 
 
-@on_fabrics("H03", least=0.1, also={"target": 0.9})
+@fabric_runs.on_fabrics("H03", least=0.1, also={"target": 0.9})
 def recovery() -> Effects:
     """Measure how soon a flow has the link again after another one has left."""
     found = {name: np.array(recoveries(name)) for name in ("HPCC", "DCQCN")}
@@ -190,8 +174,8 @@ def recovery() -> Effects:
     slower = difference(of_runs(found["HPCC"][:, 1]), of_runs(found["DCQCN"][:, 1]))
     return Effects(
         {
-            "fast": Statement(level=over(early_rate, threshold="target")),
-            "slow": Statement(level=over(slower)),
+            "fast": Statement(level=fabric_runs.over(early_rate, threshold="target")),
+            "slow": Statement(level=fabric_runs.over(slower)),
         },
         {
             what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
@@ -201,21 +185,21 @@ def recovery() -> Effects:
     )
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def shares(seed: int) -> list[float]:
     """Return the rates of four flows over their mean, which start 0.2 ms after each other, from 5 to 7 ms after the last start."""
-    begins = [2e-4 * n + start for n, start in enumerate(starts(4, seed))]
-    run = packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
+    begins = [2e-4 * n + start for n, start in enumerate(fabric_runs.starts(4, seed))]
+    run = fabric_runs.packets(scenario([RULES["HPCC"]] * 4, 7.6e-3, begins), seed, 5.6e-3, SAMPLE)
     relative: list[float] = (run.rates / run.rates.mean()).tolist()
     return relative
 
 
-@on_fabrics("H04", cases=(CASE,), equal=0.1)
+@fabric_runs.on_fabrics("H04", cases=(CASE,), equal=0.1)
 def fair_shares() -> Effects:
     """Measure the shares of four flows of HPCC."""
     found = np.array(shares())
     return Effects(
-        {"fair": Statement(level=deviations(found, 1.0), equal=True)},
+        {"fair": Statement(level=fabric_runs.deviations(found, 1.0), equal=True)},
         {"HPCC": Curve([1, 2, 3, 4], level=[of_runs(each) for each in found.T])},
         ("flow", "rate over the mean"),
     )
@@ -238,13 +222,15 @@ def queues(part: float) -> list[float]:
     """Return the mean queue from 2 to 4 ms in parts of the window, for each run."""
     rule = hpcc(part * (1.0 - ETA) * WINDOW / SENDERS)
     found = []
-    for seed in SEEDS:
-        one = scenario([rule] * SENDERS, 4e-3, starts(SENDERS, seed))
-        found.append(float(packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW))
+    for seed in fabric_runs.SEEDS:
+        one = scenario([rule] * SENDERS, 4e-3, fabric_runs.starts(SENDERS, seed))
+        found.append(
+            float(fabric_runs.packets(one, seed, 2e-3, SAMPLE).queue(BOTTLENECK).mean() / WINDOW)
+        )
     return found
 
 
-@on_fabrics("H05", least=0.05)
+@fabric_runs.on_fabrics("H05", least=0.05)
 def additive_step() -> Effects:
     """Measure the queue of HPCC below and above the rule for its additive step."""
     found = [queues(part) for part in PARTS]
@@ -252,8 +238,13 @@ def additive_step() -> Effects:
     loads = [load(part) for part in PARTS]
     return Effects(
         {
-            "below": Statement(model=exact(1.0 - loads[0]), level=under(low)),
-            "above": Statement(model=exact(loads[1] - 1.0), level=over(gain(found[1], found[0]))),
+            "below": Statement(
+                model=fabric_runs.exact(1.0 - loads[0]), level=fabric_runs.under(low)
+            ),
+            "above": Statement(
+                model=fabric_runs.exact(loads[1] - 1.0),
+                level=fabric_runs.over(fabric_runs.gain(found[1], found[0])),
+            ),
         },
         {
             "queue": Curve(PARTS, level=[low, high]),

@@ -13,8 +13,6 @@ from markov import ChainModel, Mean, stationary
 from markov.models.functions.evaluation import elementwise
 from validation.judgements.keeping import kept
 
-__all__ = ["DelayedPause", "throughput"]
-
 UP, LAST_PACKET, STOPPED = 1, 2, 3
 """Queue 1 sends, ends its packet, has stopped."""
 

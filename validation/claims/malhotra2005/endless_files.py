@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, THREE, Setting, gain
 from validation.claims.malhotra2005.traffic import LONG_RTT, MIDDLE_RTT, SHORT_RTT, STACKS
 from validation.judgements.verdicts import Verdict
 from validation.networks.further_seeds import CASE
-from validation.statistics import Estimate, combine, difference, of_runs, slope
+from validation.statistics import Estimate, average, combine, difference, of_runs, slope
 
 FLOWS = "malhotra2005/tcp-flows"
 IDLE = (1.0, 2.0, 5.0, 10.0, 20.0)
@@ -43,7 +44,7 @@ def _far(
 
     def beyond_far(given: Mapping[str, float]) -> Estimates:
         each = (combine((think[r], endless[r]), (1.0, -given["far"])) for r in both)
-        return (combine(list(each), [1.0 / len(both)] * len(both)),)
+        return (average(each),)
 
     return beyond_far
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Statement, beyond, effects
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.malhotra2005 import chain, endless_files, level, protocol
 from validation.claims.malhotra2005.chain import Setting
 from validation.claims.malhotra2005.endless_files import FLOWS, lost_part

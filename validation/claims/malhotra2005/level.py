@@ -13,11 +13,6 @@ from responsefn import Reno
 from validation.networks.further_seeds import over_seeds
 from validation.statistics import Estimate, Values, of_runs, ratio_gain
 
-__all__ = [
-    "RTTS", "SEEDS", "SENDERS", "Bridges", "Endless", "Files", "TwoPackets", "endless", "files",
-    "gain", "goodput", "idle_gain",
-]  # fmt: skip
-
 LINK_A, LINK_B, LINK_C = 25.0, 100.0, 15.0
 """Rates, packets/s."""
 B1, B2, THRESHOLD = 10, 20, 15

@@ -13,15 +13,7 @@ from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import HEAVY, LIGHT, RTTS, RUN_RTTS, Setting, gain
 from validation.display.drawing import COLOURS, label, panels, points, reference
 from validation.judgements.verdicts import Judgement, Verdict, model_only
-from validation.statistics import (
-    LEVEL,
-    Estimate,
-    difference,
-    everywhere,
-    monotone,
-    slope,
-    weakest,
-)
+from validation.statistics import LEVEL, Estimate, difference, everywhere, monotone, slope, weakest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from markov import stationary
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import chain, level, protocol
 from validation.claims.malhotra2005.chain import HIGH, LIGHT, Setting
 from validation.claims.malhotra2005.delayed import throughput
 from validation.networks.further_seeds import CASE
-from validation.statistics import Estimate, combine, difference, of_runs, ratio
+from validation.statistics import Estimate, average, difference, of_runs, ratio
 
 TANDEM = "malhotra2005/pause-signalling"
 FIXED = "malhotra2005/fixed-signalling"
@@ -117,7 +118,7 @@ def _gained(packets: dict[tuple[float, int], Estimate], delay: float, mu2: float
         near, far = (abs(value / seen.value - 1.0) for value in (fitting, stopped))
         error = (seen.error / seen.value + packets[0.0, high].error / stopped) * (far > 0.0)
         nearer.append(Estimate(far - near, error, seen.dof))
-    return combine(nearer, [1.0 / len(nearer)] * len(nearer))
+    return average(nearer)
 
 
 def _gained_exactly(delay: float, mu2: float) -> Estimate:

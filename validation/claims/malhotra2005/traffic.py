@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Curve, Effects, Estimates, Statement, by, effects
+from validation.claims.effect_claims import by, effects
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement
 from validation.claims.malhotra2005 import bundled, chain, level, protocol
 from validation.claims.malhotra2005.chain import Setting, gain
 from validation.networks.further_seeds import CASE
-from validation.statistics import Estimate, combine, difference, of_runs, slope
+from validation.statistics import Estimate, average, difference, of_runs, slope
 
 READINGS = "malhotra2005/tcp-readings"
 STACKS = "malhotra2005/tcp-stacks"
@@ -26,12 +27,6 @@ LOWS = (1, 5, 10, 15)
 
 def _growth(gains: Mapping[float, Estimate]) -> Estimate:
     return difference(gains[LONG_RTT], gains[SHORT_RTT])
-
-
-def _mean(estimates: Iterable[Estimate]) -> Estimate:
-    """Return the mean of estimates."""
-    each = list(estimates)
-    return combine(each, [1.0 / len(each)] * len(each))
 
 
 LOSSES = (protocol.THINK, *protocol.LONG_RTTS.values())
@@ -114,7 +109,7 @@ def growth_by_load() -> Effects:
     kept = protocol.over_rtt().default
     return Effects(
         {
-            "grows": Statement((_mean(found.values()),), level=(_mean(own.values()),)),
+            "grows": Statement((average(found.values()),), level=(average(own.values()),)),
             "losses": Statement(_fewer_lost()),
             "others": Statement((_growth(protocol.gains(protocol.SMALL_FILES)),)),
         },
@@ -134,7 +129,7 @@ def growth_by_load() -> Effects:
             **{
                 f"RTT from {first:g} to {last:g} s": {
                     "grows": Statement(
-                        (_mean(difference(gains[load, last], gains[load, first]) for load in loads),)
+                        (average(difference(gains[load, last], gains[load, first]) for load in loads),)
                     )
                 }
                 for first, last in ((SHORT_RTT, MIDDLE_RTT), (MIDDLE_RTT, LONG_RTT))

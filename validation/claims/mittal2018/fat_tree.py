@@ -23,8 +23,8 @@ from dfcmodel import (
 )
 from dfcmodel.lossless import fat_tree
 from responsefn import FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import PACKET, SEEDS, gain, on_fabrics, pfc
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import Estimate, of_runs
 
@@ -63,9 +63,11 @@ UNBOUNDED = IRN._replace(bounded=False)
 def fabric(pauses: bool) -> Fabric:
     """Return the fat tree, whose ports hold 240 kB, with PFC at 220 kB or without it."""
     cable = Cable("40Gbps", "400m")
-    rule: Any = pfc(220.0) if pauses else FIFO()
+    rule: Any = fabric_runs.pfc(220.0) if pauses else FIFO()
     buffer = "300 kB" if pauses else "240 kB"
-    return Fabric(fat_tree(6), cable, cable, buffer=buffer, packet_size=PACKET, discipline=rule)
+    return Fabric(
+        fat_tree(6), cable, cable, buffer=buffer, packet_size=fabric_runs.PACKET, discipline=rule
+    )
 
 
 def run(transport: Transport, flows: Flows, seed: int) -> Any:
@@ -87,7 +89,7 @@ def random_runs(seed: int, transport: tuple[bool, bool, bool]) -> tuple[float, f
     chosen = Transport(*transport)
     hosts = fabric(chosen.pauses).hosts
     flows = random_traffic(
-        hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=PACKET, **_options(chosen)
+        hosts, SIZES, LOAD, TRAFFIC, seed, packet_size=fabric_runs.PACKET, **_options(chosen)
     )
     records = run(chosen, flows, seed)
     slow = slowdowns(records)
@@ -117,13 +119,13 @@ def _worse(one: Transport, other: Transport, what: int = 0) -> Estimate:
     """Return how much larger mean slowdowns, or 99th percentiles, are with one transport than with another."""
     larger, smaller = (np.array(random_runs(each))[:, what] for each in (one, other))
     both = min(len(larger), len(smaller))
-    return gain(larger[:both], smaller[:both])
+    return fabric_runs.gain(larger[:both], smaller[:both])
 
 
 AXES = ("transport", "slowdown")
 
 
-@on_fabrics("I01", cases=(CASE,))
+@fabric_runs.on_fabrics("I01", cases=(CASE,))
 def irn_and_roce() -> Effects:
     """Compare IRN without PFC with RoCE with it."""
     better, tail = _worse(ROCE, IRN), _worse(ROCE, IRN, 1)
@@ -139,7 +141,7 @@ def irn_and_roce() -> Effects:
     )
 
 
-@on_fabrics("I02", cases=(CASE,))
+@fabric_runs.on_fabrics("I02", cases=(CASE,))
 def irn_with_pfc() -> Effects:
     """Compare IRN with PFC and without."""
     worse = _worse(IRN_PFC, IRN)
@@ -148,7 +150,7 @@ def irn_with_pfc() -> Effects:
     )
 
 
-@on_fabrics("I03", cases=(CASE,))
+@fabric_runs.on_fabrics("I03", cases=(CASE,))
 def roce_without_pfc() -> Effects:
     """Compare RoCE without PFC and with it."""
     needs = _worse(LOSSY_ROCE, ROCE)
@@ -160,7 +162,7 @@ def roce_without_pfc() -> Effects:
     )
 
 
-@on_fabrics("I04", cases=(CASE,))
+@fabric_runs.on_fabrics("I04", cases=(CASE,))
 def parts_of_irn() -> Effects:
     """Compare selective repair with go-back-N, and with a bound on packets in flight and without."""
     seen = {"selective": _worse(LOSSY_ROCE, UNBOUNDED), "bound": _worse(UNBOUNDED, IRN)}
@@ -168,7 +170,7 @@ def parts_of_irn() -> Effects:
     return Effects(statements, _curves(IRN, UNBOUNDED, LOSSY_ROCE), AXES, values=seen)
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def request_times(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
     """Return when the last flow of a request is complete, s, by the number of senders."""
     how, found = Transport(*transport), []
@@ -185,11 +187,11 @@ def request_times(seed: int, transport: tuple[bool, bool, bool]) -> list[float]:
     return found
 
 
-@on_fabrics("I05", cases=(CASE,), equal=0.05)
+@fabric_runs.on_fabrics("I05", cases=(CASE,), equal=0.05)
 def incasts() -> Effects:
     """Compare the completion of a request with IRN and with RoCE with PFC."""
     own, roce = np.array(request_times(IRN)), np.array(request_times(ROCE))
-    gains = tuple(gain(a, b) for a, b in zip(own.T, roce.T, strict=True))
+    gains = tuple(fabric_runs.gain(a, b) for a, b in zip(own.T, roce.T, strict=True))
     return Effects(
         {"same": Statement(level=gains, equal=True)},
         {

@@ -14,7 +14,7 @@ import numpy as np
 
 from validation import evidence
 from validation.claims.effect_claims import effects
-from validation.claims.effect_statements import Curve, Effects, Statement, beyond
+from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.statistics import Estimate, of_runs
 
 if TYPE_CHECKING:
@@ -216,6 +216,19 @@ def highspeed_growth(window: float) -> float:
     return float(max(1.0, window**0.8 * 0.078 * 2.0 * b / (2.0 - b)))
 
 
+def _of_rule(cut: Estimates, grown: Estimates, runs: Mapping[str, str]) -> Effects:
+    """Return the effects of a rule: its cut less the published one, its growth over the published one less one."""
+    return Effects(
+        {
+            "cut": Statement(cut, equal=True),
+            "growth": Statement(lambda given: within(grown, given["growing"])),
+        },
+        kept_curves(runs),
+        AXES,
+        values={"grown": 1.0 + grown[0].value},
+    )
+
+
 @effects("S11", cases=(OTHERS, FURTHER), equal=0.02, also={"growing": 0.1})
 def highspeed_of_linux() -> Effects:
     """Judge HighSpeed TCP against RFC 3649."""
@@ -231,15 +244,7 @@ def highspeed_of_linux() -> Effects:
             for each in growing(found)
         ]
     )
-    return Effects(
-        {
-            "cut": Statement(cut, equal=True),
-            "growth": Statement(lambda given: within(grown, given["growing"])),
-        },
-        kept_curves(runs),
-        AXES,
-        values={"grown": 1.0 + grown[0].value},
-    )
+    return _of_rule(cut, grown, runs)
 
 
 @effects("S12", cases=(OTHERS, FURTHER), equal=0.02, also={"growing": 0.1})
@@ -253,15 +258,7 @@ def scalable_of_linux() -> Effects:
             for each in growing(found)
         ]
     )
-    return Effects(
-        {
-            "cut": Statement(off([each.kept for each in found], 0.875), equal=True),
-            "growth": Statement(lambda given: within(grown, given["growing"])),
-        },
-        kept_curves(runs),
-        AXES,
-        values={"grown": 1.0 + grown[0].value},
-    )
+    return _of_rule(off([each.kept for each in found], 0.875), grown, runs)
 
 
 PROBE_INTERVAL, PROBE_WINDOW, PROBE_TIME = 10.0, 4.0, 0.2

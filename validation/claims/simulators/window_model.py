@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import coexist
-from responsefn import (
-    ARENO,
-    CTCP,
-    FAST,
-    HSTCP,
-    Fusion,
-    Gilbert,
-    Reno,
-    WindowRule,
-    simulate_rule,
-)
+from responsefn import ARENO, CTCP, FAST, HSTCP, Fusion, Gilbert, Reno, WindowRule, simulate_rule
 from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,

@@ -9,18 +9,6 @@ from validation.judgements.judges import BySimulator
 from validation.judgements.verdicts import Judgement, Verdict
 from validation.networks.own_links import KINDS
 
-__all__ = [
-    "BOTH",
-    "CLOCKS",
-    "DFC_ALONE",
-    "NS2",
-    "NS3",
-    "OWN_LINK",
-    "READINGS",
-    "Hosts",
-    "by_simulator",
-]
-
 
 class Hosts(NamedTuple):
     """A reading of how a host sends a window that exceeds the capacity of the network.

@@ -8,18 +8,10 @@ import numpy as np
 
 from dfcmodel import Packets, simulate, takano2006
 from responsefn import NS2Vegas
-from validation.claims.takano2006.studies import (
-    PACKET_JITTER,
-    SETTLED,
-    SPREAD,
-    START,
-    Efficiencies,
-)
+from validation.claims.takano2006.studies import PACKET_JITTER, SETTLED, SPREAD, START, Efficiencies
 from validation.claims.takano2006.vegas_runs import END, VegasRuns
 from validation.judgements.keeping import kept
 from validation.statistics import Swing, Values
-
-__all__ = ["CONVENTIONS", "SCENARIOS", "by_convention", "efficiencies", "swings_of", "vegas"]
 
 SCENARIOS = ("1", "2")
 """Those of a second of CPU time a run; 37 Gb/s takes twenty."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from validation.statistics import Values
 
-__all__ = ["CASE", "first_losses", "runs_with_dfc", "runs_without_dfc"]
-
 CASE = "takano2006/own-links"
 
 

@@ -13,14 +13,7 @@ import numpy as np
 from dfcmodel import DFC, Packets, simulate, takano2006
 from dfcmodel.results import Trajectory
 from validation import evidence
-from validation.claims.takano2006.studies import (
-    DEFAULT,
-    PACKET_JITTER,
-    SPREAD,
-    START,
-    Study,
-    rows,
-)
+from validation.claims.takano2006.studies import DEFAULT, PACKET_JITTER, SPREAD, START, Study, rows
 from validation.judgements.keeping import kept
 from validation.judgements.verdicts import Sides, Verdict
 from validation.statistics import Values, below, bounds

@@ -58,41 +58,28 @@ measure.constants_of(queues, queues_without_dfc)
 @measure.judge
 def judge(
     found: SpreadOut,
+    runs: Runs | None = None,
     *,
     spread: float = SPREAD,
     round_trips: float = ROUND_TRIPS,
     left: float = LEFT,
     level: float = LEVEL,
 ) -> Judgement:
-    """Judge with shaped hosts whether queues are spread and recover, over the runs, and hold everything, in all."""
-    return judged(found.hosts["shaped"], spread, round_trips, left, level)
-
-
-@measure.readings
-def readings(
-    found: SpreadOut,
-    *,
-    spread: float = SPREAD,
-    round_trips: float = ROUND_TRIPS,
-    left: float = LEFT,
-    level: float = LEVEL,
-) -> dict[str, Judgement]:
-    """Judge other hosts, and other readings with shaped ones."""
-    hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
-    every_reading = hosts | found.readings
-    return {
-        name: judged(runs, spread, round_trips, left, level) for name, runs in every_reading.items()
-    }
-
-
-def judged(runs: Runs, spread: float, round_trips: float, left: float, level: float) -> Judgement:
-    """Judge the runs of one reading."""
+    """Judge whether queues are spread and recover, over the runs, and hold everything, in all; ``runs``: None with shaped hosts."""
+    runs = runs or found.hosts["shaped"]
     return {
         "spread": on_average(runs, lambda queues: queues.share_of_largest, spread, level),
         "fits": every(runs, lambda queues: queues.largest < BUFFER),
         "lossless": every(runs, lambda queues: queues.lost == 0),
         "recovers": on_average(runs, lambda queues: queues.left_after(round_trips), left, level),
     }
+
+
+@measure.readings
+def readings(found: SpreadOut, **asked: float) -> dict[str, Judgement]:
+    """Judge other hosts, and other readings with shaped ones."""
+    hosts = {f"{host} hosts": found.hosts[host] for host in HOSTS if host != "shaped"}
+    return {name: judge(found, runs, **asked) for name, runs in (hosts | found.readings).items()}
 
 
 @measure.draw

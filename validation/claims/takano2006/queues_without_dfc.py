@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
@@ -59,17 +59,6 @@ def measure() -> AtNode15:
 measure.constants_of(studies, queues)
 
 
-def _statements(empty: float, alone: float, most: float) -> dict[str, Callable[[Queues], bool]]:
-    """Return whether the packets of a run are at node 15, and whether it overflows and drains."""
-    full = BUFFER - 1  # ns-2's queue does not count the packet in service
-    return {
-        "at_node_15": lambda queues: queues.share_of_merge > alone,
-        "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
-        "drains": lambda queues: queues.left < empty * BUFFER,
-        "cause": lambda queues: queues.lost_at_merge > most,
-    }
-
-
 @measure.judge
 def judge(
     found: AtNode15,
@@ -80,28 +69,25 @@ def judge(
     level: float = LEVEL,
 ) -> Judgement:
     """Judge whether the statements hold in most packet runs, and in each of the few of the fluid."""
-
-    def of_runs(holds: Callable[[Queues], bool]) -> Sides[Verdict]:
-        fluid, packets = found.runs
-        return Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets), level))
-
-    return {key: of_runs(holds) for key, holds in _statements(empty, alone, most).items()}
+    fluid, packets = found.runs
+    full = BUFFER - 1  # ns-2's queue does not count the packet in service
+    statements: dict[str, Callable[[Queues], bool]] = {
+        "at_node_15": lambda queues: queues.share_of_merge > alone,
+        "overflows": lambda queues: queues.peak_of_merge >= full and queues.dropped[MERGE] > 0,
+        "drains": lambda queues: queues.left < empty * BUFFER,
+        "cause": lambda queues: queues.lost_at_merge > most,
+    }
+    return {
+        key: Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets), level))
+        for key, holds in statements.items()
+    }
 
 
 @measure.packet_level
-def packet_level(
-    found: AtNode15,
-    *,
-    empty: float = EMPTY,
-    alone: float = ALONE,
-    most: float = MAJORITY,
-    level: float = LEVEL,
-) -> dict[str, Verdict]:
-    """Judge the same in the runs of hopflow's packet level."""
-    return {
-        key: mostly(map(holds, found.level), level)
-        for key, holds in _statements(empty, alone, most).items()
-    }
+def packet_level(found: AtNode15, **asked: float) -> dict[str, Verdict]:
+    """Judge the same in the runs of hopflow's packet level, in the place of ns-2's."""
+    own = replace(found, runs=found.runs._replace(packets=found.level))
+    return {key: sides.packets for key, sides in judge(own, **asked).items()}
 
 
 @measure.draw

@@ -52,6 +52,8 @@ class Scenario6:
         Scenarios in which the target's efficiency is lower with DFC than without, direct hosts.
     figures
         By host, whether scenario 4 is as in Fig. 13 (D11) and scenario 6 as in Fig. 11 with DFC.
+    hosts
+        Those of the reading that is judged.
     """
 
     matrix: Matrix
@@ -61,6 +63,7 @@ class Scenario6:
     losses: dict[int, float]
     worse: Sides[tuple[str, ...]]
     figures: dict[str, Sides[tuple[bool, bool]]]
+    hosts: Hosts = Hosts()  # noqa: RUF009
 
     @property
     def enough(self) -> int:
@@ -122,26 +125,14 @@ def judge(
     level: float = LEVEL,
 ) -> Judgement:
     """Judge low, unstable and lossy, without DFC and with it (shaped hosts)."""
-    one = found.matrix
-    return of_sources(judged(one, Hosts(), near, unstable, steady, level), (one,), Hosts(), wrong)
+    one, hosts = found.matrix, found.hosts
+    return of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
 
 
 @measure.readings
-def readings(
-    found: Scenario6,
-    *,
-    near: float = studies.NEAR,
-    unstable: float = studies.UNSTABLE,
-    steady: float = studies.STEADY,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> dict[str, Judgement]:
+def readings(found: Scenario6, **asked: float) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    one = found.matrix
-    return {
-        name: of_sources(judged(one, hosts, near, unstable, steady, level), (one,), hosts, wrong)
-        for name, hosts in READINGS.items()
-    }
+    return {name: judge(replace(found, hosts=hosts), **asked) for name, hosts in READINGS.items()}
 
 
 @measure.level_in_readings
@@ -162,17 +153,8 @@ def own_links(
 
 
 @measure.simulators
-def apart(
-    found: Scenario6,
-    *,
-    near: float = studies.NEAR,
-    unstable: float = studies.UNSTABLE,
-    steady: float = studies.STEADY,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> BySimulator:
+def apart(found: Scenario6, **asked: float) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2."""
-    asked = {"near": near, "unstable": unstable, "steady": steady, "wrong": wrong, "level": level}
     needed = dict.fromkeys(("low", "unstable", "lossy"), NS2)
     needed |= dict.fromkeys(("dfc_low", "dfc_unstable", "dfc_lossy"), NS3)
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)

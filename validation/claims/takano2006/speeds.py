@@ -97,6 +97,7 @@ measure.constants_of(studies)
 @measure.judge
 def judge(
     found: Speed,
+    hosts: Hosts = Hosts(),  # noqa: B008
     *,
     near: float = studies.NEAR,
     times: float = STEADIER,
@@ -104,26 +105,14 @@ def judge(
     level: float = LEVEL,
 ) -> Judgement:
     """Judge the paper's statements on one speed: near 0.5 with DFC, less steady and low without."""
-    return of_sources(
-        judged(found.matrix, Hosts(), near, times, level), (found.matrix,), Hosts(), wrong
-    )
+    one = found.matrix
+    return of_sources(judged(one, hosts, near, times, level), (one,), hosts, wrong)
 
 
 @measure.readings
-def readings(
-    found: Speed,
-    *,
-    near: float = studies.NEAR,
-    times: float = STEADIER,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> dict[str, Judgement]:
+def readings(found: Speed, **asked: float) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    one = found.matrix
-    return {
-        name: of_sources(judged(one, hosts, near, times, level), (one,), hosts, wrong)
-        for name, hosts in READINGS.items()
-    }
+    return {name: judge(found, hosts, **asked) for name, hosts in READINGS.items()}
 
 
 @measure.level_in_readings
@@ -143,16 +132,8 @@ def own_links(
 
 
 @measure.simulators
-def apart(
-    found: Speed,
-    *,
-    near: float = studies.NEAR,
-    times: float = STEADIER,
-    wrong: float = WRONG,
-    level: float = LEVEL,
-) -> BySimulator:
+def apart(found: Speed, **asked: float) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; comparisons need both."""
-    asked = {"near": near, "times": times, "wrong": wrong, "level": level}
     needed = {"settles": NS3, "unstable": BOTH, "low": BOTH}
     return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 

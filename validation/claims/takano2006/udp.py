@@ -149,36 +149,14 @@ measure.constants_of(studies)
 
 
 @measure.judge
-def judge(found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL) -> Judgement:
-    """Judge with shaped hosts, by which flows are UDP: fair shares, and no losses."""
-    return judged(found, "shaped", near, level)
-
-
-@measure.readings
-def readings(
-    found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL
-) -> dict[str, Judgement]:
-    """Judge hosts that send at the link rate."""
-    return {"unshaped hosts": judged(found, "unshaped", near, level)}
-
-
-@measure.packet_level
-def at_packet_level(
-    found: WithoutControl, *, near: float = studies.NEAR, level: float = LEVEL
-) -> dict[str, Verdict]:
-    """Judge the same at hopflow's packet level."""
-    judged: dict[str, Verdict] = {}
-    for where in WHERE:
-        runs = [found.level[Setting(where, load)] for load in LOADS]
-        judged |= {
-            f"fair, {where}": _fair(runs, near, level),
-            f"lossless, {where}": _lossless(runs),
-        }
-    return judged
-
-
-def judged(found: WithoutControl, host: str, near: float, level: float) -> Judgement:
-    """Judge one host."""
+def judge(
+    found: WithoutControl,
+    host: str = "shaped",
+    *,
+    near: float = studies.NEAR,
+    level: float = LEVEL,
+) -> Judgement:
+    """Judge with one kind of hosts, by which flows are UDP: fair shares, and no losses."""
     judged: Judgement = {}
     for where in WHERE:
         runs = [found.shares[Setting(where, load, host)] for load in LOADS]
@@ -186,6 +164,19 @@ def judged(found: WithoutControl, host: str, near: float, level: float) -> Judge
         judged[f"fair, {where}"] = Sides(*(_fair(side, near, level) for side in sides))
         judged[f"lossless, {where}"] = Sides(*map(_lossless, sides))
     return judged
+
+
+@measure.readings
+def readings(found: WithoutControl, **asked: float) -> dict[str, Judgement]:
+    """Judge hosts that send at the link rate."""
+    return {"unshaped hosts": judge(found, "unshaped", **asked)}
+
+
+@measure.packet_level
+def at_packet_level(found: WithoutControl, **asked: float) -> dict[str, Verdict]:
+    """Judge the same at hopflow's packet level."""
+    own = replace(found, shares={key: Sides(each, each) for key, each in found.level.items()})
+    return {key: sides.packets for key, sides in judge(own, **asked).items()}
 
 
 def _fair(runs: Iterable[Shares], near: float, level: float) -> Verdict:

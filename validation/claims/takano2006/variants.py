@@ -89,21 +89,21 @@ measure.constants_of(studies)
 
 @measure.judge
 def judge(
-    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
+    found: Variant,
+    hosts: Hosts = Hosts(),  # noqa: B008
+    *,
+    near: float = studies.NEAR,
+    wrong: float = WRONG,
+    level: float = LEVEL,
 ) -> Judgement:
     """Judge TCP alone: better than in scenario 4 (4L: worse), and worse than with DFC."""
-    return of_sources(judged(found, Hosts(), near, level), found.matrices, Hosts(), wrong)
+    return of_sources(judged(found, hosts, near, level), found.matrices, hosts, wrong)
 
 
 @measure.readings
-def readings(
-    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
-) -> dict[str, Judgement]:
+def readings(found: Variant, **asked: float) -> dict[str, Judgement]:
     """Judge the same with other hosts, and of the whole network."""
-    return {
-        name: of_sources(judged(found, hosts, near, level), found.matrices, hosts, wrong)
-        for name, hosts in READINGS.items()
-    }
+    return {name: judge(found, hosts, **asked) for name, hosts in READINGS.items()}
 
 
 @measure.level_in_readings
@@ -113,13 +113,10 @@ def own_links(found: Variant, *, near: float = studies.NEAR, level: float = LEVE
 
 
 @measure.simulators
-def apart(
-    found: Variant, *, near: float = studies.NEAR, wrong: float = WRONG, level: float = LEVEL
-) -> BySimulator:
+def apart(found: Variant, **asked: float) -> BySimulator:
     """Tell the simulators apart: with DFC ns-3, without ns-2; a comparison of these needs both."""
     needed = {"settles": NS3, "compared": NS2, "below": BOTH}
-    default = {"": judge(found, near=near, wrong=wrong, level=level)}
-    return by_simulator(default | readings(found, near=near, wrong=wrong, level=level), needed)
+    return by_simulator({"": judge(found, **asked)} | readings(found, **asked), needed)
 
 
 def judged(found: Variant, hosts: Hosts, near: float, level: float) -> Judgement:

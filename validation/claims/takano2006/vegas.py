@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from validation.checks import claim
@@ -106,22 +106,10 @@ def readings(
 
 
 @measure.packet_level
-def at_packet_level(
-    found: Oscillation,
-    *,
-    unstable: float = studies.UNSTABLE,
-    steady: float = studies.STEADY,
-    apart: float = vegas_runs.SAME_MEAN,
-    level: float = LEVEL,
-) -> dict[str, Verdict]:
+def at_packet_level(found: Oscillation, **asked: float) -> dict[str, Verdict]:
     """Judge the same at hopflow's packet level."""
-    dfc, fifo = found.level.values()
-    alike = vegas_runs.alike(dfc.mean, fifo.mean, apart)
-    judged = {"same": Verdict.of(alike)}
-    for side, each in found.level.items():
-        judged[f"oscillates, {side}"] = moves(each.bursts, unstable, steady, level)
-        judged[f"lossless, {side}"] = Verdict.of(each.lost == 0.0)
-    return judged
+    own = replace(found, runs={side: Sides(each, each) for side, each in found.level.items()})
+    return {key: sides.packets for key, sides in judge(own, **asked).items()}
 
 
 @measure.draw

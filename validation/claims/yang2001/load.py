@@ -10,7 +10,8 @@ import pandas as pd
 
 from dfcmodel import CBR, Flow, Link, Packets, Scenario, simulate
 from responsefn import PFTK, Reno
-from validation.claims.effect_claims import Curve, Effects, Statement, beyond, deviation, effects
+from validation.claims.effect_claims import deviation, effects
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.kaneko2007.runs import of_cases
 from validation.claims.yang2001.sharing import UDP_RATE
 from validation.judgements.verdicts import Verdict

@@ -6,21 +6,14 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Statement,
-    beyond,
-    deviation,
-    effects,
-    where,
-)
+from validation.claims.effect_claims import deviation, effects, where
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
+from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import modelled, transfer_times, turns
-from validation.claims.yang2001.tables import DISCIPLINES, TCP, classes, under
 from validation.judgements.verdicts import Verdict
-from validation.statistics import PART, Estimate, combine, mostly, of_runs
+from validation.statistics import PART, Estimate, average, mostly, of_runs
 
-SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in DISCIPLINES)
+SMALL_CASES = tuple(f"yang2001/small-{d.lower()}" for d in tables.DISCIPLINES)
 LONG_QUEUES, SIGNALS = "yang2001/small-drr-long-queues", "yang2001/small-signals"
 TURNS, LOST = "yang2001/slots-per-turn", "yang2001/slots-per-turn-acks-lost"
 AGEING, ENDLESS = "yang2001/priority-ageing", "yang2001/priority-ageing-endless"
@@ -43,7 +36,7 @@ def total_time() -> Effects:
     small = 8.0 * 10_000
     for environment in ("ts/ts", "ts/be"):
         apart[environment], exact[environment] = [], []
-        for case, discipline in zip(SMALL_CASES, DISCIPLINES, strict=True):
+        for case, discipline in zip(SMALL_CASES, tables.DISCIPLINES, strict=True):
             frame = where(case, "sources", environment=environment)
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max()
             found = {int(str(n)): of_runs(v) for n, v in finish.groupby("tcp_flows")}
@@ -107,17 +100,17 @@ def _total_times(case: str) -> tuple[Estimate, Estimate]:
 
 def _of_value(case: str, environment: str, value: float) -> pd.DataFrame:
     mechanism = environment.partition("/")[0]
-    frame = classes(case).reset_index()
+    frame = tables.classes(case).reset_index()
     kept = (frame["value"] == value) & (frame["environment"] == environment)
-    return under(frame[kept].set_index("seed"), mechanism)
+    return tables.under(frame[kept].set_index("seed"), mechanism)
 
 
 @effects("Y14", cases=(TURNS, LOST), equal=True)
 def slots_per_turn() -> Effects:
     """Measure the order of the classes, and retransmissions, by the slots of a turn."""
     many = _of_value(TURNS, "ts/ts", LARGEST_MULTIPLE)
-    mean = many[list(TCP)].mean(axis=1)
-    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in TCP)
+    mean = many[list(tables.TCP)].mean(axis=1)
+    same = tuple(of_runs((many[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP)
 
     def resent(case: str, value: float) -> Estimate:
         frame = where(case, value=value, protocol="TCP")
@@ -134,7 +127,7 @@ def slots_per_turn() -> Effects:
         kind: Curve(
             values, [of_runs(_of_value(TURNS, "ts/ts", v)[kind].to_numpy()) for v in values]
         )
-        for kind in TCP
+        for kind in tables.TCP
     }
     return Effects(
         {
@@ -154,7 +147,7 @@ def slots_per_turn() -> Effects:
 
 def _after_turns(scale: float) -> tuple[Estimate, ...]:
     """Return the relative deviations of the times of TCP's classes when flows take turns."""
-    times = turns(90, scale=scale).groupby("kind")["time"].mean()[list(TCP)]
+    times = turns(90, scale=scale).groupby("kind")["time"].mean()[list(tables.TCP)]
     return tuple(Estimate(float(time / times.mean() - 1.0), 0.0) for time in times)
 
 
@@ -172,8 +165,8 @@ def ageing() -> Effects:
     same: list[Estimate] = []
     for environment in ("cc/cc", "ts/ts"):
         short = _of_value(AGEING, environment, SHORT)
-        mean = short[list(TCP)].mean(axis=1)
-        same += [of_runs((short[kind] / mean - 1.0).to_numpy()) for kind in TCP]
+        mean = short[list(tables.TCP)].mean(axis=1)
+        same += [of_runs((short[kind] / mean - 1.0).to_numpy()) for kind in tables.TCP]
 
     def share(environment: str, value: float) -> Estimate:
         frame = where(ENDLESS, environment=environment, value=value)
@@ -190,7 +183,7 @@ def ageing() -> Effects:
         f"cc/cc {kind}": Curve(
             times, [of_runs(_of_value(AGEING, "cc/cc", t)[kind].to_numpy()) for t in times]
         )
-        for kind in TCP
+        for kind in tables.TCP
     }
     return Effects(
         {
@@ -220,17 +213,17 @@ def small_transfers() -> Effects:
     wrong = []
     for environment in ("cc/cc", "cc/be"):
         for case in SMALL_CASES:
-            frame = classes(case).reset_index()
+            frame = tables.classes(case).reset_index()
             kept = frame[frame["environment"] == environment].set_index("seed")
             ratio = kept["cc", "TCP4"] / kept["cc", "TCP1"]
             longer[environment] += (ratio > 1.0).tolist()
             wrong.append(of_runs(_against(kept).groupby("seed").mean().to_numpy(), PART))
-    names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in DISCIPLINES]
+    names = [f"{e} {d}" for e in ("cc/cc", "cc/be") for d in tables.DISCIPLINES]
     first, last = (
         [
             float(modelled(e, d, 8.0 * 10_000)["cc", kind].iloc[0])
             for e in ("cc/cc", "cc/be")
-            for d in DISCIPLINES
+            for d in tables.DISCIPLINES
         ]
         for kind in ("TCP1", "TCP4")
     )
@@ -241,13 +234,13 @@ def small_transfers() -> Effects:
                 lambda given: Verdict.all_of(mostly(e, given["level"]) for e in longer.values()),
                 exact,
             ),
-            "cases": Statement((_mean(wrong),), Verdict.of(min(e.value for e in exact) <= 0.0)),
+            "cases": Statement((average(wrong),), Verdict.of(min(e.value for e in exact) <= 0.0)),
         },
         {"runs against the priorities": Curve(names, wrong)},
         ("environment and discipline", "part of the runs"),
         values={
             "longer": {e: (sum(each), len(each)) for e, each in longer.items()},
-            "wrong": _mean(wrong), "default": _violated(None),
+            "wrong": average(wrong), "default": _violated(None),
             "check": _violated("check"), "hold": _violated("hold"),
         },
     )  # fmt: skip
@@ -255,7 +248,7 @@ def small_transfers() -> Effects:
 
 def _against(runs: pd.DataFrame) -> pd.Series[bool]:
     """Return whether a TCP class under cc is faster than one of higher priority, run by run."""
-    return (under(runs, "cc")[list(TCP)].diff(axis=1).iloc[:, 1:] < 0).any(axis=1)
+    return (tables.under(runs, "cc")[list(tables.TCP)].diff(axis=1).iloc[:, 1:] < 0).any(axis=1)
 
 
 def _violated(parameter: str | None) -> Estimate:
@@ -263,15 +256,11 @@ def _violated(parameter: str | None) -> Estimate:
 
     With 90 TCP flows and the seeds of the runs in which the parameter is another.
     """
-    changed = classes(SIGNALS).reset_index()
+    changed = tables.classes(SIGNALS).reset_index()
     frame = changed[changed["parameter"] == parameter]
     if parameter is None:
-        frame = pd.concat([classes(case).reset_index() for case in SMALL_CASES])
+        frame = pd.concat([tables.classes(case).reset_index() for case in SMALL_CASES])
         kept = frame["environment"].isin(("cc/cc", "cc/be")) & (frame["tcp_flows"] == 90)
         frame = frame[kept & frame["seed"].isin(changed["seed"].unique())]
     frame = frame.set_index("seed")
     return of_runs(_against(frame).groupby("seed").mean().to_numpy(), PART)
-
-
-def _mean(estimates: list[Estimate]) -> Estimate:
-    return combine(estimates, [1.0 / len(estimates)] * len(estimates))

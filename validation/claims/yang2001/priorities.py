@@ -8,41 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from validation import evidence
-from validation.claims.effect_claims import (
-    EQUAL,
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    deviation,
-    effects,
-)
+from validation.claims.effect_claims import deviation, effects
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
+from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
-from validation.claims.yang2001.tables import (
-    CLASSES,
-    DISCIPLINES,
-    SHORT,
-    SMALL_WINDOWS,
-    TCP,
-    Times,
-    against_table,
-    both,
-    by_seed,
-    case_of,
-    cases,
-    classes,
-    everywhere_in,
-    in_readings,
-    ordered,
-    ordered_tcp,
-    seen,
-    short,
-    small_windows,
-    under,
-)
 from validation.judgements.verdicts import Verdict
-from validation.statistics import Estimate, combine, of_runs
+from validation.statistics import Estimate, average, of_runs
 
 CONTROL = "yang2001/sensitivity-control"
 TURNS = "yang2001/slots-per-turn"
@@ -54,14 +25,14 @@ SLOTS = "yang2001/sensitivity-slots"
 def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
     """Return the mean times by class, one curve for each environment and discipline."""
     curves = {}
-    for environment, discipline in itertools.product(environments, DISCIPLINES):
-        found = by_seed(case_of(environment, discipline))
+    for environment, discipline in itertools.product(environments, tables.DISCIPLINES):
+        found = tables.by_seed(tables.case_of(environment, discipline))
         for each in dict.fromkeys(found.columns.get_level_values(0)):
             if mechanism in (None, each):
-                values = [of_runs(found[each, kind].to_numpy()) for kind in CLASSES]
+                values = [of_runs(found[each, kind].to_numpy()) for kind in tables.CLASSES]
                 model = modelled(environment, discipline)[each].iloc[0]
                 curves[f"{environment} {discipline}, {each}"] = Curve(
-                    CLASSES, values, [float(model[kind]) for kind in CLASSES]
+                    tables.CLASSES, values, [float(model[kind]) for kind in tables.CLASSES]
                 )
     return curves
 
@@ -69,63 +40,68 @@ def shown(*environments: str, mechanism: str | None = None) -> dict[str, Curve]:
 AXES = "class of flows", "mean transfer time (s)"
 
 
-@effects("Y03", cases=(*cases("cc/cc"), SHORT, CONTROL), equal=True)
+@effects("Y03", cases=(*tables.cases("cc/cc"), tables.SHORT, CONTROL), equal=True)
 def order_of_cc() -> Effects:
     """Measure the order of the transfer times under cc."""
     curves = shown("cc/cc")
-    found = {d: ordered(by_seed(case_of("cc/cc", d)), "cc") for d in DISCIPLINES}
+    found = {
+        d: tables.ordered(tables.by_seed(tables.case_of("cc/cc", d)), "cc")
+        for d in tables.DISCIPLINES
+    }
 
-    def statements(times: Times) -> dict[str, Estimates]:
-        return {"ordered": everywhere_in(("cc/cc",), ordered, times)}
+    def statements(times: tables.Times) -> dict[str, Estimates]:
+        return {"ordered": tables.everywhere_in(("cc/cc",), tables.ordered, times)}
 
     return Effects(
-        both(statements) | {"cells": Statement(against_table(("cc/cc",)), equal=True)},
+        tables.both(statements) | {"cells": Statement(tables.against_table(("cc/cc",)), equal=True)},
         curves, AXES,
         values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
-        readings=_other_controls() | in_readings(statements),
+        readings=_other_controls() | tables.in_readings(statements),
     )  # fmt: skip
 
 
 def _other_controls() -> dict[str, dict[str, Statement]]:
     """Return the order in runs with other values of the unpublished parameters of cc."""
-    frame = classes(CONTROL).reset_index()
+    frame = tables.classes(CONTROL).reset_index()
     settings = frame[["parameter", "value"]].droplevel(1, axis=1).drop_duplicates()
     readings = {}
     for parameter, value in settings.to_numpy().tolist():
         runs = frame[(frame["parameter"] == parameter) & (frame["value"] == value)]
         if parameter != "default":
-            readings[f"{parameter} = {value}"] = {"ordered": Statement(ordered(runs, "cc"))}
+            readings[f"{parameter} = {value}"] = {"ordered": Statement(tables.ordered(runs, "cc"))}
     return readings
 
 
-@effects("Y04", cases=(*cases("ts/ts"), SHORT, SMALL_WINDOWS, SLOTS), equal=True)
+@effects(
+    "Y04", cases=(*tables.cases("ts/ts"), tables.SHORT, tables.SMALL_WINDOWS, SLOTS), equal=True
+)
 def order_of_ts() -> Effects:
     """Measure the order of the transfer times under ts, and the influence of the discipline."""
 
-    def statements(times: Times) -> dict[str, Estimates]:
+    def statements(times: tables.Times) -> dict[str, Estimates]:
         deviations: list[Estimate] = []
-        for kind in CLASSES:
-            means = [of_runs(times("ts/ts", d)["ts", kind].to_numpy()) for d in DISCIPLINES]
+        for kind in tables.CLASSES:
+            means = [of_runs(times("ts/ts", d)["ts", kind].to_numpy()) for d in tables.DISCIPLINES]
             middle = sum(e.value for e in means) / len(means)
             deviations += [deviation(e, middle) for e in means]
         return {
-            "ordered": everywhere_in(("ts/ts",), ordered, times),
+            "ordered": tables.everywhere_in(("ts/ts",), tables.ordered, times),
             "independent": tuple(deviations),
         }
 
-    def largest(times: Times) -> Estimate:
+    def largest(times: tables.Times) -> Estimate:
         return max(statements(times)["independent"], key=lambda e: abs(e.value))
 
     return Effects(
-        both(statements, equal="independent")
-        | {"cells": Statement(against_table(("ts/ts",)), equal=True)},
+        tables.both(statements, equal="independent")
+        | {"cells": Statement(tables.against_table(("ts/ts",)), equal=True)},
         shown("ts/ts"), AXES,
         values={
-            "largest": largest(seen), "short": largest(short), "windows": largest(small_windows),
+            "largest": largest(tables.seen), "short": largest(tables.short), "windows": largest(tables.small_windows),
             "timeouts": {name: _timeouts(case) for name, case in
-                         (("short", SHORT), ("windows", SMALL_WINDOWS))},
+                         (("short", tables.SHORT), ("windows", tables.SMALL_WINDOWS))},
         },
-        readings=in_readings(statements, equal="independent"),
+        readings=tables.in_readings(statements, equal="independent"),
     )  # fmt: skip
 
 
@@ -139,18 +115,18 @@ def _timeouts(case: str) -> Estimate:
 ENVIRONMENTS = ("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be")
 
 
-@effects("Y09", cases=cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
+@effects("Y09", cases=tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"))
 def ratio_of_tcp() -> Effects:
     """Measure the order of the classes for every ratio of TCP to UDP, and the scatter over it."""
     order: list[Estimate] = []
     scatter: dict[str, list[float]] = {"cc": [], "ts": []}
     for environment in ("cc/cc", "ts/ts", "cc/be", "ts/be"):
         mechanism = environment.partition("/")[0]
-        for discipline in DISCIPLINES:
-            frame = classes(case_of(environment, discipline))
+        for discipline in tables.DISCIPLINES:
+            frame = tables.classes(tables.case_of(environment, discipline))
             for _, runs in frame.groupby("tcp_flows"):
-                order += ordered_tcp(runs, mechanism)
-            means = under(frame.groupby("tcp_flows").mean(), mechanism)[list(TCP)]
+                order += tables.ordered_tcp(runs, mechanism)
+            means = tables.under(frame.groupby("tcp_flows").mean(), mechanism)[list(tables.TCP)]
             scatter[mechanism] += (means.std() / means.mean()).to_numpy().tolist()
     more = of_runs(np.subtract(scatter["cc"], scatter["ts"]))
     spread = {name: of_runs(values) for name, values in scatter.items()}
@@ -167,21 +143,21 @@ def ratio_of_tcp() -> Effects:
 
 def _modelled_order() -> Iterator[Estimate]:
     """Yield by how much TCP of a class takes longer than the next higher one, at every ratio."""
-    for environment, discipline in itertools.product(ENVIRONMENTS[:4], DISCIPLINES):
+    for environment, discipline in itertools.product(ENVIRONMENTS[:4], tables.DISCIPLINES):
         for tcp_flows in RATIOS:
             times = transfer_times(environment, discipline, tcp_flows)
             own = {k.name: t for k, t in times.items() if k.source == 0}
-            for high, low in itertools.pairwise(TCP):
+            for high, low in itertools.pairwise(tables.TCP):
                 yield Estimate(own[low] / own[high] - 1.0, 0.0)
 
 
-@effects("Y17", least=EQUAL, cases=(*cases("ts/ts"), SLOTS, TURNS))
+@effects("Y17", least=EQUAL, cases=(*tables.cases("ts/ts"), SLOTS, TURNS))
 def unused_slots() -> Effects:
     """Measure how long ts takes beyond the time that the load needs on the link."""
     extra = {}
     for environment in ("ts/ts", "be/be"):
-        for discipline in DISCIPLINES:
-            frame = evidence.table(case_of(environment, discipline), "sources")
+        for discipline in tables.DISCIPLINES:
+            frame = evidence.table(tables.case_of(environment, discipline), "sources")
             finish = frame.groupby(["tcp_flows", "seed"])["finish"].max().groupby("seed").mean()
             extra[f"{environment} {discipline}"] = of_runs(finish / (SIZE * FLOWS / LINK) - 1.0)
     ts = [e for name, e in extra.items() if name.startswith("ts")]
@@ -195,5 +171,5 @@ def unused_slots() -> Effects:
         },
         {"total time": Curve(list(extra), list(extra.values()))},
         ("environment and discipline", "total time over load / capacity, less one"),
-        values={"extra": extra, "model": model.value, "ts": combine(ts, [1.0 / len(ts)] * len(ts))},
+        values={"extra": extra, "model": model.value, "ts": average(ts)},
     )

@@ -6,41 +6,26 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Estimates,
-    effects,
-)
+from validation.claims.effect_claims import effects
+from validation.claims.effect_statements import Curve, Effects, Estimates
+from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
-from validation.claims.yang2001.tables import (
-    CLASSES,
-    DISCIPLINES,
-    SHORT,
-    TCP,
-    UDP,
-    Times,
-    both,
-    cases,
-    in_readings,
-    relative,
-    seen,
-    short,
-    under,
-)
 from validation.statistics import Estimate, of_runs
 
 Y12_UDP = "UDP of best effort"
 
 
-@effects("Y12", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), SHORT, QUEUES[0]))
+@effects(
+    "Y12",
+    cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), tables.SHORT, QUEUES[0]),
+)
 def disciplines() -> Effects:
     """Measure which discipline is best and worst for which flows."""
 
-    def statements(times: Times) -> dict[str, Estimates]:
+    def statements(times: tables.Times) -> dict[str, Estimates]:
         udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
-        beside_ts = _mean_times(times, ("ts/be",), "be", TCP)
-        udp_alone = _mean_times(times, ("be/be",), "be", UDP)
+        beside_ts = _mean_times(times, ("ts/be",), "be", tables.TCP)
+        udp_alone = _mean_times(times, ("be/be",), "be", tables.UDP)
         return {
             "fcfs": _against(udp, "FCFS", 1.0),
             "drr": _against(cc, "DRR", -1.0) + _against(tcp, "DRR", -1.0),
@@ -55,11 +40,11 @@ def disciplines() -> Effects:
             ),
         }
 
-    found = _groups_of_flows(seen)
+    found = _groups_of_flows(tables.seen)
     return Effects(
-        both(statements),
+        tables.both(statements),
         {
-            name: Curve(DISCIPLINES, [of_runs(frame[d].to_numpy()) for d in DISCIPLINES])
+            name: Curve(tables.DISCIPLINES, [of_runs(frame[d].to_numpy()) for d in tables.DISCIPLINES])
             for name, frame in found.items()
         },
         ("discipline", "mean transfer time (s)"),
@@ -69,48 +54,48 @@ def disciplines() -> Effects:
             "usual": (_of_udp("DRR.drr_limit", 25000), _of_udp("SFQ.sfq_limit", 40)),
             "buckets": (_of_udp("DRR.drr_buckets", 250), _of_udp("SFQ.sfq_buckets", 256)),
             "lengths": (_of_udp("DRR.drr_limit", 2500), _of_udp("SFQ.sfq_limit", 10)),
-            "fifo": (_times_of(seen, "FCFS"), _times_of(seen, "RED")),
-            "short": (_times_of(short, "FCFS"), _times_of(short, "RED")),
+            "fifo": (_times_of(tables.seen, "FCFS"), _times_of(tables.seen, "RED")),
+            "short": (_times_of(tables.short, "FCFS"), _times_of(tables.short, "RED")),
         },
-        readings=in_readings(statements),
+        readings=tables.in_readings(statements),
     )  # fmt: skip
 
 
 def _mean_times(
-    times: Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
+    times: tables.Times, environments: tuple[str, ...], mechanism: str, kinds: tuple[str, ...]
 ) -> pd.DataFrame:
     """Return the mean time of some classes over some environments, s: a column for each discipline."""
     columns = {}
-    for discipline in DISCIPLINES:
-        tables = [under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
-        columns[discipline] = sum(t.mean(axis=1) for t in tables) / len(tables)
+    for discipline in tables.DISCIPLINES:
+        means = [tables.under(times(e, discipline), mechanism)[list(kinds)] for e in environments]
+        columns[discipline] = sum(t.mean(axis=1) for t in means) / len(means)
     return pd.DataFrame(columns)
 
 
-def _groups_of_flows(times: Times) -> dict[str, pd.DataFrame]:
+def _groups_of_flows(times: tables.Times) -> dict[str, pd.DataFrame]:
     """Return the mean times of the groups of flows that the paper tells apart."""
     mixed = ("cc/be", "ts/be", "be/be")
     return {
-        Y12_UDP: _mean_times(times, mixed, "be", UDP),
-        "TCP 2 to 4 of cc": _mean_times(times, ("cc/cc",), "cc", TCP[1:]),
-        "TCP of best effort": _mean_times(times, mixed, "be", TCP),
-        "UDP of cc": _mean_times(times, ("cc/cc",), "cc", UDP),
-        "TCP of ts beside best effort": _mean_times(times, ("ts/be",), "ts", TCP),
-        "TCP of ts": _mean_times(times, ("ts/ts",), "ts", TCP),
-        "UDP of ts": _mean_times(times, ("ts/ts",), "ts", UDP),
+        Y12_UDP: _mean_times(times, mixed, "be", tables.UDP),
+        "TCP 2 to 4 of cc": _mean_times(times, ("cc/cc",), "cc", tables.TCP[1:]),
+        "TCP of best effort": _mean_times(times, mixed, "be", tables.TCP),
+        "UDP of cc": _mean_times(times, ("cc/cc",), "cc", tables.UDP),
+        "TCP of ts beside best effort": _mean_times(times, ("ts/be",), "ts", tables.TCP),
+        "TCP of ts": _mean_times(times, ("ts/ts",), "ts", tables.TCP),
+        "UDP of ts": _mean_times(times, ("ts/ts",), "ts", tables.UDP),
     }
 
 
-def _faster_under_drr(slower: str, faster: str, times: Times) -> Iterator[Estimate]:
+def _faster_under_drr(slower: str, faster: str, times: tables.Times) -> Iterator[Estimate]:
     """Yield by how much each class of cc takes longer than that of ts under DRR."""
     cc, ts = times(slower, "DRR"), times(faster, "DRR")
-    for kind in CLASSES:
-        yield of_runs(relative(cc["cc", kind], ts["ts", kind]))
+    for kind in tables.CLASSES:
+        yield of_runs(tables.relative(cc["cc", kind], ts["ts", kind]))
 
 
 def _against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:
     """Return by how much the time under each other discipline exceeds that under this one; ``sign`` -1: is below it."""
-    others = [d for d in DISCIPLINES if d != discipline]
+    others = [d for d in tables.DISCIPLINES if d != discipline]
     return tuple(of_runs((sign * (frame[d] / frame[discipline] - 1.0)).to_numpy()) for d in others)
 
 
@@ -119,7 +104,7 @@ def _of_udp(parameter: str, value: int) -> Estimate:
     return of_runs(times_alone("UDP", parameter, value).to_numpy())
 
 
-def _times_of(times: Times, discipline: str) -> Estimate:
+def _times_of(times: tables.Times, discipline: str) -> Estimate:
     """Return the mean time of TCP under be/be with a discipline, s."""
-    frame = under(times("be/be", discipline), "be")[list(TCP)]
+    frame = tables.under(times("be/be", discipline), "be")[list(tables.TCP)]
     return of_runs(frame.mean(axis=1).to_numpy())

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-__all__ = ["CAPACITY", "RATIOS", "SIZE", "UDP_RATE", "modelled", "transfer_times", "turns"]
-
 CAPACITY, UDP_RATE, SIZE = 1e6, 448e3, 8e6
 """Rates of the link and of a UDP source in bit/s, bits of a transfer."""
 RATIOS = (81, 85, 90, 95, 99)

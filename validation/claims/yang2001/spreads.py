@@ -8,30 +8,18 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
+from validation.claims.effect_claims import effects, where
+from validation.claims.effect_statements import (
     Curve,
     Decided,
     Effects,
     Estimates,
     Statement,
     beyond,
-    effects,
-    where,
 )
+from validation.claims.yang2001 import tables
 from validation.claims.yang2001.priorities import CONTROL, TURNS
 from validation.claims.yang2001.sharing import RATIOS, turns
-from validation.claims.yang2001.tables import (
-    CLASSES,
-    DISCIPLINES,
-    TCP,
-    UDP,
-    apart,
-    case_of,
-    cases,
-    classes,
-    regulated,
-    under,
-)
 from validation.judgements.verdicts import Verdict
 from validation.records import rows
 from validation.statistics import PART, Estimate, mostly, of_runs
@@ -77,7 +65,7 @@ def _more(holds: Sequence[bool]) -> Decided:
 
 
 def _apart_from(discipline: str) -> tuple[str, ...]:
-    return tuple(d for d in DISCIPLINES if d != discipline)
+    return tuple(d for d in tables.DISCIPLINES if d != discipline)
 
 
 OTHER_RATIOS = "yang2001/all-ratios"
@@ -89,14 +77,13 @@ def means(environment: str, discipline: str) -> pd.DataFrame:
 
     Rows of seeds that were not run at all ratios are left out.
     """
-    table = classes(case_of(environment, discipline))
+    table = tables.classes(tables.case_of(environment, discipline))
     index: Any = table.index
     found = table.set_axis(index.droplevel(["environment", "discipline", "size"]), axis=0)
     if environment == "be/be":
         return found
     frame = where(OTHER_RATIOS, environment=environment, discipline=discipline)
-    kind = frame["protocol"] + frame["priority"].astype(str)
-    sums = frame.assign(kind=kind, time=frame["flows"] * frame["transfer_time"])
+    sums = tables.by_kind(frame).assign(time=frame["flows"] * frame["transfer_time"])
     groups = sums.groupby(["tcp_flows", "seed", "mechanism", "kind"])[["time", "flows"]].sum()
     others = (groups["time"] / groups["flows"]).unstack(["mechanism", "kind"])  # noqa: PD010
     both: pd.DataFrame = pd.concat([found, others])
@@ -110,27 +97,29 @@ def _spreads(environment: str, discipline: str, mechanism: str = "") -> pd.DataF
     percent of UDP, whose mean and deviation over the 19 ratios are the table's.
     """
     found: Any = means(environment, discipline).groupby("seed").std(ddof=0)
-    return under(found.dropna(axis="columns", how="all"), mechanism or regulated(environment))
+    return tables.under(
+        found.dropna(axis="columns", how="all"), mechanism or tables.regulated(environment)
+    )
 
 
-@effects("Y13", cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, CONTROL))
+@effects("Y13", cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be"), OTHER_RATIOS, CONTROL))
 def spread_of_times() -> Effects:
     """Measure the standard deviation over the ratios of the mean times of a class."""
-    pairs = [(("cc/cc", "ts/ts"), d) for d in DISCIPLINES]
-    pairs += [(("cc/be", "ts/be"), d) for d in DISCIPLINES]
+    pairs = [(("cc/cc", "ts/ts"), d) for d in tables.DISCIPLINES]
+    pairs += [(("cc/be", "ts/be"), d) for d in tables.DISCIPLINES]
     share = []
     for (one, other), d in pairs:
         cc, ts = _spreads(one, d), _spreads(other, d)
-        share.append((ts[list(CLASSES)] < cc[list(CLASSES)]).to_numpy().mean())
+        share.append((ts[list(tables.CLASSES)] < cc[list(tables.CLASSES)]).to_numpy().mean())
     steps = tuple(
         of_runs((_spreads("cc/cc", d)[low] / _spreads("cc/cc", d)[high] - 1.0).to_numpy())
-        for d in DISCIPLINES
-        for high, low in itertools.pairwise(TCP)
+        for d in tables.DISCIPLINES
+        for high, low in itertools.pairwise(tables.TCP)
     )
     curves = {
-        f"{e} {d}": Curve(TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in TCP])
+        f"{e} {d}": Curve(tables.TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in tables.TCP])
         for e in ("cc/cc", "ts/ts")
-        for d in DISCIPLINES
+        for d in tables.DISCIPLINES
     }
     most = of_runs(share, PART)
     return Effects(
@@ -141,7 +130,7 @@ def spread_of_times() -> Effects:
         curves,
         ("class of flows", "standard deviation over the ratios (s)"),
         values={
-            "share": most, "steps": (sum(e.value > 0.0 for e in steps), len(steps)), "shrinks": [d for d, e in zip(DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
+            "share": most, "steps": (sum(e.value > 0.0 for e in steps), len(steps)), "shrinks": [d for d, e in zip(tables.DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
@@ -156,9 +145,9 @@ def _last_step(acks: str | None, pair: tuple[str, str]) -> Estimate:
 
     ``"lost"``: where acknowledgements that come while a flow is stopped are lost.
     """
-    frame = classes(CONTROL, "std").reset_index()
+    frame = tables.classes(CONTROL, "std").reset_index()
     frame = frame[frame["value"] == (acks or "default")]
-    return apart(frame, ("cc", pair[0]), ("cc", pair[1]))
+    return tables.apart(frame, ("cc", pair[0]), ("cc", pair[1]))
 
 
 def _turns_spread() -> Estimates:
@@ -166,7 +155,8 @@ def _turns_spread() -> Estimates:
     found = pd.concat([turns(n).groupby("kind")["time"].mean() for n in RATIOS], axis=1)
     spread = found.std(axis=1, ddof=0)
     return tuple(
-        Estimate(spread[low] / spread[high] - 1.0, 0.0) for high, low in itertools.pairwise(TCP)
+        Estimate(spread[low] / spread[high] - 1.0, 0.0)
+        for high, low in itertools.pairwise(tables.TCP)
     )
 
 
@@ -177,7 +167,7 @@ FEW_SLOTS = 1 / 64
 def _spread_at(scale: float) -> tuple[float, Estimate]:
     """Return how much more TCP4 scatters than TCP1 under ts/ts, model and ns-2, in s, by the slots."""
     own = turns(90, scale=scale).groupby("kind")["time"].std()
-    frame = classes(TURNS, "std").reset_index()
+    frame = tables.classes(TURNS, "std").reset_index()
     ns2 = frame[frame["value"] == scale].set_index("seed")["ts"]
     return float(own["TCP4"] - own["TCP1"]), of_runs((ns2["TCP4"] - ns2["TCP1"]).to_numpy())
 
@@ -205,26 +195,28 @@ def _against_table_6() -> Estimates:
 @effects(
     "Y18",
     equal=NEAR,
-    cases=(*cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, TURNS),
+    cases=(*tables.cases("cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"), OTHER_RATIOS, TURNS),
 )
 def spread_by_discipline() -> Effects:
     """Measure the deviation of the classes over the ratios, by priority and discipline."""
-    total = {d: _spreads("cc/cc", d)[list(CLASSES)].mean(axis=1) for d in DISCIPLINES}
-    ts = [_spreads("ts/ts", d).mean() for d in DISCIPLINES]
-    grows = [bool(each[low] > each[high]) for each in ts for high, low in itertools.pairwise(TCP)]
+    total = {d: _spreads("cc/cc", d)[list(tables.CLASSES)].mean(axis=1) for d in tables.DISCIPLINES}
+    ts = [_spreads("ts/ts", d).mean() for d in tables.DISCIPLINES]
+    grows = [
+        bool(each[low] > each[high]) for each in ts for high, low in itertools.pairwise(tables.TCP)
+    ]
     return Effects(
         {
             "priority": Statement(lambda given: mostly(grows, given["level"]), _turns_spread()),
-            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), CLASSES),
-            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, TCP),
-            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, UDP),
-            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, TCP),
+            "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES),
+            "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP),
+            "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP),
+            "sfq_tcp": _below(("SFQ",), _apart_from("SFQ"), REGULATED, tables.TCP),
             "cells": Statement(_against_table_6(), equal=True),
         },
-        {"cc/cc": Curve(DISCIPLINES, [of_runs(total[d].to_numpy()) for d in DISCIPLINES])},
+        {"cc/cc": Curve(tables.DISCIPLINES, [of_runs(total[d].to_numpy()) for d in tables.DISCIPLINES])},
         ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
                 "against": grows.count(False), "steps": len(grows),
-                "udp": {d: _spread_of(d, "be/be", "be", UDP) for d in DISCIPLINES},
+                "udp": {d: _spread_of(d, "be/be", "be", tables.UDP) for d in tables.DISCIPLINES},
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
     )  # fmt: skip

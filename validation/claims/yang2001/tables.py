@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_claims import Estimates, Statement
+from validation.claims.effect_statements import Estimates, Statement
 from validation.claims.yang2001.sharing import modelled
 from validation.records import rows
 from validation.statistics import Estimate, Values, of_runs
@@ -33,6 +33,11 @@ def cases(*environments: str) -> tuple[str, ...]:
     return tuple(case_of(e, d) for e in environments for d in DISCIPLINES)
 
 
+def by_kind(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the class of each row, such as TCP1, in a column ``kind``."""
+    return frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
+
+
 @functools.cache
 def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
     """Return a statistic of the transfer times of every class, one row for each run.
@@ -40,11 +45,10 @@ def classes(case: str, statistic: str = "mean") -> pd.DataFrame:
     The index has the run (environment, discipline, ratio of TCP, other parameters, seed), the
     columns are mechanism and class, such as ``("cc", "TCP1")``. Both sources count together.
     """
-    frame = evidence.table(case)
+    frame = by_kind(evidence.table(case))
     known = ("environment", "discipline", "size", "tcp_flows", "parameter", "value", "seed")
     keys = [column for column in known if column in frame]
-    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
-    groups = named.groupby([*keys, "mechanism", "kind"], observed=True)["transfer_time"]
+    groups = frame.groupby([*keys, "mechanism", "kind"], observed=True)["transfer_time"]
     found = groups.std() if statistic == "std" else groups.mean()
     return found.unstack(["mechanism", "kind"])  # noqa: PD010
 
@@ -107,9 +111,8 @@ def small_windows(environment: str, discipline: str) -> pd.DataFrame:
 @functools.cache
 def by_flow(environment: str, discipline: str) -> pd.DataFrame:
     """Return the times of the packet runs by seed, where each flow of a class counts once, not each ratio of TCP."""
-    frame = evidence.table(case_of(environment, discipline))
-    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
-    groups = named.groupby(["seed", "mechanism", "kind"], observed=True)["transfer_time"]
+    frame = by_kind(evidence.table(case_of(environment, discipline)))
+    groups = frame.groupby(["seed", "mechanism", "kind"], observed=True)["transfer_time"]
     return groups.mean().unstack(["mechanism", "kind"])  # noqa: PD010
 
 
@@ -172,9 +175,11 @@ def against_table(environments: Sequence[str]) -> Estimates:
 @functools.cache
 def by_source(case: str) -> dict[tuple[int, str], pd.Series[float]]:
     """Return the mean times of the classes of each source by seed: the mean over the ratios of TCP."""
-    frame = evidence.table(case)
-    named = frame.assign(kind=frame["protocol"] + frame["priority"].astype(str))
-    runs = named.groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"].mean()
+    runs = (
+        by_kind(evidence.table(case))
+        .groupby(["source", "kind", "tcp_flows", "seed"])["transfer_time"]
+        .mean()
+    )
     means = runs.groupby(["source", "kind", "seed"]).mean()
     return {
         (int(str(source)), str(kind)): each.droplevel(["source", "kind"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.intervals import half_width
 from responsefn import PFTK, TFRC, independent_constant
 from validation.checks import claim
 from validation.claims.zheng2002 import loss_sweeps
@@ -23,7 +24,7 @@ from validation.claims.zheng2002.loss_sweeps import (
 )
 from validation.display.drawing import COLOURS, errorbars, figure, label
 from validation.judgements.verdicts import Judgement, Verdict, model_only
-from validation.statistics import Values, half_width
+from validation.statistics import Values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,7 @@ def small_p_limit(runs: pd.DataFrame, smallest: int = 200, degree: int = 2) -> t
     near = near.assign(ratio=near["rate"] / loss_sweeps.aimd(near, "sqrt"))
     series = [group for _, group in near.groupby("seed")] if "seed" in near else [near]
     limits = [np.polyfit(np.sqrt(each["p"]), each["ratio"], degree)[-1] for each in series]
-    return float(np.mean(limits)), half_width(np.array(limits)) if len(limits) > 1 else 0.0
+    return float(np.mean(limits)), float(half_width(limits)) if len(limits) > 1 else 0.0
 
 
 @claim("S02", cases=loss_sweeps.bundled(INDEPENDENT, loss_sweeps.PERIODIC))

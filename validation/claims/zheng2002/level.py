@@ -17,8 +17,6 @@ from validation.claims.zheng2002.red import Link as Bottleneck
 from validation.networks.further_seeds import over_seeds
 from validation.statistics import PART, Estimate, of_runs
 
-__all__ = ["ACCESS_DELAY", "SENDERS", "Dumbbell", "Runs", "of_link", "pair", "ratio", "runs"]
-
 SENDERS = {
     "TCP(1,1/2)": AIMD(),
     "TCP(1/5,1/8)": AIMD(1 / 5, 1 / 8),

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from validation.claims.effect_claims import (
-    Curve,
-    Effects,
-    Statement,
-    beyond,
-    effects,
-    where,
-)
+from validation.claims.effect_claims import effects, where
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002.pairs import (
     CASE,
     EXCHANGED,
@@ -26,7 +20,7 @@ from validation.claims.zheng2002.pairs import (
     TFRC,
     pair,
 )
-from validation.statistics import Estimate, combine, difference, of_runs
+from validation.statistics import Estimate, average, difference, of_runs
 
 SIMILAR = 0.2
 """Standard deviation of the rates of like flows over their mean, up to which they are similar."""
@@ -57,8 +51,10 @@ def flows_of_one_kind() -> Effects:
             "similar": Statement(
                 tuple(beyond(-e, -SIMILAR) for e in rest), (Estimate(SIMILAR, 0.0),), least=-SIMILAR
             ),
-            "varies": Statement((difference(varied, mean(rest)),), (Estimate(0.0, 0.0),)),
-            "varies_quarter": Statement((difference(second, mean(rest)),), (Estimate(0.0, 0.0),)),
+            "varies": Statement((difference(varied, average(rest)),), (Estimate(0.0, 0.0),)),
+            "varies_quarter": Statement(
+                (difference(second, average(rest)),), (Estimate(0.0, 0.0),)
+            ),
         }
 
     found = apart()
@@ -70,9 +66,9 @@ def flows_of_one_kind() -> Effects:
             "exception": found[EXCEPTION], "all": found,
             "second": found[EXCEPTIONS[1]], "runs": len(pair(QUARTER, TFRC)),
             "beyond": difference(
-                found[EXCEPTIONS[1]], mean([e for name, e in found.items() if name not in EXCEPTIONS])
+                found[EXCEPTIONS[1]], average(e for name, e in found.items() if name not in EXCEPTIONS)
             ),
-            "rest": mean([e for name, e in found.items() if name not in EXCEPTIONS]),
+            "rest": average(e for name, e in found.items() if name not in EXCEPTIONS),
             "without": without_timeouts(GENTLE, TFRC), "others": without_timeouts(QUARTER, TFRC),
         },
         readings={
@@ -81,11 +77,6 @@ def flows_of_one_kind() -> Effects:
             if name != EXCHANGED
         },
     )  # fmt: skip
-
-
-def mean(estimates: list[Estimate]) -> Estimate:
-    """Return the mean of estimates."""
-    return combine(estimates, [1.0 / len(estimates)] * len(estimates))
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.intervals import reach
 from responsefn import AIMD, independent_constant
 from validation import evidence
 from validation.display.drawing import COLOURS, errorbars
 from validation.judgements.verdicts import Verdict
-from validation.statistics import Values, quantile, within
+from validation.statistics import Values, within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +154,7 @@ def _points(runs: pd.DataFrame, ratio: Values) -> Points:
     groups = frame.groupby("packets_per_loss", sort=False)
     count = groups.size().to_numpy()
     scatter = groups["ratio"].std().fillna(0.0).to_numpy() / np.sqrt(count)
-    quantiles = np.array([quantile(max(n - 1, 1), ONE_SIDED) for n in count])
+    quantiles = reach(np.maximum(count - 1, 1), ONE_SIDED)
     half = np.where(count > 1, quantiles * scatter, groups["error"].mean().to_numpy())
     k = groups["packets_per_loss"].first().to_numpy(dtype=np.float64)
     return Points(k, groups["p"].mean().to_numpy(), groups["ratio"].mean().to_numpy(), half)

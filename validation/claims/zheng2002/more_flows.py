@@ -9,17 +9,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
-    EQUAL,
-    Curve,
-    Effects,
-    Estimates,
-    Statement,
-    beyond,
-    by,
-    effects,
-    where,
-)
+from validation.claims.effect_claims import by, effects, where
+from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.pairs import EXCHANGED, GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
@@ -33,7 +24,7 @@ from validation.claims.zheng2002.red import (
 from validation.claims.zheng2002.red import FAST as FAST_LINK
 from validation.claims.zheng2002.red import SLOW as SLOW_LINK
 from validation.networks.further_seeds import CASE as OWN_SEEDS
-from validation.statistics import Estimate, combine, difference, of_runs, slope
+from validation.statistics import Estimate, average, combine, difference, of_runs, slope
 
 SLOW, FAST = "zheng2002/friendliness-15", "zheng2002/friendliness-60"
 LATER = "zheng2002/friendliness-15-seeds"
@@ -122,9 +113,9 @@ def growing_numbers(one: str, other: str) -> Effects:
                 level=_steps(at.loss),
             ),
             "closer": Statement(
-                (combine(closer, [1.0 / len(closer)] * len(closer)),),
+                (average(closer),),
                 (Estimate(round(sum(nearer) / len(nearer), 6), 0.0),),
-                level=(combine(apart, [1.0 / len(apart)] * len(apart)),) if apart else None,
+                level=(average(apart),) if apart else None,
             ),
         } | ({"order": Statement(_order(), order), "smaller": _smaller()} if one == TFRC else {})
 
@@ -218,10 +209,9 @@ def _smaller() -> Statement:
     """Return by how much the gap of TCP and TCP(a,b) exceeds that of TFRC and TCP, in the mean over the numbers of flows."""
     tfrc, gentle = gap(SLOW, TFRC, TCP), gap(SLOW, QUARTER, TCP)
     law, other = modelled(TFRC, TCP, BOTH), modelled(QUARTER, TCP, BOTH)
-    weights = [1.0 / len(BOTH)] * len(BOTH)
     more = [difference(size(gentle[n]), size(tfrc[n])) for n in BOTH]
     exact = [difference(size(other[n]), size(law[n])) for n in BOTH]
-    return Statement((combine(more, weights),), (combine(exact, weights),))
+    return Statement((average(more),), (average(exact),))
 
 
 ACCESS = tuple(0.002 + 0.0025 * n for n in range(8))

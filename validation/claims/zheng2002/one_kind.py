@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.effect_claims import by, effects, where
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002.level import ACCESS_DELAY, SENDERS, Dumbbell, of_link
 from validation.claims.zheng2002.red import LOW_THRESHOLDS, SLOW, Group, fixed_point
 from validation.networks.further_seeds import CASE

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from validation.claims.effect_claims import (
+from validation.claims.effect_claims import deviation, effects, where
+from validation.claims.effect_statements import (
     EQUAL,
     Curve,
     Decided,
@@ -17,9 +18,6 @@ from validation.claims.effect_claims import (
     Estimates,
     Statement,
     beyond,
-    deviation,
-    effects,
-    where,
 )
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.red import BY_EVENTS, WITH_TIMER, Group, fixed_point, variation

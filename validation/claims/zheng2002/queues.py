@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from validation.claims.effect_claims import Curve, Effects, Statement, beyond, by, effects, where
+from validation.claims.effect_claims import by, effects, where
+from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.one_kind import VISIBLE
 from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP

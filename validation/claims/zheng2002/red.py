@@ -17,8 +17,6 @@ from scipy.optimize import brentq
 
 from responsefn import PFTK, TFRC, LossHistory
 
-__all__ = ["RATES", "FixedPoint", "Group", "Link", "fixed_point", "variation"]
-
 RTO = 0.2
 """The least timeout of ns-2 here, s."""
 

@@ -8,27 +8,13 @@ import numpy as np
 
 from hopflow import mbps
 from responsefn import DCQCN
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    MARKS,
-    PACKET,
-    SEEDS,
-    Run,
-    exact,
-    fluid,
-    gain,
-    line,
-    on_fabrics,
-    packets,
-    star,
-    starts,
-    under,
-)
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
-C = line(40)
+C = fabric_runs.line(40)
 GAINS = (1 / 256, 1 / 16)
 SENDERS = (2, 16)
 INCASTS = (2, 8, 16)
@@ -38,21 +24,34 @@ BOTTLENECK = "switch->receiver"
 
 def rule(g: float) -> DCQCN:
     """Return DCQCN as published with another gain."""
-    return DCQCN(g=g, counter=10e6 / PACKET, additive=mbps(40, PACKET), hyper=mbps(400, PACKET))
+    return DCQCN(
+        g=g,
+        counter=10e6 / fabric_runs.PACKET,
+        additive=mbps(40, fabric_runs.PACKET),
+        hyper=mbps(400, fabric_runs.PACKET),
+    )
 
 
-def run(count: int, g: float, seed: int, end: float = END, after: float = AFTER) -> Run:
+def run(count: int, g: float, seed: int, end: float = END, after: float = AFTER) -> fabric_runs.Run:
     """Return an incast at packet level."""
-    scenario = star(count, rule(g), MARKS, end, begins=starts(count, seed))
-    return packets(scenario, seed, after, SAMPLE)
+    scenario = fabric_runs.star(
+        count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, seed)
+    )
+    return fabric_runs.packets(scenario, seed, after, SAMPLE)
 
 
-def run_of_fluid(count: int, g: float, end: float = END, after: float = AFTER) -> Run:
+def run_of_fluid(count: int, g: float, end: float = END, after: float = AFTER) -> fabric_runs.Run:
     """Return the incast in the fluid, whose marks are drawn."""
-    return fluid(star(count, rule(g), MARKS, end, begins=starts(count, 1)), after, SAMPLE)
+    return fabric_runs.fluid(
+        fabric_runs.star(
+            count, rule(g), fabric_runs.MARKS, end, begins=fabric_runs.starts(count, 1)
+        ),
+        after,
+        SAMPLE,
+    )
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def queues(seed: int, count: int, g: float) -> tuple[float, float]:
     """Return mean and standard deviation of the queue over time at packet level."""
     return _queue(run(count, g, seed))
@@ -64,12 +63,12 @@ def queues_of_fluid(count: int, g: float) -> list[tuple[float, float]]:
     return [_queue(run_of_fluid(count, g))]
 
 
-def _queue(run: Run) -> tuple[float, float]:
+def _queue(run: fabric_runs.Run) -> tuple[float, float]:
     found = run.queue(BOTTLENECK)
     return float(found.mean()), float(found.std())
 
 
-@on_fabrics("Q05", cases=(CASE,))
+@fabric_runs.on_fabrics("Q05", cases=(CASE,))
 def gain_of_alpha() -> Effects:
     """Measure the queue's mean and standard deviation by g."""
     own, model = (
@@ -79,7 +78,7 @@ def gain_of_alpha() -> Effects:
 
     def ratios(found: Any, what: int) -> Any:
         return [
-            gain(large[:, what], small[:, what]) if len(large) > 1 else exact(*(large[:, what] / small[:, what] - 1.0))[0]
+            fabric_runs.gain(large[:, what], small[:, what]) if len(large) > 1 else fabric_runs.exact(*(large[:, what] / small[:, what] - 1.0))[0]
             for small, large in found
         ]  # fmt: skip
 
@@ -109,7 +108,7 @@ def used(level: str) -> list[list[float]]:
         [
             float(each.rates.sum() / C)
             for each in (
-                [run(count, GAINS[0], seed, 0.03, 0.02) for seed in SEEDS]
+                [run(count, GAINS[0], seed, 0.03, 0.02) for seed in fabric_runs.SEEDS]
                 if level == "packets"
                 else [run_of_fluid(count, GAINS[0], 0.03, 0.02)]
             )
@@ -118,15 +117,15 @@ def used(level: str) -> list[list[float]]:
     ]
 
 
-@on_fabrics("Q07", least=0.05)
+@fabric_runs.on_fabrics("Q07", least=0.05)
 def full_link() -> Effects:
     """Measure the throughput of incasts with DCQCN."""
     own, model = np.array(used("packets")), np.array(used("fluid"))
     return Effects(
         {
             "full": Statement(
-                model=under(*exact(*(1.0 - model[:, 0]))),
-                level=under(*(of_runs(1.0 - each) for each in own)),
+                model=fabric_runs.under(*fabric_runs.exact(*(1.0 - model[:, 0]))),
+                level=fabric_runs.under(*(of_runs(1.0 - each) for each in own)),
             )
         },
         {
@@ -158,14 +157,14 @@ def thresholds_of_switch() -> dict[str, float]:
     }
 
 
-@on_fabrics("Q06", equal=0.001)
+@fabric_runs.on_fabrics("Q06", equal=0.001)
 def switch_thresholds() -> Effects:
     """Compute the thresholds of the switch."""
     found = thresholds_of_switch()
     names = {"fixed": "PFC, fixed", "dynamic": "ECN, dynamic"}
     return Effects(
         {
-            key: Statement(model=exact(value / PRINTED[key] - 1.0), equal=True)
+            key: Statement(model=fabric_runs.exact(value / PRINTED[key] - 1.0), equal=True)
             for key, value in found.items()
         },
         {"threshold": Curve([names[key] for key in found], model=list(found.values()))},

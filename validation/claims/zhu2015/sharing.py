@@ -10,29 +10,13 @@ import numpy as np
 
 from dfcmodel import PFC, Scenario
 from responsefn import FixedRate
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    MARKS,
-    ROCE,
-    SEEDS,
-    deviations,
-    exact,
-    fluid,
-    gain,
-    line,
-    on_fabrics,
-    over,
-    packets,
-    paths_scenario,
-    pfc,
-    starts,
-    steps,
-)
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
-C = line(40)
+C = fabric_runs.line(40)
 FAIR = C / 4
 LEAVES = tuple(itertools.product(("L3", "L4"), repeat=3))
 """Choices of the leaf over which each of the three senders reaches the receiver's switch."""
@@ -51,7 +35,9 @@ def parking_lot(leaves: tuple[str, ...], rule: PFC, source: Any, end: float, see
         ("H3", "T3", three, "T4", "R"),
         ("H4", "T4", "R"),
     ]
-    return paths_scenario(paths, [source] * 4, rule, end, begins=starts(4, seed))
+    return fabric_runs.paths_scenario(
+        paths, [source] * 4, rule, end, begins=fabric_runs.starts(4, seed)
+    )
 
 
 EVEN = (0, 1, 0, 1, 0, 1)
@@ -71,7 +57,9 @@ def victim(
     ]
     paths.append(("VS", "T1", "L1", "T2", "VR"))
     count = len(paths)
-    return paths_scenario(paths, [source] * count, rule, end, begins=starts(count, seed))
+    return fabric_runs.paths_scenario(
+        paths, [source] * count, rule, end, begins=fabric_runs.starts(count, seed)
+    )
 
 
 @kept
@@ -80,29 +68,41 @@ def lot_rates() -> list[list[list[float]]]:
     return [
         [
             (
-                packets(parking_lot(each, pfc(), FixedRate(), 2e-3, seed), seed, 5e-4, 1e-4).rates
+                fabric_runs.packets(
+                    parking_lot(each, fabric_runs.pfc(), FixedRate(), 2e-3, seed), seed, 5e-4, 1e-4
+                ).rates
                 / C
             ).tolist()
             for each in LEAVES
         ]
-        for seed in SEEDS
+        for seed in fabric_runs.SEEDS
     ]
 
 
-@over_seeds(range(SEEDS[0], SEEDS[0] + len(LEAVES)))
+@over_seeds(range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + len(LEAVES)))
 def lot_rates_of_dcqcn(seed: int) -> list[float]:
     """Return the same with DCQCN, seed by seed another choice of uplinks."""
-    rule, leaves = replace(pfc(), manager=MARKS), LEAVES[(seed - SEEDS[0]) % len(LEAVES)]
-    run = packets(parking_lot(leaves, rule, ROCE, 0.05, seed), seed, 0.03, 1e-4)
+    rule, leaves = (
+        replace(fabric_runs.pfc(), manager=fabric_runs.MARKS),
+        LEAVES[(seed - fabric_runs.SEEDS[0]) % len(LEAVES)],
+    )
+    run = fabric_runs.packets(
+        parking_lot(leaves, rule, fabric_runs.ROCE, 0.05, seed), seed, 0.03, 1e-4
+    )
     rates: list[float] = (run.rates / C).tolist()
     return rates
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def victim_rates(seed: int) -> list[float]:
     """Return the victim's rate over the link's with PFC alone by number of further senders."""
     return [
-        float(packets(victim(n, pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4).rates[-1] / C)
+        float(
+            fabric_runs.packets(
+                victim(n, fabric_runs.pfc(), FixedRate(), 3e-3, seed), seed, 1e-3, 1e-4
+            ).rates[-1]
+            / C
+        )
         for n in FURTHER
     ]
 
@@ -111,22 +111,32 @@ def victim_rates(seed: int) -> list[float]:
 def victim_rates_drawn() -> list[list[float]]:
     """Return the same with uplinks drawn, for each draw."""
     found = []
-    for seed in range(SEEDS[0], SEEDS[0] + DRAWS):
+    for seed in range(fabric_runs.SEEDS[0], fabric_runs.SEEDS[0] + DRAWS):
         drawn = tuple(np.random.default_rng(seed).integers(0, 2, len(EVEN)).tolist())
         runs = (
-            packets(victim(n, pfc(), FixedRate(), 2e-3, seed, uplinks=drawn), seed, 5e-4, 5e-5)
+            fabric_runs.packets(
+                victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, seed, uplinks=drawn),
+                seed,
+                5e-4,
+                5e-5,
+            )
             for n in FURTHER
         )
         found.append([float(run.rates[-1] / C) for run in runs])
     return found
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def victim_rates_of_dcqcn(seed: int) -> list[float]:
     """Return the victim's rate over the link's with DCQCN without further senders and with two."""
-    rule = replace(pfc(), manager=MARKS)
+    rule = replace(fabric_runs.pfc(), manager=fabric_runs.MARKS)
     return [
-        float(packets(victim(n, rule, ROCE, 0.04, seed), seed, 0.02, 1e-4).rates[-1] / C)
+        float(
+            fabric_runs.packets(
+                victim(n, rule, fabric_runs.ROCE, 0.04, seed), seed, 0.02, 1e-4
+            ).rates[-1]
+            / C
+        )
         for n in FURTHER[::2]
     ]
 
@@ -135,8 +145,13 @@ def victim_rates_of_dcqcn(seed: int) -> list[float]:
 def lot_rates_of_fluid() -> list[list[float]]:
     """Return the rates of the four senders over the link's in the fluid with PFC alone, for each choice of uplinks."""
     return [
-        (fluid(parking_lot(each, pfc(), FixedRate(), 1e-3, seed), 4e-4, 1e-4).rates / C).tolist()
-        for seed, each in enumerate(LEAVES, SEEDS[0])
+        (
+            fabric_runs.fluid(
+                parking_lot(each, fabric_runs.pfc(), FixedRate(), 1e-3, seed), 4e-4, 1e-4
+            ).rates
+            / C
+        ).tolist()
+        for seed, each in enumerate(LEAVES, fabric_runs.SEEDS[0])
     ]
 
 
@@ -144,7 +159,12 @@ def lot_rates_of_fluid() -> list[list[float]]:
 def victim_rates_of_fluid() -> list[float]:
     """Return the victim's rate over the link's in the fluid with PFC alone, by number of further senders."""
     return [
-        float(fluid(victim(n, pfc(), FixedRate(), 2e-3, 1), 1e-3, 1e-4).rates[-1] / C)
+        float(
+            fabric_runs.fluid(victim(n, fabric_runs.pfc(), FixedRate(), 2e-3, 1), 1e-3, 1e-4).rates[
+                -1
+            ]
+            / C
+        )
         for n in FURTHER
     ]
 
@@ -157,7 +177,7 @@ def _shares(rates: Any) -> list[Any]:
     return [of_runs(column) for column in np.transpose(rates)]
 
 
-@on_fabrics("Q01", equal=0.05, least=0.1)
+@fabric_runs.on_fabrics("Q01", equal=0.05, least=0.1)
 def parking_lot_pfc() -> Effects:
     """Measure the rates of the parking lot with PFC alone."""
     rates = np.array(lot_rates())
@@ -171,10 +191,15 @@ def parking_lot_pfc() -> Effects:
     more_model, each_model = statements(model)
     return Effects(
         {
-            "more": Statement(model=over(exact(more_model.mean())[0]), level=over(of_runs(more))),
+            "more": Statement(
+                model=fabric_runs.over(fabric_runs.exact(more_model.mean())[0]),
+                level=fabric_runs.over(of_runs(more)),
+            ),
             "each": Statement(
-                model=over(exact(each_model.mean())[0], threshold="margin", sign=-1.0),
-                level=over(of_runs(each), threshold="margin", sign=-1.0),
+                model=fabric_runs.over(
+                    fabric_runs.exact(each_model.mean())[0], threshold="margin", sign=-1.0
+                ),
+                level=fabric_runs.over(of_runs(each), threshold="margin", sign=-1.0),
             ),
         },
         {
@@ -186,21 +211,21 @@ def parking_lot_pfc() -> Effects:
     )
 
 
-@on_fabrics("Q02", cases=(CASE,), equal=0.1)
+@fabric_runs.on_fabrics("Q02", cases=(CASE,), equal=0.1)
 def parking_lot_dcqcn() -> Effects:
     """Measure the rates of the parking lot with DCQCN."""
     rates = np.array(lot_rates_of_dcqcn())
     paused = np.array(lot_rates()).mean(axis=1)
     relative = rates / rates.mean(axis=1, keepdims=True)
     return Effects(
-        {"equal": Statement(level=deviations(relative, 1.0), equal=True)},
+        {"equal": Statement(level=fabric_runs.deviations(relative, 1.0), equal=True)},
         {"DCQCN": Curve(NAMES, level=_shares(rates)), "PFC alone": Curve(NAMES, level=_shares(paused))},
         ("sender", SHARE),
         values={"spread": of_runs(relative.max(axis=1) - relative.min(axis=1))},
     )  # fmt: skip
 
 
-@on_fabrics("Q03", cases=(CASE,), equal=0.1, least=0.02)
+@fabric_runs.on_fabrics("Q03", cases=(CASE,), equal=0.1, least=0.02)
 def victim_pfc() -> Effects:
     """Measure the victim's rate with PFC alone."""
     rates, model = np.array(victim_rates()), victim_rates_of_fluid()
@@ -208,10 +233,13 @@ def victim_pfc() -> Effects:
     return Effects(
         {
             "falls": Statement(
-                model=over(*steps([[-rate for rate in model]])), level=over(*steps(-rates))
+                model=fabric_runs.over(*fabric_runs.steps([[-rate for rate in model]])),
+                level=fabric_runs.over(*fabric_runs.steps(-rates)),
             ),
             "half": Statement(
-                model=exact(model[0] / 0.25 - 1.0), level=deviations(rates[:, 0], 0.25), equal=True
+                model=fabric_runs.exact(model[0] / 0.25 - 1.0),
+                level=fabric_runs.deviations(rates[:, 0], 0.25),
+                equal=True,
             ),
         },
         {
@@ -225,22 +253,24 @@ def victim_pfc() -> Effects:
         },
         readings={
             "uplinks drawn by a hash": {
-                "falls": Statement(level=over(*steps(-drawn))),
-                "half": Statement(level=deviations(drawn[:, 0], 0.25), equal=True),
+                "falls": Statement(level=fabric_runs.over(*fabric_runs.steps(-drawn))),
+                "half": Statement(level=fabric_runs.deviations(drawn[:, 0], 0.25), equal=True),
             }
         },
     )
 
 
-@on_fabrics("Q04", cases=(CASE,), equal=0.1, least=0.02)
+@fabric_runs.on_fabrics("Q04", cases=(CASE,), equal=0.1, least=0.02)
 def victim_dcqcn() -> Effects:
     """Measure the victim's rate with DCQCN."""
     rates, paused = np.array(victim_rates_of_dcqcn()), np.array(victim_rates())[:, ::2]
-    change = gain(rates[:, 1], rates[:, 0])
+    change = fabric_runs.gain(rates[:, 1], rates[:, 0])
     return Effects(
         {
             "steady": Statement(level=(change,), equal=True),
-            "higher": Statement(level=over(*(of_runs(each) for each in (rates - paused).T))),
+            "higher": Statement(
+                level=fabric_runs.over(*(of_runs(each) for each in (rates - paused).T))
+            ),
         },
         {
             "DCQCN": Curve(FURTHER[::2], level=_shares(rates)),
@@ -250,7 +280,7 @@ def victim_dcqcn() -> Effects:
         values={"change": change},
         readings={
             "only a fall counts": {
-                "steady": Statement(level=over(change, threshold="margin", sign=-1.0))
+                "steady": Statement(level=fabric_runs.over(change, threshold="margin", sign=-1.0))
             }
         },
     )

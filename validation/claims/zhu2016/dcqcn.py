@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from responsefn import DCQCN
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    MARKS,
-    PACKET,
-    ROCE,
-    SEEDS,
-    Lines,
-    Run,
-    common,
-    deviations,
-    exact,
-    fluid,
-    gain,
-    line,
-    on_fabrics,
-    over,
-    packets,
-    star,
-    starts,
-    steps,
-)
 from validation.judgements.keeping import kept
 from validation.networks.further_seeds import CASE, over_seeds
 from validation.statistics import of_runs
 
-C = line(40)
+if TYPE_CHECKING:
+    from dfcmodel import Scenario
+
+C = fabric_runs.line(40)
 BOTTLENECK = "switch->receiver"
 NUMBERS = (2, 10, 64)
 ON_THE_RAMP = (2, 4, 8, 10)
@@ -49,7 +33,7 @@ GRID = np.geomspace(1e-6, 0.5, 400)
 SAMPLE = 2e-5
 
 
-def fixed_points(count: int, rule: DCQCN = ROCE) -> list[float]:
+def fixed_points(count: int, rule: DCQCN = fabric_runs.ROCE) -> list[float]:
     """Return the probabilities of a mark at which the model's rate C / count is at rest."""
     drift = rule.drift(np.full(GRID.shape, C / count), GRID)
     ends = np.nonzero(np.diff(drift))[0]
@@ -60,7 +44,7 @@ def fixed_points(count: int, rule: DCQCN = ROCE) -> list[float]:
     return [float(np.exp(brentq(at, np.log(GRID[n]), np.log(GRID[n + 1])))) for n in ends]
 
 
-def approximation(count: int, rule: DCQCN = ROCE) -> float:
+def approximation(count: int, rule: DCQCN = fabric_runs.ROCE) -> float:
     """Return eq. (14) of the paper."""
     q = rule.params
     rounds = 1.0 / q.counter + count / (q.timer * C)
@@ -69,25 +53,37 @@ def approximation(count: int, rule: DCQCN = ROCE) -> float:
 
 def queue_of(p: float) -> float:
     """Return the queue at which the ramp marks with this probability, packets."""
-    low, high, most = (MARKS.numbers(PACKET)[name] for name in ("low", "high", "max_p"))
+    low, high, most = (
+        fabric_runs.MARKS.numbers(fabric_runs.PACKET)[name] for name in ("low", "high", "max_p")
+    )
     return float(low + p / most * (high - low))
 
 
-def run(count: int, rtt: float, seed: int, end: float, after: float, rule: Any = MARKS) -> Run:
-    """Return flows over a link with this round-trip time at packet level."""
-    scenario = star(
-        count, ROCE, rule, end, lines=Lines(delay=rtt / 4.0), begins=starts(count, seed)
+def over_a_link(
+    count: int, rtt: float, end: float, rule: Any, begins: list[float], **options: Any
+) -> Scenario:
+    """Return flows over a link with this round-trip time; ``options``: of `fabric_runs.star`."""
+    lines = fabric_runs.Lines(delay=rtt / 4.0)
+    return fabric_runs.star(
+        count, fabric_runs.ROCE, rule, end, lines=lines, begins=begins, **options
     )
-    return packets(scenario, seed, after, SAMPLE)
 
 
-def expected(count: int, rtt: float, end: float, after: float, rule: Any = MARKS) -> Run:
+def run(
+    count: int, rtt: float, seed: int, end: float, after: float, rule: Any = fabric_runs.MARKS
+) -> fabric_runs.Run:
+    """Return flows over a link at packet level."""
+    scenario = over_a_link(count, rtt, end, rule, fabric_runs.starts(count, seed))
+    return fabric_runs.packets(scenario, seed, after, SAMPLE)
+
+
+def expected(
+    count: int, rtt: float, end: float, after: float, rule: Any = fabric_runs.MARKS
+) -> fabric_runs.Run:
     """Return the same in the paper's fluid; flows start a tenth of a millisecond after each other."""
     begins = [1e-4 * n for n in range(count)]
-    scenario = star(
-        count, ROCE, rule, end, lines=Lines(delay=rtt / 4.0), begins=begins, host="unshaped"
-    )
-    return fluid(scenario, after, SAMPLE, marks="expected")
+    scenario = over_a_link(count, rtt, end, rule, begins, host="unshaped")
+    return fabric_runs.fluid(scenario, after, SAMPLE, marks="expected")
 
 
 class Seen(NamedTuple):
@@ -98,24 +94,24 @@ class Seen(NamedTuple):
     deviation: float
 
 
-def _seen(run: Run, count: int) -> Seen:
+def _seen(run: fabric_runs.Run, count: int) -> Seen:
     queue = run.queue(BOTTLENECK)
     return Seen((run.rates * count / C).tolist(), float(queue.mean()), float(queue.std()))
 
 
-@over_seeds(SEEDS)
+@over_seeds(fabric_runs.SEEDS)
 def seen(seed: int, count: int, rtt: float, at: str = "departure") -> Seen:
     """Return what was seen from 30 to 40 ms at packet level; marks are made ``at`` departure or arrival."""
-    return _seen(run(count, rtt, seed, 0.04, 0.03, replace(MARKS, at=at)), count)
+    return _seen(run(count, rtt, seed, 0.04, 0.03, replace(fabric_runs.MARKS, at=at)), count)
 
 
 @kept
-def seen_in_fluid(count: int, rtt: float, most: float = MARKS.max_p) -> list[Seen]:
+def seen_in_fluid(count: int, rtt: float, most: float = fabric_runs.MARKS.max_p) -> list[Seen]:
     """Return the same of the paper's fluid, one run; ``most`` is P_max of the ramp."""
-    return [_seen(expected(count, rtt, 0.04, 0.03, replace(MARKS, max_p=most)), count)]
+    return [_seen(expected(count, rtt, 0.04, 0.03, replace(fabric_runs.MARKS, max_p=most)), count)]
 
 
-@on_fabrics("E01", cases=(CASE,), equal=0.1)
+@fabric_runs.on_fabrics("E01", cases=(CASE,), equal=0.1)
 def fixed_point() -> Effects:
     """Count the fixed points of the model, and measure the rates of flows."""
     own, model = (
@@ -125,10 +121,10 @@ def fixed_point() -> Effects:
     single = [len(fixed_points(count)) for count in NUMBERS]
     return Effects(
         {
-            "unique": Statement(model=exact(*(1.5 - n if n else -1.0 for n in single))),
+            "unique": Statement(model=fabric_runs.exact(*(1.5 - n if n else -1.0 for n in single))),
             "equal": Statement(
-                model=tuple(e for each in model for e in deviations(each, 1.0)),
-                level=tuple(e for each in own for e in deviations(each, 1.0)),
+                model=tuple(e for each in model for e in fabric_runs.deviations(each, 1.0)),
+                level=tuple(e for each in own for e in fabric_runs.deviations(each, 1.0)),
                 equal=True,
             ),
         },
@@ -145,7 +141,7 @@ def fixed_point() -> Effects:
     )  # fmt: skip
 
 
-@on_fabrics("E02", equal=0.2)
+@fabric_runs.on_fabrics("E02", equal=0.2)
 def closed_form() -> Effects:
     """Compare the paper's closed form with the exact fixed point."""
     solved = [fixed_points(count)[0] for count in FORMULA]
@@ -153,10 +149,16 @@ def closed_form() -> Effects:
     ratios = [p / q for p, q in zip(solved, closed, strict=True)]
     count, slow = (
         FORMULA[-1],
-        DCQCN(**{**ROCE.params._asdict(), "additive": ROCE.additive / SLOWER}),
+        DCQCN(
+            **{**fabric_runs.ROCE.params._asdict(), "additive": fabric_runs.ROCE.additive / SLOWER}
+        ),
     )
     return Effects(
-        {"formula": Statement(model=exact(*(each - 1.0 for each in ratios)), equal=True)},
+        {
+            "formula": Statement(
+                model=fabric_runs.exact(*(each - 1.0 for each in ratios)), equal=True
+            )
+        },
         {
             "exact fixed point": Curve(FORMULA, model=solved),
             "eq. (14)": Curve(FORMULA, model=closed),
@@ -170,16 +172,18 @@ def closed_form() -> Effects:
     )
 
 
-@on_fabrics("E03", cases=(CASE,), equal=0.2)
+@fabric_runs.on_fabrics("E03", cases=(CASE,), equal=0.2)
 def queue_by_flows() -> Effects:
     """Measure the queue by the number of flows."""
-    runs = common(*(seen(count, SHORT_DELAY) for count in ON_THE_RAMP))
+    runs = fabric_runs.common(*(seen(count, SHORT_DELAY) for count in ON_THE_RAMP))
     own = np.array([[each.mean for each in of_count] for of_count in runs]).T
     model = [queue_of(fixed_points(count)[0]) for count in ON_THE_RAMP]
     return Effects(
         {
-            "grows": Statement(model=steps([model]), level=steps(own)),
-            "value": Statement(level=deviations(own[:, 1:], np.array(model[1:])), equal=True),
+            "grows": Statement(model=fabric_runs.steps([model]), level=fabric_runs.steps(own)),
+            "value": Statement(
+                level=fabric_runs.deviations(own[:, 1:], np.array(model[1:])), equal=True
+            ),
         },
         {"queue": Curve(ON_THE_RAMP, model=model, level=[of_runs(each) for each in own.T])},
         ("flows", "queue (packets)"),
@@ -193,10 +197,14 @@ CASES = ((10, SHORT_DELAY), (2, LONG_DELAY), (10, LONG_DELAY), (64, LONG_DELAY))
 
 def _ratio(one: Any, other: Any) -> Any:
     """Return the ratio of runs less one; a model's is exact."""
-    return gain(one, other) if len(one) > 1 else exact(one[0] / other[0] - 1.0)[0]
+    return (
+        fabric_runs.gain(one, other)
+        if len(one) > 1
+        else fabric_runs.exact(one[0] / other[0] - 1.0)[0]
+    )
 
 
-@on_fabrics("E04", cases=(CASE,), least=0.2)
+@fabric_runs.on_fabrics("E04", cases=(CASE,), least=0.2)
 def stability() -> Effects:
     """Measure how much the queue swings by delay and number of flows."""
 
@@ -205,15 +213,15 @@ def stability() -> Effects:
         relative = deviation / np.maximum(mean, 1e-9)
         near, few, ten, many = range(len(CASES))
         return {
-            "delay": over(_ratio(relative[ten], relative[near])),
-            "few": over(_ratio(deviation[ten], deviation[few])),
-            "many": over(_ratio(relative[ten], relative[many])),
+            "delay": fabric_runs.over(_ratio(relative[ten], relative[near])),
+            "few": fabric_runs.over(_ratio(deviation[ten], deviation[few])),
+            "many": fabric_runs.over(_ratio(relative[ten], relative[many])),
         }
 
     own, model = (
         [
             [(each.mean, each.deviation) for each in runs]
-            for runs in common(*(of(*case) for case in CASES))
+            for runs in fabric_runs.common(*(of(*case) for case in CASES))
         ]
         for of in (seen, seen_in_fluid)
     )
@@ -239,18 +247,22 @@ def stability() -> Effects:
     )
 
 
-@on_fabrics("E07", cases=(CASE,), least=0.1)
+@fabric_runs.on_fabrics("E07", cases=(CASE,), least=0.1)
 def place_of_marks() -> Effects:
     """Measure how much the queue varies with marks at arrival and at departure."""
     places = "departure", "arrival"
-    runs = common(*(seen(10, SHORT_DELAY, at) for at in places))
+    runs = fabric_runs.common(*(seen(10, SHORT_DELAY, at) for at in places))
     found = {
         at: np.array([(each.mean, each.deviation) for each in own])
         for at, own in zip(places, runs, strict=True)
     }
     relative = {at: each[:, 1] / each[:, 0] for at, each in found.items()}
     return Effects(
-        {"varies": Statement(level=over(gain(relative["arrival"], relative["departure"])))},
+        {
+            "varies": Statement(
+                level=fabric_runs.over(fabric_runs.gain(relative["arrival"], relative["departure"]))
+            )
+        },
         {
             what: Curve(list(found), level=[of_runs(each[:, k]) for each in found.values()])
             for k, what in enumerate(("mean queue", "standard deviation"))

@@ -8,26 +8,12 @@ import numpy as np
 
 from dfcmodel import FIFO, Scenario
 from responsefn import TIMELY, PatchedTIMELY
+from validation.claims import fabric_runs
 from validation.claims.effect_statements import Curve, Effects, Statement
-from validation.claims.fabric_runs import (
-    SEEDS,
-    Lines,
-    Run,
-    deviations,
-    exact,
-    fluid,
-    line,
-    on_fabrics,
-    over,
-    packets,
-    star,
-    starts,
-    steps,
-)
 from validation.judgements.keeping import kept
 from validation.statistics import difference, of_runs
 
-C = line(10)
+C = fabric_runs.line(10)
 BASE = 20e-6
 """Round-trip time without queues and transmissions, s."""
 TRANSMISSIONS = 2.0
@@ -50,19 +36,26 @@ def begun(kind: str, part: float) -> TIMELY:
 def two(kind: str, parts: tuple[float, float], end: float, seed: int) -> Scenario:
     """Return two flows that begin at these parts of the link."""
     sources = [begun(kind, part) for part in parts]
-    return star(2, sources, FIFO(), end, lines=Lines(C, BASE / 4.0), begins=starts(2, seed))
+    return fabric_runs.star(
+        2,
+        sources,
+        FIFO(),
+        end,
+        lines=fabric_runs.Lines(C, BASE / 4.0),
+        begins=fabric_runs.starts(2, seed),
+    )
 
 
-def _run(level: str, scenario: Scenario, after: float, seed: int) -> Run:
+def _run(level: str, scenario: Scenario, after: float, seed: int) -> fabric_runs.Run:
     return (
-        packets(scenario, seed, after, SAMPLE)
+        fabric_runs.packets(scenario, seed, after, SAMPLE)
         if level == "packets"
-        else fluid(scenario, after, SAMPLE)
+        else fabric_runs.fluid(scenario, after, SAMPLE)
     )
 
 
 def _seeds(level: str) -> tuple[int, ...]:
-    return SEEDS if level == "packets" else SEEDS[:1]
+    return fabric_runs.SEEDS if level == "packets" else fabric_runs.SEEDS[:1]
 
 
 @kept
@@ -75,7 +68,7 @@ def shares(level: str, kind: str, part: float, after: float) -> list[float]:
     return found
 
 
-@on_fabrics("E05", equal=0.1, least=0.1)
+@fabric_runs.on_fabrics("E05", equal=0.1, least=0.1)
 def many_fixed_points() -> Effects:
     """Measure shares by the rates at which flows begin, with TIMELY and with its patch."""
     found = {
@@ -91,12 +84,12 @@ def many_fixed_points() -> Effects:
     return Effects(
         {
             "depend": Statement(
-                model=over(*exact(model[names[1]][0] - model[names[0]][0])),
-                level=over(difference(of_runs(own[names[1]]), of_runs(own[names[0]]))),
+                model=fabric_runs.over(*fabric_runs.exact(model[names[1]][0] - model[names[0]][0])),
+                level=fabric_runs.over(difference(of_runs(own[names[1]]), of_runs(own[names[0]]))),
             ),
             "patched": Statement(
-                model=exact(2.0 * model[names[2]][0] - 1.0),
-                level=deviations(own[names[2]], 0.5),
+                model=fabric_runs.exact(2.0 * model[names[2]][0] - 1.0),
+                level=fabric_runs.deviations(own[names[2]], 0.5),
                 equal=True,
             ),
         },
@@ -118,13 +111,13 @@ def patched_queues(level: str) -> list[list[float]]:
     for seed in _seeds(level):
         own = []
         for count in NUMBERS:
-            scenario = star(
+            scenario = fabric_runs.star(
                 count,
                 begun("patched", 1.0 / count),
                 FIFO(),
                 0.13,
-                lines=Lines(C, BASE / 4.0),
-                begins=starts(count, seed),
+                lines=fabric_runs.Lines(C, BASE / 4.0),
+                begins=fabric_runs.starts(count, seed),
             )
             own.append(float(_run(level, scenario, 0.1, seed).queue(BOTTLENECK).mean()))
         found.append(own)
@@ -137,7 +130,7 @@ def formula(count: int) -> float:
     return float(q.t_low * (1.0 + count * q.delta / (q.beta * C)))
 
 
-@on_fabrics("E06", equal=0.1)
+@fabric_runs.on_fabrics("E06", equal=0.1)
 def patched_fixed_point() -> Effects:
     """Measure patched TIMELY's queue by the number of flows."""
     own, model = np.array(patched_queues("packets")), np.array(patched_queues("fluid"))
@@ -149,11 +142,11 @@ def patched_fixed_point() -> Effects:
     return Effects(
         {
             "value": Statement(
-                model=deviations(rtt(model, 0.0), wanted),
-                level=deviations(rtt(own, TRANSMISSIONS), wanted),
+                model=fabric_runs.deviations(rtt(model, 0.0), wanted),
+                level=fabric_runs.deviations(rtt(own, TRANSMISSIONS), wanted),
                 equal=True,
             ),
-            "grows": Statement(model=steps(model), level=steps(own)),
+            "grows": Statement(model=fabric_runs.steps(model), level=fabric_runs.steps(own)),
         },
         {
             "fixed point": Curve(NUMBERS, model=((wanted - BASE) * C).tolist()),

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from validation.generate.programs import HERE, call, compiler_version
 
-__all__ = ["Htsim", "htsim_program"]
-
 FILES = ("topology", "connections")
 """What the first two words of a call are the texts of."""
 

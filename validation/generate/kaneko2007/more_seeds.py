@@ -22,8 +22,6 @@ from validation.generate.kaneko2007.sweeps import (
     windows,
 )
 
-__all__ = ["CASES"]
-
 
 def _further(
     case: Case, seeds: str, runs: Iterable[Run], title: str, *, series: bool = False

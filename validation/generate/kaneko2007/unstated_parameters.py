@@ -10,8 +10,6 @@ from validation.generate.programs import Module, pairs
 from validation.inference.designs import DESIGNS, KANEKO2007, SEEDS, settings
 from validation.inference.rule_pairs import experiments
 
-__all__ = ["CASES"]
-
 SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
 
 

@@ -10,8 +10,6 @@ from validation.generate.cases import Case, Run
 from validation.generate.linux.output import TABLES, calls, read, simulated_seconds
 from validation.generate.linux.program import HostKernel, LinuxKernel
 
-__all__ = ["CASES"]
-
 FIRST_EMULATOR, EMULATOR = (
     ("validation/generate/linux/linkemu.c", sha256)
     for sha256 in (

@@ -8,8 +8,6 @@ from typing import Any
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["OPTIONS", "QUEUE_TABLES", "TABLES", "calls", "read", "simulated_seconds"]
-
 OPTIONS = (
     *("rate", "delay", "buffer", "seconds", "loss", "every", "seed", "sample"),
     *("min_tso_segs", "quickack", "discipline", "ecn", "since"),

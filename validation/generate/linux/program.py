@@ -15,8 +15,6 @@ from pathlib import Path
 
 from validation.generate.programs import HERE, call
 
-__all__ = ["HostKernel", "LinuxKernel", "kernel_folder"]
-
 VARIABLE = "HOPFLOW_LINUX"
 PACKAGE = "linux-source-6.12 6.12.117-1~deb12u1"
 BOOT = (

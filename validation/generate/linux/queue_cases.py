@@ -14,8 +14,6 @@ from validation.generate.linux.output import QUEUE_TABLES, calls, read, simulate
 from validation.generate.linux.program import LinuxKernel
 from validation.networks.queue_measures import PACKET, PATHS, PREFIX, SECONDS, SINCE, thresholds
 
-__all__ = ["CASES", "DISCIPLINES", "FLOWS"]
-
 MESSAGE = (1448, 0.05)
 """bytes and s: a sparse flow, whose packets find the queue as it is."""
 FLOWS: dict[str, dict[str, Any]] = {

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
+from hopflow.intervals import half_width
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns3
 
@@ -191,11 +191,10 @@ def _row(point: Mapping[str, Any], seed: int, printed: str) -> dict[str, Any]:
     }
     row |= {key: point[key] for key in ("paused_rate", "signal_delay", "rtt")}
     row |= {key: point[key] for key in ("service", "recovery", "pause_at_threshold")}
-    quantile = stats.t.ppf(0.975, BATCHES - 1)
     for name, (column, _, _) in MEASURES.items():
         means = lines[1:, column] / (point["seconds"] / BATCHES)
         row[name] = float(means.mean())
-        row[f"{name}_half_width"] = float(quantile * means.std(ddof=1) / np.sqrt(BATCHES))
+        row[f"{name}_half_width"] = float(half_width(means))
     total = lines.sum(axis=0)
     row |= {name: int(total[column]) for name, (column, _) in COUNTS.items()}
     row["left_1"], row["left_2"] = int(lines[-1, 12]), int(lines[-1, 13])

@@ -11,8 +11,6 @@ from validation.generate.htsim import inputs
 from validation.generate.ns3_rdma.program import Ns3Rdma
 from validation.generate.programs import flags
 
-__all__ = ["CASES"]
-
 (ROCE,) = htsim.CASES
 FLOWS = inputs.TABLES["flows"]
 TABLES = {

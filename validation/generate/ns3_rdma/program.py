@@ -10,8 +10,6 @@ from pathlib import Path
 
 from validation.generate.programs import HERE, ROOT, call, compiled, compiler_version
 
-__all__ = ["Ns3Rdma", "rdma_folder"]
-
 VARIABLE = "HOPFLOW_NS3_RDMA"
 COMMIT = "8fd360471385ec2ab6dceeaffacaee1f58756a88"
 """Of astra-sim/astra-network-ns3."""

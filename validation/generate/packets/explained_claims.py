@@ -13,8 +13,6 @@ from validation.display.waterfalls import ABOUT, CASE
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Hopflow
 
-__all__ = ["CASES"]
-
 RUNS = 8
 MODULE = "validation/claims/explained.py"
 

@@ -39,8 +39,6 @@ from validation.generate.packets.seed_tables import RUNS, calls, read
 from validation.generate.programs import Module
 from validation.networks.further_seeds import CASE, named, plain
 
-__all__ = ["CASES", "PLAN", "runs"]
-
 NEEDED: Mapping[str, int] = {
     "Q02": 205, "Q04": 43, "Q05": 26, "E01": 48, "E03": 42, "E04": 13, "E07": 18, "H04": 5, "I01": 720,
     "I02": 66, "I03": 10, "I04": 13, "I05": 2150, "G05": 162, "B01": 17, "B03": 11, "B04": 6,

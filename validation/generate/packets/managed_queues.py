@@ -14,8 +14,6 @@ from responsefn import NewReno
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns3, flags
 
-__all__ = ["CASES", "managed_scenario"]
-
 BITS = 8 * 1500
 DISCS = {"codel": "ns3::CoDelQueueDisc", "pie": "ns3::PieQueueDisc"}
 RATE, DELAY, ACCESS, BUFFER = 20e6, 20e-3, 5e-3, 200

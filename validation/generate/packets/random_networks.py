@@ -17,8 +17,6 @@ from validation.generate.programs import Ns2Export
 from validation.networks.packet_networks import SAMPLE, sample_hash
 from validation.networks.random_packet_networks import TOPOLOGIES, random_network
 
-__all__ = ["CASES"]
-
 SEEDS = range(100)
 TIMES = 10
 """At which the ACKs of each flow are bundled, at equal distances until the end."""

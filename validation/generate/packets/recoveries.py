@@ -17,8 +17,6 @@ from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.packets import sharing
 from validation.generate.programs import Ns3, flags
 
-__all__ = ["CASES"]
-
 RECOVERIES = {"rfc6937": "Rfc6937Recovery", "prr-ns3": "ns3::TcpPrrRecovery"}
 TYPES = {**sharing.TYPES, "linuxreno": "ns3::TcpLinuxReno"}
 MATCHED = {

@@ -10,8 +10,6 @@ from dataclasses import replace
 from validation.generate.zheng2002.dumbbell import make
 from validation.generate.zheng2002.dumbbell_cases import ONE_KIND, TCP
 
-__all__ = ["CASES"]
-
 FLOWS = (2, 4, 8, 16, 32)
 SEEDS = range(1, 9)
 CASES = (

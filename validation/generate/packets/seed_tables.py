@@ -7,8 +7,6 @@ from pathlib import Path
 
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 
-__all__ = ["RUNS", "calls", "read"]
-
 RUNS = Table(
     {
         "function": Column("", "of validation.claims"),

@@ -8,8 +8,6 @@ from pathlib import Path
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns3, flags
 
-__all__ = ["CASES", "MODULES", "PAIRS"]
-
 MODULES = (
     *("core", "network", "internet", "point-to-point", "applications"),
     *("bridge", "traffic-control", "stats"),

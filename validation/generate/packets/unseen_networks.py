@@ -21,8 +21,6 @@ from validation.networks.unseen_networks import (
     instance,
 )
 
-__all__ = ["CASES"]
-
 ALL: Mapping[str, Network] = {**NETWORKS, **FRESH}
 BITS = 8 * 1500
 BACK = 1_000_000

@@ -8,13 +8,12 @@ beside them; two cases compare the simulators.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.cases import Calls, Case, Column, Rows, Run, Table, cross
 from validation.generate.programs import Ns3
 
 PROGRAM = Ns3(
@@ -31,77 +30,54 @@ INSTANTS = (
 )
 FEW_INSTANTS = (0.1, 0.12, 0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
 
-DEFAULT: Mapping[str, Any] = {
-    "link_rate": 370e6,
-    "nodes": 30,
-    "ingress": 15,
-    "window": 5000,
-    "buffer": 1800,
-    "duration": 1.5,
-    "discipline": "dfc",
-    "target_source": "tahoe",
-    "background_source": "tahoe",
-    "host": "shaped",
-    "phases": "random",
-    "buffers": "shared",
-    "diffusion": 0.1,
-    "counted": "waiting",
-    "spread": 1.0,
-    "load": 0.5,
-    "initial": 2,
-    "vegas": 1,
-    "jitter": 20e-6,
-    "bin": 1e-2,
-}
 
-FACTORS = {
-    "link_rate": Column("bit/s", "rate of every link"),
-    "discipline": Column("", "dfc (per-flow queues) or fifo (one queue)"),
-    "target_source": Column("", "source of the target flow"),
-    "background_source": Column("", "source of the background flow"),
-    "host": Column(
-        "",
+class Option(NamedTuple):
+    """An option of the program: its default, its name and unit as a parameter, and what it means where it is varied."""
+
+    default: Any
+    name: str
+    unit: str
+    meaning: str = ""
+
+    @property
+    def column(self) -> Column:
+        """The column of a case that varies it."""
+        return Column(self.unit.partition(" ")[0], self.meaning)
+
+
+OPTIONS = {
+    "link_rate": Option(370e6, "link rate", "bit/s", "rate of every link"),
+    "nodes": Option(30, "nodes", "1"),
+    "ingress": Option(15, "background enters at node", "1"),
+    "window": Option(5000, "largest window", "packets"),
+    "buffer": Option(1800, "buffer", "packets (waiting)", "packets that can wait in a node"),
+    "duration": Option(1.5, "duration", "s"),
+    "discipline": Option("dfc", "discipline", "", "dfc (per-flow queues) or fifo (one queue)"),
+    "target_source": Option("tahoe", "target source", "", "source of the target flow"),
+    "background_source": Option("tahoe", "background source", "", "source of the background flow"),
+    "host": Option(
+        "shaped", "host", "",
         "shaped (sends at what eq. (9) asks for), unshaped (at the link rate), both with unlimited "
         "memory and one link before the first node, or direct (no host: straight into the queue)",
     ),
-    "buffer": Column("packets", "packets that can wait in a node"),
-    "phases": Column("", "feedback clocks: random phase per node, or synchronous"),
-    "buffers": Column("", "whether the buffer of a node is shared by the flows or per-flow"),
-    "diffusion": Column("1", "D"),
-    "counted": Column("", "n counts waiting packets, or all including the one in transmission"),
-    "spread": Column(
-        "1",
+    "phases": Option("random", "feedback clocks", "", "feedback clocks: random phase per node, or synchronous"),
+    "buffers": Option("shared", "buffers", "", "whether the buffer of a node is shared by the flows or per-flow"),
+    "diffusion": Option(0.1, "diffusion", "1", "D"),
+    "counted": Option("waiting", "n counts", "", "n counts waiting packets, or all including the one in transmission"),
+    "spread": Option(
+        1.0, "spread of the delays", "1",
         "s: link delays are s^u with u uniform in (-1, 1), scaled to a mean of 0.1 ms; 1: equal",
     ),
-    "load": Column("1", "rate of a UDP source over the link rate"),
-    "initial": Column("packets", "initial window of ns-3's TCP"),
-    "vegas": Column("1", "Vegas' thresholds alpha, beta and gamma over ns-2's 1, 3, 1 packets"),
-    "jitter": Column("s", "starts are later by a uniform time below this"),
-}
+    "load": Option(0.5, "load of UDP", "1", "rate of a UDP source over the link rate"),
+    "initial": Option(2, "initial window of ns-3's TCP", "packets", "initial window of ns-3's TCP"),
+    "vegas": Option(
+        1, "thresholds of Vegas over 1, 3, 1 packets", "1",
+        "Vegas' thresholds alpha, beta and gamma over ns-2's 1, 3, 1 packets",
+    ),
+    "jitter": Option(20e-6, "jitter of the starts", "s", "starts are later by a uniform time below this"),
+    "bin": Option(1e-2, "interval of the efficiency", "s"),
+}  # fmt: skip
 SEED = Column("1", "run number of ns-3's random streams (phases, starts, delays)")
-
-PARAMETERS = {
-    "link_rate": ("link rate", "bit/s"),
-    "nodes": ("nodes", "1"),
-    "ingress": ("background enters at node", "1"),
-    "window": ("largest window", "packets"),
-    "buffer": ("buffer", "packets (waiting)"),
-    "duration": ("duration", "s"),
-    "discipline": ("discipline", ""),
-    "target_source": ("target source", ""),
-    "background_source": ("background source", ""),
-    "host": ("host", ""),
-    "phases": ("feedback clocks", ""),
-    "buffers": ("buffers", ""),
-    "diffusion": ("diffusion", "1"),
-    "counted": ("n counts", ""),
-    "spread": ("spread of the delays", "1"),
-    "load": ("load of UDP", "1"),
-    "initial": ("initial window of ns-3's TCP", "packets"),
-    "vegas": ("thresholds of Vegas over 1, 3, 1 packets", "1"),
-    "jitter": ("jitter of the starts", "s"),
-    "bin": ("interval of the efficiency", "s"),
-}
 
 
 @dataclass(frozen=True)
@@ -122,14 +98,7 @@ class Sweep:
     @property
     def defaults(self) -> dict[str, Any]:
         """All options of a run that no factor varies."""
-        return {**DEFAULT, **self.common}
-
-
-def cross(**levels: Sequence[Any]) -> list[dict[str, Any]]:
-    """All combinations of the levels."""
-    return [
-        dict(zip(levels, chosen, strict=True)) for chosen in itertools.product(*levels.values())
-    ]
+        return {name: option.default for name, option in OPTIONS.items()} | dict(self.common)
 
 
 def both(sender: str) -> dict[str, Any]:
@@ -468,7 +437,7 @@ def tables(sweep: Sweep) -> dict[str, Table]:
     options = sweep.defaults
     last, ingress = options["nodes"], options["ingress"]
     flow = Column("", f"target (node 1 to {last}) or background (node {ingress} to {last})")
-    index = {name: FACTORS[name] for name in sweep.factors} | {"seed": SEED}
+    index = {name: OPTIONS[name].column for name in sweep.factors} | {"seed": SEED}
     width = f"{options['bin']:g} s"
     end = Column("s", f"end of an interval of {width}")
     found = {
@@ -549,7 +518,7 @@ def tables(sweep: Sweep) -> dict[str, Table]:
 def calls(run: Run) -> Calls:
     """Return the options of ``dfc.cc``."""
     sweep = SWEEPS[run["case"]]
-    options = {**sweep.defaults, **{key: run[key] for key in run if key in DEFAULT}}
+    options = {**sweep.defaults, **{key: run[key] for key in run if key in OPTIONS}}
     instants = ",".join(f"{time:g}" for time in sweep.instants if time <= options["duration"])
     options["megabits"] = options.pop("link_rate") / 1e6
     words = [
@@ -658,8 +627,8 @@ def simulated_seconds(run: Run) -> float:
 def parameters(sweep: Sweep) -> dict[str, tuple[float | str, str]]:
     """Options that no factor varies."""
     return {
-        name: (sweep.defaults[key], unit)
-        for key, (name, unit) in PARAMETERS.items()
+        option.name: (sweep.defaults[key], option.unit)
+        for key, option in OPTIONS.items()
         if key not in sweep.factors
     } | {"link delay": (1e-4, "s"), "packet": (1500, "bytes"), "start of background": (0.1, "s")}
 

@@ -10,8 +10,6 @@ from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Module, pairs
 from validation.networks.own_links import DFC_DURATION, PACKET_JITTER, SAMPLE, SPREAD, runs
 
-__all__ = ["CASES"]
-
 NAME = "takano2006/own-links"
 ABOUT = {
     "scenario": Column("", "of Tables 1 to 4"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.cases import Calls, Case, Column, Rows, Run, Table, cross
 from validation.generate.outputs import lines
 from validation.generate.programs import Ns2, pairs
 
@@ -274,17 +274,16 @@ def make(
 def crossed(environments: Sequence[str], discipline: str, size: int) -> list[Run]:
     """Environments under one discipline: all ratios, all seeds."""
     return [
-        {
-            "environment": environment,
-            "discipline": discipline,
-            "size": size,
-            "tcp_flows": tcp,
-            "seed": seed,
-        }
-        for environment in environments
-        for tcp in ALL_RATIOS
-        for seed in SEEDS
+        {"discipline": discipline, "size": size, **chosen}
+        for chosen in cross(environment=environments, tcp_flows=ALL_RATIOS, seed=SEEDS)
     ]
+
+
+def ninety(environment: str) -> Run:
+    """Return an environment under FCFS with 90 + 10 flows of 1 MB per source."""
+    return {
+        "environment": environment, "discipline": "FCFS", "size": MEGABYTE, "tcp_flows": 90,
+    }  # fmt: skip
 
 
 def varied(
@@ -379,8 +378,7 @@ def scaled(**options: float | str) -> list[Run]:
     """Slots per turn times 1/64 to 64, all seeds."""
     return [
         {"parameter": "scale", "value": f"{scale:g}", "scale": scale}
-        | {"environment": "ts/ts", "discipline": "FCFS", "size": MEGABYTE}
-        | {"tcp_flows": 90, "seed": seed, **options}
+        | {**ninety("ts/ts"), "seed": seed, **options}
         for scale in SCALES
         for seed in SEEDS
     ]
@@ -395,8 +393,7 @@ def aged() -> list[Run]:
     """Ageing times in both controlled environments, all seeds."""
     return [
         {"parameter": "ageing", "value": str(ageing), "ageing": ageing}
-        | {"environment": environment, "discipline": "FCFS", "size": MEGABYTE}
-        | {"tcp_flows": 90, "seed": seed}
+        | {**ninety(environment), "seed": seed}
         for environment in ("cc/cc", "ts/ts")
         for ageing in AGEING
         for seed in SEEDS
@@ -573,41 +570,25 @@ CASES = [
         "sensitivity-best-effort",
         "be/be with 90 + 10 flows of 1 MB per source, FCFS: one parameter at a time",
         ("Y06",),
-        varied(
-            {"environment": "be/be", "discipline": "FCFS", "size": MEGABYTE, "tcp_flows": 90},
-            LOAD,
-            SEEDS,
-        ),
+        varied(ninety("be/be"), LOAD, SEEDS),
     ),
     make(
         "sensitivity-queues",
         "be/be with 90 + 10 flows of 1 MB per source: parameters of SFQ, DRR and RED, one at a time",
         ("Y06", "Y12"),
-        varied(
-            {"environment": "be/be", "discipline": "FCFS", "size": MEGABYTE, "tcp_flows": 90},
-            QUEUES,
-            SEEDS,
-        ),
+        varied(ninety("be/be"), QUEUES, SEEDS),
         ("The first value of each discipline's first parameter is the default.",),
     ),
     make(
         "sensitivity-control",
         "cc/cc with 90 + 10 flows of 1 MB per source, FCFS: one parameter at a time",
         ("Y03", "Y13"),
-        varied(
-            {"environment": "cc/cc", "discipline": "FCFS", "size": MEGABYTE, "tcp_flows": 90},
-            CONTROL,
-            SEEDS,
-        ),
+        varied(ninety("cc/cc"), CONTROL, SEEDS),
     ),
     make(
         "sensitivity-slots",
         "ts/ts with 90 + 10 flows of 1 MB per source, FCFS: one parameter at a time",
         ("Y04", "Y17"),
-        varied(
-            {"environment": "ts/ts", "discipline": "FCFS", "size": MEGABYTE, "tcp_flows": 90},
-            SLOTS,
-            SEEDS,
-        ),
+        varied(ninety("ts/ts"), SLOTS, SEEDS),
     ),
 ]

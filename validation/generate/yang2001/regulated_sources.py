@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from validation.generate.yang2001 import unstated_parameters
 
-__all__ = ["CASES", "ENVIRONMENTS"]
-
 ENVIRONMENTS = ("cc/cc", "ts/ts")
 """Those whose sources are both regulated: 96 of the 240 cells of Table 4."""
 SETTINGS = 16

@@ -12,8 +12,6 @@ from validation.generate.programs import Ns2, pairs
 from validation.generate.yang2001 import priority
 from validation.inference.designs import DESIGNS, SEEDS, YANG2001, settings
 
-__all__ = ["CASES"]
-
 PROGRAM = Ns2("priority_min_rto.tcl", sourced=("priority.tcl",))
 ENVIRONMENTS = ("be/be", "cc/be", "ts/be")
 """Those with best effort: 144 of the 240 cells of Table 4."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from validation.generate.cases import Case, Column, Heading, Run
+from validation.generate.cases import Case, Column, Heading, Run, cross
 from validation.generate.zheng2002 import dumbbell
 from validation.generate.zheng2002.dumbbell import DURATION, NOTES, PARAMETERS, make, tables
 
@@ -38,6 +39,22 @@ def settings(pairs: Sequence[tuple[str, str]]) -> list[tuple[tuple[str, str], st
 def together(pair: tuple[str, str]) -> str:
     """Name of a pair."""
     return f"{pair[0]} with {pair[1]}"
+
+
+def of_two(
+    pair: tuple[str, str],
+    seed: int,
+    number: int = 8,
+    reading: str = "1-b",
+    factors: Mapping[str, float | str] | None = None,
+    **given: Any,
+) -> Run:
+    """Return a run of flows of two kinds, ``number`` of each.
+
+    Rows are named by the pair, by the reading and by other ``factors``; further arguments are those of `make`.
+    """
+    about = {"pair": together(pair), "reading": reading, **(factors or {})}
+    return make(about, [(kind, number) for kind in pair], seed, reading=reading, **given)
 
 
 def case(
@@ -213,11 +230,12 @@ PAIRS_8 = case(
     ),
     {"pair": PAIR, "reading": READING, "background": ON_OFF},
     [
-        make(
-            {"pair": together(pair), "reading": reading, "background": background},
-            [(kind, 8) for kind in pair],
+        of_two(
+            pair,
             seed,
-            reading=reading,
+            8,
+            reading,
+            {"background": background},
             options={"background": background},
             series=seed == 1,
         )
@@ -242,8 +260,7 @@ HUNDRED = tuple(range(11, 111))
 
 def _eight_each(pair: tuple[str, str], seed: int) -> Run:
     """Return a run of eight flows of each of two kinds, in reading 1-b without other flows."""
-    about: dict[str, float | str] = {"pair": together(pair), "reading": "1-b", "background": 0}
-    return make(about, [(kind, 8) for kind in pair], seed)
+    return of_two(pair, seed, factors={"background": 0})
 
 
 PAIRS_8_SEEDS = replace(
@@ -309,13 +326,7 @@ def friendliness(
 ) -> list[Run]:
     """List the runs of Figs. 10 to 15 at one rate of the bottleneck: of all pairs, or of those with readings in ``chosen``."""
     return [
-        make(
-            {"pair": together(pair), "reading": reading, "number": number},
-            [(kind, number) for kind in pair],
-            seed,
-            reading=reading,
-            options=options,
-        )
+        of_two(pair, seed, number, reading, {"number": number}, options=options)
         for pair, reading in (settings(PAIRS) if chosen is None else chosen)
         for number in numbers
         for seed in seeds
@@ -363,11 +374,7 @@ LATER = tuple(range(6, 16))
 def _later(numbers: Mapping[tuple[str, str], Sequence[int]]) -> list[Run]:
     """List the runs of friendliness with the further seeds."""
     return [
-        make(
-            {"pair": together(pair), "reading": "1-b", "number": number},
-            [(kind, number) for kind in pair],
-            seed,
-        )
+        of_two(pair, seed, number, factors={"number": number})
         for pair, chosen in numbers.items()
         for number in chosen
         for seed in LATER
@@ -394,11 +401,7 @@ FRIENDLY_15_TCP_SEEDS = replace(
     title="2 + 2 and 4 + 4 flows of TCP(3/7,1/4) with TCP on 15 Mb/s, twenty more seeds",
     claims=("Z11",),
     runs=[
-        make(
-            {"pair": together((MILD, TCP)), "reading": "1-b", "number": number},
-            [(kind, number) for kind in (MILD, TCP)],
-            seed,
-        )
+        of_two((MILD, TCP), seed, number, factors={"number": number})
         for number in (2, 4)
         for seed in range(6, 26)
     ],
@@ -415,13 +418,7 @@ FRIENDLY_15_TCP_SEEDS = replace(
 def access_delays(pairs: Sequence[tuple[tuple[str, str], str]], seeds: Iterable[int]) -> list[Run]:
     """List the runs of Figs. 17 to 21."""
     return [
-        make(
-            {"pair": together(pair), "reading": reading},
-            [(kind, 8) for kind in pair],
-            seed,
-            reading=reading,
-            options={"step": 2.5e-3},
-        )
+        of_two(pair, seed, 8, reading, options={"step": 2.5e-3})
         for pair, reading in pairs
         for seed in seeds
     ]
@@ -462,6 +459,9 @@ ACCESS_SEEDS = replace(
         ),
     ),
 )
+QUEUED = ((MILDER, TCP), (MILDER, TFRC), (TFRC, TCP))
+KINDS_OF_QUEUE = ("RED", "DropTail")
+OF_QUEUE = {"pair": PAIR, "reading": READING, "queue": Column("", "RED or DropTail")}
 QUEUES = case(
     Heading(
         "red-droptail",
@@ -469,24 +469,15 @@ QUEUES = case(
         ("Z15", "Z18"),
     ),
     {
-        "pair": PAIR,
-        "reading": READING,
-        "queue": Column("", "RED or DropTail"),
+        **OF_QUEUE,
         "jitter": Column(
             "s", "overhead_ of TCP: a random time below this before each packet, against phases"
         ),
     },
     [
-        make(
-            {"pair": together(pair), "reading": reading, "queue": queue, "jitter": jitter},
-            [(kind, 8) for kind in pair],
-            seed,
-            reading=reading,
-            options={"queue": queue, "jitter": jitter},
-        )
-        for pair, reading in settings(((MILDER, TCP), (MILDER, TFRC), (TFRC, TCP)))
-        for queue in ("RED", "DropTail")
-        for jitter in (0.0, 0.0005)
+        of_two(pair, seed, 8, reading, factors, options=factors)
+        for pair, reading in settings(QUEUED)
+        for factors in cross(queue=KINDS_OF_QUEUE, jitter=(0.0, 0.0005))
         for seed in FIVE
     ],
     {"queue": ("RED (in packets) or DropTail", ""), "overhead_": ("0 or 5e-4", "s (TCP only)")},
@@ -508,23 +499,11 @@ QUEUES_LOW = case(
         "RED with thresholds of 5 and 15 against DropTail, buffers of 180 and 50 packets",
         ("Z15", "Z18"),
     ),
-    {
-        "pair": PAIR,
-        "reading": READING,
-        "queue": Column("", "RED or DropTail"),
-        "buffer": Column("packets", "limit_ of either queue"),
-    },
+    {**OF_QUEUE, "buffer": Column("packets", "limit_ of either queue")},
     [
-        make(
-            {"pair": together(pair), "reading": reading, "queue": queue, "buffer": buffer},
-            [(kind, 8) for kind in pair],
-            seed,
-            reading=reading,
-            options={"queue": queue, "jitter": 0.0005, "buffer": buffer, **LOW_RED},
-        )
-        for pair, reading in settings(((MILDER, TCP), (MILDER, TFRC), (TFRC, TCP)))
-        for queue in ("RED", "DropTail")
-        for buffer in (180, 50)
+        of_two(pair, seed, 8, reading, factors, options={**factors, "jitter": 0.0005, **LOW_RED})
+        for pair, reading in settings(QUEUED)
+        for factors in cross(queue=KINDS_OF_QUEUE, buffer=(180, 50))
         for seed in FIVE
     ],
     {
@@ -545,18 +524,15 @@ QUEUES_LOW = case(
 def ecn_runs(options: Mapping[str, float | str] | None = None) -> list[Run]:
     """List the runs of Fig. 26."""
     return [
-        make(
-            {"pair": together(pair), "reading": reading, "number": number, "ecn": ecn},
-            [(kind, number) for kind in pair],
-            seed,
-            reading=reading,
+        of_two(
+            pair, seed, number, reading, {"number": number, "ecn": ecn},
             options={"ecn": ecn, **(options or {})},
         )
         for pair, reading in settings(((MILDER, TFRC), (TFRC, TCP)))
         for number in (5, 20, 35)
         for ecn in (0, 1)
         for seed in FIVE
-    ]
+    ]  # fmt: skip
 
 
 ECN = case(

@@ -15,8 +15,6 @@ from validation.generate.zheng2002.dumbbell_cases import PAIRS, TCP, TFRC, toget
 from validation.inference.designs import ZHENG2002
 from validation.inference.parameters import Choice, Value
 
-__all__ = ["CASES"]
-
 WINDOWS = (60, 90, 120, 150)
 """Of the single flow of Fig. 3, packets."""
 NUMBERS = (10, 20, 30, 50, 70)

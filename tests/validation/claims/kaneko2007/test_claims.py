@@ -11,12 +11,12 @@ import pytest
 
 from dfcmodel import simulate
 from hopflow import mbps
+from hopflow.intervals import reach
 from responsefn import BIC
 from validation import Verdict
 from validation.claims.effect_statements import Effects
 from validation.claims.kaneko2007 import level, random_loss
 from validation.claims.kaneko2007.beside_reno import SMALL_BDP, _deviation
-from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.decreases import BUFFERS, share_ratio
 from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
 from validation.claims.kaneko2007.one_rule import ALL_RTTS, ALONE, ALONE_NS2
@@ -25,6 +25,7 @@ from validation.claims.kaneko2007.runs import (
     GREEDY,
     NAMES,
     RULES,
+    apart,
     modelled,
     of_cases,
     relative,
@@ -51,7 +52,7 @@ from validation.claims.kaneko2007.under_loss import (
 )
 from validation.judgements.verdicts import Sides
 from validation.records import rows
-from validation.statistics import PART, Estimate, quantile
+from validation.statistics import PART, Estimate
 
 # One flow beside a Reno flow.
 
@@ -139,7 +140,7 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 
 def share_of_link(value: float, half: float) -> Estimate:
     """Return a share of the link with the half-width of its interval."""
-    return Estimate(value, half / quantile(float("inf")), within=PART)
+    return Estimate(value, half / reach(float("inf")), within=PART)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from responsefn import PFTK
 from validation import Verdict, evidence
 from validation.claims import find
-from validation.claims.yang2001 import load, priorities, sharing
+from validation.claims.yang2001 import load, priorities, sharing, tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
 from validation.claims.yang2001.mechanisms import between
 from validation.claims.yang2001.parameters import (
@@ -24,16 +24,6 @@ from validation.claims.yang2001.parameters import (
 from validation.claims.yang2001.queueing import _against
 from validation.claims.yang2001.sharing import CAPACITY, SIZE, transfer_times, turns
 from validation.claims.yang2001.spreads import FEW_SLOTS, _last_step, _spread_at
-from validation.claims.yang2001.tables import (
-    CLASSES,
-    DISCIPLINES,
-    by_flow,
-    by_seed,
-    case_of,
-    ordered,
-    seen,
-    short,
-)
 from validation.records import rows
 
 # Transfers of best effort.
@@ -62,8 +52,8 @@ def test_the_share_by_the_law_is_that_of_pftk_at_the_loss_of_the_overload() -> N
 def test_differences_are_relative_to_the_first_environment() -> None:
     """TCP1 under FCFS, the first of all, by the means of the runs."""
     found = between("cc/cc", "ts/ts", "cc", "ts")
-    assert len(found) == len(DISCIPLINES) * len(CLASSES)
-    cc, ts = seen("cc/cc", "FCFS")["cc", "TCP1"], seen("ts/ts", "FCFS")["ts", "TCP1"]
+    assert len(found) == len(tables.DISCIPLINES) * len(tables.CLASSES)
+    cc, ts = tables.seen("cc/cc", "FCFS")["cc", "TCP1"], tables.seen("ts/ts", "FCFS")["ts", "TCP1"]
     assert found[0].value == pytest.approx((ts / cc - 1.0).mean())
 
 
@@ -122,15 +112,18 @@ def test_slots_that_starve_a_class_are_noticed(doctor, judged) -> None:
 
 def test_the_fluid_model_is_near_the_runs_under_cc() -> None:
     """Within a fifth for every class of TCP: nothing of the model is fitted."""
-    model, packets = priorities.modelled("cc/cc", "FCFS").iloc[0], seen("cc/cc", "FCFS").mean()
-    for kind in priorities.TCP:
+    model, packets = (
+        priorities.modelled("cc/cc", "FCFS").iloc[0],
+        tables.seen("cc/cc", "FCFS").mean(),
+    )
+    for kind in tables.TCP:
         assert model["cc", kind] == pytest.approx(packets["cc", kind], rel=0.2)
 
 
 def test_a_reversed_order_is_contradicted() -> None:
-    frame = seen("cc/cc", "FCFS")
+    frame = tables.seen("cc/cc", "FCFS")
     upside_down = frame.rename(columns={"TCP1": "TCP4", "TCP4": "TCP1"})
-    assert min(e.value for e in priorities.ordered(upside_down, "cc")) < 0
+    assert min(e.value for e in tables.ordered(upside_down, "cc")) < 0
 
 
 def test_unused_slots_are_seen_in_packets_only() -> None:
@@ -142,12 +135,12 @@ def test_unused_slots_are_seen_in_packets_only() -> None:
 
 
 def test_the_best_discipline_is_ahead_of_each_other_and_not_behind() -> None:
-    times = {d: [10.0 + n, 10.5 + n] for n, d in enumerate(DISCIPLINES)}
+    times = {d: [10.0 + n, 10.5 + n] for n, d in enumerate(tables.DISCIPLINES)}
     frame = pd.DataFrame(times)
-    first = DISCIPLINES[0]
+    first = tables.DISCIPLINES[0]
     assert min(e.value for e in _against(frame, first, 1.0)) > 0.0
     assert max(e.value for e in _against(frame, first, -1.0)) < 0.0
-    assert len(_against(frame, first, 1.0)) == len(DISCIPLINES) - 1
+    assert len(_against(frame, first, 1.0)) == len(tables.DISCIPLINES) - 1
 
 
 # The fluid model of priorities and turns.
@@ -222,26 +215,28 @@ def test_the_table_has_the_deviation_over_the_ratios() -> None:
 
 
 def test_a_class_is_the_mean_of_its_flows_in_a_run() -> None:
-    case = case_of("cc/cc", "FCFS")
+    case = tables.case_of("cc/cc", "FCFS")
     frame = evidence.table(case)
     own = frame[(frame["priority"] == 2) & (frame["protocol"] == "TCP") & (frame["seed"] == 3)]
     means = own.groupby("tcp_flows")["transfer_time"].mean()
-    assert by_seed(case)["cc", "TCP2"].loc[3] == pytest.approx(means.mean())
+    assert tables.by_seed(case)["cc", "TCP2"].loc[3] == pytest.approx(means.mean())
 
 
 def test_order_compares_neighbours_of_tcp_and_both_of_udp() -> None:
-    assert len(ordered(by_seed(case_of("cc/cc", "FCFS")), "cc")) == 4
+    assert len(tables.ordered(tables.by_seed(tables.case_of("cc/cc", "FCFS")), "cc")) == 4
 
 
 def test_short_queues_have_the_same_classes() -> None:
-    assert set(short("ts/ts", "DRR").columns) == set(by_seed(case_of("ts/ts", "DRR")).columns)
+    assert set(tables.short("ts/ts", "DRR").columns) == set(
+        tables.by_seed(tables.case_of("ts/ts", "DRR")).columns
+    )
 
 
 def test_where_each_flow_counts_once_ratios_with_more_flows_weigh_more() -> None:
-    case = case_of("be/be", "FCFS")
+    case = tables.case_of("be/be", "FCFS")
     frame = evidence.table(case)
     own = frame[(frame["priority"] == 3) & (frame["protocol"] == "UDP") & (frame["seed"] == 2)]
     sizes = own.groupby("tcp_flows")["transfer_time"].agg(["mean", "size"])
     weighted = (sizes["mean"] * sizes["size"]).sum() / sizes["size"].sum()
-    assert by_flow("be/be", "FCFS")["be", "UDP3"].loc[2] == pytest.approx(weighted)
-    assert weighted != pytest.approx(by_seed(case)["be", "UDP3"].loc[2], rel=0.01)
+    assert tables.by_flow("be/be", "FCFS")["be", "UDP3"].loc[2] == pytest.approx(weighted)
+    assert weighted != pytest.approx(tables.by_seed(case)["be", "UDP3"].loc[2], rel=0.01)

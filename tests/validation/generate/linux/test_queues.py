@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.linux_agreement import FOLDER
 from benchmarks.linux_queues import (
-    FOLDER,
     SWITCHES,
     TOLERANCES,
     WITHOUT_MODEL,
