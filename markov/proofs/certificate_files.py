@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.vectors import inner
-from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.certificate_writing import (
+    binary_digits,
+    moved,
+    outward,
+    scaled,
+    whole_rows,
+    write,
+)
 from markov.proofs.checker import (
     Contents,
     Function,
@@ -137,8 +144,7 @@ def _corrected(proof: Certificate, found: Contents, Y: list[int]) -> list[int]:
     step = balanced(proof.solver, net, lambda rest: inner(np.abs(rest), h) <= goal)  # type: ignore[arg-type]
     if not np.all(np.isfinite(step)):
         return Y
-    change = (Fraction(v) * shift for v in step.tolist())
-    Y = [y + round(d) for y, d in zip(Y, change, strict=True)]
+    Y = moved(Y, step, shift)
     excess, scale = sum(Y) - found.scale, found.scale
     return [y - excess * x // scale for y, x in zip(Y, found.X, strict=True)]
 

@@ -20,7 +20,14 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
-from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.certificate_writing import (
+    binary_digits,
+    moved,
+    outward,
+    scaled,
+    whole_rows,
+    write,
+)
 from markov.proofs.checker import LONG_RUN, Contents, Function, corrected, drift, verified
 from markov.proofs.listings import listing_of
 
@@ -166,11 +173,11 @@ def _correct(solver: _Solver, found: Contents, each: Function) -> None:
     for states in solver.classes:  # what g leaves in the reference, spread over a cycle
         row = solver.Q[states[:1]]
         step[states] = (rest[states[0]] + row @ change) / (1.0 - row @ solver.lengths)
-    each.U = _moved(each.U, step, unit * each.u_scale)
+    each.U = moved(each.U, step, unit * each.u_scale)
     rises, unit = _floats(drift(found.rows, each.U), found.unit)
-    each.U = _moved(each.U, solver.passing(-rises), unit)
+    each.U = moved(each.U, solver.passing(-rises), unit)
     rest, unit = _floats(*_residual(found, each))
-    each.G = _moved(each.G, solver.free(-rest), unit * each.scales[1])
+    each.G = moved(each.G, solver.free(-rest), unit * each.scales[1])
 
 
 def _residual(found: Contents, each: Function) -> tuple[list[int], Fraction]:
@@ -184,11 +191,6 @@ def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
     """Return numbers of at most 1 and their unit, for integers and theirs."""
     size = max(1, max(map(abs, values)))
     return np.array([value / size for value in values]), unit * size
-
-
-def _moved(values: list[int], steps: Vector, unit: Fraction) -> list[int]:
-    """Return integers, each with a step in another unit added."""
-    return [a + round(Fraction(b) * unit) for a, b in zip(values, steps.tolist(), strict=True)]
 
 
 def _slack(solver: _Solver, found: Contents, each: Function) -> list[int]:
