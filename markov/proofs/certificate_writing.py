@@ -19,9 +19,22 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-__all__ = ["Rates", "binary_digits", "moved", "outward", "scaled", "whole_rows", "write"]
+    from markov.proofs.checker import Interval
+
+__all__ = [
+    "UNLIMITED",
+    "Rates",
+    "binary_digits",
+    "moved",
+    "outward",
+    "scaled",
+    "whole_rows",
+    "whole_values",
+    "write",
+]
 
 CLAIMED_DIGITS = 6
+UNLIMITED = Fraction(10) ** 400  # of what is not yet claimed
 LEVEL = 6  # of compression: 9 takes three times as long for 2 percent
 
 
@@ -71,6 +84,12 @@ def _array(numbers: NDArray[np.integer]) -> array[int]:
 def binary_digits(value: float) -> int:
     """Return how many binary digits a float64 has behind the point."""
     return value.as_integer_ratio()[1].bit_length() - 1
+
+
+def whole_values(f: NDArray[np.float64]) -> tuple[tuple[int, int], Interval, list[int]]:
+    """Return the scales, the claim and the values of a function of the state, shape (n,): nothing is claimed of its mean."""
+    bits = max(0, *(binary_digits(v) for v in f.tolist()))
+    return (1 << bits, 1), (-UNLIMITED, UNLIMITED), [scaled(v, bits) for v in f.tolist()]
 
 
 def scaled(value: float, bits: int) -> int:

@@ -34,12 +34,20 @@ if TYPE_CHECKING:
 __all__ = [
     "CertificateError",
     "Contents",
+    "Function",
     "Rows",
     "Source",
     "Statement",
     "check",
     "compared",
+    "decade",
+    "decimal",
+    "drift",
+    "net_flow",
+    "proved_mean",
+    "proved_rest",
     "read",
+    "rounded_up",
     "verified",
 ]
 
@@ -399,11 +407,11 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
         raise CertificateError(
             f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}"
         )
-    means = {each.name: _mean(found, each, rest, mass) for each in found.functions}
+    means = {each.name: proved_mean(found, each, rest, mass) for each in found.functions}
     return Statement(*size, bound, means, rows, found.information)
 
 
-def _mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
+def proved_mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
     """Return the interval of pi f; CertificateError where it is not within the one that is claimed."""
     rho, scale = corrected(found, each)
     low, high = Fraction(min(rho)), Fraction(max(rho))
@@ -496,10 +504,10 @@ def shown(low: Fraction, high: Fraction) -> str:
     largest = max(abs(low), abs(high))
     e = decade(high - low) - DIGITS + 1 if high > low else (decade(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e
-    return f"[{_decimal(low // unit, e)}, {_decimal(-(-high // unit), e)}]"
+    return f"[{decimal(low // unit, e)}, {decimal(-(-high // unit), e)}]"
 
 
-def _decimal(number: int, e: int) -> str:
+def decimal(number: int, e: int) -> str:
     """Return number * 10^e in decimals."""
     if e >= 0:
         return str(number * 10**e)

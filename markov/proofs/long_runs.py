@@ -21,11 +21,11 @@ from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
 from markov.proofs.certificate_writing import (
-    binary_digits,
     moved,
     outward,
     scaled,
     whole_rows,
+    whole_values,
     write,
 )
 from markov.proofs.checker import LONG_RUN, Contents, Function, corrected, drift, verified
@@ -45,7 +45,6 @@ __all__ = ["write_long_run"]
 
 BITS = 150  # of u and g, relative to their largest sizes
 CORRECTIONS = 4
-UNLIMITED = Fraction(10) ** 400
 UNPROVED = "nothing was proved: float64 does not resolve how recurrent states are reached"
 
 
@@ -153,12 +152,11 @@ def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
 
 def _function(solver: _Solver, found: Contents, name: str, f: Vector) -> Function:
     """Return f with u, g and e as integers."""
-    f_bits = max(0, *(binary_digits(v) for v in f.tolist()))
     size = float(np.abs(f).max()) or 1.0
     longest = size * max(1.0, float(np.abs(solver.lengths).max()))
     u_bits, g_bits = (max(0, BITS - math.frexp(v)[1]) for v in (size, longest))
-    each = Function(name, (1 << f_bits, 1 << g_bits), (-UNLIMITED, UNLIMITED), u_scale=1 << u_bits)
-    each.F = [scaled(v, f_bits) for v in f.tolist()]
+    each = Function(name, *whole_values(f), u_scale=1 << u_bits)
+    each.scales = each.scales[0], 1 << g_bits
     each.G, each.U = [0] * len(f), [0] * len(f)
     for _ in range(CORRECTIONS):
         _correct(solver, found, each)
