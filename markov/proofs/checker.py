@@ -23,8 +23,7 @@ from array import array
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, repeat
-from operator import mul
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
@@ -109,6 +108,12 @@ class Rows:
         """Yield the targets and the rates of each state."""
         for begin, end in pairwise(self.starts):
             yield self.targets[begin:end], self.rates[begin:end]
+
+    def flows(self) -> Iterator[Iterator[tuple[int, int]]]:
+        """Yield (target, rate) of each state, to be read in full before the next state."""
+        pairs = zip(self.targets, self.rates, strict=True)
+        for begin, end in pairwise(self.starts):
+            yield islice(pairs, end - begin)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -344,19 +349,20 @@ def _state(words: list[str], found: Contents, rate_of: Callable[[str], int]) -> 
 def net_flow(rows: Rows, y: list[int]) -> list[int]:
     """Return y Q, in units of the rates and of y; shape (n,)."""
     net = [0] * len(y)
-    for s, (here, (targets, rates)) in enumerate(zip(y, rows.parts(), strict=True)):
-        for target, flow in zip(targets, map(mul, rates, repeat(here)), strict=False):
+    for s, (here, row) in enumerate(zip(y, rows.flows(), strict=True)):
+        out = 0
+        for target, rate in row:
+            flow = here * rate
             net[target] += flow
-        net[s] -= here * sum(rates)
+            out += flow
+        net[s] -= out
     return net
 
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
     """Return Q h, in units of the rates and of h; shape (n,)."""
-    at = h.__getitem__
     return [
-        sum(map(mul, rates, map(at, targets))) - here * sum(rates)
-        for here, (targets, rates) in zip(h, rows.parts(), strict=True)
+        sum([a * (h[t] - here) for t, a in row]) for here, row in zip(h, rows.flows(), strict=True)
     ]
 
 
