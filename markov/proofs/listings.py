@@ -136,4 +136,4 @@ def exact_rates(
         for target in targets:
             key = derived[target].as_integer_ratio()
             which.append(numbers.setdefault(key, len(numbers)))
-    return Rates([Fraction(*key) for key in numbers], np.frombuffer(which, np.int64))
+    return Rates([Fraction(*key) for key in numbers], np.array(which, dtype=np.int64))
