@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import json
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 
 import benchmarks.__main__ as main
 from benchmarks import (
+    certified,
     daily_use,
     fresh_networks,
     laws,
@@ -27,6 +30,7 @@ from benchmarks import (
 )
 from benchmarks.__main__ import SUITES
 from benchmarks.machines import Machine
+from benchmarks.outside.rows import Question
 from benchmarks.records import FLOORS, below_floors, save
 from benchmarks.timing import Row
 from dfcmodel import explain
@@ -315,3 +319,36 @@ def test_a_missed_target_has_its_bound_beside_it() -> None:
 def test_a_part_of_daily_use_runs(part, monkeypatch) -> None:
     monkeypatch.setattr(daily_use, "ROUNDS", 1)
     assert all(figure.found > 0.0 for figure in part())
+
+
+@pytest.mark.parametrize(
+    ("theirs", "tolerance", "value", "status"),
+    [
+        (("0.25", "0.25"), 0.0, "0.25", "contains theirs"),
+        (("0.1", "0.3"), 0.0, "0.25", "contains theirs"),
+        ((0.1, 0.1), 0.0, "0.1", "theirs is rounded"),
+        (("0.249999", "0.249999"), 1e-5, "0.25", "theirs is an iterate, off by 1.0e-06"),
+        (("0.249999", "0.249999"), 1e-6, "0.25", "differs"),
+        # about 0.3071247593, ten digits
+        (("0.30712475927", "0.30712475933"), 0.0, "0.307124759268", "rounds to theirs, outside of their interval by 2.0e-12"),
+        (("0.30712475927", "0.30712475933"), 0.0, "0.307124759249", "differs"),
+        (("0.30712475927", "0.30712475933"), 0.0, "0.307124759351", "differs"),
+    ],
+)  # fmt: skip
+def test_a_proved_value_is_compared_with_that_of_the_suite(
+    theirs, tolerance, value, status
+) -> None:
+    low, high = map(Fraction, theirs)
+    question = Question("s", "m", "", "q", low, high, None, lambda: (0, 0.0), tolerance=tolerance)
+    half = Fraction(1, 10**25)
+    found = certified._compared(question, Fraction(value) - half, Fraction(value) + half)
+    assert found == status
+
+
+def test_all_stationary_values_of_the_suites_are_certified() -> None:
+    with certified.RESULTS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["suite"] for row in rows} == {"qcomp", "prism"}
+    for row in rows:
+        assert (row["certcheck"], row["rows"].partition(" ")[0]) == ("accepts", "re-derived")
+        assert row["status"] != "differs"

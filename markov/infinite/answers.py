@@ -77,7 +77,7 @@ class InfiniteStationary(Stationary):
     verified: str
     function: Any = None
 
-    def bound(self, measure: Any, *, tolerance: float = 2e-13) -> Bounded | list[Bounded]:
+    def bound(self, measure: Any, *, tolerance: float = 2e-13, exact: bool = False) -> Any:
         """Return the mean of a label or reward over all states, with a bound on its error.
 
         Parameters
@@ -87,13 +87,23 @@ class InfiniteStationary(Stationary):
             needed. Unbounded ones have a Lyapunov function of their own.
         tolerance
             Not used: the states are those of the answer.
+        exact
+            Must be False: for finitely many states alone.
+
+        Returns
+        -------
+        Bounded
+            In the measure's unit.
 
         Raises
         ------
         ValueError
-            For an array, a ratio, or a function that cannot be followed for infinitely many states.
+            For an array, a ratio, or a function that cannot be followed for infinitely many states; for
+            ``exact=True``.
         """
         del tolerance
+        if exact:
+            self._refuse("bound(..., exact=True)")
         if isinstance(measure, str):
             function = self._named(measure)
         elif callable(measure):

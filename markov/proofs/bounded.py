@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
-__all__ = ["Bounded"]
+from markov.proofs.checker import decade, decimal, rounded_up
+
+__all__ = ["Bounded", "ExactBounded"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,3 +54,64 @@ class Bounded:
 
     def __repr__(self) -> str:
         return f"{self.value:.17g} +- {self.error:.2g}"
+
+
+@dataclass(frozen=True, repr=False)
+class ExactBounded:
+    """An interval with rational ends that holds an exact value, and its middle.
+
+    Attributes
+    ----------
+    value
+        The middle, in the unit of the requested quantity.
+    lower, upper
+        Bounds of the exact value for the rates as given in float64. They may have hundreds of digits.
+
+    Examples
+    --------
+    >>> ExactBounded.between(Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**20))
+    0.33333333333333333333833 +- 5.01e-21
+    """
+
+    value: Fraction
+    lower: Fraction
+    upper: Fraction
+
+    @classmethod
+    def between(cls, lower: Fraction, upper: Fraction) -> ExactBounded:
+        """Return the interval between two numbers."""
+        return cls((lower + upper) / 2, lower, upper)
+
+    @property
+    def error(self) -> float:
+        """How far the exact value is from the middle at most, in its unit: rounded up to a float64."""
+        return _rounded_up(self.upper - self.value)
+
+    @property
+    def relative_error(self) -> float:
+        """The error relative to the smallest size that the exact value may have; inf if that is zero."""
+        smallest = max(self.lower, -self.upper, Fraction(0))
+        if smallest > 0:
+            return _rounded_up((self.upper - self.value) / smallest)
+        return 0.0 if self.upper == self.value else math.inf
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __contains__(self, value: float | Fraction) -> bool:
+        return self.lower <= Fraction(value) <= self.upper
+
+    def __repr__(self) -> str:
+        half = self.upper - self.value
+        if half == 0:
+            return f"{self.value} +- 0"
+        e = decade(half) - 2
+        rounded = round(self.value / Fraction(10) ** e)
+        moved = abs(rounded * Fraction(10) ** e - self.value)
+        return f"{decimal(rounded, e)} +- {rounded_up(half + moved)}"
+
+
+def _rounded_up(value: Fraction) -> float:
+    """Return the least float64 that is not below a number."""
+    found = float(value)
+    return found if Fraction(found) >= value else math.nextafter(found, math.inf)

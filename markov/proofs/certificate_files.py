@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from markov.computing.matrices import inner
-from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.certificate_writing import (
+    UNLIMITED,
+    binary_digits,
+    moved,
+    outward,
+    scaled,
+    whole_rows,
+    whole_values,
+    write,
+)
 from markov.proofs.certificates import balanced, solved
 from markov.proofs.checker import (
     Contents,
@@ -35,14 +44,13 @@ if TYPE_CHECKING:
 
     Vector = NDArray[np.float64]
 
-__all__ = ["write_certificate"]
+__all__ = ["contents_of", "whole_proof", "with_gain", "write_certificate"]
 
 MIN_BITS = 140
 """Of the fractions of probabilities: what is lost below is far below the residual of a refined vector."""
 DRIFT_BITS = 11  # of h beyond the fastest exit rate: c moves by some 2^-10 of itself
 FUNCTION_BITS = 60  # of g, relative to its largest size
 REFINEMENTS = 3
-UNLIMITED = Fraction(10) ** 400
 
 
 def write_certificate(path: str | Path, proof: Certificate, listing: Listing) -> Contents:
@@ -69,6 +77,27 @@ def write_certificate(path: str | Path, proof: Certificate, listing: Listing) ->
 
 def contents_of(proof: Certificate, listing: Listing) -> Contents:
     """Return a certificate whose claims are what its own integers prove, rounded outwards."""
+    found = whole_proof(proof, listing)
+    for name, f in listing.functions.items():
+        found.functions.append(with_gain(proof, found, Function(name, *whole_values(f)), f))
+    proved = verified(found)
+    assert proved.bound is not None
+    found.bound = Fraction(outward(proved.bound, proved.bound, up=True))
+    for each in found.functions:
+        low, high = proved.means[each.name]
+        width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
+        each.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
+    return found
+
+
+def whole_proof(proof: Certificate, listing: Listing) -> Contents:
+    """Return a certificate without functions: the chain, both vectors and h as integers, and no claim.
+
+    Raises
+    ------
+    ValueError
+        Where nothing was proved.
+    """
     n = len(proof.pi)
     if n > 1 and (proof.supersolution is None or proof.solver is None):
         raise ValueError("nothing was proved: no function h with a negative drift was found")
@@ -85,14 +114,6 @@ def contents_of(proof: Certificate, listing: Listing) -> Contents:
     found.rows, found.X, found.H = rows, X, _heights(proof, rows, reference)
     better = [a + scaled(b, bits) for a, b in zip(X, proof.low.tolist(), strict=True)]
     found.Y = _refined(proof, found, better)
-    found.functions = [_function(proof, found, *each) for each in listing.functions.items()]
-    proved = verified(found)
-    assert proved.bound is not None
-    found.bound = Fraction(outward(proved.bound, proved.bound, up=True))
-    for each in found.functions:
-        low, high = proved.means[each.name]
-        width = high - low or max(abs(low), abs(high)) * Fraction(1, 10**20)
-        each.claimed = Fraction(outward(low, width)), Fraction(outward(high, width, up=True))
     return found
 
 
@@ -137,17 +158,26 @@ def _corrected(proof: Certificate, found: Contents, Y: list[int]) -> list[int]:
     step = balanced(proof.solver, net, lambda rest: inner(np.abs(rest), h) <= goal)  # type: ignore[arg-type]
     if not np.all(np.isfinite(step)):
         return Y
-    change = (Fraction(v) * shift for v in step.tolist())
-    Y = [y + round(d) for y, d in zip(Y, change, strict=True)]
+    Y = moved(Y, step, shift)
     excess, scale = sum(Y) - found.scale, found.scale
     return [y - excess * x // scale for y, x in zip(Y, found.X, strict=True)]
 
 
-def _function(proof: Certificate, found: Contents, name: str, f: Vector) -> Function:
-    """Return f with the solution g of its Poisson equation, as whole numbers."""
-    f_bits = max(0, *(binary_digits(v) for v in f.tolist()))
-    each = Function(name, (1 << f_bits, 1), (-UNLIMITED, UNLIMITED))
-    each.F, each.G = [scaled(v, f_bits) for v in f.tolist()], [0] * len(f)
+def with_gain(proof: Certificate, found: Contents, each: Function, f: Vector) -> Function:
+    """Return a function with the solution g of its Poisson equation, as integers.
+
+    Parameters
+    ----------
+    proof
+        Of the distribution; its solver is used again.
+    found
+        The chain.
+    each
+        The function as integers; g is replaced.
+    f
+        The same rounded to float64, shape (n,).
+    """
+    each.G = [0] * len(found.rows)
     if proof.solver is None:
         return each
     wanted = f - inner(proof.pi, f)
@@ -155,10 +185,10 @@ def _function(proof: Certificate, found: Contents, name: str, f: Vector) -> Func
     high, low = solved(proof.solver, wanted, lambda rest: float(np.ptp(rest)) <= goal)
     size = float(np.abs(high).max())
     if 0.0 < size < math.inf and np.all(np.isfinite(low)):
-        g_bits = max(0, FUNCTION_BITS - math.frexp(size)[1])
-        each.scales = 1 << f_bits, 1 << g_bits
+        bits = max(0, FUNCTION_BITS - math.frexp(size)[1])
+        each.scales = each.scales[0], 1 << bits
         each.G = [
-            scaled(a, g_bits) + scaled(b, g_bits)
+            scaled(a, bits) + scaled(b, bits)
             for a, b in zip(high.tolist(), low.tolist(), strict=True)
         ]
     return each

@@ -19,23 +19,34 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+from array import array
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = [
     "CertificateError",
     "Contents",
+    "Function",
     "Rows",
     "Source",
     "Statement",
     "check",
     "compared",
+    "decade",
+    "decimal",
+    "drift",
+    "net_flow",
+    "proved_mean",
+    "proved_rest",
     "read",
+    "rounded_up",
     "verified",
 ]
 
@@ -52,8 +63,9 @@ DIGITS = 3  # of a bound, rounded up
 FRACTION, NATURAL = re.compile(r"-?[0-9]+(/[0-9]+)?"), re.compile(r"[0-9]+")
 HEXADECIMAL, STATE = re.compile(r"-?[0-9a-f]+"), re.compile(r"[0-9a-f -]+")
 
+RATES = 1 << 16  # that are kept, so that equal ones are one object
+
 Row = list[tuple[int, int]]
-Rows = list[Row]
 Interval = tuple[Fraction, Fraction]
 
 
@@ -68,6 +80,49 @@ class Source(Protocol):
 
     def compare(self, certificate: Contents) -> str:
         """Return a remark; CertificateError where the rows differ from those of the certificate."""
+
+
+@dataclass
+class Rows:
+    """The transitions out of each state: a sequence of lists of (target, rate), of a few bytes per transition.
+
+    Attributes
+    ----------
+    starts
+        Where those of each state begin in the others, shape (n + 1,).
+    targets, rates
+        Of all transitions.
+    """
+
+    starts: array[int] = field(default_factory=lambda: array("q", [0]))
+    targets: array[int] = field(default_factory=lambda: array("q"))
+    rates: list[int] = field(default_factory=list)
+
+    def append(self, targets: Iterable[int], rates: Iterable[int]) -> None:
+        """Append a state."""
+        self.targets.extend(targets)
+        self.rates.extend(rates)
+        self.starts.append(len(self.rates))
+
+    def parts(self) -> Iterator[tuple[array[int], list[int]]]:
+        """Yield the targets and the rates of each state."""
+        for begin, end in pairwise(self.starts):
+            yield self.targets[begin:end], self.rates[begin:end]
+
+    def flows(self) -> Iterator[Iterator[tuple[int, int]]]:
+        """Yield (target, rate) of each state, to be read in full before the next state."""
+        pairs = zip(self.targets, self.rates, strict=True)
+        for begin, end in pairwise(self.starts):
+            yield islice(pairs, end - begin)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, s: int) -> Row:
+        if not 0 <= s < len(self):
+            raise IndexError(s)
+        own = slice(self.starts[s], self.starts[s + 1])
+        return list(zip(self.targets[own], self.rates[own], strict=True))
 
 
 @dataclass
@@ -106,7 +161,7 @@ class Contents:
     X: list[int] = field(default_factory=list)
     Y: list[int] = field(default_factory=list)
     H: list[int] = field(default_factory=list)
-    rows: Rows = field(default_factory=list)
+    rows: Rows = field(default_factory=Rows)
     schema: str = STATIONARY
 
 
@@ -225,10 +280,11 @@ def read(file: IO[str]) -> Contents:
             schema=schema,
         )
         count = int(_like(NATURAL, header["states"]))
+        rate_of = lru_cache(RATES)(_hexadecimal)
         for line in file:
             number += 1
-            _state(_like(STATE, _plain(line)).split(), found)
-    except (ValueError, KeyError, IndexError, ZeroDivisionError) as error:
+            _state(_like(STATE, _plain(line)).split(), found, rate_of)
+    except (ValueError, KeyError, IndexError, ArithmeticError) as error:
         raise CertificateError(f"line {number}: {error}") from None
     if len(found.rows) != count:
         raise CertificateError(f"{len(found.rows)} states: must be {count}")
@@ -258,7 +314,11 @@ def _like(form: re.Pattern[str], text: str) -> str:
     return text
 
 
-def _state(words: list[str], found: Contents) -> None:
+def _hexadecimal(word: str) -> int:
+    return int(word, 16)
+
+
+def _state(words: list[str], found: Contents, rate_of: Callable[[str], int]) -> None:
     """Append a state: its values, X, Y - X, H, F and G of each function, then targets and rates.
 
     For long-run means there are no X, Y - X and H, and each function has F, G, U and E.
@@ -270,7 +330,7 @@ def _state(words: list[str], found: Contents) -> None:
     if len(words) < begin or (len(words) - begin) % 2:
         raise ValueError(f"{len(words)} numbers: must be {begin} and an even number more")
     found.values.append(tuple(map(int, words[:first])))
-    numbers = [int(word, 16) for word in words[first:]]
+    numbers = [int(word, 16) for word in words[first:begin]]
     if one:
         found.X.append(numbers[0])
         found.Y.append(numbers[0] + numbers[1])
@@ -279,8 +339,8 @@ def _state(words: list[str], found: Contents) -> None:
         columns = (each.F, each.G) if one else (each.F, each.G, each.U, each.E)
         for k, column in enumerate(columns, own + each_has * n):
             column.append(numbers[k])
-    pairs = numbers[begin - first :]
-    found.rows.append(list(zip(pairs[::2], pairs[1::2], strict=True)))
+    targets, rates = words[begin::2], words[begin + 1 :: 2]
+    found.rows.append(map(_hexadecimal, targets), map(rate_of, rates))
 
 
 # ---------------------------------------------------------------------- the theorem
@@ -289,8 +349,8 @@ def _state(words: list[str], found: Contents) -> None:
 def net_flow(rows: Rows, y: list[int]) -> list[int]:
     """Return y Q, in units of the rates and of y; shape (n,)."""
     net = [0] * len(y)
-    for s, row in enumerate(rows):
-        here, out = y[s], 0
+    for s, (here, row) in enumerate(zip(y, rows.flows(), strict=True)):
+        out = 0
         for target, rate in row:
             flow = here * rate
             net[target] += flow
@@ -301,7 +361,9 @@ def net_flow(rows: Rows, y: list[int]) -> list[int]:
 
 def drift(rows: Rows, h: list[int]) -> list[int]:
     """Return Q h, in units of the rates and of h; shape (n,)."""
-    return [sum([a * (h[t] - here) for t, a in row]) for row, here in zip(rows, h, strict=True)]
+    return [
+        sum([a * (h[t] - here) for t, a in row]) for here, row in zip(h, rows.flows(), strict=True)
+    ]
 
 
 def proved_rest(rows: Rows, Y: list[int], H: list[int], reference: int) -> Fraction:
@@ -326,13 +388,18 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
         raise CertificateError(
             "states, scale, unit of the rates and reference must be positive, and in range"
         )
-    if any(a <= 0 or not 0 <= t < n or t == s for s, row in enumerate(found.rows) for t, a in row):
+    ends = found.rows.targets
+    if ends and not (
+        min(found.rows.rates) > 0
+        and 0 <= min(ends) <= max(ends) < n
+        and not any(s in targets for s, (targets, _) in enumerate(found.rows.parts()))
+    ):
         raise CertificateError("rates must be positive, and lead to other states of the list")
     if found.columns and len(set(found.values)) != n:
         raise CertificateError("a state stands there twice")
     if len({each.name for each in found.functions}) != len(found.functions):
         raise CertificateError("two functions have the same name")
-    size = n, sum(map(len, found.rows))
+    size = n, len(ends)
     if found.schema == LONG_RUN:
         means = {each.name: _long_run_mean(found, each) for each in found.functions}
         return Statement(*size, None, means, rows, found.information, found.reference)
@@ -346,11 +413,11 @@ def verified(found: Contents, rows: str = "as in the certificate") -> Statement:
         raise CertificateError(
             f"proved is a bound of {rounded_up(bound)}, claimed {float(found.bound)}"
         )
-    means = {each.name: _mean(found, each, rest, mass) for each in found.functions}
+    means = {each.name: proved_mean(found, each, rest, mass) for each in found.functions}
     return Statement(*size, bound, means, rows, found.information)
 
 
-def _mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
+def proved_mean(found: Contents, each: Function, rest: Fraction, mass: int) -> Interval:
     """Return the interval of pi f; CertificateError where it is not within the one that is claimed."""
     rho, scale = corrected(found, each)
     low, high = Fraction(min(rho)), Fraction(max(rho))
@@ -400,10 +467,13 @@ def compared(name: str, found: Contents, rows: Iterable[dict[int, Fraction]]) ->
     They agree exactly, or each rate of the certificate is the float64 next to the derived one.
     """
     exact = True
-    for s, (derived, row) in enumerate(zip(rows, found.rows, strict=True)):
-        listed: dict[int, Fraction] = {}
-        for target, rate in row:
-            listed[target] = listed.get(target, Fraction(0)) + rate * found.unit
+    rate_of = lru_cache(RATES)(found.unit.__mul__)
+    for s, (derived, (targets, rates)) in enumerate(zip(rows, found.rows.parts(), strict=True)):
+        listed = dict(zip(targets, map(rate_of, rates), strict=True))
+        if len(listed) < len(targets):
+            listed = dict.fromkeys(listed, Fraction(0))
+            for target, rate in zip(targets, rates, strict=True):
+                listed[target] += rate_of(rate)
         if listed == derived:
             continue
         exact = False
@@ -440,10 +510,10 @@ def shown(low: Fraction, high: Fraction) -> str:
     largest = max(abs(low), abs(high))
     e = decade(high - low) - DIGITS + 1 if high > low else (decade(largest) - 20 if largest else 0)
     unit = Fraction(10) ** e
-    return f"[{_decimal(low // unit, e)}, {_decimal(-(-high // unit), e)}]"
+    return f"[{decimal(low // unit, e)}, {decimal(-(-high // unit), e)}]"
 
 
-def _decimal(number: int, e: int) -> str:
+def decimal(number: int, e: int) -> str:
     """Return number * 10^e in decimals."""
     if e >= 0:
         return str(number * 10**e)

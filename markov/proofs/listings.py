@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +14,7 @@ import numpy as np
 
 import hopflow
 from markov.models.measures import chosen, functionals
+from markov.proofs.certificate_writing import Rates
 from markov.proofs.checker import CertificateError
 from markov.proofs.sources import model_rows
 
@@ -42,13 +44,13 @@ class Listing:
     information
         Text by key, repeated by the checker and not checked.
     rates
-        Exact rates in the order of the entries off the diagonal of Q; None: those of Q.
+        Exact rates of the entries off the diagonal of Q; None: those of Q.
     """
 
     columns: Mapping[str, NDArray[np.int64]]
     functions: Mapping[str, Vector] = field(default_factory=dict)
     information: Mapping[str, str] = field(default_factory=dict)
-    rates: Sequence[Fraction] | None = None
+    rates: Rates | None = None
 
 
 def listing_of(
@@ -115,21 +117,23 @@ def about(path: str | Path, constants: Mapping[str, Any]) -> dict[str, str]:
 
 def exact_rates(
     source: ModelRows, columns: Mapping[str, NDArray[np.int64]], Q: sp.csr_matrix
-) -> list[Fraction]:
-    """Return the exact rates of a file's commands in the order of the entries off the diagonal of Q.
+) -> Rates:
+    """Return the exact rates of a file's commands for the entries off the diagonal of Q.
 
     Raises
     ------
     CertificateError
         Where the file has other transitions.
     """
-    states = source.states(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
-    keys = [tuple(state.values()) for state in states]
-    found = []
-    for s, state in enumerate(states):
-        row, derived = slice(Q.indptr[s], Q.indptr[s + 1]), source.transitions(state)
-        targets = [keys[t] for t in Q.indices[row].tolist() if t != s]
-        if set(targets) != set(derived):
+    places = source.places(columns, zip(*(c.tolist() for c in columns.values()), strict=True))
+    numbers: dict[tuple[int, int], int] = {}
+    which = array("q")
+    for (values, s), derived in zip(places.items(), source.rows(places), strict=True):
+        targets = [t for t in Q.indices[Q.indptr[s] : Q.indptr[s + 1]].tolist() if t != s]
+        if len(targets) != len(derived) or not all(t in derived for t in targets):
+            state = dict(zip(source.ranges, values, strict=True))
             raise CertificateError(f"{source.name}: has other transitions out of {state}")
-        found += [derived[target] for target in targets]
-    return found
+        for target in targets:
+            key = derived[target].as_integer_ratio()
+            which.append(numbers.setdefault(key, len(numbers)))
+    return Rates([Fraction(*key) for key in numbers], np.array(which, dtype=np.int64))

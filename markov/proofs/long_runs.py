@@ -20,7 +20,14 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order
 from scipy.sparse.linalg import splu
 
-from markov.proofs.certificate_writing import binary_digits, outward, scaled, whole_rows, write
+from markov.proofs.certificate_writing import (
+    moved,
+    outward,
+    scaled,
+    whole_rows,
+    whole_values,
+    write,
+)
 from markov.proofs.checker import LONG_RUN, Contents, Function, corrected, drift, verified
 from markov.proofs.listings import listing_of
 
@@ -38,7 +45,6 @@ __all__ = ["write_long_run"]
 
 BITS = 150  # of u and g, relative to their largest sizes
 CORRECTIONS = 4
-UNLIMITED = Fraction(10) ** 400
 UNPROVED = "nothing was proved: float64 does not resolve how recurrent states are reached"
 
 
@@ -146,12 +152,11 @@ def _factors(Q: sp.csr_matrix, states: States) -> Callable[[Vector], Vector]:
 
 def _function(solver: _Solver, found: Contents, name: str, f: Vector) -> Function:
     """Return f with u, g and e as integers."""
-    f_bits = max(0, *(binary_digits(v) for v in f.tolist()))
     size = float(np.abs(f).max()) or 1.0
     longest = size * max(1.0, float(np.abs(solver.lengths).max()))
     u_bits, g_bits = (max(0, BITS - math.frexp(v)[1]) for v in (size, longest))
-    each = Function(name, (1 << f_bits, 1 << g_bits), (-UNLIMITED, UNLIMITED), u_scale=1 << u_bits)
-    each.F = [scaled(v, f_bits) for v in f.tolist()]
+    each = Function(name, *whole_values(f), u_scale=1 << u_bits)
+    each.scales = each.scales[0], 1 << g_bits
     each.G, each.U = [0] * len(f), [0] * len(f)
     for _ in range(CORRECTIONS):
         _correct(solver, found, each)
@@ -166,11 +171,11 @@ def _correct(solver: _Solver, found: Contents, each: Function) -> None:
     for states in solver.classes:  # what g leaves in the reference, spread over a cycle
         row = solver.Q[states[:1]]
         step[states] = (rest[states[0]] + row @ change) / (1.0 - row @ solver.lengths)
-    each.U = _moved(each.U, step, unit * each.u_scale)
+    each.U = moved(each.U, step, unit * each.u_scale)
     rises, unit = _floats(drift(found.rows, each.U), found.unit)
-    each.U = _moved(each.U, solver.passing(-rises), unit)
+    each.U = moved(each.U, solver.passing(-rises), unit)
     rest, unit = _floats(*_residual(found, each))
-    each.G = _moved(each.G, solver.free(-rest), unit * each.scales[1])
+    each.G = moved(each.G, solver.free(-rest), unit * each.scales[1])
 
 
 def _residual(found: Contents, each: Function) -> tuple[list[int], Fraction]:
@@ -184,11 +189,6 @@ def _floats(values: list[int], unit: Fraction) -> tuple[Vector, Fraction]:
     """Return numbers of at most 1 and their unit, for integers and theirs."""
     size = max(1, max(map(abs, values)))
     return np.array([value / size for value in values]), unit * size
-
-
-def _moved(values: list[int], steps: Vector, unit: Fraction) -> list[int]:
-    """Return integers, each with a step in another unit added."""
-    return [a + round(Fraction(b) * unit) for a, b in zip(values, steps.tolist(), strict=True)]
 
 
 def _slack(solver: _Solver, found: Contents, each: Function) -> list[int]:

@@ -8,15 +8,17 @@ targets must be listed as well. Numbers are integers and fractions: 0.36 is 36/1
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product, repeat
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markov.proofs.checker import LONG_RUN, CertificateError, compared
 from markov.proofs.prism_expressions import exact
+from markov.proofs.remembered import Remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from markov.proofs.checker import Contents
 
@@ -25,6 +27,29 @@ __all__ = ["Command", "ModelRows", "State"]
 State = dict[str, Any]
 Command = tuple[str, "Callable[[State], Any]", list[tuple[Any, list[tuple[str, Any]]]]]
 """Label, guard, and choices: a rate and the changed variables each; functions of a state."""
+
+
+class _Command:
+    """A command whose guard and choices are evaluated once for each combination of values.
+
+    Choices are rates with the changed variables: pairs of the place in the file's order and the value.
+    """
+
+    def __init__(self, command: Command, places: Mapping[str, int]) -> None:
+        self.label, guard, self._of = command
+        self._places = places
+        self.guard, self.choices = Remembered(guard), Remembered(self._choices)
+
+    def _choices(self, state: State) -> list[tuple[Fraction, list[tuple[int, Any]]]]:
+        return [
+            (Fraction(rate(state)), [(self._place(name), to(state)) for name, to in changes])
+            for rate, changes in self._of
+        ]
+
+    def _place(self, name: str) -> int:
+        if name not in self._places:
+            raise CertificateError(f"{name!r} has no value here")
+        return self._places[name]
 
 
 class ModelRows:
@@ -62,35 +87,41 @@ class ModelRows:
         if unknown := set(self.given) - set(known):
             raise CertificateError(f"{self.name}: has no constants {', '.join(sorted(unknown))}")
 
+    @cached_property
+    def _commands(self) -> list[list[_Command]]:
+        """The commands of each module, whose results are kept."""
+        places = {name: place for place, name in enumerate(self.ranges)}
+        return [[_Command(command, places) for command in module] for module in self.modules]
+
     def transitions(self, state: State) -> dict[tuple[Any, ...], Fraction]:
         """Return the rates out of a state by target: tuples of the variables in the file's order."""
+        here = tuple([state[name] for name in self.ranges])
         found: dict[tuple[Any, ...], Fraction] = {}
-        enabled = [[c for c in module if c[1](state) is True] for module in self.modules]
-        groups: list[Any] = [(c,) for module in enabled for c in module if not c[0]]
+        enabled = [[c for c in module if c.guard(state) is True] for module in self._commands]
+        groups: list[Any] = [(c,) for module in enabled for c in module if not c.label]
         for vector in self.vectors:
-            groups += product(*([c for c in enabled[k] if c[0] == label] for k, label in vector))
+            groups += product(*([c for c in enabled[k] if c.label == label] for k, label in vector))
         for group in groups:
-            for choice in product(*(command[2] for command in group)):
-                rate, target = Fraction(1), dict(state)
-                for value, changes in choice:
-                    rate *= value(state)
-                    target |= {name: to(state) for name, to in changes}
-                if rate < 0:
+            for choice in product(*(command.choices(state) for command in group)):
+                (rate, changes), *others = choice
+                target = list(here)
+                for place, value in changes:
+                    target[place] = value
+                for factor, changes in others:
+                    rate *= factor
+                    for place, value in changes:
+                        target[place] = value
+                if rate.numerator < 0:
                     raise CertificateError(f"{self.name}: a rate is negative in {state}")
-                if rate and target != state:
-                    key = tuple(target[name] for name in self.ranges)
-                    found[key] = found.get(key, Fraction(0)) + rate
+                key = tuple(target)
+                if rate.numerator and key != here:
+                    found[key] = found[key] + rate if key in found else rate
         return found
 
     def compare(self, certificate: Contents) -> str:
         """Derive the rows of all listed states; CertificateError where one of them differs."""
-        states = self.states(certificate.columns, certificate.values)
-        places = {tuple(state.values()): n for n, state in enumerate(states)}
-        if len(places) != len(states):
-            raise CertificateError("a state stands there twice")
-        said = (
-            compared(self.name, certificate, map(self._placed, states, repeat(places))) + self._said
-        )
+        places = self.places(certificate.columns, certificate.values)
+        said = compared(self.name, certificate, self.rows(places)) + self._said
         first = places.get(tuple(self.initial.values()))
         if certificate.schema == LONG_RUN:
             which = "is" if first == certificate.reference else "is not"
@@ -99,25 +130,42 @@ class ModelRows:
             said += "; the initial state is not listed: this is a closed set of states that it may lead to"
         return said
 
-    def _placed(self, state: State, places: dict[tuple[Any, ...], int]) -> dict[int, Fraction]:
-        """Return the rates out of a state by the number of the target."""
-        derived = {}
-        for target, rate in self.transitions(state).items():
-            self.state(target)
-            if target not in places:
-                raise CertificateError(
-                    f"{self.name}: {state} leads to {target}, which is not listed"
-                )
-            derived[places[target]] = rate
-        return derived
+    def places(
+        self, columns: Iterable[str], values: Iterable[tuple[int, ...]]
+    ) -> dict[tuple[Any, ...], int]:
+        """Return the numbers of states by their variables in the file's order.
 
-    def states(self, columns: Iterable[str], values: Iterable[tuple[int, ...]]) -> list[State]:
-        """Return states from the values of named columns, shape (columns,) each."""
+        Parameters
+        ----------
+        columns
+            Names of the variables, in another order.
+        values
+            Of each state.
+        """
         columns = list(columns)
         if set(columns) != set(self.ranges):
             raise CertificateError(f"{self.name}: the variables are {', '.join(self.ranges)}")
         order = [columns.index(name) for name in self.ranges]
-        return [self.state([each[k] for k in order]) for each in values]
+        found: dict[tuple[Any, ...], int] = {}
+        for number, each in enumerate(values):
+            state = self.state([each[k] for k in order])
+            if found.setdefault(tuple(state.values()), number) != number:
+                raise CertificateError("a state stands there twice")
+        return found
+
+    def rows(self, places: Mapping[tuple[Any, ...], int]) -> Iterator[dict[int, Fraction]]:
+        """Yield the rates out of each state by the number of the target, for the numbers of the states."""
+        for values in places:
+            state, row = dict(zip(self.ranges, values, strict=True)), {}
+            for target, rate in self.transitions(state).items():
+                number = places.get(target)
+                if number is None:
+                    self.state(target)
+                    raise CertificateError(
+                        f"{self.name}: {state} leads to {target}, which is not listed"
+                    )
+                row[number] = rate
+            yield row
 
     def state(self, values: Iterable[Any]) -> State:
         """Return a state from whole numbers or truth values in the file's order, within its ranges."""

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from markov.models.measures import chosen, measures_of
 from markov.proofs.certificate_files import write_certificate
 from markov.proofs.certificates import Certificate
 from markov.proofs.deviations import asymptotic_variance, deviation
+from markov.proofs.exact_means import ExactMeans
 from markov.proofs.listings import listing_of
 from markov.proofs.means import bounded, input_error
 from markov.results.answers import Solved
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from markov.chains import MarkovChain
     from markov.methods.solution import Method
     from markov.models.measures import Measure
-    from markov.proofs.bounded import Bounded
+    from markov.proofs.bounded import Bounded, ExactBounded
 
 __all__ = ["Stationary"]
 
@@ -161,12 +162,31 @@ class Stationary(Solved):
             return math.fsum(self.pi[selected(self.chain, states, "states")])
         return float(self.pi[self.chain.number_of(states)])
 
+    @overload
+    def bound(
+        self,
+        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
+        *,
+        tolerance: float = ...,
+        exact: Literal[False] = ...,
+    ) -> Bounded | list[Bounded]: ...
+
+    @overload
+    def bound(
+        self,
+        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
+        *,
+        tolerance: float = ...,
+        exact: Literal[True],
+    ) -> ExactBounded | list[ExactBounded]: ...
+
     def bound(
         self,
         measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
         *,
         tolerance: float = 2e-13,
-    ) -> Bounded | list[Bounded]:
+        exact: bool = False,
+    ) -> Bounded | list[Bounded] | ExactBounded | list[ExactBounded]:
         """Return a measure with a bound on its error, more accurate than under ``pi``.
 
         The solution of Poisson's equation for a function of the state takes the error of pi out of its
@@ -180,10 +200,14 @@ class Stationary(Solved):
             unit, for its mean; or two such, (f, g), for the ratio of their means.
         tolerance
             Relative error at which multigrid stops, if it gets there. Factors go to rounding at once.
+        exact
+            True evaluates in integers, as a `certificate` does: value and ends are fractions, and the error is not
+            limited by the digits of a float64. It takes some 5 microseconds of CPU per transition at the first call, and 0.6
+            for each further measure. ``tolerance`` does not matter.
 
         Returns
         -------
-        Bounded or list of Bounded
+        Bounded or list of Bounded, ExactBounded or list of ExactBounded
             In the measure's unit; a list for a measure of each queue, as for the leading dimension of an
             array of shape (queues, states).
 
@@ -191,7 +215,8 @@ class Stationary(Solved):
         ------
         ValueError
             For a name that is no label or reward, an array of another shape or with entries that are
-            not finite where the chain recurs.
+            not finite where the chain recurs. With ``exact``, where nothing is proved, and for a ratio whose
+            denominator may be zero.
 
         Examples
         --------
@@ -202,9 +227,14 @@ class Stationary(Solved):
         (0.75, True)
         >>> answer.bound(([1.0, 0.0], [0.0, 1.0])).value
         3.0
+        >>> answer.bound([1.0, 0.0], exact=True)
+        3/4 +- 0
         """
         one_number("tolerance", tolerance, at_least=0.0)
+        choice("exact", exact, (True, False))
         mean = chosen(measure, self.chain.model, self.chain.table, self._recurrent)
+        if exact:
+            return self._exact_means.of(mean)
         return bounded(self._certificate, mean, tolerance)
 
     def input_error(self, measure: str | ArrayLike | tuple[ArrayLike, ArrayLike]) -> Any:
@@ -391,12 +421,17 @@ class Stationary(Solved):
         Q = chain.irreducible(self._class)
         return Certificate(Q, self.pi[states], chain.components_of(states))
 
+    @cached_property
+    def _exact_means(self) -> ExactMeans:
+        """The proof in integers, which serves all measures."""
+        return ExactMeans(self._certificate)
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the certificate (it may hold a library's factors)."""
         kept = {
             name: v
             for name, v in self.__dict__.items()
-            if name not in ("_certificate", "_deviations")
+            if name not in ("_certificate", "_deviations", "_exact_means")
         }
         return {**kept, "proof": None}
 

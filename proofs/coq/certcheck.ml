@@ -82,8 +82,6 @@ let rec header kind found claims =
     if key = "states" then (List.rev ((key, rest) :: found), List.rev claims)
     else header kind ((key, rest) :: found) claims)
 
-let rec rest_of_file lines = match next () with line -> rest_of_file (line :: lines) | exception End_of_file -> List.rev lines
-
 let rec split k = function
   | word :: rest when k > 0 -> let first, rest = split (k - 1) rest in (word :: first, rest)
   | rest -> require (k = 0) "there are too few numbers"; ([], rest)
@@ -102,16 +100,13 @@ let read () =
   let entry name = try List.assoc name found with Not_found -> refuse "%s is missing" name in
   let names = List.map fst claims in
   require (List.length (List.sort_uniq compare names) = List.length names) "two functions have the same name";
-  let columns, before, lines = (List.length (words (entry "columns")), !line_number, rest_of_file []) in
-  let n = List.length lines in
-  if n <> small (entry "states") then refuse "there are %d states" n;
-  let seen = Hashtbl.create n in
+  let columns, n = (List.length (words (entry "columns")), small (entry "states")) in
+  let seen = Hashtbl.create 1024 in
   let push list value = list := value :: !list in
   let xs, ys, hs, rows = (ref [], ref [], ref [], ref []) in
   let width = match kind with Stationary -> 2 | Long_run -> 4 in
   let functions = List.map (fun _ -> List.init width (fun _ -> ref [])) claims in
   let state s line =
-    line_number := before + s + 1;
     let values, rest = split columns (words line) in
     let place = String.concat " " (List.map (fun word -> Z.to_string (whole 10 word)) values) in
     require (columns = 0 || not (Hashtbl.mem seen place)) "a state stands there twice";
@@ -130,7 +125,9 @@ let read () =
         "rates must be positive, and lead to other states of the list";
       { target = Z.to_int target + 1; rate } in
     push rows (List.map transition (pairs transitions)) in
-  List.iteri state lines;
+  let rec states s = match next () with line -> state s line; states (s + 1) | exception End_of_file -> s in
+  let count = states 0 in
+  if count <> n then refuse "there are %d states" count;
   let (unit_num, unit_den), reference = (fraction (entry "rate-unit"), small (entry "reference") + 1) in
   let (bound_num, bound_den), scale = match kind with
     | Stationary -> (fraction (entry "bound"), whole 16 (entry "scale"))

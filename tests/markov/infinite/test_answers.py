@@ -198,6 +198,8 @@ def test_what_needs_a_matrix_refuses_infinitely_many_states():
             getattr(answer, name)("n")
     with pytest.raises(ValueError, match="must be the name of a label or reward, or a function"):
         answer.bound(np.ones(len(answer.pi)))
+    with pytest.raises(ValueError, match=r"exact=True\) is not computed"):
+        answer.bound("n", exact=True)
 
 
 def test_options_of_infinite_chains_are_checked():
