@@ -26,7 +26,7 @@ from markov.methods.elimination import (
 )
 from markov.methods.gth import STEEP
 from markov.methods.gth_kernels import eliminate, flows, inflows, mean_costs, product
-from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
+from tests.markov.conftest import birth_death, chains, distance, exact, generator_of, solved_exactly
 from tests.markov.methods.conftest import CHAINS, random_chain
 
 # Elimination on band storage: layouts, factors by blocks, and a part that is left.
@@ -166,20 +166,6 @@ def factors():
     return rates
 
 
-def solved(A, b):
-    """Return x with A x = b in rational arithmetic."""
-    rows = [[*map(Fraction, row), Fraction(right)] for row, right in zip(A, b, strict=True)]
-    for k in range(len(rows)):
-        pivot = next(r for r in range(k, len(rows)) if rows[r][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for r in range(len(rows)):
-            if r != k:
-                share = rows[r][k]
-                rows[r] = [x - share * y for x, y in zip(rows[r], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
 def off_reference():
     """Return the generator without the first state, its diagonal what makes rows sum to zero."""
     Q = [[Fraction(float(q)) for q in row] for row in RATES]
@@ -217,13 +203,13 @@ def test_mean_costs_and_inflows_solve_their_equations():
     right = np.array([3.0, 1.0, 0.5, 2.0, 0.25, 8.0])
     g, low = right.copy(), np.zeros(6)
     mean_costs(factors(), 6, FULL, g, low)
-    expected = solved(off_reference(), [-Fraction(x) for x in right[1:].tolist()])
+    expected = solved_exactly(off_reference(), -right[1:])
     np.testing.assert_allclose((g + low)[1:], [float(x) for x in expected], rtol=1e-13)
     assert g[0] == low[0] == 0.0
     d = right.copy()
     inflows(factors(), 6, FULL, d)
     transposed = [list(column) for column in zip(*off_reference(), strict=True)]
-    expected = solved(transposed, [-Fraction(x) for x in right[1:].tolist()])
+    expected = solved_exactly(transposed, -right[1:])
     np.testing.assert_allclose(d[1:], [float(x) for x in expected], rtol=1e-13)
     assert d[0] == 0.0
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from markov import MM1K, Multilevel, PauseTandem, stationary
+from tests.markov.conftest import generator_of
 
 
 def random_generator(n: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     Q = rng.random((n, n)) * (rng.random((n, n)) < 0.5) + np.diag(np.full(n - 1, 0.2), 1)
     Q[-1, 0] += 0.3
-    np.fill_diagonal(Q, 0.0)
-    np.fill_diagonal(Q, -Q.sum(axis=1))
-    return Q
+    return generator_of(Q)
 
 
 def dense_deviation(Q: np.ndarray, pi: np.ndarray) -> np.ndarray:

@@ -12,9 +12,7 @@ import pytest
 
 from hopflow import Status
 from markov.errors import UndecidedError
-from markov.files.properties import csl
-from markov.time.passages import powers
-from tests.markov.files.conftest import model_of
+from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 
 RHO = 0.7
 FULL = RHO**10 / sum(RHO**k for k in range(11))
@@ -71,23 +69,7 @@ def test_tables_and_pictures_show_the_value(queue: Any) -> None:
     np.testing.assert_array_equal(line.get_ydata(), np.sort(found.values)[::-1])
 
 
-QUEUE_BESIDE = """ctmc
-const int M;
-module queue
-  x : [0..40] init 0;
-  [] x < 40 -> 1 : (x' = x + 1);
-  [] x > 0 & x < 40 -> 1.3 : (x' = x - 1);
-endmodule
-module beside
-  y : [0..M] init 0;
-  [] y < M -> 0.7 : (y' = y + 1);
-  [] y > 0 -> 0.9 : (y' = y - 1);
-endmodule
-"""
-"""A queue until it is full, and beside it one that has no influence."""
-
-
-@pytest.mark.parametrize("time", [30, 300, 100_000, 10**9])
+@pytest.mark.parametrize("time", [30, 300, 20_000, 10**9])
 def test_rare_probabilities_have_relative_bounds_at_any_horizon(tmp_path: Path, time: int) -> None:
     """820 states agree with the 41 that matter, whose probabilities come from squaring."""
     many, few = (model_of(tmp_path, QUEUE_BESIDE, M=size) for size in (19, 0))
@@ -104,7 +86,7 @@ def test_rare_probabilities_have_relative_bounds_at_any_horizon(tmp_path: Path, 
     assert f"{found.relative_bound:.1e} of the value" in repr(found)
 
 
-@pytest.mark.parametrize("time", [30, 100_000, 3 * 10**7])
+@pytest.mark.parametrize("time", [30, 20_000, 3 * 10**7])
 def test_what_is_rarely_avoided_has_relative_bounds_too(tmp_path: Path, time: int) -> None:
     """``G`` and ``W`` are not found as one minus a probability near one."""
     many, few = (model_of(tmp_path, QUEUE_BESIDE, M=size) for size in (19, 0))
@@ -123,19 +105,6 @@ def test_all_states_are_found_where_more_than_the_initial_one_is_asked_for(tmp_p
     assert whole.error_bound < 1e-9
     nested = model.property("P=? [ F<=1 P>=0.5 [ F<=300 x=40 ] ]")
     assert nested.error_bound < 1e-9
-
-
-def test_all_states_are_found_where_no_slowest_decay_is_proved(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = model_of(tmp_path, QUEUE_BESIDE, M=19)
-    alone = model.property("P=? [ F<=300 x=40 ]")
-    monkeypatch.setattr(powers, "MAX_POWERS", 10)
-    monkeypatch.setattr(csl, "MAX_PRODUCTS", 0.0)
-    found = model_of(tmp_path, QUEUE_BESIDE, M=19).property("P=? [ F<=300 x=40 ]")
-    assert np.all(found.errors < 1e-9)
-    assert abs(found.value - alone.value) <= found.error_bound + alone.error_bound
-    assert found.relative_bound > 1e-12 > alone.relative_bound
 
 
 def test_the_two_meanings_of_a_bound(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import pytest
 import scipy.linalg
 import scipy.stats
 
-from markov import MarkovChain, explore, passage
-from markov.time.passages.distributions import PassageTime
+from markov import explore, passage
 from tests.markov.time.passages.conftest import erlang
 
 
@@ -79,11 +78,10 @@ def test_states_that_never_arrive_count_as_surviving() -> None:
 
 def test_a_time_that_is_too_long_to_square_leaves_the_others_as_they_are() -> None:
     rates = np.array([[-2e-5, 2e-5, 0.0], [30.0, -30.0 - 1e-5, 1e-5], [0.0, 0.0, 0.0]])
-    chain, target, start = MarkovChain(rates), np.array([False, False, True]), np.eye(1, 3)[0]
-    alone = PassageTime(chain, target, start).at(np.array([1e11]))
-    found = PassageTime(chain, target, start).at(np.array([1e11, 1e200]))
+    stopped = passage(rates, to=2, start=0)
+    alone, found = stopped.distribution([1e11]), stopped.distribution([1e11, 1e200])
     assert found.cdf[0] == pytest.approx(alone.cdf[0], rel=1e-15)
     assert found.cdf[1] == pytest.approx(1.0, abs=found.error_bound[1])
     assert found.relative_error[0] < 1e-14
     with pytest.raises(ValueError, match=r"time = 1e\+307: more than 1e308 jumps"):
-        PassageTime(chain, target, start).at(np.array([1e307]))
+        stopped.distribution([1e307])

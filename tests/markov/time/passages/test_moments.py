@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,15 +10,13 @@ import scipy.linalg
 import scipy.stats
 
 from markov import passage
+from tests.markov.conftest import generator_of, solved_exactly
 
 
 def random_chain(n: int, seed: int, spread: float = 0.0) -> np.ndarray:
     rng = np.random.default_rng(seed)
     Q = rng.random((n, n)) * (rng.random((n, n)) < 0.4) * 10.0 ** (spread * rng.random((n, n)))
-    Q += np.diag(np.full(n - 1, 0.1), 1)  # each state leads to the last
-    np.fill_diagonal(Q, 0.0)
-    np.fill_diagonal(Q, -Q.sum(axis=1))
-    return Q
+    return generator_of(Q + np.diag(np.full(n - 1, 0.1), 1))  # each state leads to the last
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -39,37 +37,17 @@ def test_moments_of_random_chains_are_those_of_dense_solves(seed: int) -> None:
     )
 
 
-def exactly(A: list[list[Any]], right: list[Any]) -> list[Any]:
-    """Gauss elimination of rational numbers."""
-    from fractions import Fraction
-
-    rows = [[Fraction(x) for x in (*row, b)] for row, b in zip(A, right, strict=True)]
-    n = len(rows)
-    for k in range(n):
-        pivot = next(r for r in range(k, n) if rows[r][k] != 0)
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for r in range(n):
-            if r != k:
-                factor = rows[r][k]
-                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[k], strict=True)]
-    return [row[-1] for row in rows]
-
-
 @pytest.mark.parametrize("coupling", [1.0, 1e-6, 1e-13])
 def test_bounds_hold_against_rational_arithmetic_at_any_stiffness(coupling: float) -> None:
-    from fractions import Fraction
-
     rates = np.array([[0, 3.0, coupling], [2.0, 0, 0.7], [coupling, 1.5, 0]])
     ends = [0.0, coupling, 0.0]
     Q = np.zeros((4, 4))
     Q[:3, :3], Q[:3, 3] = rates, ends
-    np.fill_diagonal(Q, -Q.sum(axis=1))
-    found = passage(Q, to=3, start=0)
+    found = passage(generator_of(Q), to=3, start=0)
     exit_rates = [sum(map(Fraction, [*rates[k], ends[k]])) for k in range(3)]
     A = [[exit_rates[k] if j == k else -Fraction(rates[k, j]) for j in range(3)] for k in range(3)]
-    m = exactly(A, [Fraction(1)] * 3)
-    second = exactly(A, [2 * x for x in m])
+    m = solved_exactly(A, [1] * 3)
+    second = solved_exactly(A, [2 * x for x in m])
     assert abs(Fraction(found.mean) - m[0]) <= Fraction(found.mean_error)
     variance = second[0] - m[0] ** 2
     assert abs(Fraction(found.variance) - variance) <= Fraction(found.variance_error)
