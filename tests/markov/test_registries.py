@@ -1,4 +1,4 @@
-"""The registries have every method and chain that markov exports, and the commands find them."""
+"""Commands find chains and methods by their names; test_every_method.py has what is registered."""
 
 from __future__ import annotations
 
@@ -6,45 +6,11 @@ import re
 
 import pytest
 
-import markov
-from markov.registries import CHAINS, METHODS, chain_named, method_named
 from tests.surface import invoke
-
-NOT_BY_NAME = {
-    "ChainModel": "the base",
-    "PhaseQueue": "made of objects, which a command cannot give",
-    "SemiMarkov": "made of objects, which a command cannot give",
-}
-"""Exported subclasses of `ChainModel` that are not in the registry, and why."""
 
 
 def solved(*arguments):
     return invoke(["solve", *arguments], catch_exceptions=False).output
-
-
-def test_every_exported_chain_is_registered():
-    exported = {
-        name
-        for name in markov.__all__
-        if isinstance(kind := getattr(markov, name), type) and issubclass(kind, markov.ChainModel)
-    }
-    assert {entry.kind.__name__ for entry in CHAINS} == exported - set(NOT_BY_NAME)
-    for entry in CHAINS:
-        assert chain_named("chain", entry.kind.__name__) is entry.kind
-        assert all(type(model) is entry.kind for model in entry.small)
-
-
-def test_every_exported_method_is_registered():
-    exported = {
-        name
-        for name in markov.__all__
-        if callable(getattr(kind := getattr(markov, name), "solve", None))
-        and isinstance(kind, type)
-    }
-    assert {type(entry.method).__name__ for entry in METHODS} == exported - {"Method"}
-    for entry in METHODS:
-        assert method_named("method", type(entry.method).__name__) == entry.method
-        assert all(type(each) is type(entry.method) for each in entry.variants)
 
 
 def test_a_chain_is_solved_by_its_name():

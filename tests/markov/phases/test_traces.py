@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from markov import MAP, fit_map
+from markov import MAP, PhaseType, fit_map
 
 SOURCE = MAP.modulated([[-1.0, 1.0], [0.5, -0.5]], [30.0, 2.0])
 
@@ -48,6 +48,22 @@ def test_the_likelihood_never_falls() -> None:
     intervals = drawn(SOURCE, 400, seed=5)
     found = [fit_map(intervals, phases=3, rounds=n).log_likelihood for n in (1, 2, 4, 8, 16)]
     assert all(after >= before for before, after in itertools.pairwise(found))
+
+
+def test_eigenvectors_that_coincide() -> None:
+    erlang = MAP.renewal(PhaseType.erlang(2, mean=1.0))
+    times = np.array([0.1, 0.7, 1.9])
+    expected = np.log(4.0 * times * np.exp(-2.0 * times)).sum()
+    assert erlang.log_likelihood(times) == pytest.approx(expected, rel=1e-12)
+
+
+def test_eigenvectors_and_exponentials_give_the_same_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    intervals = drawn(SOURCE, 100, seed=7)
+    by_vectors = fit_map(intervals, phases=2, rounds=4)
+    monkeypatch.setattr("markov.phases.passes.CONDITION", 0.0)
+    found = fit_map(intervals, phases=2, rounds=4)
+    np.testing.assert_allclose(found.process.D0, by_vectors.process.D0, rtol=1e-8)
+    np.testing.assert_allclose(found.process.D1, by_vectors.process.D1, rtol=1e-8, atol=1e-12)
 
 
 def test_one_phase_is_the_poisson_process() -> None:
