@@ -29,7 +29,7 @@ from markov import (
     stationary_by_class,
 )
 from markov.errors import RuleError, RuleWarning, TooLargeError
-from markov.generators import blocks, building, sets
+from markov.generators import blocks, building, regions, sets
 from markov.generators.assembly import from_edges
 from markov.generators.blocks import copied
 from markov.generators.building import build_chain
@@ -43,6 +43,17 @@ from markov.generators.sets import edges_by_sets, edges_of
 from markov.generators.ways import Ways
 from tests.markov.conftest import Coin, Machine, Queue
 from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one_component, space_of
+from tests.markov.test_ways_to_write import (
+    GRIDS,
+    RIGHT,
+    VARIANTS,
+    WRONG,
+    agree,
+    check,
+    grid_of,
+    model_of,
+    outcome,
+)
 
 # From rules to a matrix: which way is taken, and what is checked.
 
@@ -560,3 +571,45 @@ def test_labels_and_rewards_are_measures() -> None:
     )
     assert "throughput" in repr(answer)
     assert MarkovChain(MM1K()).model.measures(MM1K().exact()) == {}
+
+
+# Every way by itself, on the queue and the rates of `tests/markov/test_ways_to_write.py`.
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
+@pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
+@pytest.mark.parametrize("way", ["arrays", "regions", "sets", "compiled"])
+def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
+    text = list(VARIANTS.values())[number]
+    queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
+    try:
+        found = build_chain(queue(capacity=2400), by=way)
+    except ValueError as error:
+        assert f"cannot be run by {way}" in str(error)  # noqa: PT017
+        return
+    check(found.Q, 2400)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
+@pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
+def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
+    """Each way by itself, however small the regions and sets, and without the comparison on a sample."""
+    each_way_alone(monkeypatch)
+    grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
+    for width, height, x, y in GRIDS:
+        model = grid(width=width, height=height, x=x, y=y)
+        expected = outcome(generator, model, compiled=False)
+        for way in ("arrays", "regions", "sets", "compiled"):
+            found = outcome(lambda model, way: build_chain(model, by=way).Q, model, way=way)
+            assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
+
+
+def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every way run, whatever it costs, and believe it."""
+    for module in (regions, sets):
+        monkeypatch.setattr(module, "STATES_PER_RUN", 1)
+        monkeypatch.setattr(module, "DEFERRED", 1.0)
+    monkeypatch.setattr(sets, "PROBED", 10**9)
+    monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
