@@ -46,7 +46,6 @@ JOURNEYS = {
     "test_machine_scripts.py": "scripts that need MPI, PETSc and SLEPc",
     "test_outside_suites.py": "models and results of suites that others wrote",
     "test_random_chains.py": "bounds and methods on random chains, against 50 digits",
-    "test_random_rules.py": "random rules in every way to a chain, against plain Python",
     "test_ways_to_write.py": "one queue in every way that people write rules, in every way to a chain",
 }
 """Test files of ``markov`` that belong to no single module, and why."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import random
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,7 @@ from markov.generators.sets import edges_by_sets, edges_of
 from markov.generators.ways import Ways
 from tests.markov.conftest import Coin, Machine, Queue
 from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one_component, space_of
+from tests.markov.random_rules import HELPERS, rate_of
 from tests.markov.test_ways_to_write import (
     GRIDS,
     RIGHT,
@@ -573,7 +576,11 @@ def test_labels_and_rewards_are_measures() -> None:
     assert MarkovChain(MM1K()).model.measures(MM1K().exact()) == {}
 
 
-# Every way by itself, on the queue and the rates of `tests/markov/test_ways_to_write.py`.
+# Every way by itself, on the queue and the rates of `tests/markov/test_ways_to_write.py`, and on random rates.
+
+
+def by(model: ChainModel, way: str) -> Any:
+    return build_chain(model, by=way).Q
 
 
 @pytest.mark.slow
@@ -602,7 +609,7 @@ def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
         model = grid(width=width, height=height, x=x, y=y)
         expected = outcome(generator, model, compiled=False)
         for way in ("arrays", "regions", "sets", "compiled"):
-            found = outcome(lambda model, way: build_chain(model, by=way).Q, model, way=way)
+            found = outcome(by, model, way=way)
             assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
 
 
@@ -613,3 +620,50 @@ def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "DEFERRED", 1.0)
     monkeypatch.setattr(sets, "PROBED", 10**9)
     monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
+
+
+QUICK, SLOW, COMPILED = 12, 2000, 100  # rules
+
+
+def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[int, ...]]) -> int:
+    """Compare random rules with plain Python; return how many were not refused."""
+    answered = 0
+    for number, rate in enumerate(rates):
+        grid = grid_of(rate, folder, 5000 + number, HELPERS)
+        for width, height, x, y in sizes:
+            model = grid(width=width, height=height, x=x, y=y)
+            expected = outcome(generator, model, compiled=False)
+            for way in ways:
+                found = outcome(by, model, way=way)
+                refused = "cannot be run by" in str(found)
+                assert refused or agree(found, expected), (rate, way, found, expected)
+                answered += not refused
+    return answered
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_random_rules_by_arrays_regions_and_sets(tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(1)
+    rates = [rate_of(rng) for _ in range(QUICK)]
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS[1:]) >= QUICK // 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(10))
+def test_many_random_rules_by_arrays_regions_and_sets(seed, tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(100 + seed)
+    rates = [rate_of(rng) for _ in range(SLOW // 10)]
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS) > SLOW // 20
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_random_rules_compiled(seed, tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(200 + seed)
+    rates = [rate_of(rng) for _ in range(COMPILED // 5)]
+    assert compare(rates, tmp_path, ["compiled"], GRIDS) > COMPILED // 40

@@ -135,16 +135,11 @@ def test_a_function_for_arrays_only_is_refused_with_what_to_write() -> None:
     [
         PauseTandem(buffers=(3, 4), high_threshold=3),
         PauseTandem(buffers=(3, 4), high_threshold=3, pause_at_threshold="both"),
-        PauseChain(buffers=(2, 3, 2), high_threshold=2),
-        Cluster(workstations=2),
-        Kanban(tickets=1),
-        CoxTandem(capacity=4),
-        Polling(stations=3),
-        PhaseQueue(capacity=4),
-        SemiMarkov(),
+        PauseChain(buffers=(2, 3, 2), high_threshold=2), Cluster(workstations=2), Kanban(tickets=1),
+        CoxTandem(capacity=4), Polling(stations=3), PhaseQueue(capacity=4), SemiMarkov(),
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_measures_of_the_library_hold_for_each_state(model: ChainModel) -> None:
     """They are called with all states at once, without a comparison."""
     table = MarkovChain(model).table
@@ -326,15 +321,11 @@ def on_sets(function: Callable[[Any], Any]) -> tuple[Partial | None, bool]:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda s: s.n == 3 or s.m > 50,
-        lambda s: s.n * 10**30 // 7 % 11,
-        lambda s: s.kind == "a" and 2 < s.n < s.m,
-        lambda s: {3: 1, 5: 2}.get(s.n, 0),
-        lambda s: 1.5 if s.kind == "b" else s.n / 3,
-        lambda s: True,
+        lambda s: s.n == 3 or s.m > 50, lambda s: s.n * 10**30 // 7 % 11, lambda s: s.kind == "a" and 2 < s.n < s.m,
+        lambda s: {3: 1, 5: 2}.get(s.n, 0), lambda s: 1.5 if s.kind == "b" else s.n / 3, lambda s: True,
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_values_are_those_of_each_state_set_evaluation(function: Callable[[Any], Any]) -> None:
     partial, uses_numpy = on_sets(function)
     assert partial is not None
@@ -487,19 +478,12 @@ def test_identity_of_numbers_and_types_are_noticed(function: Callable[[Any], Any
 @pytest.mark.parametrize(
     "function",
     [
-        lambda n: n > 2 and n in (1, 3),
-        lambda n: n is Use.BUSY,
-        lambda n: n is None,
-        lambda n: n is not NAME,
-        lambda n: NAME is not n,
-        lambda n: n is Speed.LOW,
-        lambda n: isinstance(n, int),
-        lambda n: Use(1) is Use.BUSY and n > 1,
-        caught_by_class,
-        of_closure(Use.BUSY),
+        lambda n: n > 2 and n in (1, 3), lambda n: n is Use.BUSY, lambda n: n is None, lambda n: n is not NAME,
+        lambda n: NAME is not n, lambda n: n is Speed.LOW, lambda n: isinstance(n, int),
+        lambda n: Use(1) is Use.BUSY and n > 1, caught_by_class, of_closure(Use.BUSY),
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any], Any]) -> None:
     assert called(function).columns
 
@@ -507,14 +491,10 @@ def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any]
 @pytest.mark.parametrize(
     "function",
     [
-        lambda n: f"{n}" == "3",
-        lambda n: str(n) == "3",
-        lambda n: isinstance(n, int),
-        caught_by_class,
-        hidden,
+        lambda n: f"{n}" == "3", lambda n: str(n) == "3", lambda n: isinstance(n, int), caught_by_class, hidden,
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_what_arrays_hide_is_noticed(function: Callable[[Any], Any]) -> None:
     assert not called(function).arrays
 
@@ -605,16 +585,9 @@ def test_what_may_be_a_number_or_the_type_of_one(value: object) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        2,
-        2.0,
-        Fraction(2),
-        Decimal(2),
-        np.int64(2),
-        np.float32(2),
-        np.array(2),
-        np.array(2, np.int8),
+        2, 2.0, Fraction(2), Decimal(2), np.int64(2), np.float32(2), np.array(2), np.array(2, np.int8),
     ],
-)
+)  # fmt: skip
 def test_numbers_of_every_kind_are_numbers(value: Any) -> None:
     assert number_of(value) == 2.0
 
