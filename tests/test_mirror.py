@@ -35,7 +35,6 @@ MORE = {
 }
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 JOURNEYS = {
-    "test_errors.py": "errors, which are public in one module",
     "test_default_constants.py": "default parameters of models, against the papers they are from",
     "files/test_functions_of_states.py": "expressions of files against functions of a state in Python",
     "infinite/test_files.py": "files without bounds, against rules in Python and far larger finite files",

@@ -63,11 +63,3 @@ CHAINS = {
 @cache
 def reference(name):
     return stationary(MarkovChain(CHAINS[name]()), GTH())
-
-
-def jump_matrix(n=7):
-    """Return a random transition matrix without self-transitions, shape (n, n)."""
-    rng = np.random.default_rng(8)
-    P = rng.random((n, n)) * (rng.random((n, n)) < 0.5) + np.roll(np.eye(n), 1, axis=1)
-    np.fill_diagonal(P, 0.0)
-    return P / P.sum(axis=1, keepdims=True)
