@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import random
+import runpy
 
 import numpy as np
 import pytest
@@ -89,6 +91,58 @@ def test_what_arrays_cannot_answer_is_refused(on_arrays):
     for rules in (identity, kind, text, equality, division, member):
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
+
+
+# Operations on whole numbers, real numbers and truth values are Python's in each state, or refused.
+
+OPERANDS = "w, r, t = s.x - 3, 0.5 * s.x - 0.7, s.x > s.y"
+EVERY = [*itertools.product(("w", "r", "t"), ("s.y", "r", "t", "3", "-0.5", "True"))]
+PAIRS = {
+    **{f"{{}} {sign} {{}}": EVERY for sign in ("+", "-", "*", "<", "<=", "==", "!=", ">", ">=")},
+    "{} / {}": [("w", "-3"), ("r", "(w - 5)"), ("100", "(w - 5)"), ("t", "2"), ("0.0", "(r - 9)")],
+    "{} // {}": [("w", "-3"), ("100", "(w - 5)"), ("w", "(s.y + 1)"), ("t", "2")],
+    "{} % {}": [("w", "-3"), ("100", "(w - 5)"), ("w", "(s.y + 1)"), ("t", "2")],
+    "{} ** {}": [("w", "3"), ("0.3", "w"), ("t", "2"), ("2", "s.x"), ("w", "0")],
+    "{} << {}": [("1", "s.x"), ("s.x", "3"), ("s.x", "s.y")], "{} >> {}": [("s.x", "1"), ("w", "s.y")],
+    "{} & {}": [("t", "True"), ("t", "(w > 0)"), ("s.x", "3"), ("w", "s.y")],
+    "{} | {}": [("t", "False"), ("s.x", "s.y")], "{} ^ {}": [("t", "True"), ("w", "5")],
+    "min({}, {})": EVERY, "max({}, {})": EVERY, "minimum({}, {})": EVERY, "maximum({}, {})": EVERY,
+    "where(t, {}, {})": EVERY[:12], "(1.5, 2.0, 7.0)[{} % {}]": [("s.x", "3"), ("w", "3")],
+}  # fmt: skip
+ONE = ("-w", "-r", "-t", "+t", "~w", "not w", "not r", "not t", "abs(w)", "abs(r)", "math.floor(r)", "math.exp(w)",
+       "0 - w", "w + 0", "((1.0, 2.0), (3.0, 4.0))[s.x % 2][1]", "where(w > 0, 1, 2.5)")  # fmt: skip
+REFUSED = (
+    "r ** 2", "w ** s.y", "1 << w", "s.x << 45", "r & 1", "t | 1.0", "w / 0", "6 / w", "w % 0.0", "r // 2", "~r", "w + 2**60",
+    "(w + 9) * 2**50", "s.x * 2**52 * s.x", "w + 'a'", "w + None", "w + 1j", "len(str(w))", "('a', 'b')[s.y % 2] == 'a'",
+    "(1, 2.0)[s.y % 2]", "(2**60, 1)[s.y % 2]", "(1.0, 2.0)[s.x]", "(1.0, 2.0)[0.5 * s.y]", "len(where(t, 'a', 'b'))", "round(r)",
+)  # fmt: skip
+
+
+def rules_of(folder, texts):
+    """Return rules whose rates are some expressions, from a file as a user's are."""
+    rates = "".join(f"    yield s._replace(x=0), abs({text}) + 1.0\n" for text in texts)
+    path = folder / "written.py"
+    path.write_text(
+        "import math\nfrom hopflow import maximum, minimum, where\n\n"
+        f"def rules(s, q):\n    {OPERANDS}\n{rates}"
+    )
+    return runpy.run_path(str(path))["rules"]
+
+
+@pytest.mark.parametrize("form", PAIRS)
+def test_an_operation_is_that_of_python(on_arrays, tmp_path, form):
+    on_arrays(rules_of(tmp_path, [form.format(*pair) for pair in PAIRS[form]]))
+
+
+@pytest.mark.parametrize("text", ONE)
+def test_an_operation_on_one_number_is_that_of_python(on_arrays, tmp_path, text):
+    on_arrays(rules_of(tmp_path, [text]))
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_an_operation_that_arrays_do_otherwise_is_refused(on_arrays, tmp_path, text):
+    with pytest.raises(NotOnArraysError):
+        on_arrays(rules_of(tmp_path, [text]))
 
 
 # Collections in rules, for many states at once.
