@@ -39,7 +39,6 @@ from markov.models.functions.executed_code import Execution
 from markov.models.functions.inversions import is_inverted
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
-from markov.models.identity_operands import UNKNOWN, Operand, identity_comparisons, is_no_number
 from markov.models.means import as_mean, number_of, stacked
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
@@ -513,70 +512,6 @@ def test_a_profiler_of_the_user_stays() -> None:
     assert not found.arrays
     names = {code for _, _, code in pstats.Stats(profile).stats}  # type: ignore[attr-defined]
     assert "<built-in method builtins.sorted>" in names
-
-
-# Operands of ``is`` in bytecode: names, constants, attributes, and what is computed.
-
-
-class Kind(enum.Enum):
-    BUSY = 1
-
-
-COMPUTED = Operand()
-
-
-def look_up(name: str) -> Any:
-    return globals().get(name, UNKNOWN)
-
-
-@pytest.mark.parametrize(
-    ("function", "left", "right"),
-    [
-        (lambda n: n is None, COMPUTED, Operand(constant=None)),
-        (lambda n: None is not n, Operand(constant=None), COMPUTED),
-        (lambda n: n is Kind.BUSY, COMPUTED, Operand("Kind", attributes=("BUSY",))),
-        (lambda n: Kind.BUSY is n.mode, Operand("Kind", attributes=("BUSY",)), COMPUTED),
-        (lambda n: n.mode is Kind.BUSY.name.x, COMPUTED, Operand("Kind", attributes=("BUSY", "name", "x"))),
-        (lambda n: n is look_up(Kind), COMPUTED, COMPUTED),
-        (lambda n, m: max(Kind, n is m), COMPUTED, COMPUTED),
-    ],
-    ids=["None", "None first", "member", "member first", "path", "call", "two variables"],
-)  # fmt: skip
-def test_operands_are_names_constants_or_computed(
-    function: Callable[..., Any], left: Operand, right: Operand
-) -> None:
-    assert identity_comparisons(function.__code__) == [(left, right)]
-
-
-def test_two_comparisons_are_two_pairs() -> None:
-    pairs = identity_comparisons((lambda n: n is None or n is not Kind).__code__)
-    assert pairs == [(COMPUTED, Operand(constant=None)), (COMPUTED, Operand("Kind"))]
-
-
-def test_values_are_looked_up_attribute_by_attribute() -> None:
-    assert Operand("Kind", attributes=("BUSY", "value")).value(look_up) == 1
-    assert Operand("Kind", attributes=("IDLE", "value")).value(look_up) is UNKNOWN
-    assert Operand("nothing").value(look_up) is UNKNOWN
-    assert Operand(constant=3).value(look_up) == 3
-    assert COMPUTED.value(look_up) is UNKNOWN
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, "three", Kind.BUSY, Speed.LOW, (1, 2), look_up],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_certainly_no_number(value: object) -> None:
-    assert is_no_number(value)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [UNKNOWN, 3, 3.0, True, 3j, np.float64(3.0), np.int8(3), int],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_may_be_a_number_or_the_type_of_one(value: object) -> None:
-    assert not is_no_number(value)
 
 
 # Measures as numbers over states.
