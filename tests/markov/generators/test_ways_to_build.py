@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import random
 import warnings
 from pathlib import Path
@@ -248,60 +247,6 @@ def test_transitions_of_some_states_are_counted():
     assert ends <= ways.count_of_some() <= inside
 
 
-def test_a_rate_that_is_infinite_is_named_by_its_state():
-    def rules(s, q):
-        yield s._replace(n=(s.n + 1) % 6), 1e308
-        yield s._replace(n=(s.n + 1) % 6), 1e308 if s.n == 3 else 0.0
-
-    ways = Ways(one_component(range(6), rules), True, 100)
-    with pytest.raises(RuleError, match=r"^rules: State\(n=3\): the sum of the rates overflows"):
-        ways.finite(ways.by_python())
-
-
-def test_a_start_that_is_no_state_is_refused_at_once():
-    class Lost(Bad):
-        def start(self):
-            return self.State(9)
-
-    with pytest.raises(RuleError, match=r"^Lost: start = State\(n=9\): .* outside the space"):
-        Ways(Lost(), True, 100)
-
-
-# Transitions of some states by the rules as they stand.
-
-
-@pytest.mark.parametrize(
-    "model", [PauseTandem(buffers=(3, 4), high_threshold=3), Machine()], ids=repr
-)
-def test_transitions_are_those_that_the_rules_yield(model):
-    space = space_of(model)
-    some = np.array([0, 7, space.size - 1])
-    found = edges_by_python(Calls(model, space), space, some)
-    assert as_pairs(found) == pytest.approx(edges_of_states(model, some))
-    assert not len(found.deferred)
-
-
-def test_states_without_transitions_have_none():
-    space = space_of(Bad())
-    assert [len(part) for part in edges_by_python(Calls(Bad(), space), space, np.array([], int))] == [
-        0, 0, 0, 0,
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("rate", [-1.0, math.nan])
-def test_what_is_no_rate_is_refused_with_its_state(rate):
-    space = space_of(Bad())
-    with pytest.raises(RuleError, match=r"^Bad: State\(n=2\) -> .* a rate must be finite and >= 0"):
-        edges_by_python(Calls(Bad(rate=rate), space), space, np.array([0, 2]))
-
-
-def test_parts_are_joined_in_their_order():
-    one = Edges(*map(np.array, ([0], [1], [2.0], [5])))
-    other = Edges(*map(np.array, ([3, 4], [4, 3], [1.0, 1.0], [6])))
-    joined = Edges.joined([one, other])
-    assert [part.tolist() for part in joined] == [[0, 3, 4], [1, 4, 3], [2.0, 1.0, 1.0], [5, 6]]
-
-
 # Breadth-first search by the rules as they stand, some states at a time.
 
 
@@ -315,16 +260,6 @@ def tree(s, q):
 def search(model, start, **options):
     calls = Calls(model, space_of(model))
     return Enumeration(calls, [calls.known(state) for state in start], **options)
-
-
-def test_states_are_found_in_the_order_of_their_distance():
-    found = search(one_component(range(31), tree), [(0,)])
-    assert found.run(100)
-    assert [state.n for state in found.states] == list(range(31))
-    rows = found.rows()
-    assert np.diff(rows.indptr).tolist() == [2] * 15 + [0] * 16
-    assert rows.targets.tolist() == list(range(1, 31))
-    assert rows.rates.tolist() == [1.0 + n for n in range(1, 31)]
 
 
 def test_a_search_may_be_continued():
@@ -346,11 +281,6 @@ def test_a_closed_search_allows_no_other_states():
     ):
         search(one_component(range(5), tree), some, closed=True).run(9)
     assert search(Queue(capacity=4), some, closed=True).run(9)
-
-
-def test_more_states_than_allowed_are_refused():
-    with pytest.raises(TooLargeError, match=r"more than 7 reachable states \(most=7\)"):
-        search(one_component(range(31), tree), [(0,)], most=7).run(100)
 
 
 def test_the_search_for_garbage_goes_on_after_an_error():
@@ -411,12 +341,6 @@ def test_time_that_is_over_ends_it(monkeypatch):
 
 
 # Rates to one target add up, and their sum is finite.
-
-
-def test_rates_add_up():
-    Q = generator(Bad(rate=0.0)).toarray()
-    np.testing.assert_array_equal(Q[1], [1.0, -1.75, 0.75, 0.0])
-    np.testing.assert_array_equal(Q[3], [1.75, 0.0, 0.0, -1.75])
 
 
 def test_entries_of_a_column_add_up_wherever_they_are():

@@ -412,7 +412,7 @@ def test_numbers_of_other_functions_are_numbers(function):
     assert not is_inverted(-1, function)
 
 
-# What tells a stand-in for a number from a number.
+# What tells a stand-in for a number from a number: operands of ``is`` (`identity_operands`), and what was executed.
 
 
 class Use(enum.Enum):

@@ -54,7 +54,9 @@ def test_every_entry_is_within_its_relative_bound(rates, times):
             assert found.absolute.max() < 1e-290
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [n if n < 5 else pytest.param(n, marks=pytest.mark.slow) for n in range(8)]
+)
 def test_random_chains_with_absorbing_states_keep_their_bounds(seed):
     rng = np.random.default_rng(seed)
     n, stiffness = int(rng.integers(2, 7)), rng.choice([0.0, 4.0, 10.0, 16.0])
