@@ -176,10 +176,11 @@ def test_derivatives_of_vectors_of_components() -> None:
         lambda n, q: (q.a + q.b) * (3.0 - n) / (1.0 + q.a),
         lambda n, q: q.a**2 / (n + 1) - 0.25 * q.b,
         lambda n, q: 2.0 / q.a + np.float64(1.0) * q.a - 1 + n,
+        lambda n, q: 5.0 - q.a + (3.0 - q.b) * 0.5,
         lambda n, q: max(q.a, q.b * n, 0.5),
         lambda n, q: abs(-q.a) if q.a > n - 0.5 else +q.b,
     ],
-    ids=["product", "quotient", "power", "numpy", "largest", "sign"],
+    ids=["product", "quotient", "power", "numpy", "difference", "largest", "sign"],
 )
 def test_arithmetic_keeps_derivatives(rate: Any) -> None:
     def rules(n: int, q: Any) -> Any:

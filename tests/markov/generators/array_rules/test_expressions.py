@@ -299,6 +299,8 @@ def test_delegation(on_arrays):
     def rules(s, q):
         for n in range(1, 3):
             yield from more(s, n)
+        if s.y > 1:
+            yield from more(s, 3)
         assert s.x >= 0
 
     on_arrays(rules)
