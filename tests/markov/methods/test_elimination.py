@@ -256,39 +256,6 @@ def test_mm1k(method, form):
     assert answer.error_bound < 1e-15
 
 
-@BOTH
-def test_birth_death(method):
-    up, down = np.array([3.0, 0.2, 50.0, 7.0]), np.array([1.0, 4.0, 4.0, 90.0])
-    weights = np.concatenate([[1.0], np.cumprod(up / down)])
-    answer = stationary(birth_death(up, down), method)
-    np.testing.assert_allclose(answer.pi, weights / weights.sum(), rtol=1e-13)
-
-
-@BOTH
-def test_two_states_and_one(method):
-    a, b = 3.0, 5.0
-    answer = stationary([[-a, a], [b, -b]], method)
-    np.testing.assert_allclose(answer.pi, [b / (a + b), a / (a + b)], rtol=1e-15)
-    alone = stationary([[0.0]], method)
-    assert alone.pi.tolist() == [1.0]
-    assert alone.error_bound < 1e-15
-
-
-@BOTH
-def test_independent_sources_lump_to_a_binomial(method):
-    """Six on/off sources: 64 states, of which the number that is on is binomial."""
-    on, off, n = 0.3, 1.1, 6
-    single = np.array([[-on, on], [off, -off]])
-    Q = np.zeros((1, 1))
-    for _ in range(n):
-        Q = np.kron(Q, np.eye(2)) + np.kron(np.eye(len(Q)), single)
-    count = np.array([x.bit_count() for x in range(2**n)])
-    lumped = np.bincount(count, stationary(Q, method).pi)
-    p = on / (on + off)
-    truth = [math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-    np.testing.assert_allclose(lumped, truth, rtol=1e-13)
-
-
 @settings(max_examples=30)
 @given(chains(), st.randoms(use_true_random=False), st.sampled_from([2.0**-30, 3.7, 1e12]))
 def test_relabelling_and_time_scaling(Q, random, factor):
