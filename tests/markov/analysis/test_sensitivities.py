@@ -90,15 +90,11 @@ def test_constants_of_a_file_are_parameters(machine: Path) -> None:
     [
         ("speed", "throughput", "parameter = 'speed': must be one of"),
         ("arrival_rates", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
-        (
-            "arrival_rates[2]",
-            "throughput",
-            r"must be one of arrival_rates\[0\], arrival_rates\[1\]",
-        ),
+        ("arrival_rates[2]", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
         ("recovery", "throughput", "is 'always': must be a number"),
         ("rtt", "speed", "measure = 'speed'"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(parameter: str, of: str, message: str) -> None:
     answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=2))
     with pytest.raises(ValueError, match=message):

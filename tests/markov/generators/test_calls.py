@@ -69,10 +69,7 @@ def test_a_division_by_zero_is_an_error(size, operation):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (
-            "yield s._replace(n=9), 1.0",
-            r"-> State\(n=9\) at rate 1.0: the target is outside the space",
-        ),
+        ("yield s._replace(n=9), 1.0", r"-> State\(n=9\) at rate 1.0: the target is outside the space"),
         ("yield s._replace(n=0.5), 1.0", r"-> State\(n=0.5\) at rate 1.0: the target is outside"),
         ("yield s, -1.0", r"-> State\(n=0\) at rate -1.0: a rate must be finite and >= 0"),
         ("yield s, float('nan')", r"at rate nan: a rate must be finite and >= 0"),
@@ -96,7 +93,7 @@ def test_a_division_by_zero_is_an_error(size, operation):
         ("yield s, 10.0 ** (400 + s.n)", r"OverflowError: .*; use a float, or a smaller exponent"),
         ("yield s._replace(n=[1]), 1.0", r"-> State\(n=\[1\]\) at rate 1.0: the target is outside"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("size", [5, 3000])
 def test_refusals_name_the_state_the_line_and_what_to_write(body, said, size, tmp_path):
     path = tmp_path / "rules_of_a_user.py"

@@ -113,12 +113,8 @@ def test_tuples_of_varying_length_are_states(states, deep):
 def test_states_of_several_kinds_keep_their_values():
     """The text "bc" is no pair of letters, and () is a state."""
     following = {
-        (): ("a", 1),
-        ("a", 1): "bc",
-        "bc": frozenset({1}),
-        frozenset({1}): 2**70,
-        2**70: (),
-    }
+        (): ("a", 1), ("a", 1): "bc", "bc": frozenset({1}), frozenset({1}): 2**70, 2**70: (),
+    }  # fmt: skip
 
     def rules(s: Any) -> Any:
         yield following[s], 2.0 if s == () else 1.0

@@ -75,13 +75,9 @@ def test_correlated_intervals_are_as_asked():
         ([[0.0]], [[0.0]], "at least one rate"),
         ([[-1.0, -1.0], [0.0, -1.0]], [[2.0, 0.0], [0.0, 1.0]], r"D0\[0, 1\] = -1"),
         ([[-1.0, 0.0], [0.0, -1.0]], [[1.0, 0.0], [0.0, 1.0]], "2 closed classes"),
-        (
-            [[-2.0, 1.0], [0.0, 0.0]],
-            [[1.0, 0.0], [0.0, 0.0]],
-            "no arrivals in the phases that recur",
-        ),
+        ([[-2.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]], "no arrivals in the phases that recur"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_arrival_process_is_refused(D0, D1, message):
     with pytest.raises(ValueError, match=message):
         MAP(D0, D1)

@@ -354,13 +354,10 @@ def test_filters_over_the_initial_states() -> None:
         ({"op": "Pmax", "exp": {"op": "Q"}}, "path operator 'Q' is not read"),
         ({"op": "Pmax", "exp": {"op": "F", "exp": "n", "step-bounds": {}}}, "bounds on steps"),
         ({"op": "Emax", "exp": "r", "step-instant": 3}, "instants in steps"),
-        (
-            {"op": "Emax", "exp": "n", "accumulate": ["exit"]},
-            "accumulate ['exit'] of this expression is not read",
-        ),
+        ({"op": "Emax", "exp": "n", "accumulate": ["exit"]}, "accumulate ['exit'] of this expression is not read"),
         ("n", "operator None is not read"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: str) -> None:
     found = read(values)
     assert isinstance(found, FileError)

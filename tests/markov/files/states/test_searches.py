@@ -153,13 +153,10 @@ def test_several_initial_states_and_states_without_a_way_out(tmp_path: Path, sea
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (
-            "[] x < 30 -> 1 : (x' = x + 1)",
-            r"line 4: a variable leaves its range from state \(x=20\)",
-        ),
+        ("[] x < 30 -> 1 : (x' = x + 1)", r"line 4: a variable leaves its range from state \(x=20\)"),
         ("[] x < 20 -> 9.5 - x : (x' = x + 1)", r"rate -0\.5 in state \(x=10\)"),
     ],
-)
+)  # fmt: skip
 def test_faults_of_reachable_states_are_refused_as_ever(
     command: str, said: str, tmp_path: Path, searches: Any
 ) -> None:
