@@ -10,15 +10,7 @@ import pytest
 import xarray as xr
 
 from hopflow import Status
-from markov import (
-    GTH,
-    MM1K,
-    JacksonTandem,
-    Multilevel,
-    PauseTandem,
-    SparseLU,
-    stationary,
-)
+from markov import GTH, MM1K, JacksonTandem, Multilevel, PauseTandem, SparseLU, stationary
 from tests.markov.conftest import rows
 
 

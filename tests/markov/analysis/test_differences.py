@@ -9,15 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from markov import (
-    ChainModel,
-    MarkovChain,
-    Mean,
-    PauseChain,
-    PauseTandem,
-    explore,
-    stationary,
-)
+from markov import ChainModel, MarkovChain, Mean, PauseChain, PauseTandem, explore, stationary
 from markov.analysis.differences import STEPS, Irregular, Jump, Kinked, derivative
 from markov.analysis.perturbations import Perturbation
 from markov.analysis.sensitivity_results import joined, no_derivative, shortest

@@ -18,13 +18,7 @@ import numpy as np
 import pytest
 
 from hopflow import Status
-from markov import (
-    GeneratorOperator,
-    explore,
-    generator,
-    stationary,
-    stationary_by_level,
-)
+from markov import GeneratorOperator, explore, generator, stationary, stationary_by_level
 from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.generators.enumeration import some_of

@@ -10,15 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from hopflow import ms
-from markov import (
-    ObservedPath,
-    Panel,
-    estimate,
-    explore,
-    paths,
-    read_prism,
-    stationary,
-)
+from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
 from markov.inference import estimates
 from markov.inference.likelihoods import ImpossibleError, log_likelihood, needed_states
 from markov.inference.observations import Statistics

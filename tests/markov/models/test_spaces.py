@@ -13,9 +13,7 @@ from markov import ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.models.samples import SAMPLE, ends_of, sample_of
-from markov.models.spaces import (
-    Space,
-)
+from markov.models.spaces import Space
 from markov.models.state_tables import StateBlocks, StateTable
 from tests.markov.conftest import Machine, Mode, Queue
 

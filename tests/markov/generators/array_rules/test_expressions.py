@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from hopflow import where
-from markov.generators.array_rules.operations import (
-    NotOnArraysError,
-)
+from markov.generators.array_rules.operations import NotOnArraysError
 
 # Expressions of rules, evaluated for many states at once, give what plain Python gives in each.
 

@@ -19,11 +19,7 @@ from markov.multigrid.grids.hitting_times.equations import Finest as FinestTimes
 from markov.multigrid.grids.hitting_times.equations import HittingTimes
 from markov.multigrid.grids.hitting_times.weights import weights_of
 from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.loops import (
-    count_kernels,
-    rate_kernels,
-    teams,
-)
+from markov.multigrid.grids.loops import count_kernels, rate_kernels, teams
 from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, of_grid
 from markov.multigrid.grids.loops.teams import Team
 from markov.multigrid.grids.loops.unrolled_sweeps import sweeps
