@@ -185,3 +185,38 @@ def test_both_equations(model, known):
     expected = sp.linalg.spsolve(sp.csc_matrix(matrix.T), -r[others])
     np.testing.assert_allclose((d - d[to] / pi[to] * pi)[others], expected, atol=1e-7)
     assert multigrid.nbytes > 8 * Q.nnz
+
+
+# Which states are joined: those that exchange most.
+
+
+def symmetric(exchange):
+    """Return the jumps and the flows of a reversible chain with these flows between states."""
+    flows = sp.csr_matrix(exchange)
+    flow = np.asarray(flows.sum(axis=0)).ravel()
+    return sp.csr_matrix(flows @ sp.diags(1.0 / flow)), flow
+
+
+def test_neighbours_that_exchange_most_are_paired():
+    """A line of strong and weak exchanges in turn."""
+    n = 240
+    strength = np.where(np.arange(n - 1) % 2 == 0, 9.0, 1.0)
+    inflow, flow = symmetric(sp.diags([strength, strength], [1, -1]))
+    parent = build_hierarchy(inflow, flow, flow, None).parent[:n]
+    assert parent[::2].tolist() == parent[1::2].tolist()
+    assert n // 16 <= len(set(parent.tolist())) <= n // 2
+
+
+@pytest.mark.parametrize("fast", [0, 1])
+def test_values_of_the_component_with_most_flow_are_joined(fast):
+    """A grid with a hundred times the exchange along one of its two components."""
+    line = sp.diags([np.ones(19), np.ones(19)], [1, -1])
+    rates = [1.0, 100.0] if fast else [100.0, 1.0]
+    exchange = rates[0] * sp.kron(line, sp.eye(20)) + rates[1] * sp.kron(sp.eye(20), line)
+    inflow, flow = symmetric(exchange)
+    x, y = np.divmod(np.arange(400), 20)
+    found = build_hierarchy(inflow, flow, flow, {"x": x, "y": y})
+    parent, slow = found.parent[:400], (x, y)[1 - fast]
+    for box in set(parent.tolist()):
+        assert len(set(slow[parent == box].tolist())) == 1
+    assert len(set(parent.tolist())) == 200
