@@ -115,7 +115,7 @@ def test_the_plague_at_eyam_has_the_published_rates():
 
 def test_whole_paths_have_closed_forms_and_panels_of_them_agree_within_errors():
     truth = many_servers(1.3, 0.8)
-    runs = paths(truth, duration=200.0, start=0, runs=2, seed=3)
+    runs = paths(truth, duration=200.0, start=0, runs=4, seed=3)
     found = estimate(many_servers(), runs, ["arrival", "service"])
     stays, jumps, served = np.zeros(7), 0, 0
     for run in range(runs.runs):

@@ -81,10 +81,10 @@ def product_chain(levels: int, others: int) -> tuple[sp.csr_matrix, np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("levels", "others"), [(40, 20), (100, 6), pytest.param(100, 100, marks=pytest.mark.slow)]
+    ("levels", "others"), [(40, 20), pytest.param(100, 100, marks=pytest.mark.slow)]
 )
 def test_thousands_of_states_agree_with_the_forty_or_hundred_that_matter(levels, others):
-    """The second and the third, of 10,100 states, are full once in 1e13 s: both tails at any horizon, and quantiles."""
+    """The second, of 10,100 states, is full once in 1e13 s: both tails at any horizon, and quantiles."""
     Q, target = product_chain(levels, others)
     small, end = product_chain(levels, 1)
     large = PassageTime(MarkovChain(Q), target, np.eye(1, Q.shape[0])[0])
