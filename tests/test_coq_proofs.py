@@ -17,8 +17,7 @@ import pytest
 from markov import JacksonTandem, Kanban, explore, read_prism, stationary
 from markov.proofs.checker import CertificateError, Contents, check, read
 from markov.proofs.long_runs import write_long_run
-from tests.markov.proofs.test_checker import TWO, corrupted
-from tests.markov.proofs.test_long_runs import BRANCHES
+from tests.markov.proofs.test_checker import BRANCHES, TWO, corrupted
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"

@@ -35,7 +35,6 @@ MORE = {
 }
 """Folders of tests that are no packages, or not yet mirrored: bundled data, published tables."""
 JOURNEYS = {
-    "test_errors.py": "errors, which are public in one module",
     "test_default_constants.py": "default parameters of models, against the papers they are from",
     "files/test_functions_of_states.py": "expressions of files against functions of a state in Python",
     "infinite/test_files.py": "files without bounds, against rules in Python and far larger finite files",
@@ -46,7 +45,6 @@ JOURNEYS = {
     "test_machine_scripts.py": "scripts that need MPI, PETSc and SLEPc",
     "test_outside_suites.py": "models and results of suites that others wrote",
     "test_random_chains.py": "bounds and methods on random chains, against 50 digits",
-    "test_random_rules.py": "random rules in every way to a chain, against plain Python",
     "test_ways_to_write.py": "one queue in every way that people write rules, in every way to a chain",
 }
 """Test files of ``markov`` that belong to no single module, and why."""

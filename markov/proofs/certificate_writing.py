@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from markov.computing.vectors import row_numbers
+from markov.computing.matrices import row_numbers
 from markov.proofs.checker import STATIONARY, Contents, Rows, decade
 
 if TYPE_CHECKING:

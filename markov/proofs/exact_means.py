@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from markov.computing.vectors import inner
+from markov.computing.matrices import inner
 from markov.proofs.bounded import ExactBounded
 from markov.proofs.certificate_files import whole_proof, with_gain
 from markov.proofs.certificate_writing import whole_values

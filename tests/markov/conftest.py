@@ -134,6 +134,19 @@ def exact(Q):
     return [value / total for value in pi]
 
 
+def solved_exactly(matrix, right):
+    """Return x with ``matrix`` x = ``right`` in rational arithmetic, by Gauss and Jordan."""
+    rows = [[*map(Fraction, row), Fraction(b)] for row, b in zip(matrix, right, strict=True)]
+    for k in range(len(rows)):
+        pivot = next(r for r in range(k, len(rows)) if rows[r][k] != 0)
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for r in range(len(rows)):
+            if r != k and rows[r][k]:
+                rows[r] = [x - rows[r][k] * y for x, y in zip(rows[r], rows[k], strict=True)]
+    return [row[-1] for row in rows]
+
+
 def distance(pi, truth):
     """Return the exact total-variation distance."""
     return sum(abs(Fraction(float(x)) - y) for x, y in zip(pi, truth, strict=True)) / 2

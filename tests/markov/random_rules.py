@@ -7,34 +7,12 @@ import random
 __all__ = ["expression", "rate_of"]
 
 LEAVES = [
-    "s.n",
-    "s.m",
-    "s.n",
-    "s.m",
-    "q.a",
-    "q.b",
-    "q.k",
-    "0",
-    "1",
-    "2",
-    "3",
-    "7",
-    "-1",
-    "0.5",
-    "1.5",
-    "-2.5",
-]
+    "s.n", "s.m", "s.n", "s.m", "q.a", "q.b", "q.k", "0", "1", "2", "3", "7", "-1", "0.5", "1.5", "-2.5",
+]  # fmt: skip
 LEAVES += ["37", "1e-9", "1e300", "True", "q.table[s.n % 2]", "q.table[s.m - 2]", "CONSTANT"]
 BINARY = [
-    "{} + {}",
-    "{} - {}",
-    "{} * {}",
-    "{} / {}",
-    "{} // {}",
-    "{} % {}",
-    "max({}, {})",
-    "min({}, {})",
-]
+    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "{} // {}", "{} % {}", "max({}, {})", "min({}, {})",
+]  # fmt: skip
 BINARY += [
     "{} + {}",
     "{} - {}",
@@ -94,15 +72,8 @@ UNARY += [
 ]
 UNARY += ["{{0: 1, 1: 2.5}}[{}]", "{} ** 7", "TRIPLE[{}]"]
 TESTS = [
-    "{} < {}",
-    "{} <= {}",
-    "{} == {}",
-    "{} != {}",
-    "{} > {}",
-    "{} in (1, 2, 5)",
-    "{} < {} < 3",
-    "not {}",
-]
+    "{} < {}", "{} <= {}", "{} == {}", "{} != {}", "{} > {}", "{} in (1, 2, 5)", "{} < {} < 3", "not {}",
+]  # fmt: skip
 HELPERS = """
 CONSTANT, NUMBERS, TRIPLE = 4, (0.5, 1, 2), (1, 2, 3)
 
@@ -145,13 +116,9 @@ def rate_of(rng: random.Random) -> str:
     inner = expression(rng, rng.randint(1, 3))
     other = expression(rng, 1)
     hidden = [
-        f"max(0.5, min(2.0, {inner}))",
-        f"min(2, max(0.5, {inner}))",
-        f"1.0 if ({inner}) > ({other}) else 1.5",
-        f"1.5 if ({inner}) == ({other}) else 0.75",
-        f"2.0 if s.n == 3 and ({inner}) <= ({other}) else 0.5",
-        f"0.5 + (abs({inner}) > 1)",
-        f"0.5 if s.m > 2 or not ({inner}) else 1.5",
+        f"max(0.5, min(2.0, {inner}))", f"min(2, max(0.5, {inner}))", f"1.0 if ({inner}) > ({other}) else 1.5",
+        f"1.5 if ({inner}) == ({other}) else 0.75", f"2.0 if s.n == 3 and ({inner}) <= ({other}) else 0.5",
+        f"0.5 + (abs({inner}) > 1)", f"0.5 if s.m > 2 or not ({inner}) else 1.5",
         f"max(0.5, 1 if ({inner}) < 2 else 1.25)",
-    ]
+    ]  # fmt: skip
     return rng.choice(hidden)

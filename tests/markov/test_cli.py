@@ -392,3 +392,28 @@ def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
     asked = ["solve", str(network), "--json"]
     found = json.loads(invoke(asked, catch_exceptions=False).output)
     assert found["measures"]["X"] == pytest.approx(2.0, abs=1e-6)
+
+
+# Chains and methods by their names; test_every_method.py has what is registered.
+
+
+def test_a_chain_is_solved_by_its_name():
+    assert "GTH" in call("mm1k", "--method", "gth", "--verbose")
+    assert call("Kanban", "--json").startswith("{")
+    found = call("chain", "birthdeath", "--set", "births=(3,2,1)")
+    assert re.search(r"^ *states +4,", found, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["chain", "kanbn"], r"chain = 'kanbn': .* did you mean 'kanban'\?"),
+        (["kanban", "--set", "ticket=2"], r"set = 'ticket': must be one of 'tickets'"),
+        (["kanban", "--set", "tickets"], r"set = 'tickets': must be NAME=VALUE"),
+        (["kanban", "--set", "tickets=few"], "tickets = 'few': must be a whole number"),
+        (["mm1k", "--method", "gt"], r"method = 'gt': must be one of .* did you mean 'gth'\?"),
+    ],
+)
+def test_names_that_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        call(*arguments)

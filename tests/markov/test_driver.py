@@ -1,4 +1,4 @@
-"""What `stationary` checks, and failures that carry the result."""
+"""What `stationary` checks, failures that carry the result, and the classes of errors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import math
 import numpy as np
 import pytest
 
+import hopflow
+import markov
 from hopflow import NotSolvedError, Status
-from markov import GTH, Solution, stationary, stationary_by_class
+from hopflow import errors as shared
+from markov import GTH, Solution, errors, stationary, stationary_by_class
 from tests.markov.conftest import generator_of
 
 
@@ -57,3 +60,16 @@ def test_on_failure_is_checked():
 def test_method_is_an_object(solve, method):
     with pytest.raises(ValueError, match=r"^method = .*: must be a method object such as GTH"):
         solve(generator_of([[0, 1], [2, 0]]), method)
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_they_are_those_of_the_core_and_of_the_package(name: str) -> None:
+    found = getattr(errors, name)
+    assert issubclass(found, (Exception, Warning))
+
+
+def test_a_rule_that_fails_raises_the_error_of_the_package() -> None:
+    assert errors.RuleError is shared.RuleError
+    with pytest.raises(errors.RuleError, match="division"):
+        markov.explore(lambda x, q: [(x + 1, 1.0 / 0.0)], start=0)
+    assert issubclass(errors.ConvergenceError, hopflow.NotSolvedError)

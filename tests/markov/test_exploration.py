@@ -66,15 +66,11 @@ def test_explored_chains_know_their_components():
 @pytest.mark.parametrize(
     "model",
     [
-        PauseTandem(),
-        PauseTandem(buffers=(30, 40), low_threshold=3),
-        Cluster(workstations=2),
-        Cluster(workstations=10),
-        MM1K(capacity=1),
-        MM1K(capacity=9000),
+        PauseTandem(), PauseTandem(buffers=(30, 40), low_threshold=3), Cluster(workstations=2),
+        Cluster(workstations=10), MM1K(capacity=1), MM1K(capacity=9000),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_exploring_finds_what_the_product_space_has(model, compiled):
     class Started(type(model)):
         def start(self):

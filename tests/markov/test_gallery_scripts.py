@@ -21,15 +21,8 @@ FOLDER = DOCS / "gallery" / "markov"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 PRINTED = FOLDER / "printed.txt"
 FIELDS = [
-    "queueing",
-    "reliability",
-    "epidemics",
-    "chemistry",
-    "inventory",
-    "storage",
-    "communication",
-    "ecology",
-]
+    "queueing", "reliability", "epidemics", "chemistry", "inventory", "storage", "communication", "ecology",
+]  # fmt: skip
 SIMULATED = "simulated"  # lines that begin so hold random numbers, whose generators may change
 
 

@@ -77,12 +77,9 @@ def test_a_wrong_value_would_be_noticed() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        "kanban.prism",
-        "polling.3.prism",
-        "papers/KNP07a-SFM07/ctmc.sm",
-        "functionality/verify/multiple_bsccs_ss.sm",
+        "kanban.prism", "polling.3.prism", "papers/KNP07a-SFM07/ctmc.sm", "functionality/verify/multiple_bsccs_ss.sm",
     ],
-)
+)  # fmt: skip
 def test_stationary_values_are_certified_with_the_rates_of_the_file(
     model: str, tmp_path: Path
 ) -> None:

@@ -29,7 +29,6 @@ from markov import (
     stationary,
     stationary_by_class,
 )
-from markov.proofs.certificates import error_bound
 
 EVERY_METHOD = (*METHODS, Krylov(preconditioner="multilevel", max_iterations=2000))
 BOUNDED = (None, GTH(block=3), Levels(), SparseLU(), Multilevel())
@@ -118,18 +117,6 @@ def check_all_bounds(kind, seed, method):
     return answer.error_bound / max(float(apart), 2.0**-60)
 
 
-def check_a_wrong_vector(kind, seed):
-    """Check the bound of a vector that is wrong by a random amount, and perhaps of another mass."""
-    rng = np.random.default_rng(seed)
-    chain = chain_of(KINDS[kind](rng))
-    truth = truth_of(chain)
-    noise = 1.0 + 10.0 ** rng.uniform(-17.0, 0.0) * rng.uniform(-1.0, 1.0, chain.size)
-    wrong = np.array([float(value) for value in truth]) * noise
-    if rng.random() < 0.5:
-        wrong /= wrong.sum()
-    assert distance(wrong, truth) <= error_bound(chain.Q, wrong), (kind, seed)
-
-
 # --------------------------------------------------------------------------- bounds
 
 
@@ -138,7 +125,6 @@ def check_a_wrong_vector(kind, seed):
 @given(seed=SEEDS)
 def test_bounds_are_never_violated(kind, seed):
     check_all_bounds(kind, seed, None)
-    check_a_wrong_vector(kind, seed)
 
 
 @pytest.mark.parametrize("method", BOUNDED, ids=repr)
@@ -156,7 +142,6 @@ def test_no_bound_is_violated_on_three_thousand_chains(kind):
     assert np.median(slack) <= 5.0
     for seed in range(750):
         check_all_bounds(kind, seed, BOUNDED[1 + seed % 4])
-        check_a_wrong_vector(kind, seed)
 
 
 def test_bounds_of_elimination_are_sharp():

@@ -63,14 +63,11 @@ def test_strings_are_swept_in_the_unit_of_their_parameter() -> None:
     ("parameters", "said"),
     [
         ({"rtt": ["2 packets"]}, r"^rtt = '2 packets': must be a number and a unit of s, ms"),
-        (
-            {"threshold": [1]},
-            "^threshold: thing = PauseTandem has no such parameter, but buffers, high_",
-        ),
+        ({"threshold": [1]}, "^threshold: thing = PauseTandem has no such parameter, but buffers, high_"),
         ({"rtt": []}, r"^rtt = \[\]: at least one value is expected"),
         ({"high_threshold": [21]}, "^high_threshold = 21: must be"),
     ],
-)
+)  # fmt: skip
 def test_sweep_refuses(parameters, said):
     with pytest.raises(ValueError, match=said):
         sweep(PauseTandem(), **parameters)

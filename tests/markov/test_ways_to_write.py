@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -17,11 +18,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import ChainModel
+from markov import ChainModel, generator
 from markov.errors import RuleError
-from markov.generators import regions, sets
-from markov.generators.building import build_chain
-from markov.generators.ways import Ways
 
 HEAD = """
 import functools
@@ -303,32 +301,12 @@ def check(found: Any, capacity: int) -> None:
     assert abs(found - expected).max() <= 1e-15 * 5.0
 
 
-def test_there_are_150_of_them():
-    assert len(VARIANTS) >= 150
-
-
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
 def test_each_means_the_same_at_every_size(number, tmp_path):
     text = list(VARIANTS.values())[number]
     queue: type[ChainModel] = model_of(text, tmp_path, number).Queue
     for capacity in (12, 2400):
-        found = build_chain(queue(capacity=capacity))
-        check(found.Q, capacity)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
-@pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
-@pytest.mark.parametrize("way", ["arrays", "regions", "sets", "compiled"])
-def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
-    text = list(VARIANTS.values())[number]
-    queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
-    try:
-        found = build_chain(queue(capacity=2400), by=way)
-    except ValueError as error:
-        assert f"cannot be run by {way}" in str(error)  # noqa: PT017
-        return
-    check(found.Q, 2400)
+        check(generator(queue(capacity=capacity)), capacity)
 
 
 GRID = (
@@ -451,10 +429,10 @@ def grid_of(rate: str, folder: Path, number: int, helpers: str = "") -> Any:
     return model_of("", folder, number, text).Grid
 
 
-def outcome(model: ChainModel, by: str | None) -> Any:
+def outcome(build: Callable[..., Any], model: ChainModel, **given: Any) -> Any:
     """Return the matrix, or the exception."""
     try:
-        return build_chain(model, by=by).Q
+        return build(model, **given)
     except RuleError as error:
         return error
 
@@ -470,10 +448,6 @@ def agree(found: Any, expected: Any) -> bool:
     )  # fmt: skip
 
 
-def test_there_are_60_rates_that_go_wrong():
-    assert len(set(WRONG)) >= 60
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
 def test_where_python_raises_so_does_every_size(number, tmp_path):
@@ -481,34 +455,10 @@ def test_where_python_raises_so_does_every_size(number, tmp_path):
     grid = grid_of(rate, tmp_path, 2000 + number)
     for width, height, x, y in GRIDS:
         model = grid(width=width, height=height, x=x, y=y)
-        found = outcome(model, None)
+        found = outcome(generator, model)
         assert isinstance(found, RuleError) == (rate in WRONG)
         if rate in WRONG:
             assert f"Place(n={x}, m={y})" in str(found)
             assert Path(found.file).parent == tmp_path
             assert f"line {found.line}" in str(found)
-    assert agree(found, outcome(model, "python"))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
-@pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
-def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
-    """Each way by itself, however small the regions and sets, and without the comparison on a sample."""
-    each_way_alone(monkeypatch)
-    grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
-    for width, height, x, y in GRIDS:
-        model = grid(width=width, height=height, x=x, y=y)
-        expected = outcome(model, "python")
-        for way in ("arrays", "regions", "sets", "compiled"):
-            found = outcome(model, way)
-            assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
-
-
-def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every way run, whatever it costs, and believe it."""
-    for module in (regions, sets):
-        monkeypatch.setattr(module, "STATES_PER_RUN", 1)
-        monkeypatch.setattr(module, "DEFERRED", 1.0)
-    monkeypatch.setattr(sets, "PROBED", 10**9)
-    monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
+    assert agree(found, outcome(generator, model, compiled=False))

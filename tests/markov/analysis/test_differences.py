@@ -1,29 +1,19 @@
-"""Derivatives by perturbed parameters: steps, kinks, and perturbed chains."""
+"""Derivatives by perturbed parameters: steps, kinks, perturbed chains, and both sides of a kink."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import (
-    ChainModel,
-    MarkovChain,
-    Mean,
-    PauseChain,
-    PauseTandem,
-    explore,
-    read_prism,
-    stationary,
-)
+from markov import ChainModel, MarkovChain, Mean, PauseChain, PauseTandem, explore, stationary
 from markov.analysis.differences import STEPS, Irregular, Jump, Kinked, derivative
-from markov.analysis.model_parameters import entry_of, is_real, parameters_of
 from markov.analysis.perturbations import Perturbation
+from markov.analysis.sensitivity_results import joined, no_derivative, shortest
+from markov.results import Sensitivity
 
 # Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas.
 
@@ -178,10 +168,11 @@ def test_derivatives_of_vectors_of_components() -> None:
         lambda n, q: (q.a + q.b) * (3.0 - n) / (1.0 + q.a),
         lambda n, q: q.a**2 / (n + 1) - 0.25 * q.b,
         lambda n, q: 2.0 / q.a + np.float64(1.0) * q.a - 1 + n,
+        lambda n, q: 5.0 - q.a + (3.0 - q.b) * 0.5,
         lambda n, q: max(q.a, q.b * n, 0.5),
         lambda n, q: abs(-q.a) if q.a > n - 0.5 else +q.b,
     ],
-    ids=["product", "quotient", "power", "numpy", "largest", "sign"],
+    ids=["product", "quotient", "power", "numpy", "difference", "largest", "sign"],
 )
 def test_arithmetic_keeps_derivatives(rate: Any) -> None:
     def rules(n: int, q: Any) -> Any:
@@ -259,51 +250,51 @@ def test_one_pass_of_the_rules_serves_all_parameters() -> None:
     assert len(answer._deviations["rates"]) == 1
 
 
-# Parameters of models and constants of files by name, and entries of them.
+# Sensitivities as results: both sides of a kink joined or stated, and the error that states them.
 
 
-class Params(NamedTuple):
-    servers: int = 2
-    rate: float = 1
-    rates: tuple[float, ...] = (1, 2)
+def from_below(derivative: float, error: float = 1e-9) -> Sensitivity:
+    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="left")
 
 
-MODEL = SimpleNamespace(params=Params())
+def from_above(derivative: float, error: float = 1e-9) -> Sensitivity:
+    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="right")
 
 
-def test_parameters_are_those_of_the_model(tmp_path: Path) -> None:
-    assert parameters_of(MODEL) == {"servers": 2, "rate": 1, "rates": (1, 2)}
-    assert parameters_of(PauseTandem(rtt=2.0))["rtt"] == 2.0
-    assert parameters_of(SimpleNamespace(params=None)) == {}
-    path = tmp_path / "two.sm"
-    path.write_text(
-        "ctmc const double a = 2; module m x : bool; [] !x -> a : (x'=true); [] x -> 1 : (x'=false); endmodule"
-    )
-    assert parameters_of(stationary(read_prism(path)).chain.model) == {"a": 2.0}
+def test_sides_that_agree_within_their_errors_are_one_derivative() -> None:
+    found = joined(from_below(-2.0, 0.3), from_above(-1.6, 0.2))
+    assert found is not None
+    assert found.side is None
+    assert found.derivative == pytest.approx(-1.8)
+    assert found.error == pytest.approx(0.3 + 0.2)  # reaches both ends of both intervals at least
+    assert found.elasticity == pytest.approx(-1.8 * 3.0 / 8.0)
 
 
-def test_an_entry_has_a_number() -> None:
-    known = parameters_of(MODEL)
-    assert entry_of(known, "rate") == ("rate", None, 1)
-    assert entry_of(known, "rates[1]") == ("rates", 1, (1, 2))
+def test_sides_that_differ_by_more_are_not_joined() -> None:
+    assert joined(from_below(-2.0, 0.1), from_above(-1.6, 0.2)) is None
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("left", "right", "single", "said"),
     [
-        ("speed", "parameter = 'speed': must be one of servers, rate, rates"),
-        ("rates", r"must be one of rates\[0\], rates\[1\]"),
-        ("rates[2]", r"must be one of rates\[0\], rates\[1\]"),
+        ([from_below(-15.909)], [from_above(-15.44)], True,
+         'no derivative at c = 3: -15.91 from below, -15.44 from above; write side="left" or side="right"'),
+        ("L jumps from 1 to 2 below it", [from_above(0.5)], True,
+         'no derivative at c = 3: L jumps from 1 to 2 below it, 0.5 from above; write side="right"'),
+        ([from_below(1.0), from_below(2.0)], "the states change above it", False,
+         'no derivative at c = 3: [1, 2] from below, the states change above it; write side="left"'),
     ],
-)
-def test_an_unknown_entry_is_named(name: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        entry_of(parameters_of(MODEL), name)
+    ids=["kink", "jump", "vector"],
+)  # fmt: skip
+def test_both_sides_are_stated(left: object, right: object, single: bool, said: str) -> None:
+    error = no_derivative("c", 3.0, left, right, single=single)
+    assert str(error) == said
+    for given, found in ((left, error.left), (right, error.right)):
+        expected = None if isinstance(given, str) else given
+        assert found == (expected[0] if single and isinstance(expected, list) else expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "real"), [("servers", False), ("rate", True), ("rates", True), ("none", False)]
-)
-def test_a_declared_float_is_a_real_number(name: str, real: bool) -> None:
-    assert is_real(MODEL, name) == real
-    assert not is_real(SimpleNamespace(), name)
+@pytest.mark.parametrize("number", [3.0, 0.1, 1.0 / 3.0, 1e-300, 12345678.5])
+def test_the_shortest_text_of_a_number_gives_it_back(number: float) -> None:
+    assert float(shortest(number)) == number
+    assert len(shortest(number)) <= len(repr(number))

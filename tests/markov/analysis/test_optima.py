@@ -282,13 +282,9 @@ def test_a_threshold_without_headroom_is_refused_with_the_reason() -> None:
 
 def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
     ends = {
-        "link_rate": 1e4,
-        "bottleneck_rate": 5e3,
-        "rtt": 2e-4,
-        "buffers": (5, 10),
-        "thresholds": (5, 8),
+        "link_rate": 1e4, "bottleneck_rate": 5e3, "rtt": 2e-4, "buffers": (5, 10), "thresholds": (5, 8),
         "levels": (2,),
-    }
+    }  # fmt: skip
     without, given = (
         str(pause_thresholds(**ends, response=response).summary()["highest safe threshold"])
         for response in (0.0, 2e-4)
@@ -299,13 +295,9 @@ def test_a_threshold_is_not_called_safe_without_a_response_time() -> None:
 
 def test_a_low_threshold_that_loses_several_times_as_much_is_named() -> None:
     port = {
-        "link_rate": "10Gbps",
-        "bottleneck_rate": "5Gbps",
-        "buffers": (50, 200),
-        "levels": (1,),
-        "load": "98%",
+        "link_rate": "10Gbps", "bottleneck_rate": "5Gbps", "buffers": (50, 200), "levels": (1,), "load": "98%",
         "thresholds": (14, 194),
-    }
+    }  # fmt: skip
     found = pause_thresholds(**port)
     loss = found.table.loss_probability.isel(levels=0)
     times = float(loss.sel(threshold=14) / loss.sel(threshold=200))

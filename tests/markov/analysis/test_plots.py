@@ -1,4 +1,4 @@
-"""Pictures of distributions and of convergence."""
+"""Pictures and tables of answers, alone and side by side."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from dfcmodel import compare
 from markov import (
     GTH,
     MM1K,
@@ -69,3 +70,20 @@ def test_components_of_two_values_alone_are_drawn_by_their_probabilities():
     drawn = dict(zip(names, axes.lines[0].get_ydata(), strict=True))
     assert drawn["d2"] == pytest.approx(answer.chain.marginals(answer.pi)["d2"][1][1])
     assert len(axes.get_title()) < 80
+
+
+def test_measures_bounds_and_marginals_are_side_by_side() -> None:
+    answers = [stationary(PauseTandem(buffers=(3, 5), high_threshold=high)) for high in (3, 4)]
+    found = compare(answers[0], large=answers[1])
+    assert list(found.compared) == [repr(answers[0].chain.model), "large"]
+    throughput = found.summary()["throughput (packets/s)"]
+    assert throughput["large"].startswith(f"{answers[1].throughput:.6g} ± ")
+    assert found.to_xarray().throughput.values.tolist() == [each.throughput for each in answers]
+    assert [line.get_ydata().sum() for line in found.plot().lines] == pytest.approx([1.0, 1.0])
+    with pytest.raises(TypeError, match="does not change in time"):
+        found.animate()
+
+
+def test_a_matrix_has_its_states() -> None:
+    found = compare(stationary([[-1.0, 1.0], [2.0, -2.0]]), stationary([[-1.0, 1.0], [3.0, -3.0]]))
+    assert found.plot().lines[1].get_ydata().tolist() == [0.75, 0.25]

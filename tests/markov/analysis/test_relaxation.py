@@ -9,14 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.linalg import expm
 
-from markov import (
-    MM1K,
-    PauseTandem,
-    autocovariance,
-    mixing_time,
-    stationary,
-    transient,
-)
+from markov import MM1K, PauseTandem, autocovariance, mixing_time, stationary, transient
 
 SMALL = PauseTandem(buffers=(3, 4), high_threshold=3)
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 from markov import MarkovChain, PauseTandem, differentiable, explore, read_prism, stationary
-from markov.analysis.sensitivity_results import joined, no_derivative, shortest
 from markov.errors import NoDerivativeError
-from markov.results import Sensitivity
 
 # Derivatives of measures: formulas and differences.
 
@@ -92,10 +90,11 @@ def test_constants_of_a_file_are_parameters(machine: Path) -> None:
     [
         ("speed", "throughput", "parameter = 'speed': must be one of"),
         ("arrival_rates", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
+        ("arrival_rates[2]", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
         ("recovery", "throughput", "is 'always': must be a number"),
         ("rtt", "speed", "measure = 'speed'"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_named(parameter: str, of: str, message: str) -> None:
     answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=2))
     with pytest.raises(ValueError, match=message):
@@ -271,56 +270,6 @@ def test_a_float_that_is_given_as_a_whole_number_has_a_derivative() -> None:
 def test_a_side_is_left_or_right() -> None:
     with pytest.raises(ValueError, match="side = 'below': must be one of"):
         many_servers(2.5).sensitivity("c", of="L", side="below")  # type: ignore[arg-type]
-
-
-# Sensitivities as results: both sides of a kink joined or stated, and the error that states them.
-
-
-def from_below(derivative: float, error: float = 1e-9) -> Sensitivity:
-    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="left")
-
-
-def from_above(derivative: float, error: float = 1e-9) -> Sensitivity:
-    return Sensitivity("c", "L", 8.0, derivative, error, derivative * 3.0 / 8.0, side="right")
-
-
-def test_sides_that_agree_within_their_errors_are_one_derivative() -> None:
-    found = joined(from_below(-2.0, 0.3), from_above(-1.6, 0.2))
-    assert found is not None
-    assert found.side is None
-    assert found.derivative == pytest.approx(-1.8)
-    assert found.error == pytest.approx(0.3 + 0.2)  # reaches both ends of both intervals at least
-    assert found.elasticity == pytest.approx(-1.8 * 3.0 / 8.0)
-
-
-def test_sides_that_differ_by_more_are_not_joined() -> None:
-    assert joined(from_below(-2.0, 0.1), from_above(-1.6, 0.2)) is None
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "single", "said"),
-    [
-        ([from_below(-15.909)], [from_above(-15.44)], True,
-         'no derivative at c = 3: -15.91 from below, -15.44 from above; write side="left" or side="right"'),
-        ("L jumps from 1 to 2 below it", [from_above(0.5)], True,
-         'no derivative at c = 3: L jumps from 1 to 2 below it, 0.5 from above; write side="right"'),
-        ([from_below(1.0), from_below(2.0)], "the states change above it", False,
-         'no derivative at c = 3: [1, 2] from below, the states change above it; write side="left"'),
-    ],
-    ids=["kink", "jump", "vector"],
-)  # fmt: skip
-def test_both_sides_are_stated(left: object, right: object, single: bool, said: str) -> None:
-    error = no_derivative("c", 3.0, left, right, single=single)
-    assert str(error) == said
-    for given, found in ((left, error.left), (right, error.right)):
-        expected = None if isinstance(given, str) else given
-        assert found == (expected[0] if single and isinstance(expected, list) else expected)
-
-
-@pytest.mark.parametrize("number", [3.0, 0.1, 1.0 / 3.0, 1e-300, 12345678.5])
-def test_the_shortest_text_of_a_number_gives_it_back(number: float) -> None:
-    assert float(shortest(number)) == number
-    assert len(shortest(number)) <= len(repr(number))
 
 
 def test_the_error_comes_back_from_another_process() -> None:

@@ -87,3 +87,19 @@ def jani_queue() -> dict[str, Any]:
             }
         ],
     }
+
+
+QUEUE_BESIDE = """ctmc
+const int M;
+module queue
+  x : [0..40] init 0;
+  [] x < 40 -> 1 : (x' = x + 1);
+  [] x > 0 & x < 40 -> 1.3 : (x' = x - 1);
+endmodule
+module beside
+  y : [0..M] init 0;
+  [] y < M -> 0.7 : (y' = y + 1);
+  [] y > 0 -> 0.9 : (y' = y - 1);
+endmodule
+"""
+"""A queue until it is full, and beside it one that has no influence."""

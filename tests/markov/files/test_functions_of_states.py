@@ -26,41 +26,24 @@ module walk
 endmodule
 """
 CONDITIONS = {
-    "x > 2": lambda s: s.x > 2,
-    "x = 2": lambda s: s.x == 2,
-    "x != y": lambda s: s.x != s.y,
-    "!(x >= 3)": lambda s: not s.x >= 3,
-    "on": lambda s: s.on,
-    "!on & x < limit": lambda s: not s.on and s.x < 3,
-    "on | y = -1": lambda s: s.on is True or s.y == -1,
-    "on => y > 0": lambda s: not s.on or s.y > 0,
-    "on <=> x > 3": lambda s: s.on == (s.x > 3),
-    "x > 1 & x < 5": lambda s: 1 < s.x < 5,
-    "x + y > 3": lambda s: s.x + s.y > 3,
-    "x - 2*y <= 1": lambda s: s.x - 2 * s.y <= 1,
-    "x * y = 4": lambda s: s.x * s.y == 4,
-    "x / 2 > 1": lambda s: s.x / 2 > 1,
-    "mod(x, 3) = 1": lambda s: s.x % 3 == 1,
-    "mod(y, 3) = 1": lambda s: s.y % 3 == 1,
-    "floor(x / 2) = 1": lambda s: s.x // 2 == 1,
-    "floor(y / 2) = -1": lambda s: s.y // 2 == -1,
-    "ceil(x / 4) = 2": lambda s: -(-s.x // 4) == 2,
-    "min(x, y, 2) = 2": lambda s: min(s.x, s.y, 2) == 2,
-    "max(x, y) = y": lambda s: max(s.x, s.y) == s.y,
-    "pow(y, 2) > x": lambda s: s.y**2 > s.x,
-    "(on ? x : y) > 1": lambda s: (s.x if s.on else s.y) > 1,
+    "x > 2": lambda s: s.x > 2, "x = 2": lambda s: s.x == 2, "x != y": lambda s: s.x != s.y,
+    "!(x >= 3)": lambda s: not s.x >= 3, "on": lambda s: s.on, "!on & x < limit": lambda s: not s.on and s.x < 3,
+    "on | y = -1": lambda s: s.on is True or s.y == -1, "on => y > 0": lambda s: not s.on or s.y > 0,
+    "on <=> x > 3": lambda s: s.on == (s.x > 3), "x > 1 & x < 5": lambda s: 1 < s.x < 5,
+    "x + y > 3": lambda s: s.x + s.y > 3, "x - 2*y <= 1": lambda s: s.x - 2 * s.y <= 1,
+    "x * y = 4": lambda s: s.x * s.y == 4, "x / 2 > 1": lambda s: s.x / 2 > 1, "mod(x, 3) = 1": lambda s: s.x % 3 == 1,
+    "mod(y, 3) = 1": lambda s: s.y % 3 == 1, "floor(x / 2) = 1": lambda s: s.x // 2 == 1,
+    "floor(y / 2) = -1": lambda s: s.y // 2 == -1, "ceil(x / 4) = 2": lambda s: -(-s.x // 4) == 2,
+    "min(x, y, 2) = 2": lambda s: min(s.x, s.y, 2) == 2, "max(x, y) = y": lambda s: max(s.x, s.y) == s.y,
+    "pow(y, 2) > x": lambda s: s.y**2 > s.x, "(on ? x : y) > 1": lambda s: (s.x if s.on else s.y) > 1,
     "x = 0 | 6 / x > 2": lambda s: s.x == 0 or 6 / s.x > 2,
-    "x > 0 & mod(7, x) = 1": lambda s: s.x > 0 and 7 % s.x == 1,
-    "true": lambda _s: True,
+    "x > 0 & mod(7, x) = 1": lambda s: s.x > 0 and 7 % s.x == 1, "true": lambda _s: True,
     "y = x & on": lambda s: (s.y, s.on) == (s.x, True),
-}
+}  # fmt: skip
 NUMBERS = {
-    "x": lambda s: s.x,
-    "x * x + y": lambda s: s.x * s.x + s.y,
-    "x / 4": lambda s: s.x / 4,
-    "(on ? 2.5 : x)": lambda s: 2.5 if s.on else s.x,
-    "max(x, y) - min(x, y)": lambda s: max(s.x, s.y) - min(s.x, s.y),
-}
+    "x": lambda s: s.x, "x * x + y": lambda s: s.x * s.x + s.y, "x / 4": lambda s: s.x / 4,
+    "(on ? 2.5 : x)": lambda s: 2.5 if s.on else s.x, "max(x, y) - min(x, y)": lambda s: max(s.x, s.y) - min(s.x, s.y),
+}  # fmt: skip
 
 
 def model_with_labels(folder: Path, text: str) -> Any:

@@ -1,248 +1,160 @@
-"""Expressions of files on columns: values, scopes, programs."""
+"""Expressions of files: values against Python's, what formulas and copies of modules mean, and what is refused."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from markov.errors import FileError
-from markov.files.columns import Columns
-from markov.files.parsing.expression_parsing import ExpressionParser
-from markov.files.parsing.tokens import Cursor, tokens_of
-from markov.files.program import Command, Constant, Module, Program, Variable
-from markov.files.scopes import Scope
-from markov.files.syntax import Literal
-from markov.files.values import Value, chained, chosen, constant, function, negated
+from tests.markov.files.conftest import model_of
 
-# Typed expressions over many states against Python's numbers.
+MODEL = """ctmc
+const int N = 4;
+formula twice = x + x;
+formula a = b + 1;
+formula b = a;
+module m
+  x : [-3..4] init 0;
+  y : [1..5] init 1;
+  on : bool init true;
+  [] x < 4 -> 1 : (x' = x + 1) & (on' = !on);
+  [] x > -3 -> 1 : (x' = x - 1);
+  [] true -> 1 : (y' = y < 5 ? y + 1 : 1);
+endmodule
+label "late" = x > 1;
+"""
+"""Formulas a and b are in a circle, which counts where they are used."""
 
 
-PLACE = ("m", 1)
-A = np.array([-3, 0, 1, 4])
-STATES = Columns(np.array([A, [2, 5, 1, 3]]))
-X, Y = Value("int", lambda c: c.codes[0], -3, 4), Value("int", lambda c: c.codes[1], 1, 5)
+def values(folder: Path, text: str) -> list[tuple[Any, float]]:
+    """Return the states, and in each of them the value of a reward."""
+    model = model_of(folder, f'{MODEL}rewards "r" true : {text}; endrewards')
+    chain = model.chain
+    found = chain.model.rewards(chain.states)["r"]
+    numbers = np.broadcast_to(np.asarray(found, dtype=float), (chain.size,))
+    return list(zip(zip(*chain.states, strict=True), numbers.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("right", ["y", "2", "0.5"])
 @pytest.mark.parametrize(
     ("sign", "python"),
     [
-        ("+", operator.add), ("-", operator.sub), ("*", operator.mul), ("/", operator.truediv),
-        ("<", operator.lt), ("<=", operator.le), (">", operator.gt), (">=", operator.ge),
-        ("=", operator.eq), ("!=", operator.ne),
+        ("+", lambda a, b: a + b), ("-", lambda a, b: a - b), ("*", lambda a, b: a * b), ("/", lambda a, b: a / b),
+        ("<", lambda a, b: a < b), ("<=", lambda a, b: a <= b), (">", lambda a, b: a > b),
+        (">=", lambda a, b: a >= b), ("=", lambda a, b: a == b), ("!=", lambda a, b: a != b),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("b", [Y, constant(2), constant(0.5)], ids=["variable", "int", "double"])
 def test_operators_are_those_of_python(
-    sign: str, python: Callable[[Any, Any], Any], b: Value
+    tmp_path: Path, sign: str, python: Callable[[Any, Any], Any], right: str
 ) -> None:
-    found = chained(X, [(sign, b)], PLACE)
-    right = np.broadcast_to(b.run(STATES), 4)
-    expected = [python(x, y) for x, y in zip(A.tolist(), right.tolist(), strict=True)]
-    assert np.asarray(found.run(STATES)).tolist() == expected
-    kinds = {bool: "bool", int: "int", float: "double"}
-    assert found.kind == kinds[type(expected[0])]
-    if found.kind == "int":
-        assert found.low <= min(expected) <= max(expected) <= found.high
-
-
-def test_operands_are_joined_from_the_left() -> None:
-    assert chained(constant(7), [("-", constant(2)), ("-", constant(1))], PLACE).single() == 4
+    text = f"x {sign} {right}"
+    for (x, y, _), found in values(tmp_path, f"({text} ? 1 : 0)" if sign not in "+-*/" else text):
+        assert found == python(int(x), int(y) if right == "y" else float(right))
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "expected"),
+    ("text", "python"),
     [
-        ("min", [3, 1, 2], 1), ("max", [3, 1.5], 3.0), ("floor", [-1.5], -2), ("ceil", [1.2], 2),
-        ("round", [2.5], 3), ("round", [-2.5], -2), ("pow", [2, 10], 1024), ("pow", [4.0, 0.5], 2.0),
-        ("mod", [7, 4], 3), ("mod", [-1, 4], 3), ("log", [8, 2], 3.0),
-    ],
-)  # fmt: skip
-def test_functions_of_constants(name: str, arguments: list[Any], expected: Any) -> None:
-    found = function(name, [constant(value) for value in arguments], PLACE)
-    assert found.fixed
-    assert found.single() == pytest.approx(expected, rel=1e-15)
-    assert type(found.single()) is type(expected)
-
-
-def test_division_by_zero_is_infinite() -> None:
-    assert chained(constant(1), [("/", constant(0))], PLACE).single() == math.inf
-
-
-def test_what_decides_alone_keeps_others_from_being_looked_at() -> None:
-    """mod by y - 2 fails where that is not positive; it counts only where y > 2."""
-    above = chained(Y, [(">", constant(2))], PLACE)
-    risky = function("mod", [X, chained(Y, [("-", constant(2))], PLACE)], PLACE)
-    odd = chained(risky, [("=", constant(0))], PLACE)
-    both = chained(above, [("&", odd)], PLACE)
-    expected = [y > 2 and x % (y - 2) == 0 for x, y in STATES.codes.T.tolist()]
-    assert both.run(STATES).tolist() == expected
-    picked = chosen([(above, risky)], constant(-1), PLACE)
-    assert picked.run(STATES).tolist() == [
-        x % (y - 2) if y > 2 else -1 for x, y in STATES.codes.T.tolist()
-    ]
-    with pytest.raises(FileError, match="not positive"):
-        odd.run(STATES)
-
-
-def test_whole_numbers_do_not_wrap() -> None:
-    power = X
-    for _ in range(40):
-        power = chained(power, [("*", constant(3))], PLACE)
-    with pytest.raises(FileError, match=r"beyond 2\^62"):
-        power.run(STATES)
-    with pytest.raises(FileError, match=r"beyond 2\^62"):
-        function("pow", [Y, constant(40)], PLACE).run(STATES)
-    with pytest.raises(FileError, match="exponent below 0"):
-        function("pow", [Y, X], PLACE).run(STATES)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: negated("!", X, PLACE), "what ! applies to is a number"),
-        (lambda: negated("-", constant(True), PLACE), "'-' of a truth value"),
-        (lambda: chained(X, [("+", constant(True))], PLACE), r"'\+' of a truth value"),
-        (lambda: chained(X, [("=", constant(True))], PLACE), "'=' of a int and a bool"),
-        (lambda: function("mod", [X, constant(0.5)], PLACE), "mod of a real number"),
-        (lambda: function("floor", [X, Y], PLACE), r"floor takes 1 argument\(s\), not 2"),
-        (lambda: chosen([(X, X)], Y, PLACE), "a condition is a number"),
-        (
-            lambda: chosen([(constant(True), X)], constant(True), PLACE),
-            "between numbers and truth values",
-        ),
+        ("7 - 2 - 1", lambda x, y, on: 4),
+        ("x + 2 * y - N", lambda x, y, on: x + 2 * y - 4),
+        ("x < y ? min(x, y) : -x", lambda x, y, on: min(x, y) if x < y else -x),
+        ('(!"late" & y > 3 ? 1 : 0)', lambda x, y, on: x <= 1 and y > 3),
+        ("twice + 1", lambda x, y, on: 2 * x + 1),
+        ("pow(2, y) / 4", lambda x, y, on: 2**y / 4),
+        ("(y > 2 & mod(x, y - 2) = 0 ? 1 : 0)", lambda x, y, on: y > 2 and x % (y - 2) == 0),
+        ("y > 2 ? mod(x, y - 2) : -1", lambda x, y, on: x % (y - 2) if y > 2 else -1),
+        ("(on <=> x > 0 ? 1 : 0)", lambda x, y, on: on == (x > 0)),
+        ("min(3, 1, 2) + max(3, 1.5) + floor(-1.5) + ceil(1.2)", lambda x, y, on: 4.0),
+        ("round(2.5) + 10 * round(-2.5)", lambda x, y, on: 3 - 20),
+        ("pow(2, 10) + pow(4.0, 0.5) + log(8, 2)", lambda x, y, on: 1029.0),
+        ("mod(7, 4) + 10 * mod(-1, 4)", lambda x, y, on: 33),
+        ("(1 / 0 > x ? 1 : 0)", lambda x, y, on: math.inf > x),
     ],
 )
-def test_wrong_types_are_refused(make: Callable[[], Value], message: str) -> None:
-    with pytest.raises(FileError, match=message):
-        make()
-
-
-# Parts of states, and what is remembered over them.
-
-
-CODES = np.array([[0, 1, 2, 3], [5, 6, 7, 8]])
-
-
-def test_a_part_has_the_values_and_the_numbers_of_its_states() -> None:
-    part = Columns(CODES, np.array([10, 20, 30, 40])).take(np.array([3, 1]))
-    assert part.codes.tolist() == [[3, 1], [8, 6]]
-    assert part.states is not None
-    assert part.states.tolist() == [40, 20]
-    assert part.count == 2
-    assert Columns(CODES).take(np.array([0])).states is None
-
-
-def test_as_many_states_as_there_are_is_all_of_them() -> None:
-    whole = Columns(CODES)
-    assert whole.take(np.arange(4)) is whole
-
-
-def test_a_formula_is_computed_once_in_the_same_states_and_anew_in_others() -> None:
-    asked = []
-
-    def formula(c: Columns) -> Any:
-        asked.append(c.count)
-        return c.codes[0] + c.codes[1]
-
-    whole = Columns(CODES)
-    assert whole.remembered(formula).tolist() == [5, 7, 9, 11]
-    assert whole.remembered(formula) is whole.remembered(formula)
-    assert whole.take(np.array([2])).remembered(formula).tolist() == [9]
-    assert asked == [4, 1]
-
-
-# What names mean: variables, formulas under a renaming, labels.
-
-
-def tree(text: str) -> Any:
-    return ExpressionParser(Cursor(tokens_of(text, "m"), "m")).expression()
-
-
-def scope(**formulas: str) -> Scope:
-    x = Value("int", lambda c: c.codes[0], 0, 9)
-    y = Value("int", lambda c: c.codes[1], 0, 9)
-    trees = {name: tree(text) for name, text in formulas.items()}
-    label = Value("bool", lambda c: c.codes[0] > 1)
-    labels = {"late": label}.get
-    return Scope("m", {"x": x, "y": y, "N": constant(4)}, trees, labels)
-
-
-THREE_STATES = Columns(np.array([[0, 1, 2], [7, 5, 0]]))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("x + 2 * y - N", [10, 7, -2]),
-        ("x < y ? min(x, y) : -x", [0, 1, -2]),
-        ('!"late" & y > 5', [True, False, False]),
-        ("twice + 1", [1, 3, 5]),
-        ("pow(2, x) / 4", [0.25, 0.5, 1.0]),
-    ],
-)
-def test_an_expression_means_what_its_parts_mean(text: str, expected: list[Any]) -> None:
-    assert scope(twice="x + x").value(tree(text)).run(THREE_STATES).tolist() == expected
-
-
-def test_a_renaming_reaches_into_formulas() -> None:
-    found = scope(twice="x + x")
-    assert found.value(tree("twice"), {"x": "y"}).run(THREE_STATES).tolist() == [14, 10, 0]
-    assert found.value(tree("twice")).run(THREE_STATES).tolist() == [0, 2, 4]
+def test_an_expression_means_what_its_parts_mean(
+    tmp_path: Path, text: str, python: Callable[..., float]
+) -> None:
+    for (x, y, on), found in values(tmp_path, text):
+        assert found == pytest.approx(float(python(int(x), int(y), bool(on))), rel=1e-15)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("z", "'z' is not defined"),
-        ('"early"', '"early" is not defined'),
+        ('("early" ? 1 : 0)', '"early" is not defined'),
         ("a", "a -> b -> a: formulas in a circle"),
-        ("x & y", "an operand of & is a number"),
+        ("(x & on ? 1 : 0)", "an operand of & is a number"),
+        ("(!x ? 1 : 0)", "what ! applies to is a number"),
+        ("-true", "'-' of a truth value"),
+        ("x + true", r"'\+' of a truth value"),
+        ("(x = true ? 1 : 0)", "'=' of a int and a bool"),
+        ("mod(x, 0.5)", "mod of a real number"),
+        ("floor(x, y)", r"floor takes 1 argument\(s\), not 2"),
+        ("x ? x : y", "a condition is a number"),
+        ("(on ? x : on)", "between numbers and truth values"),
+        ("mod(x, y - 2)", "not positive"),
+        (" * ".join(["x", *["3"] * 40]), r"beyond 2\^62"),
+        ("pow(y, 40)", r"beyond 2\^62"),
+        ("pow(y, x)", "exponent below 0"),
     ],
 )
-def test_what_means_nothing_is_refused(text: str, message: str) -> None:
-    with pytest.raises(FileError, match=f"^m, line 1: {message}"):
-        scope(a="b + 1", b="a").value(tree(text))
+def test_what_means_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(FileError, match=message):
+        values(tmp_path, text)
 
 
-def test_formulas_that_grow_without_end_are_refused() -> None:
-    doubled = {f"f{k}": f"f{k - 1} + f{k - 1}" for k in range(1, 60)}
-    assert scope(f0="x", **doubled).value(tree("f20")).run(THREE_STATES)[1] == 2**20  # each once
+def test_formulas_that_grow_without_end_are_refused(tmp_path: Path) -> None:
+    def with_formulas(formulas: dict[str, str], asked: str) -> Any:
+        text = "".join(f"formula {name} = {body};\n" for name, body in formulas.items())
+        counter = "module m x : [0..1]; [] true -> 1 : (x' = 1 - x); endmodule\n"
+        reward = f'rewards "r" true : {asked}; endrewards'
+        chain = model_of(tmp_path, f"ctmc\n{text}{counter}{reward}").chain
+        return chain.model.rewards(chain.states)["r"]
+
+    doubled = {"f0": "x"} | {f"f{k}": f"f{k - 1} + f{k - 1}" for k in range(1, 60)}
+    assert max(with_formulas(doubled, "f20")) == 2**20  # each once
     with pytest.raises(FileError, match=r"beyond 2\^62"):
-        scope(f0="x", **{**doubled, "f60": "f59", "f62": "f59 * 16"}).value(tree("f62")).run(
-            THREE_STATES
-        )
-    nested = {f"g{k}": f"g{k - 1}" for k in range(1, 120)}
+        with_formulas({**doubled, "f60": "f59 * 16"}, "f60")
+    nested = {"g0": "x"} | {f"g{k}": f"g{k - 1}" for k in range(1, 120)}
     with pytest.raises(FileError, match="nested more than 100 deep"):
-        scope(g0="x", **nested).value(tree("g119"))
+        with_formulas(nested, "g119")
 
 
-# What a file describes: shared actions under a renaming, and names that are taken.
+def test_a_renaming_reaches_into_formulas_and_actions(tmp_path: Path) -> None:
+    """The copy of a queue empties with that of a third module, and has rates of its own."""
+    text = """ctmc
+formula twice = 2 * x + 1;
+module first
+  x : [0..2] init 0;
+  [] x < 2 -> twice : (x' = x + 1);
+  [go] x > 0 -> 3 : (x' = x - 1);
+endmodule
+module second = first [x = y, go = run] endmodule
+module third
+  z : [0..9] init 0;
+  [run] true -> 1 : (z' = mod(z + 1, 10));
+endmodule
+"""
+    chain = model_of(tmp_path, text).chain
+    assert chain.size == 3 * 3 * 10
+    rates = dict(zip(zip(*chain.states, strict=True), chain.Q.toarray(), strict=True))
+    for (x, y, z), row in rates.items():
+        expected = {(x + 1, y, z): 2 * x + 1} if x < 2 else {}
+        expected |= {(x, y + 1, z): 2 * y + 1} if y < 2 else {}
+        expected |= {(x - 1, y, z): 3} if x > 0 else {}
+        expected |= {(x, y - 1, (z + 1) % 10): 3} if y > 0 else {}
+        found = {state: row[k] for k, state in enumerate(rates) if row[k] > 0.0}
+        assert found == {tuple(map(int, state)): rate for state, rate in expected.items()}
 
 
-TRUE = Literal(True, 1)
-
-
-def test_the_alphabet_of_a_module_has_its_actions_renamed_and_no_empty_one() -> None:
-    commands = tuple(Command(action, TRUE, (), 1) for action in ("", "go", "stop", "go"))
-    assert Module("m", commands, 1).alphabet == {"go", "stop"}
-    assert Module("m", commands, 1, renamed={"go": "run"}).alphabet == {"run", "stop"}
-
-
-def test_a_name_is_taken_by_a_constant_a_variable_or_a_formula() -> None:
-    program = Program(
-        "m.sm",
-        "ctmc",
-        constants={"N": Constant("N", "int", None, 1)},
-        variables={"x": Variable("x", "bool", None, None, None, 2)},
-        formulas={"busy": TRUE},
-    )
-    assert program.names() == {"N", "x", "busy"}
-    for name in ("N", "x", "busy"):
-        with pytest.raises(FileError, match=rf"^m\.sm, line 7: '{name}' is defined twice"):
-            program.check_new(name, 7)
-    program.check_new("y", 7)
+@pytest.mark.parametrize("name", ["N", "x", "busy"])
+def test_a_name_is_taken_by_a_constant_a_variable_or_a_formula(tmp_path: Path, name: str) -> None:
+    text = "ctmc\nconst int N = 2;\nformula busy = x > 0;\nmodule m x : [0..N]; endmodule\n"
+    with pytest.raises(FileError, match=rf"model\.sm, line 5: '{name}' is defined twice"):
+        model_of(tmp_path, f"{text}formula {name} = 3;\n").chain  # noqa: B018

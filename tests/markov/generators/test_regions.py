@@ -160,13 +160,10 @@ def test_any_comparisons(model):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda n: type(n) is int,
-        lambda n: str(n) != "",
-        lambda n: hash(n) >= 0,
-        lambda n: n < 1 or 10 % n >= 0,
+        lambda n: type(n) is int, lambda n: str(n) != "", lambda n: hash(n) >= 0, lambda n: n < 1 or 10 % n >= 0,
     ],
     ids=["type", "text", "hash", "remainder by a variable"],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("most", [2_000, 20_000])
 def test_infinitely_many_states_that_cannot_be_followed_are_refused_with_the_reason(asked, most):
     def rules(n):
@@ -257,20 +254,11 @@ def counted(value=5):
 
 
 RULES = [
-    lambda s: s,
-    lambda s: s + 2,
-    lambda s: 2 * s,
-    lambda s: 0.3 * s,
-    lambda s: s * 0.3 / 7,
-    lambda s: (30 - s) * 0.7 + 0.1,
-    lambda s: 0.5 - s / 3,
-    lambda s: 1.5 / (1 + s),
-    lambda s: s * (s + 1) * 0.05,
-    lambda s: 0.9 * min(s, 9) + 0.1 * s,
-    lambda s: (s - s * 0.1) / (s + 0.5),
-    lambda s: np.float64(0.3) + s * np.float64(0.1) if s > 4 else 0.0,
-    lambda s: 1e300 * (s * 1e10) if s < 0 else 2.0,
-]
+    lambda s: s, lambda s: s + 2, lambda s: 2 * s, lambda s: 0.3 * s, lambda s: s * 0.3 / 7,
+    lambda s: (30 - s) * 0.7 + 0.1, lambda s: 0.5 - s / 3, lambda s: 1.5 / (1 + s), lambda s: s * (s + 1) * 0.05,
+    lambda s: 0.9 * min(s, 9) + 0.1 * s, lambda s: (s - s * 0.1) / (s + 0.5),
+    lambda s: np.float64(0.3) + s * np.float64(0.1) if s > 4 else 0.0, lambda s: 1e300 * (s * 1e10) if s < 0 else 2.0,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(RULES)))
@@ -304,14 +292,9 @@ def test_a_count_is_not_read():
 
 
 COMPARISONS = [
-    (lambda c: c < 0.65, FIRST, 6),
-    (lambda c: c >= 0.1, 1, LAST),
-    (lambda c: 0.0 <= c < math.inf, 0, LAST),
-    (lambda c: c == 0.5, 5, 5),
-    (lambda c: c != 0.8, FIRST, 7),
-    (bool, 1, LAST),
-    (lambda c: c > math.inf, FIRST, LAST),
-]
+    (lambda c: c < 0.65, FIRST, 6), (lambda c: c >= 0.1, 1, LAST), (lambda c: 0.0 <= c < math.inf, 0, LAST),
+    (lambda c: c == 0.5, 5, 5), (lambda c: c != 0.8, FIRST, 7), (bool, 1, LAST), (lambda c: c > math.inf, FIRST, LAST),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(COMPARISONS)))
@@ -324,28 +307,10 @@ def test_a_comparison_keeps_the_values_with_the_same_answer(number):
 
 
 OTHERS = [
-    lambda c: c**2,
-    lambda c: c % 0.3,
-    lambda c: c // 2,
-    lambda c: 2**c,
-    lambda c: -c,
-    abs,
-    int,
-    float,
-    round,
-    math.sqrt,
-    math.floor,
-    math.trunc,
-    lambda c: divmod(c, 0.2),
-    lambda c: divmod(2, c),
-    np.exp,
-    "{:.3f}".format,
-    str,
-    hash,
-    lambda c: c.is_integer(),
-    lambda c: c * math.inf,
-    lambda c: c * True,
-]
+    lambda c: c**2, lambda c: c % 0.3, lambda c: c // 2, lambda c: 2**c, lambda c: -c, abs, int, float, round,
+    math.sqrt, math.floor, math.trunc, lambda c: divmod(c, 0.2), lambda c: divmod(2, c), np.exp, "{:.3f}".format, str,
+    hash, lambda c: c.is_integer(), lambda c: c * math.inf, lambda c: c * True,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(len(OTHERS)))

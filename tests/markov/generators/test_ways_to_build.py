@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
-import math
+import random
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from markov import (
 )
 from markov.computing.matrices import from_edges
 from markov.errors import RuleError, RuleWarning, TooLargeError
-from markov.generators import blocks, building, sets
+from markov.generators import blocks, building, regions, sets
 from markov.generators.blocks import copied
 from markov.generators.building import build_chain
 from markov.generators.built_chains import Series
@@ -43,6 +44,18 @@ from markov.generators.sets import edges_by_sets, edges_of
 from markov.generators.ways import Ways
 from tests.markov.conftest import Coin, Machine, Queue
 from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one_component, space_of
+from tests.markov.random_rules import HELPERS, rate_of
+from tests.markov.test_ways_to_write import (
+    GRIDS,
+    RIGHT,
+    VARIANTS,
+    WRONG,
+    agree,
+    check,
+    grid_of,
+    model_of,
+    outcome,
+)
 
 # From rules to a matrix: which way is taken, and what is checked.
 
@@ -234,60 +247,6 @@ def test_transitions_of_some_states_are_counted():
     assert ends <= ways.count_of_some() <= inside
 
 
-def test_a_rate_that_is_infinite_is_named_by_its_state():
-    def rules(s, q):
-        yield s._replace(n=(s.n + 1) % 6), 1e308
-        yield s._replace(n=(s.n + 1) % 6), 1e308 if s.n == 3 else 0.0
-
-    ways = Ways(one_component(range(6), rules), True, 100)
-    with pytest.raises(RuleError, match=r"^rules: State\(n=3\): the sum of the rates overflows"):
-        ways.finite(ways.by_python())
-
-
-def test_a_start_that_is_no_state_is_refused_at_once():
-    class Lost(Bad):
-        def start(self):
-            return self.State(9)
-
-    with pytest.raises(RuleError, match=r"^Lost: start = State\(n=9\): .* outside the space"):
-        Ways(Lost(), True, 100)
-
-
-# Transitions of some states by the rules as they stand.
-
-
-@pytest.mark.parametrize(
-    "model", [PauseTandem(buffers=(3, 4), high_threshold=3), Machine()], ids=repr
-)
-def test_transitions_are_those_that_the_rules_yield(model):
-    space = space_of(model)
-    some = np.array([0, 7, space.size - 1])
-    found = edges_by_python(Calls(model, space), space, some)
-    assert as_pairs(found) == pytest.approx(edges_of_states(model, some))
-    assert not len(found.deferred)
-
-
-def test_states_without_transitions_have_none():
-    space = space_of(Bad())
-    assert [len(part) for part in edges_by_python(Calls(Bad(), space), space, np.array([], int))] == [
-        0, 0, 0, 0,
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("rate", [-1.0, math.nan])
-def test_what_is_no_rate_is_refused_with_its_state(rate):
-    space = space_of(Bad())
-    with pytest.raises(RuleError, match=r"^Bad: State\(n=2\) -> .* a rate must be finite and >= 0"):
-        edges_by_python(Calls(Bad(rate=rate), space), space, np.array([0, 2]))
-
-
-def test_parts_are_joined_in_their_order():
-    one = Edges(*map(np.array, ([0], [1], [2.0], [5])))
-    other = Edges(*map(np.array, ([3, 4], [4, 3], [1.0, 1.0], [6])))
-    joined = Edges.joined([one, other])
-    assert [part.tolist() for part in joined] == [[0, 3, 4], [1, 4, 3], [2.0, 1.0, 1.0], [5, 6]]
-
-
 # Breadth-first search by the rules as they stand, some states at a time.
 
 
@@ -301,16 +260,6 @@ def tree(s, q):
 def search(model, start, **options):
     calls = Calls(model, space_of(model))
     return Enumeration(calls, [calls.known(state) for state in start], **options)
-
-
-def test_states_are_found_in_the_order_of_their_distance():
-    found = search(one_component(range(31), tree), [(0,)])
-    assert found.run(100)
-    assert [state.n for state in found.states] == list(range(31))
-    rows = found.rows()
-    assert np.diff(rows.indptr).tolist() == [2] * 15 + [0] * 16
-    assert rows.targets.tolist() == list(range(1, 31))
-    assert rows.rates.tolist() == [1.0 + n for n in range(1, 31)]
 
 
 def test_a_search_may_be_continued():
@@ -332,11 +281,6 @@ def test_a_closed_search_allows_no_other_states():
     ):
         search(one_component(range(5), tree), some, closed=True).run(9)
     assert search(Queue(capacity=4), some, closed=True).run(9)
-
-
-def test_more_states_than_allowed_are_refused():
-    with pytest.raises(TooLargeError, match=r"more than 7 reachable states \(most=7\)"):
-        search(one_component(range(31), tree), [(0,)], most=7).run(100)
 
 
 def test_the_search_for_garbage_goes_on_after_an_error():
@@ -397,12 +341,6 @@ def test_time_that_is_over_ends_it(monkeypatch):
 
 
 # Rates to one target add up, and their sum is finite.
-
-
-def test_rates_add_up():
-    Q = generator(Bad(rate=0.0)).toarray()
-    np.testing.assert_array_equal(Q[1], [1.0, -1.75, 0.75, 0.0])
-    np.testing.assert_array_equal(Q[3], [1.75, 0.0, 0.0, -1.75])
 
 
 def test_entries_of_a_column_add_up_wherever_they_are():
@@ -560,3 +498,96 @@ def test_labels_and_rewards_are_measures() -> None:
     )
     assert "throughput" in repr(answer)
     assert MarkovChain(MM1K()).model.measures(MM1K().exact()) == {}
+
+
+# Every way by itself, on the queue and the rates of `tests/markov/test_ways_to_write.py`, and on random rates.
+
+
+def by(model: ChainModel, way: str) -> Any:
+    return build_chain(model, by=way).Q
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
+@pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
+@pytest.mark.parametrize("way", ["arrays", "regions", "sets", "compiled"])
+def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
+    text = list(VARIANTS.values())[number]
+    queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
+    try:
+        found = build_chain(queue(capacity=2400), by=way)
+    except ValueError as error:
+        assert f"cannot be run by {way}" in str(error)  # noqa: PT017
+        return
+    check(found.Q, 2400)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
+@pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
+def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
+    """Each way by itself, however small the regions and sets, and without the comparison on a sample."""
+    each_way_alone(monkeypatch)
+    grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
+    for width, height, x, y in GRIDS:
+        model = grid(width=width, height=height, x=x, y=y)
+        expected = outcome(generator, model, compiled=False)
+        for way in ("arrays", "regions", "sets", "compiled"):
+            found = outcome(by, model, way=way)
+            assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
+
+
+def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every way run, whatever it costs, and believe it."""
+    for module in (regions, sets):
+        monkeypatch.setattr(module, "STATES_PER_RUN", 1)
+        monkeypatch.setattr(module, "DEFERRED", 1.0)
+    monkeypatch.setattr(sets, "PROBED", 10**9)
+    monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
+
+
+QUICK, SLOW, COMPILED = 12, 2000, 100  # rules
+
+
+def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[int, ...]]) -> int:
+    """Compare random rules with plain Python; return how many were not refused."""
+    answered = 0
+    for number, rate in enumerate(rates):
+        grid = grid_of(rate, folder, 5000 + number, HELPERS)
+        for width, height, x, y in sizes:
+            model = grid(width=width, height=height, x=x, y=y)
+            expected = outcome(generator, model, compiled=False)
+            for way in ways:
+                found = outcome(by, model, way=way)
+                refused = "cannot be run by" in str(found)
+                assert refused or agree(found, expected), (rate, way, found, expected)
+                answered += not refused
+    return answered
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_random_rules_by_arrays_regions_and_sets(tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(1)
+    rates = [rate_of(rng) for _ in range(QUICK)]
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS[1:]) >= QUICK // 2
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(10))
+def test_many_random_rules_by_arrays_regions_and_sets(seed, tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(100 + seed)
+    rates = [rate_of(rng) for _ in range(SLOW // 10)]
+    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS) > SLOW // 20
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("seed", range(5))
+def test_random_rules_compiled(seed, tmp_path, monkeypatch):
+    each_way_alone(monkeypatch)
+    rng = random.Random(200 + seed)
+    rates = [rate_of(rng) for _ in range(COMPILED // 5)]
+    assert compare(rates, tmp_path, ["compiled"], GRIDS) > COMPILED // 40

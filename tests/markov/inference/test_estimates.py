@@ -10,15 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from hopflow import ms
-from markov import (
-    ObservedPath,
-    Panel,
-    estimate,
-    explore,
-    paths,
-    read_prism,
-    stationary,
-)
+from markov import ObservedPath, Panel, estimate, explore, paths, read_prism, stationary
 from markov.inference import estimates
 from markov.inference.likelihoods import ImpossibleError, log_likelihood, needed_states
 from markov.inference.observations import Statistics
@@ -108,9 +100,10 @@ def test_relapses_with_and_without_treatment_have_the_rates_of_the_trial():
     assert found.observations == 30
 
 
+@pytest.mark.slow
 def test_the_plague_at_eyam_has_the_published_rates():
     """3.204 removals and 0.019 infections per month in the readme of MultiBD 0.2; 34,425 states."""
-    model = explore(sir, start={"S": 254, "I": 7}, params={"alpha": 2.0, "beta": 0.01})
+    model = explore(sir, start={"S": 254, "I": 7}, params={"alpha": 3.0, "beta": 0.02})
     states = [{"S": s, "I": i} for s, i in zip(SUSCEPTIBLE, INFECTIVE, strict=True)]
     found = estimate(model, Panel(TIMES, states), ["alpha", "beta"])
     assert round(found.values["alpha"], 3) == 3.204

@@ -9,13 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from markov import (
-    ChainModel,
-    explore,
-    generator,
-    mixing_time,
-    stationary,
-)
+from markov import ChainModel, explore, generator, mixing_time, stationary
 from markov.errors import RuleError, TooLargeError
 from tests.markov.infinite.families import (
     QUICK,

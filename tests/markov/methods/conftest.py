@@ -47,35 +47,19 @@ def ring(n):
 
 
 CHAINS = {
-    "birth-death": BirthDeath,
-    "M/M/1/K": MM1K,
-    "M/M/1/K, overloaded": lambda: MM1K(arrival_rate=20.0, capacity=101),
-    "M/M/1/K, tails that underflow": lambda: MM1K(arrival_rate=1e-3, capacity=300),
-    "Jackson": JacksonTandem,
-    "Courtois": Courtois,
-    "Courtois, weakly coupled": lambda: Courtois(coupling=1e-5),
-    "cluster": Cluster,
-    "pause": PauseTandem,
-    "pause, long first queue": lambda: PauseTandem(buffers=(60, 6), high_threshold=5, rtt=0.3),
+    "birth-death": BirthDeath, "M/M/1/K": MM1K, "M/M/1/K, overloaded": lambda: MM1K(arrival_rate=20.0, capacity=101),
+    "M/M/1/K, tails that underflow": lambda: MM1K(arrival_rate=1e-3, capacity=300), "Jackson": JacksonTandem,
+    "Courtois": Courtois, "Courtois, weakly coupled": lambda: Courtois(coupling=1e-5), "cluster": Cluster,
+    "pause": PauseTandem, "pause, long first queue": lambda: PauseTandem(buffers=(60, 6), high_threshold=5, rtt=0.3),
     "pause, hysteresis": lambda: PauseTandem(low_threshold=5, arrival_rates=(30, 20, 10)),
-    "pause, never": lambda: PauseTandem(high_threshold=20, rtt=5.0),
-    "ring": lambda: ring(30),
-    "one state": lambda: np.zeros((1, 1)),
-    "two states": lambda: np.array([[-3.0, 3.0], [5.0, -5.0]]),
+    "pause, never": lambda: PauseTandem(high_threshold=20, rtt=5.0), "ring": lambda: ring(30),
+    "one state": lambda: np.zeros((1, 1)), "two states": lambda: np.array([[-3.0, 3.0], [5.0, -5.0]]),
     "random, dense": lambda: random_chain(60, 0.5, 1, density=1.0),
     "random, sparse": lambda: random_chain(200, 0.5, 2, density=0.02),
     "random, badly scaled": lambda: random_chain(40, 5.0, 3),
-}
+}  # fmt: skip
 
 
 @cache
 def reference(name):
     return stationary(MarkovChain(CHAINS[name]()), GTH())
-
-
-def jump_matrix(n=7):
-    """Return a random transition matrix without self-transitions, shape (n, n)."""
-    rng = np.random.default_rng(8)
-    P = rng.random((n, n)) * (rng.random((n, n)) < 0.5) + np.roll(np.eye(n), 1, axis=1)
-    np.fill_diagonal(P, 0.0)
-    return P / P.sum(axis=1, keepdims=True)

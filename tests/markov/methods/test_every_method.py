@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import markov
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
@@ -44,6 +45,7 @@ from markov.methods.level_reduction import partition
 from markov.methods.structure import closed_classes
 from markov.registries import CHAINS as REGISTERED_CHAINS
 from markov.registries import METHODS as REGISTERED
+from markov.registries import chain_named, method_named
 from tests.markov.conftest import generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain, reference, ring, tree
 
@@ -433,3 +435,39 @@ def test_ratios_beyond_float64_across_a_run(rates):
     answer = stationary(MM1K(arrival_rate=arrival, service_rate=service, capacity=5000), Levels())
     likely = answer.pi[::-1] if arrival > service else answer.pi
     np.testing.assert_allclose(likely[:900], 0.5 ** np.arange(1, 901), rtol=1e-12)
+
+
+# The registries have every method and chain that markov exports.
+
+
+NOT_BY_NAME = {
+    "ChainModel": "the base",
+    "PhaseQueue": "made of objects, which a command cannot give",
+    "SemiMarkov": "made of objects, which a command cannot give",
+}
+"""Exported subclasses of `ChainModel` that are not in the registry, and why."""
+
+
+def test_every_exported_chain_is_registered():
+    exported = {
+        name
+        for name in markov.__all__
+        if isinstance(kind := getattr(markov, name), type) and issubclass(kind, markov.ChainModel)
+    }
+    assert {entry.kind.__name__ for entry in REGISTERED_CHAINS} == exported - set(NOT_BY_NAME)
+    for entry in REGISTERED_CHAINS:
+        assert chain_named("chain", entry.kind.__name__) is entry.kind
+        assert all(type(model) is entry.kind for model in entry.small)
+
+
+def test_every_exported_method_is_registered():
+    exported = {
+        name
+        for name in markov.__all__
+        if callable(getattr(kind := getattr(markov, name), "solve", None))
+        and isinstance(kind, type)
+    }
+    assert {type(entry.method).__name__ for entry in REGISTERED} == exported - {"Method"}
+    for entry in REGISTERED:
+        assert method_named("method", type(entry.method).__name__) == entry.method
+        assert all(type(each) is type(entry.method) for each in entry.variants)

@@ -1,4 +1,7 @@
-"""Multigrid against elimination, closed forms and verified bounds; what it costs in cycles."""
+"""Multigrid against elimination, closed forms and verified bounds; what it costs in cycles.
+
+`test_every_method` has it on more chains.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import markov.methods.multilevel
 from hopflow import NotSolvedError, Status
 from markov import (
     GTH,
     MM1K,
-    Cluster,
     GaussSeidel,
     JacksonTandem,
     Kanban,
@@ -22,7 +23,6 @@ from markov import (
     explore,
     stationary,
 )
-from markov.proofs.certificates import error_bound, relative_residual
 
 BOTH = pytest.mark.parametrize(
     "method", [Multilevel(), Multilevel(geometric=False)], ids=["geometric", "algebraic"]
@@ -49,18 +49,11 @@ def nearly_decomposable(coupling):
 
 
 CHAINS = {
-    "pause": PauseTandem,
-    "pause, hysteresis": lambda: PauseTandem(low_threshold=5, arrival_rates=(30, 20, 10)),
     "pause, three hops": lambda: PauseChain(hops=2, buffers=(3, 6, 6), high_threshold=5),
-    "Jackson": JacksonTandem,
-    "cluster": Cluster,
-    "M/M/1/K, overloaded": lambda: MM1K(arrival_rate=20.0, capacity=101),
     "random": lambda: random_chain(500, 0.5, 1),
     "random, badly scaled": lambda: random_chain(300, 5.0, 2),
     "weakly coupled": lambda: nearly_decomposable(1e-4),
     "hardly coupled": lambda: nearly_decomposable(1e-9),
-    "one state": lambda: np.zeros((1, 1)),
-    "two states": lambda: np.array([[-3.0, 3.0], [5.0, -5.0]]),
 }
 
 
@@ -100,9 +93,11 @@ def test_closed_form_of_a_tandem(method):
 
 def test_explored_states_have_groups():
     """4,600 states of a Kanban system, as a matrix, beside Gauss-Seidel."""
-    Q = explore(Kanban(tickets=2)).chain.Q
-    groups, sweeps = Multilevel().solve(Q), GaussSeidel().solve(Q)
-    assert relative_residual(Q, groups.pi) <= 1e-12
+    Q = MarkovChain(explore(Kanban(tickets=2)).chain.Q)
+    groups, sweeps = (
+        stationary(Q, method, proof=False) for method in (Multilevel(), GaussSeidel())
+    )
+    assert groups.residual <= 1e-12
     assert groups.iterations < sweeps.iterations
     assert 0.5 * np.abs(groups.pi - sweeps.pi).sum() < 1e-9
 
@@ -111,52 +106,17 @@ def test_explored_states_have_groups():
 
 
 HARD = {
-    "input state cycles fast while queue 1 is full": {
-        "buffers": (85, 40),
-        "high_threshold": 34,
-        "low_threshold": 1,
-        "link_rate": 17.2,
-        "paused_rate": 0.0175,
-        "bottleneck_rate": 1.3,
-        "arrival_rates": (39.3, 9.6),
-        "rtt": 0.03,
-    },
-    "input state changes slowly": {
-        "buffers": (77, 89),
-        "high_threshold": 47,
-        "low_threshold": 17,
-        "link_rate": 17.7,
-        "paused_rate": 16.3,
-        "bottleneck_rate": 10.3,
-        "arrival_rates": (35.8, 34.5, 3.2, 0.76, 0.47),
-        "rtt": 25.2,
-    },
-    "pause all but stops queue 1": {
-        "buffers": (125, 31),
-        "high_threshold": 7,
-        "low_threshold": 2,
-        "link_rate": 46.2,
-        "paused_rate": 0.088,
-        "bottleneck_rate": 10.7,
-        "arrival_rates": (9.28,),
-        "rtt": 0.044,
-    },
-    "both queues full": {
-        "buffers": (90, 93),
-        "high_threshold": 76,
-        "low_threshold": 33,
-        "link_rate": 15.7,
-        "paused_rate": 1.15,
-        "bottleneck_rate": 0.55,
-        "arrival_rates": (7.3, 6.3, 4.4, 0.024),
-        "rtt": 0.055,
-    },
-}
+    "input state cycles fast while queue 1 is full": ((85, 40), 34, 1, 17.2, 0.0175, 1.3, (39.3, 9.6), 0.03),
+    "input state changes slowly": ((77, 89), 47, 17, 17.7, 16.3, 10.3, (35.8, 34.5, 3.2, 0.76, 0.47), 25.2),
+    "pause all but stops queue 1": ((125, 31), 7, 2, 46.2, 0.088, 10.7, (9.28,), 0.044),
+    "both queues full": ((90, 93), 76, 33, 15.7, 1.15, 0.55, (7.3, 6.3, 4.4, 0.024), 0.055),
+}  # fmt: skip
+"""Buffers, both thresholds, the rates of link, pause and bottleneck, arrival rates, round-trip time."""
 
 
 @pytest.mark.parametrize("name", HARD)
 def test_hard_parameters(name):
-    answer = stationary(PauseTandem(**HARD[name]), Multilevel())
+    answer = stationary(PauseTandem(*HARD[name]), Multilevel())
     assert answer.iterations <= 50
     assert answer.error_bound < 1e-6
 
@@ -181,8 +141,8 @@ def test_probabilities_that_underflow():
 def test_plain_python_does_the_same(monkeypatch):
     model = PauseTandem(buffers=(4, 8), high_threshold=6)
     compiled = stationary(model, Multilevel())
-    for module in (markov.methods.multilevel, markov.multigrid.hierarchy):
-        monkeypatch.setattr(module, "compiled", lambda template, *_, **__: template)
+    for module in ("methods.multilevel", "multigrid.hierarchy"):
+        monkeypatch.setattr(f"markov.{module}.compiled", lambda template, *_, **__: template)
     plain = stationary(model, Multilevel())
     assert plain.iterations == compiled.iterations
     np.testing.assert_allclose(plain.pi, compiled.pi, rtol=1e-9)
@@ -212,7 +172,8 @@ def test_components_that_move_together():
     components = {"up": np.arange(n + 1), "down": n - np.arange(n + 1)}
     pi = Multilevel().solve(Q, components).pi
     truth = 0.9 ** np.arange(n + 1.0)
-    assert 0.5 * np.abs(pi - truth / truth.sum()).sum() <= error_bound(Q, pi)
+    # a residual of 1e-12, times some 700 jumps until the queue has forgotten: rates over (sqrt(10) - 3)^2
+    assert 0.5 * np.abs(pi - truth / truth.sum()).sum() < 1e-9
 
 
 # --------------------------------------------------------------------------- failure

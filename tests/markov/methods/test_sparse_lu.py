@@ -24,9 +24,8 @@ from markov import (
 from markov.methods import minimum_degree
 from markov.methods.exact import FIRST_MODULUS, MAX_EXACT_STATES, exact_distribution
 from markov.methods.sparse_lu import BYTES, LUFactors, best_order
-from markov.methods.symbolic_kernels import column_counts, elimination_tree, postorder
 from tests.markov.conftest import Coin, chains, exact
-from tests.markov.methods.conftest import CHAINS, tree
+from tests.markov.methods.conftest import CHAINS, random_chain, tree
 
 # Fill-in of sparse LU is known before it happens.
 
@@ -46,6 +45,10 @@ CHAINS_SPARSE_LU = {
     "pause": lambda: MarkovChain(PauseTandem()),
     "kanban": lambda: explore(Kanban(tickets=1)).chain,
     "polling": lambda: explore(Polling(stations=5)).chain,
+    **{
+        f"random, {density}": lambda density=density: MarkovChain(random_chain(60, 1.0, 5, density))
+        for density in (0.01, 0.05, 0.3)
+    },
 }
 
 
@@ -72,60 +75,6 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     np.testing.assert_array_equal(here, there)
     monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
     assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
-
-
-# Elimination tree, postorder and column counts, by elimination of the pattern itself.
-
-
-def pattern_of(n, seed, density):
-    rng = np.random.default_rng(seed)
-    pattern = rng.random((n, n)) < density
-    return pattern | pattern.T | np.eye(n, dtype=bool)
-
-
-def factor_of(pattern):
-    """Return where the factor L has entries, filled in."""
-    filled = np.tril(pattern)
-    for k in range(len(filled)):
-        below = np.flatnonzero(filled[k + 1 :, k]) + k + 1
-        filled[np.ix_(below, below)] = True
-    return np.tril(filled)
-
-
-@pytest.mark.parametrize("density", [0.0, 0.03, 0.1, 0.5])
-@pytest.mark.parametrize("seed", range(4))
-def test_counts_and_tree_are_those_of_the_filled_factor(seed, density):
-    n = 40
-    pattern = pattern_of(n, seed, density)
-    matrix = sp.csr_matrix(pattern)
-    parent, ancestor = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-    elimination_tree(matrix.indptr, matrix.indices, parent, ancestor)
-    factor = factor_of(pattern)
-    first_below = [np.flatnonzero(factor[k + 1 :, k]) + k + 1 for k in range(n)]
-    assert parent.tolist() == [int(rows[0]) if len(rows) else -1 for rows in first_below]
-    counts = np.empty(n, dtype=np.int64)
-    column_counts(matrix.indptr, matrix.indices, parent, np.empty((8, n), dtype=np.int64), counts)
-    assert counts.tolist() == factor.sum(axis=0).tolist()
-
-
-def test_children_come_before_their_parents_and_subtrees_stay_together():
-    parent = np.array([3, 5, 3, 6, 5, -1, 8, 8, -1])
-    n = len(parent)
-    child, sibling, post, stack = np.empty((4, n), dtype=np.int64)
-    postorder(parent, child, sibling, post, stack)
-    place = np.argsort(post)
-    assert sorted(post) == list(range(n))
-    assert all(place[k] < place[p] for k, p in enumerate(parent) if p >= 0)
-    sizes = np.ones(n, dtype=np.int64)
-    for k in post:
-        if parent[k] >= 0:
-            sizes[parent[k]] += sizes[k]
-    for k in range(n):  # the subtree of k is what comes right before it
-        below = {k}
-        for x in reversed(post):
-            if parent[x] in below:
-                below.add(int(x))
-        assert set(post[place[k] - sizes[k] + 1 : place[k] + 1]) == below
 
 
 # Factors that methods return solve both equations of a chain.

@@ -29,10 +29,7 @@ BAD = [
     *(("arrival_rates", v, RATES) for v in ((), (0.0, 0.0), 25.0, ((25.0, 1.0),))),
     *(("buffers", v, "must be two numbers, (B1, B2)") for v in ((10,), (10, 20, 30), 10, None, "xy")),
     *(("recovery", v, "must be one of 'always', 'up'") for v in ("down", "", None, True)),
-    *(
-        ("pause_at_threshold", v, "must be one of 'exclusive', 'both'")
-        for v in ("always", None, ("both",))
-    ),
+    *(("pause_at_threshold", v, "must be one of 'exclusive', 'both'") for v in ("always", None, ("both",))),
 ]  # fmt: skip
 
 
@@ -151,19 +148,15 @@ def printed(state, P):
 
 SMALL = PauseTandem(buffers=(3, 5), high_threshold=4, arrival_rates=(25.0, 7.0, 1.0), rtt=0.5)
 MODELS = {
-    "default": PauseTandem(),
-    "N=3": SMALL,
-    "T2<T1": SMALL.replace(low_threshold=2),
-    "T1=B2": SMALL.replace(high_threshold=5),
-    "T2=1": SMALL.replace(low_threshold=1, high_threshold=1),
+    "default": PauseTandem(), "N=3": SMALL, "T2<T1": SMALL.replace(low_threshold=2),
+    "T1=B2": SMALL.replace(high_threshold=5), "T2=1": SMALL.replace(low_threshold=1, high_threshold=1),
     "both fire": SMALL.replace(pause_at_threshold="both", low_threshold=3),
     "both, T1=B2": SMALL.replace(pause_at_threshold="both", high_threshold=5),
-    "recovery up": SMALL.replace(recovery="up", low_threshold=2),
-    "N=1": SMALL.replace(arrival_rates=(20.0,)),
+    "recovery up": SMALL.replace(recovery="up", low_threshold=2), "N=1": SMALL.replace(arrival_rates=(20.0,)),
     "N=4": SMALL.replace(arrival_rates=(40.0, 20.0, 10.0, 5.0), low_threshold=3),
     "paused for good": SMALL.replace(paused_rate=0.0, low_threshold=2),
     "smallest": PauseTandem(buffers=(1, 1), high_threshold=1, arrival_rates=(3.0, 0.0)),
-}
+}  # fmt: skip
 named = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
 
 
@@ -245,16 +238,13 @@ def test_measures_are_the_papers_formulas(model):
         math.fsum(x * sent(*s) for s, x in pi.items() if s[1] == P.B2),
     ]
     expected = {
-        "mean_queue": queue,
-        "effective_rate": effective,
-        "loss_rate": loss,
+        "mean_queue": queue, "effective_rate": effective, "loss_rate": loss,
         "waiting_time": [q / e for q, e in zip(queue, effective, strict=True)],
         "loss_probability": [x / (x + e) for x, e in zip(loss, effective, strict=True)],
         "throughput": P.rate["nu"] * math.fsum(x for s, x in pi.items() if s[1] > 0),
         "pause_fraction": math.fsum(x for s, x in pi.items() if s[2] == 2),
-        "pause_rate": mu[1]
-        * math.fsum(x for (i, j, k, _), x in pi.items() if i > 0 and k == 1 and j == P.T1 < P.B2),
-    }
+        "pause_rate": mu[1] * math.fsum(x for (i, j, k, _), x in pi.items() if i > 0 and k == 1 and j == P.T1 < P.B2),
+    }  # fmt: skip
     for name, value in expected.items():
         np.testing.assert_allclose(answer[name], value, rtol=1e-12, atol=0, err_msg=name)
     measures = answer.measures

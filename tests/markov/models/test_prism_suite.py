@@ -9,16 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from markov import (
-    Cluster,
-    CoxTandem,
-    GaussSeidel,
-    Kanban,
-    Multilevel,
-    Polling,
-    explore,
-    stationary,
-)
+from markov import Cluster, CoxTandem, GaussSeidel, Kanban, Multilevel, Polling, explore, stationary
 
 
 @pytest.mark.parametrize(

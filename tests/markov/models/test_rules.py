@@ -1,7 +1,9 @@
-"""Models with a space, a start, both or neither."""
+"""How models are written: with a space, a start, both or neither, as classes or plain functions; their labels and rewards."""
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from markov import ChainModel, GeneratorOperator, explore, stationary, sweep
 from markov.errors import RuleError
-from tests.markov.conftest import Machine, Mode
+from tests.markov.conftest import Machine, Mode, repairs
 
 
 class State(NamedTuple):
@@ -69,6 +71,9 @@ def test_a_start_outside_of_the_space():
         stationary(Off())
 
 
+# How the functions of a model are called.
+
+
 def test_arguments_of_rules():
     class Forgotten(Machine):
         def rules(s, q):
@@ -83,3 +88,134 @@ def test_arguments_of_rules():
 
     with pytest.raises(RuleError, match=r"^three.rules takes \(s, q, e\)"):
         explore(three, start={"n": 0})
+
+
+# Plain functions as models: any start, any parameters, states without names.
+
+
+PARAMS = {"machines": 3, "failure": 0.1, "repair": 1.0}
+
+
+@pytest.mark.parametrize(
+    "params", [PARAMS, SimpleNamespace(**PARAMS), NamedTuple("P", [(k, float) for k in PARAMS])(**PARAMS)]
+)  # fmt: skip
+@pytest.mark.parametrize("start", [{"working": 3}, NamedTuple("S", [("working", int)])(3)])
+def test_a_function_is_enough(params, start):
+    found = explore(repairs, start=start, params=params)
+    assert found.states.working.tolist() == [0, 1, 2, 3]
+    answer = stationary(found)
+    weights = [math.prod(1.0 / (0.1 * k) for k in range(1, n + 1)) for n in range(4)]
+    np.testing.assert_allclose(answer.pi, np.array(weights) / sum(weights), rtol=1e-14)
+    assert answer.probability((3,)) == answer.pi[3]
+
+
+def test_states_without_names():
+    def walk(n, q):
+        yield (n + 1) % 5, 1.0
+
+    assert explore(walk, start=0).states.tolist() == [0, 1, 2, 3, 4]
+
+    def light(s, q):
+        yield {"green": "yellow", "yellow": "red", "red": "green"}[s], 1.0
+
+    found = explore(light, start="red")
+    assert found.states.tolist() == ["red", "green", "yellow"]  # in the order of discovery
+    assert stationary(found).probability("green") == pytest.approx(1 / 3)
+
+    def pairs(s):
+        x, y = s
+        yield (y, x), 1.0
+        yield ((x + 1) % 2, y), 2.0
+
+    found = explore(pairs, start=(0, 1))
+    assert np.array(found.states).tolist() == [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert list(found.chain.components) == ["state[0]", "state[1]"]
+
+
+def test_mappings_are_read_in_both_ways():
+    def rules(s, q):
+        if s["n"] < q["most"]:
+            yield {**s, "n": s.n + 1}, q.rate
+        if s.n > 0:
+            yield {"n": 0, "m": 1 - s["m"]}, q["rate"]
+
+    found = explore(
+        rules,
+        start={"n": 0, "m": 0},
+        params={"rate": 2.0, "most": 3},
+        labels=lambda s: {"low": s.n < 2 and s.m == 0},
+        rewards=lambda s, q: {"flow": q.rate * s.n},
+    )
+    assert len(found.states.n) == 8
+    answer = stationary(found)
+    assert answer["low"] == pytest.approx(
+        answer.pi[(found.states.n < 2) & (found.states.m == 0)].sum()
+    )
+    assert answer["flow"] == pytest.approx(2.0 * answer.pi @ found.states.n)
+
+
+def test_a_chain_without_measures_says_how_it_gets_some() -> None:
+    bare = explore(repairs, start={"working": 3}, params=PARAMS)
+    named = explore(
+        repairs,
+        start={"working": 3},
+        params=PARAMS,
+        labels=lambda s: {"all": s.working == 3},
+    )
+    assert "explore(..., labels=" in str(stationary(bare).summary()["measures"])
+    assert "measures" not in stationary(named).summary()
+    assert sweep(bare, repair=[1.0, 2.0]).attrs["measures"].startswith("none; name them")
+    assert "measures" not in sweep(named, repair=[1.0, 2.0]).attrs
+
+
+# Labels and rewards, for all states at once or for one.
+
+
+@pytest.mark.parametrize("size", [5, 3000])
+def test_labels_and_rewards_may_be_written_for_one_state(size):
+    class Watched(ChainModel):
+        class State(NamedTuple):
+            n: int
+            m: int
+
+        class Params(NamedTuple):
+            most: int = 5
+
+        def space(self):
+            return {"n": range(self.most), "m": range(2)}
+
+        def labels(self, s, q):
+            return {"ends": s.n == 0 or s.n == q.most - 1, "always": True}
+
+        @staticmethod
+        def rewards(s, q):
+            # over all states at once, np.max would be one number, and wrong
+            return {"more": np.max([s.n, 3 * s.m]), "text": len(str(s.n))}
+
+        @staticmethod
+        def rules(s, q):
+            yield s._replace(n=(s.n + 1) % q.most), 1.0
+            yield s._replace(m=1 - s.m), 1.0
+
+    answer = stationary(Watched(most=size))
+    s, pi = answer.states, np.full(2 * size, 0.5 / size)
+    np.testing.assert_allclose(answer.pi, pi, rtol=1e-9)
+    assert answer["ends"] == pytest.approx(2 / size, rel=1e-9)
+    assert answer["always"] == pytest.approx(1.0)
+    assert answer["more"] == pytest.approx(pi @ np.maximum(s.n, 3 * s.m), rel=1e-9)
+    assert answer["text"] == pytest.approx(pi @ [len(str(n)) for n in s.n], rel=1e-9)
+
+
+def test_errors_in_rewards_are_named():
+    def rules(s):
+        yield s._replace(n=1 - s.n), 1.0
+
+    found = explore(rules, start={"n": 0}, rewards=lambda s: {"inverse": 1 // s.n})
+    with pytest.raises(ZeroDivisionError, match=r"^rules.rewards: State\(n=0\): ZeroDiv.*, line"):
+        stationary(found)["inverse"]
+    found = explore(rules, start={"n": 0}, labels=lambda s: {"a": 1.0} if s.n else {})
+    with pytest.raises(RuleError, match=r"rules.labels: other names in other states"):
+        stationary(found)["a"]
+    found = explore(rules, start={"n": 0}, labels=lambda s: {"a": "yes"})
+    with pytest.raises(RuleError, match=r"'yes' is no number and no truth value"):
+        stationary(found)["a"]

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import enum
 import itertools
-from enum import Enum
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from markov import NO_END, ChainModel, MarkovChain, explore, generator, stationary
+from markov import ChainModel, MarkovChain, explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
-from markov.models.spaces import (
-    MAX_CODE,
-    Component,
-    Space,
-    codes_of,
-    is_finite,
-    is_vector,
-    known_value,
-    values_of,
-)
+from markov.models.spaces import Space
 from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, ends_of, sample_of
 from tests.markov.conftest import Machine, Mode, Queue
 
@@ -39,6 +28,10 @@ from tests.markov.conftest import Machine, Mode, Queue
         ({"n": range(0)}, r"space\(\): n = range\(0, 0\): must be a range with step 1, not empty"),
         ({"n": [0, 0]}, r"space\(\): n = \[0, 0\]: must be .* a list of different values"),
         ({"n": "ab"}, r"space\(\): n = 'ab': must be a range"),
+        ({"n": []}, r"space\(\): n = \[\]: must be"),
+        ({"n": {"a": 1}}, r"space\(\): n = \{'a': 1\}: must be"),
+        ({"n": [[1], [2]]}, r"space\(\): n = \[\[1\], \[2\]\]: must be"),
+        ({"n": 3}, r"space\(\): n = 3: must be"),
         ({"n": (range(2), range(0))}, r"space\(\): n = \(range\(0, 2\), range\(0, 0\)\): must be"),
         ([3], r"space\(\) returns \[3\]: must be a dict of the fields of State"),
     ],
@@ -117,12 +110,8 @@ def test_tuples_of_varying_length_are_states(states, deep):
 def test_states_of_several_kinds_keep_their_values():
     """The text "bc" is no pair of letters, and () is a state."""
     following = {
-        (): ("a", 1),
-        ("a", 1): "bc",
-        "bc": frozenset({1}),
-        frozenset({1}): 2**70,
-        2**70: (),
-    }
+        (): ("a", 1), ("a", 1): "bc", "bc": frozenset({1}), frozenset({1}): 2**70, 2**70: (),
+    }  # fmt: skip
 
     def rules(s: Any) -> Any:
         yield following[s], 2.0 if s == () else 1.0
@@ -177,77 +166,6 @@ def test_models_that_declare_too_little_say_what_to_write():
         with pytest.raises(RuleError, match=said):
             stationary(model)
     assert ChainModel.State is not None  # for tools that look at the class
-
-
-# Values of components, and their codes.
-
-
-class Use(Enum):
-    IDLE = 1
-    BUSY = 2
-
-
-COUNT = Component("n", range(-2, 3))
-MODE = Component("mode", (Use.IDLE, Use.BUSY))
-PLACE = Component("place", ("in", "out"))
-PAIR = Component("pair", ((1, 2), (3, 4)))
-
-
-@pytest.mark.parametrize(
-    ("component", "values", "codes"),
-    [
-        (COUNT, [2, -2, 0], [2, -2, 0]),
-        (MODE, [Use.BUSY, Use.IDLE], [1, 0]),
-        (PLACE, ["out", "out"], [1, 1]),
-        (PAIR, [(3, 4), (1, 2)], [1, 0]),
-    ],
-    ids=["range", "enum", "strings", "tuples"],
-)
-def test_values_and_codes_are_the_inverse_of_each_other(
-    component: Component, values: list[Any], codes: list[int]
-) -> None:
-    found = codes_of(component, values)
-    np.testing.assert_array_equal(found, codes)
-    assert component.values_at(found).tolist() == values
-
-
-def test_low_and_count() -> None:
-    assert (COUNT.low, COUNT.count) == (-2, 5)
-    assert (MODE.low, MODE.count) == (0, 2)
-    assert Component("n", range(NO_END * 4096)).count == NO_END * 4096  # more than len can say
-
-
-@pytest.mark.parametrize(
-    ("column", "expected"),
-    [
-        ([3, 1, 2], range(1, 4)),
-        ([(1, 5), (2, 3)], (range(1, 3), range(3, 6))),
-        ([(1, 5), (2,)], [(1, 5), (2,)]),
-        (["b", "a", "b"], ["b", "a"]),
-        ([True, False], [True, False]),  # no whole numbers
-        ([0, MAX_CODE], [0, MAX_CODE]),  # beyond 62 bits
-    ],
-    ids=["range", "vector", "two lengths", "strings", "truth values", "large"],
-)
-def test_values_that_were_found(column: list[Any], expected: Any) -> None:
-    assert values_of(column) == expected
-
-
-def test_a_value_is_that_of_the_component() -> None:
-    assert type(known_value(COUNT, 2.0)) is int
-    assert known_value(COUNT, Fraction(1)) == 1
-    assert known_value(MODE, Use.BUSY) is Use.BUSY
-    for component, value in ((COUNT, 3), (COUNT, "1"), (MODE, 2)):
-        with pytest.raises(ValueError, match="outside the space"):
-            known_value(component, value)
-
-
-def test_what_a_space_may_declare() -> None:
-    assert all(map(is_finite, (range(3), ["a", "b"], Use, (1, 2.5))))
-    refused = (range(0), range(0, 4, 2), [], ["a", "a"], "ab", {"a": 1}, [[1], [2]], 3)
-    assert not any(map(is_finite, refused))
-    assert is_vector((range(2), range(3)))
-    assert not any(map(is_vector, ((), range(2), (range(2), 3), "ab")))
 
 
 # States as arrays and as the objects that rules see.

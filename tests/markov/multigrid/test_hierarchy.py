@@ -1,4 +1,4 @@
-"""Levels of multigrid, when cycles end, both linear equations of a chain; and the loops, against dense linear algebra."""
+"""Levels of multigrid, when cycles end, and both linear equations of a chain."""
 
 from __future__ import annotations
 
@@ -6,19 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopflow.kernels import build
 from markov import Cluster, JacksonTandem, MarkovChain, Multilevel, PauseTandem
-from markov.multigrid import coarsening_kernels
-from markov.multigrid import coarsening_kernels as coarsening
-from markov.multigrid import linear_multigrid_kernels as linear
-from markov.multigrid import multilevel_kernels as multilevel
-from markov.multigrid.coarsening_kernels import Aggregates, Pattern
-from markov.multigrid.cycle_kernels import Schedule, cycle
 from markov.multigrid.hierarchy import COARSEST, build_hierarchy, summed
 from markov.multigrid.iteration import StoppingRule, best_shares
 from markov.proofs.poisson import MultigridPoisson
-from tests.markov.conftest import generator_of
-from tests.markov.methods.conftest import jump_matrix
 
 # Levels of multigrid: aggregates of neighbours, and flows that are kept from level to level.
 
@@ -98,12 +89,8 @@ def test_the_solution_stays_under_a_cycle(components):
 
 
 def test_values_at_the_same_place_are_summed():
-    assert summed(np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0]), 4).tolist() == [
-        2.0,
-        0.0,
-        5.0,
-        0.0,
-    ]
+    found = summed(np.array([2, 0, 2]), np.array([1.0, 2.0, 4.0]), 4)
+    assert found.tolist() == [2.0, 0.0, 5.0, 0.0]
 
 
 def test_a_state_apart_is_an_aggregate_of_its_own_on_each_level():
@@ -200,241 +187,36 @@ def test_both_equations(model, known):
     assert multigrid.nbytes > 8 * Q.nnz
 
 
-# Pairs of states, and the entries between aggregates, as plain Python finds them.
+# Which states are joined: those that exchange most.
 
 
-N = 7
-RNG = np.random.default_rng(9)
-P = jump_matrix(N)
-INFLOW = sp.csr_matrix(P.T)
-INDEX = INFLOW.indptr, INFLOW.indices
-
-
-def test_flow_along_a_component_is_counted_by_its_steps():
-    component = np.array([0, 0, 1, 3])
-    graph = sp.csr_matrix(np.array([[0, 1, 2, 0], [0, 0, 0, 4], [8, 0, 0, 0], [0, 0, 16, 0]]))
-    found = coarsening.moves(component, graph.indptr, graph.indices, graph.data)
-    assert found == (2 + 4 + 8 + 16, 2 + 8)
+def symmetric(exchange):
+    """Return the jumps and the flows of a reversible chain with these flows between states."""
+    flows = sp.csr_matrix(exchange)
+    flow = np.asarray(flows.sum(axis=0)).ravel()
+    return sp.csr_matrix(flows @ sp.diags(1.0 / flow)), flow
 
 
 def test_neighbours_that_exchange_most_are_paired():
-    exchange = np.zeros((6, 6))
-    for a, b, flow in ((0, 1, 9.0), (1, 2, 1.0), (2, 3, 8.0), (3, 4, 2.0), (4, 5, 7.0)):
-        exchange[a, b] = exchange[b, a] = flow
-    graph, labels = sp.csr_matrix(exchange), np.full(6, -1)
-    index = graph.indptr, graph.indices, graph.data
-    assert (
-        coarsening.match(
-            coarsening.Pattern(*index[:2]), index[2], np.ones(6), 0.01, np.zeros(6), labels
-        )
-        == 3
-    )
-    assert labels.tolist() == [0, 0, 1, 1, 2, 2]
+    """A line of strong and weak exchanges in turn."""
+    n = 240
+    strength = np.where(np.arange(n - 1) % 2 == 0, 9.0, 1.0)
+    inflow, flow = symmetric(sp.diags([strength, strength], [1, -1]))
+    parent = build_hierarchy(inflow, flow, flow, None).parent[:n]
+    assert parent[::2].tolist() == parent[1::2].tolist()
+    assert n // 16 <= len(set(parent.tolist())) <= n // 2
 
 
-def test_entries_of_aggregates_are_merged():
-    labels = np.array([0, 1, 0, 1, 2, 2, 0])
-    order = np.argsort(labels, kind="stable")
-    bounds = np.array([0, 3, 5, 7])
-    target, begins = np.empty(INFLOW.nnz, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    coarse, seen = np.empty(INFLOW.nnz, dtype=np.int64), np.full(3, -1)
-    count = coarsening.merge(
-        coarsening.Aggregates(labels, order, bounds),
-        coarsening.Pattern(*INDEX),
-        target,
-        coarsening.Pattern(begins, coarse),
-        seen,
-    )
-    sums = np.zeros((3, 3))
-    np.add.at(sums, (labels[np.repeat(np.arange(N), np.diff(INFLOW.indptr))], labels[INFLOW.indices]),
-              INFLOW.data)  # fmt: skip
-    data = np.bincount(target[target >= 0], INFLOW.data[target >= 0], minlength=count)
-    found = sp.csr_matrix((data, coarse[:count], begins), shape=(3, 3)).toarray()
-    np.testing.assert_allclose(found, sums * (1 - np.eye(3)), rtol=1e-14)
-
-
-# The loops for linear equations as plain Python, against dense linear algebra.
-
-
-PARENT = np.array([7, 7, 8, 8, 8, 9, 9])
-
-
-def coarser(x, right, scale, middles=None):
-    """Return levels of which one has the entries above."""
-    rest = middles, INFLOW.indices, INFLOW.data, PARENT, scale, None, True
-    return linear.Coarser(INFLOW.indptr, *rest, x, right)
-
-
-def test_relaxation_solves_equation_after_equation():
-    right, scale = RNG.random(N), RNG.random(N)
-    x = RNG.random(N)
-    expected = x.copy()
-    A = INFLOW.toarray()
-    for s in range(N):
-        expected[s] = scale[s] * (right[s] + A[s] @ expected)
-    linear.relax(0, N, False, coarser(x, right, scale))
-    np.testing.assert_allclose(x, expected, rtol=1e-14)
-
-
-def test_what_equations_leave_is_added_for_each_aggregate():
-    right, scale, x = RNG.random(N), RNG.random(N), RNG.random(N)
-    rest = right + INFLOW @ x - x / scale
-    room = np.concatenate([right, np.zeros(3)])
-    linear.leave(0, N, coarser(x, room, scale))
-    np.testing.assert_allclose(room[7:], [rest[:2].sum(), rest[2:5].sum(), rest[5:].sum()])
-
-
-def test_a_first_sweep_from_zero_is_done_by_halves():
-    """As by whole rows: what each half leaves out is zero, but for rounding."""
-    rows, columns = INFLOW.indptr, INFLOW.indices
-    middles = np.empty(N, dtype=rows.dtype)
-    assert linear.middles_of(0, N, rows, columns, middles)
-    for s in range(N):
-        assert np.all(columns[rows[s] : middles[s]] <= s)
-        assert np.all(columns[middles[s] : rows[s + 1]] > s)
-    right, scale, into = RNG.random(N), RNG.random(N), RNG.random(N)
-    whole, half, room, other = np.zeros(N), np.zeros(N), np.zeros(N + 3), np.zeros(N + 3)
-    room[:N] = other[:N] = right
-    linear.relax(0, N, False, coarser(whole, right, scale))
-    linear.leave(0, N, coarser(whole, room, scale))
-    linear.begin(0, N, coarser(half, right, scale, middles))
-    linear.pass_on(0, N, coarser(half, other, scale, middles))
-    np.testing.assert_allclose(half, whole, rtol=1e-14)
-    np.testing.assert_allclose(other, room, rtol=1e-12)
-    first, room, other = half.copy(), np.append(right, np.zeros(3)), np.append(right, np.zeros(3))
-
-    def finest(damping, own=0.0):
-        weights = middles, damping, into, None
-        return linear.Finest(rows, columns, INFLOW.data, own, *weights)
-
-    linear.begin_first(N, finest(scale), coarser(first, right, scale))
-    np.testing.assert_allclose(first, half, rtol=1e-14)
-    own = -1.0 / scale[0]  # all alike, as for the jump chain
-    alike = finest(np.full(N, scale[0]), own)
-    linear.begin_first(N, alike, coarser(first, right, scale))
-    linear.leave_first(N, alike, coarser(first, room, scale))
-    linear.pass_on_first(N, alike, coarser(first, other, scale))
-    np.testing.assert_allclose(other, room, rtol=1e-12)
-
-
-def test_rows_that_do_not_ascend_are_seen():
-    indices = INFLOW.indices.copy()
-    row = slice(*INFLOW.indptr[2:4])
-    indices[row] = indices[row][::-1]
-    assert not linear.middles_of(0, N, INFLOW.indptr, indices, np.empty(N, dtype=np.int64))
-
-
-def test_products_and_transposes_are_those_of_the_matrix():
-    own, x, product = -RNG.random(), RNG.random(N), np.empty(N)
-    linear.multiply(*INDEX, INFLOW.data, own, x, product)
-    # terms below one, which may cancel, in another order
-    np.testing.assert_allclose(product, INFLOW @ x + own * x, atol=1e-15)
-    rows, columns = np.zeros(N + 1, dtype=np.int64), np.empty(INFLOW.nnz, dtype=np.int64)
-    entries = np.empty(INFLOW.nnz)
-    linear.transpose(0, N, (*INDEX, INFLOW.data), (rows, columns, entries))
-    found = sp.csr_matrix((entries, columns, rows), shape=(N, N))
-    np.testing.assert_array_equal(found.toarray(), P)
-
-
-def test_a_step_is_made_without_its_shares_of_former_ones():
-    rest, change, weights = RNG.random((3, N))
-    former = RNG.random((2, N))
-    products = np.empty(5)
-    linear.gain(rest, change, former, weights, products)
-    expected = [rest @ (rest * weights), rest @ (change * weights), change @ (change * weights)]
-    np.testing.assert_allclose(products, [*expected, *(former @ (change * weights))])
-    x, left, step, moved = RNG.random((4, N))
-    steps, changes, shares = RNG.random((2, N)), RNG.random((2, N)), np.array([0.3, -0.2])
-    wanted = x + 0.7 * (step - shares @ steps), left + 0.7 * (moved - shares @ changes)
-    linear.advance((x, left), (step, moved), (steps, changes), shares, 0.7)
-    np.testing.assert_allclose(x, wanted[0])
-    np.testing.assert_allclose(left, wanted[1])
-
-
-# The loops of aggregation multigrid as plain Python, against dense linear algebra.
-
-
-def flows(inflow, scale, x):
-    """Return the flows of one level."""
-    index = inflow.indptr, inflow.indices, inflow.data
-    return multilevel.Flows(*index, None, None, scale, x, np.empty((N, N)))
-
-
-@pytest.mark.parametrize("backward", [False, True])
-def test_a_sweep_gives_each_state_what_flows_in(backward):
-    x, expected = RNG.random(N), None
-    expected = x.copy()
-    for s in range(N)[:: -1 if backward else 1]:
-        expected[s] = expected @ P[:, s]
-    multilevel.sweep(0, N, backward, flows(INFLOW, np.ones(N), x))
-    np.testing.assert_allclose(x, expected, rtol=1e-14)
-
-
-def test_elimination_finds_the_flows_and_keeps_their_total():
-    x, scale = np.ones(N), 1.0 / RNG.random(N)
-    rates = RNG.random((N, N)) * (1 - np.eye(N))  # from state to state
-    inflow = sp.csr_matrix(rates.T)
-    scale = 1.0 / rates.sum(axis=1)
-    multilevel.eliminate(0, N, flows(inflow, scale, x))
-    out = x / scale  # out of each state, all its flows by the factor x
-    np.testing.assert_allclose(rates.T @ x, out, rtol=1e-13)
-    assert out.sum() == pytest.approx(rates.sum(), rel=1e-14)
-
-
-def test_iterates_are_combined_with_a_floor():
-    flow, flows = np.array([1.0, 2.0, 3.0]), np.array([[2.0, 2.0, -30.0]])
-    better = np.empty(3)
-    total = multilevel.blend(flow, flows, np.array([0.5]), 0.1, better)
-    np.testing.assert_allclose(better, [1.5, 2.0, 0.3])
-    assert total == pytest.approx(3.8)
-    residual, residuals = np.array([0.3, -0.1, 0.2]), RNG.random((2, 3))
-    products = np.empty((2, 3))
-    multilevel.compare(flow, residual, RNG.random((2, 3)), residuals, products)
-    change = residuals - residual
-    np.testing.assert_allclose(products[:, :2], change / flow @ change.T)
-    np.testing.assert_allclose(products[:, 2], -(change / flow) @ residual)
-
-
-def test_a_cycle_on_two_levels_is_a_sweep_a_correction_and_a_sweep():
-    """The correction solves the chain of the aggregates exactly; the solution is a fixed point."""
-    pi = np.linalg.solve(np.vstack([(P.T - np.eye(N))[:-1], np.ones(N)]), np.eye(N)[-1])
-    Q = generator_of(P)
-    np.testing.assert_allclose(pi @ Q, 0.0, atol=1e-15)
-    labels = np.array([0, 0, 1, 1, 1, 2, 2])
-    order, bounds = np.arange(N), np.array([0, 2, 5, 7])
-    target, begins = np.empty(INFLOW.nnz, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    coarse, seen = np.empty(INFLOW.nnz, dtype=np.int64), np.full(3, -1)
-    count = coarsening_kernels.merge(
-        Aggregates(labels, order, bounds), Pattern(*INDEX), target, Pattern(begins, coarse), seen
-    )
-    nnz = INFLOW.nnz
-    indptr = np.concatenate([INFLOW.indptr, begins[1:] + nnz])
-    indices = np.concatenate([INFLOW.indices, coarse[:count] + N])
-    values = np.concatenate([INFLOW.data, np.zeros(count + 1)])
-    target = np.concatenate(
-        [np.where(target < 0, nnz + count, target + nnz), np.full(count, nnz + count)]
-    )
-    parent = np.concatenate([labels + N, np.zeros(3, dtype=np.int64)])
-    first, left, repeats = np.array([0, N, N + 3]), np.zeros(3, dtype=np.int64), np.array([1, 1])
-
-    def cycled(flow):
-        x, scale = np.concatenate([flow, np.ones(3)]), np.ones(N + 3)
-        entries = indptr, indices, values, target, parent
-        levels = multilevel.Flows(*entries, scale, x, np.empty((3, 3)))
-        build(cycle, helpers=multilevel.HELPERS, compiled=False)(
-            Schedule(first, left, repeats, 1), levels
-        )
-        return x[:N] / x[:N].sum()
-
-    np.testing.assert_allclose(cycled(pi), pi, rtol=1e-13)
-    expected = np.full(N, 1.0 / N)
-    for s in range(N):  # forward
-        expected[s] = expected @ P[:, s]
-    flows = np.zeros((3, 3))
-    np.add.at(flows, (labels[:, None], labels[None, :]), expected[:, None] * P)
-    rates = flows - np.diag(flows.sum(axis=1))
-    factors = np.linalg.lstsq(np.vstack([rates.T, np.ones(3)]), np.eye(4)[-1])[0]
-    expected *= factors[labels]
-    for s in reversed(range(N)):
-        expected[s] = expected @ P[:, s]
-    np.testing.assert_allclose(cycled(np.full(N, 1.0 / N)), expected / expected.sum(), rtol=1e-12)
+@pytest.mark.parametrize("fast", [0, 1])
+def test_values_of_the_component_with_most_flow_are_joined(fast):
+    """A grid with a hundred times the exchange along one of its two components."""
+    line = sp.diags([np.ones(19), np.ones(19)], [1, -1])
+    rates = [1.0, 100.0] if fast else [100.0, 1.0]
+    exchange = rates[0] * sp.kron(line, sp.eye(20)) + rates[1] * sp.kron(sp.eye(20), line)
+    inflow, flow = symmetric(exchange)
+    x, y = np.divmod(np.arange(400), 20)
+    found = build_hierarchy(inflow, flow, flow, {"x": x, "y": y})
+    parent, slow = found.parent[:400], (x, y)[1 - fast]
+    for box in set(parent.tolist()):
+        assert len(set(slow[parent == box].tolist())) == 1
+    assert len(set(parent.tolist())) == 200

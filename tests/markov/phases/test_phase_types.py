@@ -1,4 +1,4 @@
-"""Phase-type distributions: closed forms, and samples."""
+"""Phase-type distributions and what has them: closed forms, samples, fits, semi-Markov processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from markov import PhaseType
+from markov import PhaseType, SemiMarkov, fit_phase_type, passage, phase_type_of, stationary
 
 COX = PhaseType([0.3, 0.7], [[-3.0, 1.5], [0.0, -1.0]])
 
@@ -92,3 +92,105 @@ def test_bad_arguments_are_refused():
         PhaseType.mixture([1.0], [COX, COX])
     with pytest.raises(TypeError):
         COX + 1.0
+
+
+# Distributions with given moments, and fitted ones.
+
+
+@pytest.mark.parametrize("scv", [0.01, 0.1, 0.25, 0.3, 0.5, 0.99, 1.0, 1.01, 4.0, 100.0])
+def test_two_moments_are_met(scv):
+    found = phase_type_of(2.5, scv)
+    assert found.mean == pytest.approx(2.5, rel=1e-11)
+    assert found.scv == pytest.approx(scv, rel=1e-9)
+
+
+@pytest.mark.parametrize(("scv", "skewness"), [(4.0, 5.0), (1.5, 3.0), (30.0, 40.0)])
+def test_three_moments_are_met(scv, skewness):
+    found = phase_type_of(0.2, scv, skewness)
+    third = found.moment(3) - 3.0 * found.mean * found.moment(2) + 2.0 * found.mean**3
+    assert (found.mean, found.scv) == (pytest.approx(0.2), pytest.approx(scv))
+    assert third / found.variance**1.5 == pytest.approx(skewness, rel=1e-9)
+
+
+def test_three_moments_that_two_phases_do_not_have_are_refused():
+    with pytest.raises(ValueError, match=r"skewness = 1: must be > 3\.0625 with scv = 4"):
+        phase_type_of(1.0, 4.0, 1.0)
+    with pytest.raises(ValueError, match="leave it"):
+        phase_type_of(1.0, 0.5, 2.0)
+    with pytest.raises(ValueError, match=r"scv = 0\.0001"):
+        phase_type_of(1.0, 1e-4)
+
+
+def test_a_fit_finds_what_the_sample_was_drawn_from():
+    """Twice the gain in log likelihood over the truth is below chi-square's 99.9 % quantile."""
+    truth = PhaseType.mixture(
+        [0.6, 0.4], [PhaseType.exponential(5.0), PhaseType.erlang(2, mean=3.0)]
+    )
+    times = truth.sample(3000, seed=3)
+    found = fit_phase_type(times, phases=3)
+    assert found.branches == (1, 2)
+    likelihood = float(np.log(truth.pdf(times)).sum())
+    assert 0.0 <= 2.0 * (found.log_likelihood - likelihood) < stats.chi2(3).ppf(0.999)
+    direct = float(np.log(found.distribution.pdf(times)).sum())
+    assert found.log_likelihood == pytest.approx(direct, rel=1e-9)
+
+
+def test_an_exponential_fit_has_the_mean_of_the_sample():
+    times = np.array([0.1, 0.7, 2.0])
+    found = fit_phase_type(times, phases=1)
+    assert found.distribution.mean == pytest.approx(times.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("times", "phases", "message"),
+    [
+        ([1.0, 1.0], 2, "at least two different times"),
+        ([1.0, -1.0], 2, "times = -1"),
+        ([1.0, 2.0], 20, "phases = 20"),
+    ],
+)
+def test_bad_samples_are_refused(times, phases, message):
+    with pytest.raises(ValueError, match=message):
+        fit_phase_type(times, phases=phases)
+
+
+# Semi-Markov processes: fractions of time by the mean times, passages by the whole distributions.
+
+
+JUMPS = ((0.1, 0.6, 0.3), (0.5, 0.0, 0.5), (1.0, 0.0, 0.0))
+TIMES = (phase_type_of(2.0, 0.3), PhaseType.exponential(4.0), phase_type_of(0.5, 3.0))
+
+
+def test_fractions_of_time_follow_the_mean_times():
+    answer = stationary(SemiMarkov(JUMPS, TIMES))
+    P = np.array(JUMPS)
+    values, vectors = np.linalg.eig(P.T)
+    v = np.real(vectors[:, np.argmin(abs(values - 1.0))])
+    weights = v * [each.mean for each in TIMES]
+    np.testing.assert_allclose(answer["fraction"], weights / weights.sum(), rtol=1e-12)
+    assert answer["jump_rate"] == pytest.approx(v.sum() / weights.sum(), rel=1e-12)
+    assert answer.measures.fraction.dims == ("process_state",)
+
+
+def test_a_first_passage_has_the_distribution_of_the_sum_of_its_times():
+    """A line 0 -> 1 -> 2: the time to 2 is the sum of the first two."""
+    line = ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.0, 0.0))
+    found = passage(SemiMarkov(line, TIMES), to=lambda s: s.state == 2, start=(0, 0))
+    begun = PhaseType(np.eye(TIMES[0].order)[0], TIMES[0].T) + TIMES[1]
+    assert found.mean == pytest.approx(begun.mean, rel=1e-11)
+    assert found.quantile(0.9).value == pytest.approx(begun.quantile(0.9), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"jumps": ((0.5, 0.4), (1.0, 0.0))}, r"row 0 of jumps sums to 0\.9"),
+        ({"jumps": ((1.0, 0.0),)}, "jumps has shape"),
+        ({"sojourns": (PhaseType.exponential(1.0),)}, "2 distributions are expected"),
+        ({"sojourns": (1.0, 2.0)}, r"sojourns\[0\] = 1\.0"),
+        ({"first": 2}, "first = 2"),
+    ],
+)
+def test_bad_parameters_are_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        SemiMarkov(**given)

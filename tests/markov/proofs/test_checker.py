@@ -1,7 +1,9 @@
-"""No certificate that says something false is accepted, however it was corrupted."""
+"""Certificates prove more than what was computed in float64, and none that says something false is accepted."""
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -12,10 +14,132 @@ import numpy as np
 import pytest
 
 import markov.proofs.checker as module
-from markov import MM1K, JacksonTandem, Kanban, explore, stationary
+from markov import (
+    MM1K,
+    JacksonTandem,
+    Kanban,
+    MarkovChain,
+    Multilevel,
+    SparseLU,
+    explore,
+    read_prism,
+    stationary,
+)
 from markov.proofs.checker import CertificateError, check, read, rounded_up, shown, verified
-from tests.markov.conftest import Queue
-from tests.markov.proofs.conftest import exact_solution
+from markov.proofs.long_runs import write_long_run
+from tests.markov.conftest import Coin, Machine, Queue, generator_of
+from tests.markov.proofs.certificates import checked, holds
+from tests.markov.proofs.conftest import exact_long_run, exact_solution
+
+# What is written
+
+
+def test_the_bound_of_a_direct_method_is_the_distance_to_the_exact_solution(tmp_path):
+    path, answer = tmp_path / "queue.cert", stationary(Queue())
+    answer.certificate(path, measures={"mean": np.arange(answer.chain.size) / 3.0})
+    found = read(StringIO(path.read_text()))
+    truth = exact_solution(found.rows)
+    off = [Fraction(v) - p for v, p in zip(answer.pi.tolist(), truth, strict=True)]
+    distance = max(sum(d for d in off if d > 0), -sum(d for d in off if d < 0))
+    assert distance <= found.bound <= distance * Fraction(100002, 100000)
+    low, high = found.functions[0].claimed
+    mean = sum(Fraction(k / 3.0) * p for k, p in enumerate(truth))
+    assert low <= mean <= high
+    assert high - low < Fraction(1, 10**30)  # the product of two residuals
+
+
+def test_a_bound_by_multigrid_is_not_lost(tmp_path):
+    """The throughput is proved to far more digits than float64 has."""
+    answer = stationary(explore(Kanban(tickets=2)), Multilevel())
+    answer.certificate(tmp_path / "kanban.cert.gz", measures=["throughput"])
+    proved = checked(tmp_path / "kanban.cert.gz")
+    assert float(Fraction(proved["total_variation_bound"])) <= answer.error_bound * 1.001
+    low, high = map(Fraction, proved["means"]["throughput"].values())
+    bound = answer.bound("throughput")
+    assert bound.lower <= low <= high <= bound.upper
+    assert high - low < 1e-4 * (bound.upper - bound.lower)
+
+
+def test_a_pickled_answer_writes_the_same_claims(tmp_path):
+    answer = stationary(Queue())
+    answer.certificate(tmp_path / "a.cert")
+    pickle.loads(pickle.dumps(answer)).certificate(tmp_path / "b.cert")
+    a, b = checked(tmp_path / "a.cert"), checked(tmp_path / "b.cert")
+    assert (a["states"], a["transitions"]) == (b["states"], b["transitions"])
+    one, other = (float(Fraction(each["total_variation_bound"])) for each in (a, b))
+    assert other == pytest.approx(one, rel=1e-3)
+
+
+def test_one_state_two_states_and_components_that_are_no_numbers(tmp_path):
+    path = tmp_path / "small.cert"
+    stationary([[0.0]]).certificate(path)
+    alone = checked(path)
+    assert (alone["states"], alone["total_variation_bound"]) == (1, "0")
+    stationary(Coin()).certificate(path)
+    assert Fraction(checked(path)["total_variation_bound"]) < 1e-16
+    stationary(Machine()).certificate(path, measures=["busy", "hot and full"])
+    assert set(checked(path)["means"]) == {"busy", "hot and full"}
+    assert "columns mode phase n" in path.read_text()
+
+
+def test_names_in_other_alphabets_are_escaped(tmp_path):
+    def rules(s):
+        yield s._replace(λ=1 - s.λ), 1.0 + s.λ
+
+    model = explore(rules, start={"λ": 0}, labels=lambda s: {"größer als null": s.λ > 0})
+    path = tmp_path / "greek.cert"
+    stationary(model).certificate(path)
+    assert "columns \\u03bb\n" in path.read_text(encoding="ascii")
+    assert set(checked(path)["means"]) == {"gr\\u00f6\\u00dfer als null"}
+
+
+def test_only_the_recurrent_states_are_listed(tmp_path):
+    path = tmp_path / "transient.cert"
+    stationary([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0], [0.0, 3.0, -3.0]]).certificate(path)
+    assert checked(path)["states"] == 2
+    assert "\n1 " in path.read_text()
+    assert "\n0 " not in path.read_text()
+
+
+def test_where_nothing_is_proved_nothing_is_written(tmp_path):
+    Q = np.diag([1.0, 1e-300, 1.0], 1)
+    answer = stationary(generator_of(Q + Q.T), SparseLU(), on_failure="return")
+    with pytest.raises(ValueError, match="nothing was proved"):
+        answer.certificate(tmp_path / "x.cert")
+    assert not (tmp_path / "x.cert").exists()
+
+
+def test_measures_are_labels_and_rewards_or_functions_with_names(tmp_path):
+    answer, path = stationary(explore(Kanban(tickets=1))), tmp_path / "kanban.cert"
+
+    def written(measures):
+        answer.certificate(path, measures=measures)
+        return checked(path)
+
+    n = answer.chain.size
+    assert "throughput" in written(None)["means"]
+    assert list(written(["throughput"])["means"]) == ["throughput"]
+    found = written({"out": "throughput", "ones": np.ones(n)})
+    assert list(found["means"]) == ["out", "ones"]
+    assert holds(found, "ones", 1)
+    for measures, said in (
+        (["none"], "measure = 'none'"),
+        ({"two": np.ones((2, n))}, "must be one number for each state"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            written(measures)
+
+
+def test_the_file_is_named_with_its_digest(line, tmp_path):
+    answer = stationary(read_prism(line, constants={"t": 2}))
+    answer.certificate(tmp_path / "line.cert", model=line, constants={"t": 2})
+    found = checked(tmp_path / "line.cert")["not_checked"]
+    assert found["sha256"] == hashlib.sha256(line.read_bytes()).hexdigest()
+    assert (found["model"], found["constants"]) == ("line.sm", "t=2")
+
+
+# What is accepted
+
 
 HEADER = """hopflow-certificate 1
 rate-unit 1/2
@@ -179,3 +303,144 @@ def test_a_file_that_is_not_there_or_no_certificate_is_refused(tmp_path):
     path.write_bytes(b"\x1f\x8b\x08")
     with pytest.raises(CertificateError, match="path = "):
         check(path)
+
+
+# Long-run means of chains with several recurrent classes
+
+BRANCHES = """ctmc
+module branches
+  s : [0..7] init 0;
+  [] s = 0 -> 0.3 : (s' = 1) + 1/7 : (s' = 3);
+  [] s = 1 -> 2 : (s' = 0) + 0.01 : (s' = 4) + 5 : (s' = 5);
+  [] s = 3 -> 1 : (s' = 4) + 1 : (s' = 1);
+  [] s = 5 -> 1e-3 : (s' = 6);
+  [] s = 6 -> 0.25 : (s' = 7) + 0.2 : (s' = 5);
+  [] s = 7 -> 0.1 : (s' = 6);
+endmodule
+label "stuck" = s = 4;
+rewards "s" true : s; endrewards
+"""
+"""State 4 absorbs; 5, 6 and 7 are a class; 0, 1 and 3 are transient, 2 is not reached."""
+
+
+@pytest.fixture
+def branches(tmp_path):
+    path = tmp_path / "branches.sm"
+    path.write_text(BRANCHES)
+    return path
+
+
+def written(path, to):
+    model = read_prism(path)
+    start = int(model.explored.initial[0])
+    return write_long_run(to, model.chain, start, model=path)
+
+
+def test_the_exact_means_are_in_intervals_of_thirty_digits(branches, tmp_path):
+    found = written(branches, tmp_path / "b.cert.gz")
+    rows = checked(tmp_path / "b.cert.gz", branches)["rows"]
+    assert rows.endswith("exactly; state number 0 is the initial state")
+    statement = check(tmp_path / "b.cert.gz")
+    assert (statement.states, statement.transitions, statement.bound) == (7, 11, None)
+    for each in found.functions:
+        low, high = statement.means[each.name]
+        mean = exact_long_run(found.rows, 0, each.F) / each.scales[0]
+        assert each.claimed[0] <= low <= mean <= high <= each.claimed[1]
+        assert high - low < 1e-30
+    assert "proved      long-run mean of stuck in [0." in str(statement)
+    assert "from state number 0 on the 7 listed states" in str(statement)
+
+
+def test_from_a_recurrent_state_it_is_the_mean_of_its_class(tmp_path):
+    Q = np.array([[-1.0, 1.0, 0.0, 0.0], [3.0, -3.0, 0.0, 0.0], [1.0, 0.0, -2.0, 1.0], [0.0] * 4])
+    f = {"one": [0.0, 1.0, 0.0, 5.0]}
+    found = write_long_run(tmp_path / "a.cert", MarkovChain(Q), 0, measures=f)
+    assert len(found.rows) == 2
+    ((low, high),) = check(tmp_path / "a.cert").means.values()
+    assert low <= Fraction(1, 4) <= high
+    assert high - low < 1e-30
+    write_long_run(tmp_path / "b.cert", MarkovChain(Q), 2, measures=f)
+    ((low, high),) = check(tmp_path / "b.cert").means.values()
+    assert low <= Fraction(1, 8) + Fraction(5, 2) <= high
+
+
+def test_another_start_than_that_of_the_file_is_said(branches, tmp_path):
+    model = read_prism(branches)
+    write_long_run(tmp_path / "c.cert", model.chain, 1, model=branches)
+    said = checked(tmp_path / "c.cert", branches)["rows"]
+    assert said.endswith("state number 1 is not the initial state")
+
+
+def test_a_rare_end_of_a_stiff_walk_is_certified(tmp_path):
+    """A random walk between two traps, 15 steps from the left one and driven away from it."""
+    n = 24
+    Q = np.zeros((n, n))
+    for i in range(1, n - 1):
+        Q[i, i - 1], Q[i, i + 1] = 1.0, 1e3
+    f = {"left": np.arange(n) == 0}
+    found = write_long_run(
+        tmp_path / "w.cert", MarkovChain(Q - np.diag(Q.sum(axis=1))), 15, measures=f
+    )
+    ((low, high),) = check(tmp_path / "w.cert").means.values()
+    mean = exact_long_run(found.rows, found.reference, found.functions[0].F)
+    assert low <= mean <= high
+    assert 0 < mean < 1e-40
+    assert high - low < 1e-30
+
+
+def test_where_no_function_falls_nothing_is_proved(tmp_path):
+    """The same walk driven to its middle: the mean time until a trap is 1e86 s."""
+    n = 60
+    Q = np.zeros((n, n))
+    for i in range(1, n - 1):
+        Q[i, i - 1], Q[i, i + 1] = 1.0, 1e3 if i < 30 else 1e-3
+    chain = MarkovChain(Q - np.diag(Q.sum(axis=1)))
+    with pytest.raises(ValueError, match="nothing was proved"):
+        write_long_run(tmp_path / "w.cert", chain, 45, measures={"left": np.arange(n) == 0})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("certificate 2", "certificate 1", "unknown|must be|scale"),
+        ("reference 0", "reference 9", "in range"),
+        ("rate-unit 1/", "scale 1/", "unknown"),
+        ("states 7", "states 8", "7 states: must be 8"),
+    ],
+)
+def test_long_runs_that_are_refused(branches, tmp_path, old, new, said):
+    written(branches, tmp_path / "b.cert")
+    text = (tmp_path / "b.cert").read_text()
+    assert old in text
+    with pytest.raises(CertificateError, match=said):
+        verified(read(StringIO(text.replace(old, new, 1))))
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(2_000, marks=pytest.mark.slow)])
+def test_corruptions_of_long_runs_prove_nothing_false(branches, tmp_path, count):
+    written(branches, tmp_path / "b.cert")
+    text, rng = (tmp_path / "b.cert").read_text(), np.random.default_rng(12)
+    counts = {True: 0, False: 0}
+    for _ in range(count):
+        wrong = corrupted(text, rng)
+        if wrong == text:
+            continue
+        try:
+            found = read(StringIO(wrong))
+            proved = verified(found)
+        except CertificateError:
+            counts[False] += 1
+            continue
+        counts[True] += 1
+        for each in found.functions:
+            low, high = proved.means[each.name]
+            mean = exact_long_run(found.rows, found.reference, each.F) / each.scales[0]
+            assert each.claimed[0] <= low <= mean <= high <= each.claimed[1]
+    assert counts[False] > count // 2
+    assert counts[True] > 0
+
+
+def test_a_ratio_is_no_measure(branches, tmp_path):
+    model = read_prism(branches)
+    with pytest.raises(ValueError, match="measures = 'both'"):
+        write_long_run(tmp_path / "d.cert", model.chain, 0, measures={"both": np.ones((2, 7))})

@@ -29,6 +29,23 @@ class Tandem(ChainModel):
             yield s._replace(j=s.j - 1), 0.9
 
 
+class Switch(ChainModel):
+    """Two states: fewer than multigrid needs."""
+
+    class State(NamedTuple):
+        on: int
+
+    def space(self):
+        return {"on": range(2)}
+
+    @staticmethod
+    def rules(s, q):
+        if s.on:
+            yield s._replace(on=0), 1.0
+        if not s.on:
+            yield s._replace(on=1), 2.0
+
+
 SHAPE = (5, 4, 2)
 
 

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 
-from markov import read_jani
+from markov import read_jani, read_prism
 from markov.errors import FileError
-from markov.files.parsing import tokens
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
 from markov.files.parsing.property_parsing import parse_properties, parse_property
-from markov.files.parsing.tokens import Cursor, read_text, tokens_of
+from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.properties import queries
 from markov.files.syntax import Chain, Label, Literal, Name
 from tests.markov.files.conftest import jani_queue, model_of
@@ -123,61 +122,36 @@ def test_files_that_cannot_be_used_are_refused_with_line_and_reason(
         _ = model_of(tmp_path, text).chain
 
 
-# The words of the PRISM language, and a cursor over them.
+# The words of the PRISM language, and files as text.
+
+
+def test_text_is_cut_into_the_longest_words(tmp_path: Path) -> None:
+    text = """ctmc // größe
+const double two=2.;
+module m x1:[0..2]init 0;
+[]x1<2->1.5e-3+.5:(x1'=x1+1);[]x1=2<=>true->two:(x1'=0);endmodule"""
+    Q = model_of(tmp_path, text).chain.Q.toarray()
+    assert Q[0].tolist() == [-0.5015, 0.5015, 0.0]
+    assert Q[2].tolist() == [2.0, 0.0, -2.0]
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("written", "message"),
     [
-        ("[0..2]", ["[", "0", "..", "2", "]"]),
-        ("1.5e-3+.5", ["1.5e-3", "+", ".5"]),
-        ("x'=x1<=>y", ["x", "'", "=", "x1", "<=>", "y"]),
-        ("a // b c\n=> d", ["a", "=>", "d"]),
-        ('"a b" -> 2.', ['"a b"', "->", "2."]),
+        (b"x\n$", r"line 2: '\$' begins no word"),
+        (b'ctmc "ctmc"', r"""'"ctmc"' begins no declaration"""),
+        (b"ctmc\n\nx \xff", r"line 3: not UTF-8"),
+        (b"ctmc" + b" " * 60, "larger than 60 bytes"),
     ],
 )
-def test_text_is_cut_into_the_longest_words(text: str, words: list[str]) -> None:
-    found = tokens_of(text, "m")
-    assert [token.text for token in found[:-1]] == words
-    assert found[-1].kind == "end"
-
-
-def test_words_know_their_kind_and_line() -> None:
-    found = tokens_of('x\n// nothing\n3.5 "n"', "m")
-    assert [(t.kind, t.line) for t in found] == [
-        ("name", 1), ("number", 3), ("text", 3), ("end", 3),
-    ]  # fmt: skip
-
-
-def test_a_character_that_begins_no_word_is_refused_with_its_line() -> None:
-    with pytest.raises(FileError, match=r"^m, line 2: '\$' begins no word"):
-        tokens_of("x\n$", "m")
-
-
-def test_a_cursor_takes_only_what_is_expected() -> None:
-    cursor = Cursor(tokens_of('P "P"', "m"), "m")
-    assert cursor.peek().text == '"P"'
-    assert cursor.accept("S") is None
-    assert cursor.expect("P", "S").text == "P"
-    assert not cursor.at('"P"')  # a text is no sign
-    with pytest.raises(FileError, match=r"""'"P"' where '=' is expected"""):
-        cursor.expect("=")
-    assert cursor.kind("text", "a name").text == '"P"'
-    assert cursor.take().kind == cursor.take().kind == cursor.peek(9).kind == "end"
-
-
-def test_files_too_large_or_not_text_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_text_of_other_words_too_large_or_no_text_is_refused_with_its_line(
+    tmp_path: Path, written: bytes, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("markov.files.parsing.tokens.MAX_BYTES", 60)
     path = tmp_path / "m.sm"
-    path.write_bytes(b"ctmc\n\nx \xff")
-    with pytest.raises(FileError, match=r"^m\.sm, line 3: not UTF-8"):
-        read_text(path)
-    path.write_text("größe")
-    assert read_text(path) == "größe"
-    monkeypatch.setattr(tokens, "MAX_BYTES", 6)
-    with pytest.raises(FileError, match=r"^m\.sm: larger than 6 bytes"):
-        read_text(path)
+    path.write_bytes(written)
+    with pytest.raises(FileError, match=rf"^m\.sm.*{message}"):
+        read_prism(path).chain  # noqa: B018
 
 
 # Properties of the PRISM language as trees.
@@ -380,13 +354,10 @@ def test_filters_over_the_initial_states() -> None:
         ({"op": "Pmax", "exp": {"op": "Q"}}, "path operator 'Q' is not read"),
         ({"op": "Pmax", "exp": {"op": "F", "exp": "n", "step-bounds": {}}}, "bounds on steps"),
         ({"op": "Emax", "exp": "r", "step-instant": 3}, "instants in steps"),
-        (
-            {"op": "Emax", "exp": "n", "accumulate": ["exit"]},
-            "accumulate ['exit'] of this expression is not read",
-        ),
+        ({"op": "Emax", "exp": "n", "accumulate": ["exit"]}, "accumulate ['exit'] of this expression is not read"),
         ("n", "operator None is not read"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: str) -> None:
     found = read(values)
     assert isinstance(found, FileError)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from markov.files.parsing.property_parsing import parse_property
+from markov.files.properties import csl
 from markov.files.properties.checking import Definitions, Evaluation
 from markov.files.properties.enclosures import (
     Known,
@@ -20,7 +22,8 @@ from markov.files.properties.enclosures import (
 )
 from markov.files.properties.queries import Interval
 from markov.files.syntax import Literal
-from tests.markov.files.conftest import model_of
+from markov.time.passages import powers
+from tests.markov.files.conftest import QUEUE_BESIDE, model_of
 
 # Operators on undecided sets: intervals that hold the value of every set that may be meant.
 
@@ -195,3 +198,16 @@ def test_the_graph_decides_zero_and_one() -> None:
     assert found.values.tolist() == [0.0, 0.5, 1.0]
     assert found.error.tolist() == [0.0, 1e-8, 0.0]
     assert found.negated().values.tolist() == [1.0, 0.5, 0.0]
+
+
+def test_all_states_are_found_where_no_slowest_decay_is_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(tmp_path, QUEUE_BESIDE, M=19)
+    alone = model.property("P=? [ F<=300 x=40 ]")
+    monkeypatch.setattr(powers, "MAX_POWERS", 10)
+    monkeypatch.setattr(csl, "MAX_PRODUCTS", 0.0)
+    found = model_of(tmp_path, QUEUE_BESIDE, M=19).property("P=? [ F<=300 x=40 ]")
+    assert np.all(found.errors < 1e-9)
+    assert abs(found.value - alone.value) <= found.error_bound + alone.error_bound
+    assert found.relative_bound > 1e-12 > alone.relative_bound

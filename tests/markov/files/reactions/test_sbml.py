@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-import xml.etree.ElementTree as ET
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +11,6 @@ import pytest
 
 from markov import ChainModel, explore, passage, read_sbml, stationary, transient
 from markov.errors import FileError
-from markov.files.reactions.events import shifted
-from markov.files.reactions.formulas import CLOCK, Formulas
-from markov.files.syntax import Chain, Literal, Name, Negation, names_in
 
 # Reaction networks in SBML: against closed forms, the same rules in Python, and hostile files.
 
@@ -52,6 +48,8 @@ def network(species, reactions, parameters="", more=""):
     )
 
 
+NOW = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
+DEEP = "<apply><minus/>" * 62 + "<cn>1</cn>" + "</apply>" * 62
 MU = '<parameter id="mu" value="0.5"/>'
 DEATH = reaction("death", {"X": 1}, {}, times("<ci> mu </ci>", "<ci> X </ci>"))
 BIRTH = reaction("birth", {}, {"X": 1}, '<cn type="integer"> 3 </cn>')
@@ -156,6 +154,8 @@ def test_concentrations_boundary_species_and_assignment_rules(read):
             network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, "<apply><sin/><cn>1</cn></apply>")),
             "reaction 'r': sin with 1 arguments is not read",
         ),
+        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, NOW)), "csymbol is not read"),
+        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, DEEP)), "nested more than 60 deep"),
         (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1.5}, "<cn>1</cn>")), "1.5: a whole"),
         (
             network(
@@ -189,46 +189,7 @@ def test_limits_are_checked(read):
         read(text, limits=4)
 
 
-# Formulas in MathML.
-
-
-TIME = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
-
-
-def refuse(where: str, reason: str) -> FileError:
-    return FileError(("f", None), f"{where}: {reason}")
-
-
-def read_formula(text: str, *, timed: bool = False) -> object:
-    element = ET.fromstring(f"<law><math>{text}</math></law>")
-    return Formulas({"X": Name("x", 1)}, refuse, timed=timed).read(element, "here", {"k": "r.k"})
-
-
-def test_names_numbers_and_operators_become_an_expression() -> None:
-    found = read_formula("<apply><and/><apply><not/><ci>b</ci></apply><apply><leq/><ci>X</ci>"
-                 "<apply><times/><ci>k</ci><cn type='e-notation'>2<sep/>3</cn></apply></apply></apply>")  # fmt: skip
-    product = Chain(Name("r.k", 1), (("*", Literal(2000.0, 1)),), 1)
-    below = Chain(Name("x", 1), (("<=", product),), 1)
-    assert found == Chain(Negation("!", Name("b", 1), 1), (("&", below),), 1)
-    assert names_in(found) == ["b", "x", "r.k"]
-
-
-def test_the_time_is_read_only_where_it_may_be() -> None:
-    assert read_formula(TIME, timed=True) == Name(CLOCK, 1)
-    with pytest.raises(FileError, match="here: csymbol is not read"):
-        read_formula(TIME)
-
-
-def test_what_is_nested_too_deep_is_refused() -> None:
-    deep = "<apply><minus/>" * 62 + "<cn>1</cn>" + "</apply>" * 62
-    with pytest.raises(FileError, match="nested more than 60 deep"):
-        read_formula(deep)
-
-
 # Events of SBML: against closed forms, the same rules in Python, and what is refused.
-
-
-NOW = '<csymbol definitionURL="http://www.sbml.org/sbml/symbols/time">t</csymbol>'
 
 
 def assigned(variable: str, value: str) -> str:
@@ -330,8 +291,18 @@ class Reset(ChainModel):
             yield s._replace(X=s.X - 1), 0.5 * s.X
 
 
-def test_an_event_that_a_reaction_triggers_is_part_of_it(read_with_events: Any) -> None:
-    above = f"<apply><gt/><ci>X</ci>{number(7)}</apply>"
+@pytest.mark.parametrize(
+    "above",
+    [
+        f"<apply><gt/><ci>X</ci>{number(7)}</apply>",
+        (
+            "<apply><and/><apply><not/><apply><leq/><ci>X</ci><cn>7</cn></apply></apply><apply><leq/><ci>X</ci>"
+            "<apply><times/><ci>mu</ci><cn type='e-notation'>2<sep/>3</cn></apply></apply></apply>"
+        ),
+    ],
+    ids=["above", "not below, and below 1000"],
+)
+def test_an_event_that_a_reaction_triggers_is_part_of_it(read_with_events: Any, above: str) -> None:
     model = read_with_events(event(above, assigned("X", number(2))))
     assert model.chain.size == 8
     mine = explore(Reset()).chain
@@ -365,12 +336,6 @@ def test_events_that_cannot_be_read_are_refused(
 ) -> None:
     with pytest.raises(FileError, match=said):
         read_with_events(*events)
-
-
-def test_an_expression_is_that_after_a_step() -> None:
-    tree = Negation("!", Chain(Name("X", 1), ((">", Name("Y", 1)),), 1), 1)
-    later = Chain(Name("X", 1), (("+", Literal(-2, 1)),), 1)
-    assert shifted(tree, {"X": -2}) == Negation("!", Chain(later, ((">", Name("Y", 1)),), 1), 1)
 
 
 # Events at given times that cannot be.

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import functools
+import itertools
 import math
-import operator
 import random
-from typing import NamedTuple
+import runpy
 
 import numpy as np
 import pytest
 
 from hopflow import where
-from markov.generators.array_rules.blocks import assigned_in, leaves, rearranged
-from markov.generators.array_rules.frames import (
-    MISSING,
-    Changed,
-    Frame,
-    ManyStates,
-    holds_arrays,
-    taken,
-)
-from markov.generators.array_rules.operations import (
-    LIMIT,
-    NotOnArraysError,
-    UniformArray,
-    binary,
-    compared,
-    in_each,
-    limited,
-    truth,
-    unary,
-    wrapped,
-)
-from markov.generators.array_rules.selections import element, maximum, merged, minimum, selected
-from markov.generators.array_rules.translation import translated
+from markov.generators.array_rules.operations import NotOnArraysError
 
 # Expressions of rules, evaluated for many states at once, give what plain Python gives in each.
 
@@ -114,110 +91,56 @@ def test_what_arrays_cannot_answer_is_refused(on_arrays):
             on_arrays(rules)
 
 
-# Operations on one number for each state are Python's in each of them, or refused.
+# Operations on whole numbers, real numbers and truth values are Python's in each state, or refused.
 
-WHOLE = np.array([-7, -1, 1, 2, 9])
-REAL = np.array([-2.5, -0.0, 0.1, 1e300, np.inf])
-TRUTHS = np.array([True, False, True, True, False])
-ARITHMETIC = (operator.add, operator.sub, operator.mul)
-QUOTIENTS = (operator.truediv, operator.floordiv, operator.mod)
-COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
-
-
-def each(operation, a, b):
-    """Return what Python gives in each state, with types."""
-    columns = [x.tolist() if isinstance(x, np.ndarray) else [x] * 5 for x in (a, b)]
-    return [operation(x, y) for x, y in zip(*columns, strict=True)]
-
-
-def same(found, expected):
-    return found.tolist() == expected and set(map(type, found.tolist())) == set(map(type, expected))
-
-
-@pytest.mark.parametrize("operation", ARITHMETIC + COMPARISONS)
-@pytest.mark.parametrize("a", [WHOLE, REAL, TRUTHS], ids=["whole", "real", "truth"])
-@pytest.mark.parametrize("b", [WHOLE, REAL, TRUTHS, 3, -0.5, True], ids=str)
-def test_arithmetic_is_that_of_python(operation, a, b):
-    with np.errstate(all="ignore"):
-        if operation in COMPARISONS:
-            assert same(compared(operation, a, b), each(operation, a, b))
-            assert same(compared(operation, b, a), each(operation, b, a))
-        else:
-            np.testing.assert_array_equal(binary(operation, a, b), each(operation, a, b))
-            np.testing.assert_array_equal(binary(operation, b, a), each(operation, b, a))
+OPERANDS = "w, r, t = s.x - 3, 0.5 * s.x - 0.7, s.x > s.y"
+EVERY = [*itertools.product(("w", "r", "t"), ("s.y", "r", "t", "3", "-0.5", "True"))]
+PAIRS = {
+    **{f"{{}} {sign} {{}}": EVERY for sign in ("+", "-", "*", "<", "<=", "==", "!=", ">", ">=")},
+    "{} / {}": [("w", "-3"), ("r", "(w - 5)"), ("100", "(w - 5)"), ("t", "2"), ("0.0", "(r - 9)")],
+    "{} // {}": [("w", "-3"), ("100", "(w - 5)"), ("w", "(s.y + 1)"), ("t", "2")],
+    "{} % {}": [("w", "-3"), ("100", "(w - 5)"), ("w", "(s.y + 1)"), ("t", "2")],
+    "{} ** {}": [("w", "3"), ("0.3", "w"), ("t", "2"), ("2", "s.x"), ("w", "0")],
+    "{} << {}": [("1", "s.x"), ("s.x", "3"), ("s.x", "s.y")], "{} >> {}": [("s.x", "1"), ("w", "s.y")],
+    "{} & {}": [("t", "True"), ("t", "(w > 0)"), ("s.x", "3"), ("w", "s.y")],
+    "{} | {}": [("t", "False"), ("s.x", "s.y")], "{} ^ {}": [("t", "True"), ("w", "5")],
+    "min({}, {})": EVERY, "max({}, {})": EVERY, "minimum({}, {})": EVERY, "maximum({}, {})": EVERY,
+    "where(t, {}, {})": EVERY[:12], "(1.5, 2.0, 7.0)[{} % {}]": [("s.x", "3"), ("w", "3")],
+}  # fmt: skip
+ONE = ("-w", "-r", "-t", "+t", "~w", "not w", "not r", "not t", "abs(w)", "abs(r)", "math.floor(r)", "math.exp(w)",
+       "0 - w", "w + 0", "((1.0, 2.0), (3.0, 4.0))[s.x % 2][1]", "where(w > 0, 1, 2.5)")  # fmt: skip
+REFUSED = (
+    "r ** 2", "w ** s.y", "1 << w", "s.x << 45", "r & 1", "t | 1.0", "w / 0", "6 / w", "w % 0.0", "r // 2", "~r", "w + 2**60",
+    "(w + 9) * 2**50", "s.x * 2**52 * s.x", "w + 'a'", "w + None", "w + 1j", "len(str(w))", "('a', 'b')[s.y % 2] == 'a'",
+    "(1, 2.0)[s.y % 2]", "(2**60, 1)[s.y % 2]", "(1.0, 2.0)[s.x]", "(1.0, 2.0)[0.5 * s.y]", "len(where(t, 'a', 'b'))", "round(r)",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("operation", QUOTIENTS)
-def test_quotients_are_those_of_python_and_zero_is_refused(operation):
-    assert same(binary(operation, WHOLE, -3), each(operation, WHOLE, -3))
-    assert same(binary(operation, 100, WHOLE), each(operation, 100, WHOLE))
-    for zero in (0, WHOLE - 1, 0.0):
-        with pytest.raises(NotOnArraysError):
-            binary(operation, WHOLE, zero)
+def rules_of(folder, texts):
+    """Return rules whose rates are some expressions, from a file as a user's are."""
+    rates = "".join(f"    yield s._replace(x=0), abs({text}) + 1.0\n" for text in texts)
+    path = folder / "written.py"
+    path.write_text(
+        "import math\nfrom hopflow import maximum, minimum, where\n\n"
+        f"def rules(s, q):\n    {OPERANDS}\n{rates}"
+    )
+    return runpy.run_path(str(path))["rules"]
 
 
-def test_sums_of_nothing_are_the_same_numbers():
-    assert binary(operator.add, WHOLE, 0) is WHOLE
-    assert binary(operator.sub, WHOLE, 0) is WHOLE
-    assert binary(operator.sub, 0, WHOLE).tolist() == [7, 1, -1, -2, -9]
-    assert binary(operator.add, TRUTHS, TRUTHS).tolist() == [2, 0, 2, 2, 0]
+@pytest.mark.parametrize("form", PAIRS)
+def test_an_operation_is_that_of_python(on_arrays, tmp_path, form):
+    on_arrays(rules_of(tmp_path, [form.format(*pair) for pair in PAIRS[form]]))
 
 
-def test_powers_and_shifts():
-    assert same(binary(operator.pow, WHOLE, 3), each(operator.pow, WHOLE, 3))
-    assert same(binary(operator.pow, 0.3, WHOLE), each(operator.pow, 0.3, WHOLE))
-    assert same(binary(operator.lshift, 1, abs(WHOLE)), each(operator.lshift, 1, abs(WHOLE)))
-    assert same(binary(operator.and_, TRUTHS, True), each(operator.and_, TRUTHS, True))
-    for wrong in ((operator.pow, REAL, 2), (operator.lshift, 1, WHOLE), (operator.and_, REAL, 1)):
-        with pytest.raises(NotOnArraysError):
-            binary(*wrong)
+@pytest.mark.parametrize("text", ONE)
+def test_an_operation_on_one_number_is_that_of_python(on_arrays, tmp_path, text):
+    on_arrays(rules_of(tmp_path, [text]))
 
 
-def test_whole_numbers_that_grow_are_refused():
-    large = np.array([LIMIT - 1])
+@pytest.mark.parametrize("text", REFUSED)
+def test_an_operation_that_arrays_do_otherwise_is_refused(on_arrays, tmp_path, text):
     with pytest.raises(NotOnArraysError):
-        binary(operator.mul, large, large)
-    with pytest.raises(NotOnArraysError):
-        binary(operator.add, WHOLE, LIMIT)
-    with pytest.raises(NotOnArraysError):
-        limited(large + 1)
-    with pytest.raises(NotOnArraysError):
-        binary(operator.lshift, WHOLE, 44)
-    assert limited(WHOLE) is WHOLE
-
-
-def test_other_objects_beside_numbers_are_refused():
-    for other in ("a", None, np.int64(1), 1j, (1,)):
-        with pytest.raises(NotOnArraysError):
-            binary(operator.add, WHOLE, other)
-    with pytest.raises(NotOnArraysError):
-        truth(UniformArray(np.zeros(2)))
-    with pytest.raises(NotOnArraysError):
-        wrapped((1, np.zeros(2)))
-    assert isinstance(wrapped(np.zeros(2)), UniformArray)
-
-
-def test_signs_and_truth():
-    assert unary(operator.neg, TRUTHS).tolist() == [-1, 0, -1, -1, 0]
-    assert unary(operator.not_, REAL).tolist() == [not x for x in REAL.tolist()]
-    assert truth(WHOLE - 1).tolist() == [True, True, False, True, True]
-    with pytest.raises(NotOnArraysError):
-        unary(operator.invert, REAL)
-
-
-def test_functions_run_once_for_each_value():
-    seen = []
-
-    def function(x):
-        seen.append(x)
-        return math.exp(x)
-
-    found = in_each(function, np.array([2, 0, 2, 0, 1]))
-    assert sorted(seen) == [0, 1, 2]
-    assert found.tolist() == [math.exp(x) for x in (2, 0, 2, 0, 1)]
-    assert in_each(math.floor, np.array([0.5, -0.5])).tolist() == [0, -1]
-    with pytest.raises(NotOnArraysError):
-        in_each(str, WHOLE)
+        on_arrays(rules_of(tmp_path, [text]))
 
 
 # Collections in rules, for many states at once.
@@ -253,48 +176,6 @@ def test_collections_that_differ_from_state_to_state_are_refused(on_arrays):
     for rules in (length, several, by_state):
         with pytest.raises(NotOnArraysError):
             on_arrays(rules)
-
-
-# Elements, choices and parts put together are those of Python in each state.
-
-
-def test_elements():
-    assert element((1.0, 2.0, 3.0), np.array([0, -1])).tolist() == [1.0, 3.0]
-    rows = element(((1.0, 2.0), (3.0, 4.0)), np.array([1, 0]))
-    assert [part.tolist() for part in rows] == [[3.0, 1.0], [4.0, 2.0]]
-    assert element(UniformArray(np.array([5.0, 6.0])), np.array([1])).tolist() == [6.0]
-    with pytest.raises(IndexError):
-        element((1.0,), np.array([1]))
-    for values in ((1, 2.0), ("a", "b"), (2**60, 1)):
-        with pytest.raises(NotOnArraysError):
-            element(values, np.array([0]))
-    with pytest.raises(NotOnArraysError):
-        element((1.0,), np.array([0.0]))
-
-
-def test_choices():
-    condition = WHOLE > 0
-    assert selected(condition, 1, 2.5).tolist() == [2.5, 2.5, 1.0, 1.0, 1.0]
-    assert selected(condition, "a", "a") == "a"
-    with pytest.raises(NotOnArraysError):
-        selected(condition, "a", "b")
-    assert minimum(WHOLE, 1).tolist() == [min(x, 1) for x in WHOLE.tolist()]
-    assert maximum(0.0, REAL).tolist() == [max(0.0, x) for x in REAL.tolist()]
-    assert minimum(3, 2) == 2
-    not_a_number = np.array([np.nan, 1.0])
-    np.testing.assert_array_equal(minimum(not_a_number, 2.0), [min(np.nan, 2.0), 1.0])
-
-
-def test_parts_are_put_together():
-    low, high = np.array([0, 2]), np.array([1])
-    assert merged(3, [(low, np.array([1, 2])), (high, 5)]).tolist() == [1, 5, 2]
-    assert merged(3, [(low, 1.5), (high, np.array([2]))]).tolist() == [1.5, 2.0, 1.5]
-    assert merged(3, [(low, "x"), (high, "x")]) == "x"
-    pair = merged(3, [(low, (1, True)), (high, (2, False))])
-    assert [part.tolist() for part in pair] == [[1, 2, 1], [True, False, True]]
-    for wrong in ("x", (1, 2), None):
-        with pytest.raises(NotOnArraysError):
-            merged(3, [(low, 1), (high, wrong)])
 
 
 # Which functions rules may call for many states, and what they give.
@@ -416,6 +297,8 @@ def test_delegation(on_arrays):
     def rules(s, q):
         for n in range(1, 3):
             yield from more(s, n)
+        if s.y > 1:
+            yield from more(s, 3)
         assert s.x >= 0
 
     on_arrays(rules)
@@ -467,99 +350,10 @@ def test_what_grows_is_refused(on_arrays):
         on_arrays(rules)
 
 
-# Branches that leave are the last statement of their block.
-
-
-def rearrange(text, tail):
-    body = rearranged(ast.parse(text).body, tail)
-    return ast.unparse(ast.Module(body, []))
-
-
-@pytest.mark.parametrize(
-    ("text", "tail", "expected"),
-    [
-        ("if a:\n  b\n  return\nc", ast.Return, "if a:\n    b\nelse:\n    c"),
-        ("if a:\n  b\nelse:\n  return\nc", ast.Return, "if a:\n    b\n    c"),
-        ("if a:\n  if b:\n    return\n  c\nd", ast.Return, "if a:\n    if b:\n        return\n    else:\n        c\nd"),
-        ("if a:\n  continue\nb", ast.Continue, "if a:\nelse:\n    b"),
-        ("if a:\n  return 1\nreturn 2", ast.Return, "if a:\n    return 1\nelse:\n    return 2"),
-        ("a\nreturn\nb", ast.Return, "a"),
-        ("a\nraise b\nc", ast.Return, "a\nraise b"),
-    ],
-)  # fmt: skip
-def test_what_follows_is_part_of_the_other_branch(text, tail, expected):
-    assert rearrange(text, tail).split() == expected.split()
-
-
-def test_what_leaves():
-    assert leaves(ast.parse("a\nif b:\n  raise c\nelse:\n  raise d").body)
-    assert not leaves(ast.parse("if b:\n  raise c").body)
-    assert not leaves([])
-
-
-def test_what_is_assigned():
-    assert assigned_in(ast.parse("a = b\nfor c in d:\n  e += 1").body) == ("a", "c", "e")
-
-
-# Variables and states are narrowed to some of the states when they are read.
-
-
-class State(NamedTuple):
-    n: int
-    name: str
-
-
-def states():
-    return ManyStates(State, (np.arange(4), "up"))
-
-
-def test_fields_are_narrowed():
-    s = taken(taken(states(), np.array([1, 3])), np.array([1]))
-    assert s.field(0).tolist() == [3]
-    assert s.field(1) == "up"
-    assert s.fields() == State(3, "up")
-    assert s.number_of("name") == 1
-    with pytest.raises(NotOnArraysError):
-        s.number_of("other")
-
-
-def test_changed_states_keep_the_other_fields():
-    changed = taken(Changed(states(), {0: np.arange(4) + 1}), np.array([0, 2]))
-    assert changed.field(0).tolist() == [1, 3]
-    assert changed.field(1) == "up"
-    assert type(changed.fields()) is State
-
-
-def test_places_are_those_of_the_whole_run():
-    outer = Frame.first(5, print, len)
-    assert outer.all_places is None
-    inner = outer.narrowed(np.array([1, 2, 4])).narrowed(np.array([0, 2]))
-    assert inner.all_places.tolist() == [1, 4]
-    assert inner.of_call(print, {}).narrowed(np.array([1])).all_places.tolist() == [4]
-    assert inner.receive is print
-
-
-def test_variables_are_those_of_the_frame_above():
-    outer = Frame.first(3, print, len)
-    outer.values |= {"x": np.array([5, 6, 7]), "y": (np.array([1, 2, 3]), 4), "z": MISSING}
-    inner = outer.narrowed(np.array([2]))
-    assert inner.get("x").tolist() == [7]
-    assert inner.get("y")[0].tolist() == [3]
-    for missing in ("z", "w"):
-        with pytest.raises(NotOnArraysError, match="may have no value"):
-            inner.get(missing)
-
-
-def test_what_holds_arrays():
-    assert holds_arrays((1, [np.zeros(1)]))
-    assert holds_arrays({"a": states()})
-    assert not holds_arrays((1, ["a"], {"b": None}))
-
-
 # Functions that have a translation to many states, and functions that have none.
 
 
-def test_functions_without_a_translation():
+def test_functions_without_a_translation_are_refused(on_arrays):
     def plain(x):
         return x
 
@@ -575,10 +369,13 @@ def test_functions_without_a_translation():
         found[0] = x
         return found
 
-    assert translated(plain).names == ("x",)
     for function in (wrapper, by_name, stores, lambda x: x):
+
+        def rules(s, q, function=function):
+            yield s, 1.0 + function(s.x)
+
         with pytest.raises(NotOnArraysError):
-            translated(function)
+            on_arrays(rules)
 
 
 def test_functions_that_call_themselves_end(on_arrays):

@@ -39,7 +39,6 @@ from markov.models.functions.executed_code import Execution
 from markov.models.functions.inversions import is_inverted
 from markov.models.functions.plain_evaluation import Function, ask_again, in_each
 from markov.models.functions.set_evaluation import Partial, values_on_sets
-from markov.models.identity_operands import UNKNOWN, Operand, identity_comparisons, is_no_number
 from markov.models.means import as_mean, number_of, stacked
 from markov.models.spaces import Space
 from markov.models.state_tables import StateTable
@@ -135,16 +134,11 @@ def test_a_function_for_arrays_only_is_refused_with_what_to_write() -> None:
     [
         PauseTandem(buffers=(3, 4), high_threshold=3),
         PauseTandem(buffers=(3, 4), high_threshold=3, pause_at_threshold="both"),
-        PauseChain(buffers=(2, 3, 2), high_threshold=2),
-        Cluster(workstations=2),
-        Kanban(tickets=1),
-        CoxTandem(capacity=4),
-        Polling(stations=3),
-        PhaseQueue(capacity=4),
-        SemiMarkov(),
+        PauseChain(buffers=(2, 3, 2), high_threshold=2), Cluster(workstations=2), Kanban(tickets=1),
+        CoxTandem(capacity=4), Polling(stations=3), PhaseQueue(capacity=4), SemiMarkov(),
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_measures_of_the_library_hold_for_each_state(model: ChainModel) -> None:
     """They are called with all states at once, without a comparison."""
     table = MarkovChain(model).table
@@ -326,15 +320,11 @@ def on_sets(function: Callable[[Any], Any]) -> tuple[Partial | None, bool]:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda s: s.n == 3 or s.m > 50,
-        lambda s: s.n * 10**30 // 7 % 11,
-        lambda s: s.kind == "a" and 2 < s.n < s.m,
-        lambda s: {3: 1, 5: 2}.get(s.n, 0),
-        lambda s: 1.5 if s.kind == "b" else s.n / 3,
-        lambda s: True,
+        lambda s: s.n == 3 or s.m > 50, lambda s: s.n * 10**30 // 7 % 11, lambda s: s.kind == "a" and 2 < s.n < s.m,
+        lambda s: {3: 1, 5: 2}.get(s.n, 0), lambda s: 1.5 if s.kind == "b" else s.n / 3, lambda s: True,
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_values_are_those_of_each_state_set_evaluation(function: Callable[[Any], Any]) -> None:
     partial, uses_numpy = on_sets(function)
     assert partial is not None
@@ -422,7 +412,7 @@ def test_numbers_of_other_functions_are_numbers(function):
     assert not is_inverted(-1, function)
 
 
-# What tells a stand-in for a number from a number.
+# What tells a stand-in for a number from a number: operands of ``is`` (`identity_operands`), and what was executed.
 
 
 class Use(enum.Enum):
@@ -487,19 +477,12 @@ def test_identity_of_numbers_and_types_are_noticed(function: Callable[[Any], Any
 @pytest.mark.parametrize(
     "function",
     [
-        lambda n: n > 2 and n in (1, 3),
-        lambda n: n is Use.BUSY,
-        lambda n: n is None,
-        lambda n: n is not NAME,
-        lambda n: NAME is not n,
-        lambda n: n is Speed.LOW,
-        lambda n: isinstance(n, int),
-        lambda n: Use(1) is Use.BUSY and n > 1,
-        caught_by_class,
-        of_closure(Use.BUSY),
+        lambda n: n > 2 and n in (1, 3), lambda n: n is Use.BUSY, lambda n: n is None, lambda n: n is not NAME,
+        lambda n: NAME is not n, lambda n: n is Speed.LOW, lambda n: isinstance(n, int),
+        lambda n: Use(1) is Use.BUSY and n > 1, caught_by_class, of_closure(Use.BUSY),
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any], Any]) -> None:
     assert called(function).columns
 
@@ -507,14 +490,10 @@ def test_what_numbers_and_columns_have_in_common_passes(function: Callable[[Any]
 @pytest.mark.parametrize(
     "function",
     [
-        lambda n: f"{n}" == "3",
-        lambda n: str(n) == "3",
-        lambda n: isinstance(n, int),
-        caught_by_class,
-        hidden,
+        lambda n: f"{n}" == "3", lambda n: str(n) == "3", lambda n: isinstance(n, int), caught_by_class, hidden,
     ],
     ids=itertools.count(),
-)
+)  # fmt: skip
 def test_what_arrays_hide_is_noticed(function: Callable[[Any], Any]) -> None:
     assert not called(function).arrays
 
@@ -535,86 +514,15 @@ def test_a_profiler_of_the_user_stays() -> None:
     assert "<built-in method builtins.sorted>" in names
 
 
-# Operands of ``is`` in bytecode: names, constants, attributes, and what is computed.
-
-
-class Kind(enum.Enum):
-    BUSY = 1
-
-
-COMPUTED = Operand()
-
-
-def look_up(name: str) -> Any:
-    return globals().get(name, UNKNOWN)
-
-
-@pytest.mark.parametrize(
-    ("function", "left", "right"),
-    [
-        (lambda n: n is None, COMPUTED, Operand(constant=None)),
-        (lambda n: None is not n, Operand(constant=None), COMPUTED),
-        (lambda n: n is Kind.BUSY, COMPUTED, Operand("Kind", attributes=("BUSY",))),
-        (lambda n: Kind.BUSY is n.mode, Operand("Kind", attributes=("BUSY",)), COMPUTED),
-        (lambda n: n.mode is Kind.BUSY.name.x, COMPUTED, Operand("Kind", attributes=("BUSY", "name", "x"))),
-        (lambda n: n is look_up(Kind), COMPUTED, COMPUTED),
-        (lambda n, m: max(Kind, n is m), COMPUTED, COMPUTED),
-    ],
-    ids=["None", "None first", "member", "member first", "path", "call", "two variables"],
-)  # fmt: skip
-def test_operands_are_names_constants_or_computed(
-    function: Callable[..., Any], left: Operand, right: Operand
-) -> None:
-    assert identity_comparisons(function.__code__) == [(left, right)]
-
-
-def test_two_comparisons_are_two_pairs() -> None:
-    pairs = identity_comparisons((lambda n: n is None or n is not Kind).__code__)
-    assert pairs == [(COMPUTED, Operand(constant=None)), (COMPUTED, Operand("Kind"))]
-
-
-def test_values_are_looked_up_attribute_by_attribute() -> None:
-    assert Operand("Kind", attributes=("BUSY", "value")).value(look_up) == 1
-    assert Operand("Kind", attributes=("IDLE", "value")).value(look_up) is UNKNOWN
-    assert Operand("nothing").value(look_up) is UNKNOWN
-    assert Operand(constant=3).value(look_up) == 3
-    assert COMPUTED.value(look_up) is UNKNOWN
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, "three", Kind.BUSY, Speed.LOW, (1, 2), look_up],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_is_certainly_no_number(value: object) -> None:
-    assert is_no_number(value)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [UNKNOWN, 3, 3.0, True, 3j, np.float64(3.0), np.int8(3), int],
-    ids=lambda value: type(value).__name__,
-)
-def test_what_may_be_a_number_or_the_type_of_one(value: object) -> None:
-    assert not is_no_number(value)
-
-
 # Measures as numbers over states.
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        2,
-        2.0,
-        Fraction(2),
-        Decimal(2),
-        np.int64(2),
-        np.float32(2),
-        np.array(2),
-        np.array(2, np.int8),
+        2, 2.0, Fraction(2), Decimal(2), np.int64(2), np.float32(2), np.array(2), np.array(2, np.int8),
     ],
-)
+)  # fmt: skip
 def test_numbers_of_every_kind_are_numbers(value: Any) -> None:
     assert number_of(value) == 2.0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import weakref
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -19,13 +18,11 @@ from markov.generators.tracing import Span
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened
-from markov.multigrid.grids.counts import Along, Varying, by_count, terms_of
+from markov.multigrid.grids.counts import Along, Varying
 from markov.multigrid.grids.cycles import cycle
-from markov.multigrid.grids.entries import entries_of
-from markov.multigrid.grids.grids import Grid, segmented
 from markov.multigrid.grids.layouts import Rates
 from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.moves import Moves, moves_of, products
+from markov.multigrid.grids.moves import moves_of
 from markov.multigrid.grids.parts import Parts
 from markov.multigrid.grids.rate_tables import parts_table, rate_table
 from tests.markov.multigrid.grids.conftest import (
@@ -42,63 +39,7 @@ from tests.markov.multigrid.grids.conftest import (
     on_grid,
 )
 
-# Grids of kinds of cells: numbers of states, entries, and circles within a cell.
-
-
-def grid():
-    """Two rows of three cells of two slots; the last cell of each row is of another kind."""
-    steps, others = np.array([[0, 1], [0, 0], [1, 0], [0, 0], [0, 0]]), np.array([0, 1, 0, 0, 1])
-    begin, rows = np.array([0, 2, 4, 5, 5]), np.array([[0, 0, 1]])
-    return Grid((2, 3), 2, begin, steps, others, rows, np.array([0, 0]))
-
-
-def test_steps_are_differences_of_numbers_of_states():
-    assert grid().size == 12
-    assert grid().strides.tolist() == [6, 2]
-    assert grid().step.tolist() == [2, 1, 5, -1, 1]
-    assert grid().begin.tolist() == [0, 2, 4, 5, 5]
-
-
-def test_each_row_has_the_entries_of_its_cells():
-    assert grid().counts.tolist() == [4, 1]
-    assert grid().value_begin.tolist() == [0, 9, 18]
-    assert grid().shares.tolist() == [2 / 3, 1 / 3]
-
-
-def test_transitions_there_and_back_within_a_cell_form_a_circle():
-    assert grid().cyclic.tolist() == [True, False]
-
-
-def test_runs_of_equal_numbers():
-    first, begins, numbers = segmented(np.array([[4, 4, 7], [1, 1, 1]]))
-    assert first.tolist() == [0, 2, 3]
-    assert begins.tolist() == [0, 2, 0]
-    assert numbers.tolist() == [4, 7, 1]
-
-
 # Tables of a grid: entries, layouts and parts.
-
-
-def test_moves_between_the_same_slots_are_one_entry():
-    """A queue of 0, 1..4 and 5 packets with two sorts of arrivals, and a combination that is not there."""
-    arrival = [[0], [5], [1]], 0, 0
-    rows = [(*arrival, 0.1), (*arrival, 0.2), ([[1], [6], [-1]], 0, 0, 3.0), (*arrival[:2], 1, 7.0)]
-    cells = np.array([row[0] for row in rows]).transpose(1, 0, 2)
-    rest = (np.array(column) for column in list(zip(*rows, strict=True))[1:])
-    count = Varying(0.0, (Along(0, 0, np.arange(6.0).tobytes()),))
-    some = np.array([-1, 0, -1, -1]), (count,)  # the second sort arrives at a rate that grows, too
-    moves, cuts = Moves(*cells, *rest, *some), [np.array([0, 1, 5])]
-    slot = np.array([[0, -1]] * 3)
-    found = entries_of(cuts, slot, 1, moves)
-    assert found.place.tolist() == [0, 1, 1, 2]
-    assert found.step.ravel().tolist() == [1, -1, 1, -1]
-    assert found.rate.tolist() == [0.1 + 0.2, 3.0, 0.1 + 0.2, 3.0]
-    assert found.first.tolist()[0] < found.first.tolist()[1]
-    same = found.by_box(3)
-    assert len(set(same)) == 3
-    assert found.of_boxes(np.array([2, 0])).step.ravel().tolist() == [-1, 1]
-    assert found.varying.tolist() == [0, -1, 0, -1]
-    assert found.rates == [count + (0.1 + 0.2), 3.0, count + (0.1 + 0.2), 3.0]
 
 
 @pytest.mark.parametrize(
@@ -198,26 +139,7 @@ def test_rows_lie_along_cells_that_are_alike(levels, buffers, axes):
     assert layout.into[0].width == (2 if levels == 2 else 1)
 
 
-# Moves of regions, and the places of boxes of an array.
-
-
-def test_all_places_of_boxes_come_in_their_order():
-    low, high = np.array([[0, 1], [2, 2], [1, 0]]), np.array([[2, 3], [3, 2], [2, 1]])
-    which, numbers = products(low, high, (3, 4))
-    expected = [
-        (box, a * 4 + b)
-        for box in range(3)
-        for a, b in itertools.product(*map(range, low[box].tolist(), high[box].tolist()))
-    ]
-    assert (
-        list(zip(which.tolist(), numbers.tolist(), strict=True)) == expected
-    )  # the second is empty
-
-
-def test_without_axes_every_box_is_one_place():
-    which, numbers = products(np.empty((2, 0), dtype=int), np.empty((2, 0), dtype=int), ())
-    assert which.tolist() == [0, 1]
-    assert numbers.tolist() == [0, 0]
+# Moves of regions: a row for each combination of the components within a cell.
 
 
 def test_moves_are_rows_for_each_combination_of_a_region():
@@ -253,48 +175,7 @@ def test_rates_that_depend_on_counts_move_with_their_states():
     assert shifted.varying.tolist() == [0, 1, -1, -1]
 
 
-# Rates that depend on a count: sums, what becomes of them on boxes, and what they are at a cell.
-
-VALUES = np.arange(6.0)
-
-
-def along(axis, values, offset=0):
-    return Varying(0.0, (Along(axis, offset, values.tobytes()),))
-
-
-def test_sums_have_one_curve_along_each_axis():
-    found = 0.5 + along(1, VALUES) + along(0, 2.0 * VALUES) + 0.25 + along(1, VALUES**2)
-    assert found.constant == 0.75
-    assert [c.axis for c in found.curves] == [0, 1]
-    assert np.array_equal(np.frombuffer(found.curves[1].values), VALUES + VALUES**2)
-    assert sum([along(0, VALUES), 1.0], 0.0) == 1.0 + along(0, VALUES)
-
-
-def test_numbers_at_a_cell_are_constants_and_curves():
-    rates = [2.0, 1.0 + along(0, VALUES) + along(1, VALUES**2).moved(1, 3), along(1, VALUES)]
-    offsets = np.array([[0, 0], [1, 0], [0, -1]])
-    curves: dict[bytes, int] = {}
-    values, terms = terms_of(rates, offsets, curves, 6)
-    assert np.array_equal(np.isnan(values), [False, True, True])
-    table = np.concatenate([np.frombuffer(curve) for curve in curves])
-    assert terms.at(table, (2, 5)).tolist() == [2.0, 1.0 + 3.0 + 4.0, 4.0]
-    some = terms.picked(np.array([2, 1, 1]), np.array([[0, 0], [0, 0], [-2, 1]]))
-    assert some.at(table, (2, 4)).tolist() == [3.0, 1.0 + 3.0 + 1.0, 1.0 + 1.0 + 4.0]
-
-
-@pytest.mark.parametrize(
-    ("low", "axes", "expected"),
-    [
-        (3, (0, 1), [(None, 0, 1.5)]),
-        (1, (0,), [(1, 1, 0.5), (1, 2, 1.0), (1, 3, 1.5)]),
-        (1, (0, 1), [(None, 0, along(1, 0.5 * VALUES))]),
-    ],
-    ids=["one value", "within a cell", "along an axis"],
-)
-def test_a_rate_on_a_box_is_one_or_one_for_each_value(low, axes, expected):
-    rate = Curve(Span(low, low, 3), 1, 0, 0.5 * VALUES)
-    assert list(by_count(rate, (0, low), (7, 3), axes)) == expected
-    assert list(by_count(2.0, (0, low), (7, 3), axes)) == [(None, 0, 2.0)]
+# Rates that depend on counts: on the grid, and as kernels write them cell by cell.
 
 
 @pytest.mark.parametrize("side", ["into", "out"])
@@ -318,21 +199,10 @@ def test_what_flows_out_of_a_state_is_the_sum_of_its_rates():
         assert rates.at(at)[1][slots] == pytest.approx(np.ravel(sums[states]), rel=1e-15)
 
 
-# The rates that kernels write cell by cell are those of the grid.
-
-
 def at_cell(table, kind, row, cell):
     """Write the rates of a cell, as kernels do."""
     for function, number in zip(table.helpers[-2:], (row, cell), strict=True):
         function(table.counts, np.uint64(kind), np.uint64(number))
-
-
-def test_constant_rates_are_what_they_are():
-    grid, rates = grid_of(TANDEM).layout.into
-    table = rate_table(grid, rates)
-    assert table.rate is rates.rate
-    assert table.counts == table.written == ()
-    assert table.own((1, table.rate))[1] is table.rate
 
 
 def test_each_block_writes_to_arrays_of_its_own():

@@ -139,20 +139,6 @@ def test_costs_grow_where_nobody_is(plain):
     assert levels[3] == levels[4] == 62
 
 
-def test_a_sweep_is_that_of_gauss_seidel(plain):
-    layout, pi = grid_of(TANDEM).layout, on_grid(exact(TANDEM)[0])
-    grid, rates = layout.out
-    weights, h = weights_of(pi), np.random.default_rng(1).random(grid.size)
-    expected, Q = h.copy(), matrix_of(grid, rates).toarray()
-    level = Finest(grid, rates, int(np.argmax(pi)), weights, h)
-    out = Q.sum(axis=1)
-    for s in np.flatnonzero(out):
-        leak = out[s] if s == level.reference else 0.0
-        expected[s] = (weights.costs[weights.levels[s]] + Q[s] @ expected) / (out[s] + leak)
-    level.forward()
-    assert h[out > 0.0] == pytest.approx(expected[out > 0.0], rel=1e-12)
-
-
 # Weights and costs follow from probabilities.
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from hopflow.execution.executing import cores
 from markov import MatrixFree, PauseTandem, stationary
-from markov.computing.compilation import bound_kernel
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened, factors_along
 from markov.multigrid.grids.grids import Grid
@@ -20,16 +19,8 @@ from markov.multigrid.grids.hitting_times.equations import Finest as FinestTimes
 from markov.multigrid.grids.hitting_times.equations import HittingTimes
 from markov.multigrid.grids.hitting_times.weights import weights_of
 from markov.multigrid.grids.levels import Finest
-from markov.multigrid.grids.loops import (
-    count_kernels,
-    place_kernels,
-    rate_kernels,
-    teams,
-    vector_kernels,
-)
+from markov.multigrid.grids.loops import count_kernels, rate_kernels, teams
 from markov.multigrid.grids.loops.patterns import Candidates, Pattern, Term, frequent, of_grid
-from markov.multigrid.grids.loops.statements import constants
-from markov.multigrid.grids.loops.tables import ONE, ZERO, Cells, unsigned
 from markov.multigrid.grids.loops.teams import Team
 from markov.multigrid.grids.loops.unrolled_sweeps import sweeps
 from markov.multigrid.grids.places import RECURRENT
@@ -56,29 +47,54 @@ def test_a_sweep_leaves_the_stationary_vector_as_it_is(plain):
     assert x[x > 0] == pytest.approx(on_grid(pi)[x > 0], rel=1e-12)
 
 
-def test_a_sweep_is_that_of_gauss_seidel(plain, monkeypatch):
+BOTH_RATES = pytest.mark.parametrize("model", [TANDEM, MACHINES], ids=["tandem", "counts"])
+BOTH_WAYS = pytest.mark.parametrize("backward", [False, True])
+
+
+def tables(model):
+    """Return the layout of a model, its inflow as a matrix, and the rate out of each state."""
+    layout = grid_of(model).layout
+    inflow, out = (matrix_of(*side).toarray() for side in (layout.into, layout.out))
+    return layout, inflow, out.sum(axis=1)
+
+
+@BOTH_RATES
+@BOTH_WAYS
+def test_a_sweep_is_that_of_gauss_seidel(model, backward, plain, monkeypatch):
     monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
-    layout = grid_of(TANDEM).layout
-    x = on_grid(np.random.default_rng(3).random(grid_of(TANDEM).places.size))
-    expected, inflow = x.copy(), matrix_of(*layout.into).toarray()
-    out = matrix_of(*layout.out).toarray().sum(axis=1)
-    for s in np.flatnonzero(out):
+    layout, inflow, out = tables(model)
+    x = np.random.default_rng(3).random(layout.into[0].size) * (out > 0.0)
+    expected = x.copy()
+    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
         expected[s] = inflow[s] @ expected / out[s]
-    finest(x).forward()
+    level = finest(x, model)
+    (level.backward if backward else level.forward)()
     assert x == pytest.approx(expected, rel=1e-12)
 
 
-# Loops that compare what flows in with what flows out: what matrices say about it.
+@BOTH_RATES
+@BOTH_WAYS
+def test_a_sweep_of_hitting_times_is_that_of_gauss_seidel(model, backward, plain):
+    grid, rates = grid_of(model).layout.out
+    pi, Q = on_grid(exact(model)[0], model), matrix_of(grid, rates).toarray()
+    weights, h, out = weights_of(pi), np.random.default_rng(1).random(grid.size), Q.sum(axis=1)
+    expected, level = h.copy(), FinestTimes(grid, rates, int(np.argmax(pi)), weights, h)
+    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
+        leak = out[s] if s == level.reference else 0.0
+        expected[s] = (weights.costs[weights.levels[s]] + Q[s] @ expected) / (out[s] + leak)
+    (level.backward if backward else level.forward)()
+    assert h[out > 0.0] == pytest.approx(expected[out > 0.0], rel=1e-12)
+    assert level.leak == pytest.approx(out[level.reference], rel=1e-15)
 
 
-def test_balance_is_the_relative_residual_of_the_matrix(plain):
-    _, chain = exact(TANDEM)
-    pi = np.random.default_rng(4).random(chain.size)
-    residual, mass = finest(on_grid(pi)).residual()
-    net = chain.Q.T @ pi
-    expected = np.abs(net).sum() / (2.0 * pi @ chain.exit_rates)
+@BOTH_RATES
+def test_the_residual_is_the_relative_one_of_the_matrix(model, plain):
+    _, inflow, out = tables(model)
+    x = np.random.default_rng(4).random(len(out)) * (out > 0.0)
+    residual, mass = finest(x.copy(), model).residual()
+    expected = np.abs(inflow @ x - out * x).sum() / (2.0 * out @ x)
     assert residual == pytest.approx(expected, rel=1e-12)
-    assert mass == pytest.approx(pi.sum(), rel=1e-12)
+    assert mass == pytest.approx(x.sum(), rel=1e-12)
 
 
 def test_compared_residuals_are_those_of_the_matrix(plain):
@@ -89,52 +105,6 @@ def test_compared_residuals_are_those_of_the_matrix(plain):
     w = 1.0 / (x * chain.exit_rates)
     pairs = ((p, p), (p, q), (q, q), (-p, r), (-q, r))
     assert found == pytest.approx([np.sum(w * a * b) for a, b in pairs], rel=1e-11)
-
-
-# Sweeps with rates that depend on counts are those of Gauss-Seidel with the matrix.
-
-
-@pytest.mark.parametrize("backward", [False, True])
-def test_a_sweep_with_rates_by_counts_is_that_of_gauss_seidel(backward, plain, monkeypatch):
-    monkeypatch.setattr("markov.multigrid.grids.levels.REPEATS", 1)
-    layout = grid_of(MACHINES).layout
-    x = np.random.default_rng(3).random(layout.into[0].size)
-    expected, inflow = x.copy(), matrix_of(*layout.into).toarray()
-    out = matrix_of(*layout.out).toarray().sum(axis=1)
-    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
-        expected[s] = inflow[s] @ expected / out[s]
-    level = finest(x, MACHINES)
-    (level.backward if backward else level.forward)()
-    assert x == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("backward", [False, True])
-def test_a_sweep_of_hitting_times_is_that_of_gauss_seidel(backward, plain):
-    layout, pi = grid_of(MACHINES).layout, np.zeros(grid_of(MACHINES).layout.into[0].size)
-    indices = np.concatenate([i for _, i in grid_of(MACHINES).places.blocks()])
-    pi[indices] = exact(MACHINES)[0]
-    grid, rates = layout.out
-    weights, h = weights_of(pi), np.random.default_rng(1).random(grid.size)
-    expected, Q = h.copy(), matrix_of(grid, rates).toarray()
-    level = FinestTimes(grid, rates, int(np.argmax(pi)), weights, h)
-    out = Q.sum(axis=1)
-    for s in np.flatnonzero(out)[:: -1 if backward else 1]:
-        leak = out[s] if s == level.reference else 0.0
-        expected[s] = (weights.costs[weights.levels[s]] + Q[s] @ expected) / (out[s] + leak)
-    (level.backward if backward else level.forward)()
-    assert h == pytest.approx(expected, rel=1e-12)
-    assert level.leak == pytest.approx(out[level.reference], rel=1e-15)
-
-
-def test_the_residual_is_that_of_the_matrix(plain):
-    layout = grid_of(MACHINES).layout
-    x = np.random.default_rng(4).random(layout.into[0].size)
-    inflow = matrix_of(*layout.into).toarray()
-    out = matrix_of(*layout.out).toarray().sum(axis=1)
-    residual, mass = finest(x, MACHINES).residual()
-    expected = np.abs(inflow @ x - out * x).sum() / (2.0 * out @ x)
-    assert residual == pytest.approx(expected, rel=1e-12)
-    assert mass == pytest.approx(x.sum(), rel=1e-12)
 
 
 # Kernels over rows of cells.
@@ -169,14 +139,6 @@ def test_both_sorts_of_rates_have_the_same_functions():
     assert rate_kernels.at_row((), 0, 0) is rate_kernels.at_cell((), 0, 0) is None
 
 
-def test_statements_add_to_numbers_without_a_sign():
-    scope = {"uint64": np.uint64, "s": np.uint64(7)}
-    with np.errstate(over="ignore"):
-        exec("\n".join(constants(["s += _k21", "n = _k1"])), scope)  # noqa: S102
-    assert scope["s"] == 28
-    assert isinstance(scope["n"], np.uint64)
-
-
 def hitting_times(layout):
     """Return the numbers of hitting times and of the levels below after a cycle, and their drift."""
     rng = np.random.default_rng(5)
@@ -201,69 +163,6 @@ def test_hitting_times_are_those_of_the_loops(interpreted, monkeypatch):
     assert times.finest.frequent.special.any()
     for a, b in zip(written, loops, strict=True):  # coarse ones are in float32
         assert a == pytest.approx(b, rel=1e-5, abs=1e-5 * float(np.abs(b).max()))
-
-
-# Loops that mark states, on a row of four cells with steps to the right.
-
-
-def row(bit):
-    """Return the tables of one row of four cells of one slot, the last without an entry, and marks."""
-    lines = [0], [[0, 0, 0, 1]], [0, 2], [0, 3], [3, 4], [0, 1]
-    entries = map(unsigned, ([0, 1, 1], [1], [0]))
-    cells = Cells(*map(unsigned, lines), np.uint64(4), ONE, *entries)
-    marks = np.zeros(4, dtype=np.uint8)
-    place_kernels.fill((ZERO, ONE), cells, np.array([True, True]), bit, marks)
-    return cells, marks
-
-
-def test_marks_spread_along_transitions_in_one_run_forward(plain):
-    cells, marks = row(1)
-    assert marks.tolist() == [1, 1, 1, 1]
-    marks[1] |= 2
-    table = (ZERO, ONE), cells
-    assert place_kernels.spread(*table, False, 1, 2, marks) == 2
-    assert marks.tolist() == [1, 3, 3, 3]
-    assert place_kernels.spread(*table, True, 1, 2, marks) == 0
-    states, transitions = place_kernels.count_entries(*table, 2, marks)
-    assert (states, int(transitions)) == (3, 2)
-
-
-def test_marks_follow_transitions_state_by_state(plain):
-    cells, marks = row(1)
-    marks[1] |= 2
-    assert place_kernels.follow(cells, np.zeros(1, dtype=np.uint64), 1, 2, marks) == 2
-    assert marks.tolist() == [1, 3, 3, 3]
-
-
-def test_numbers_of_states_without_a_mark_are_zero():
-    x, marks = np.ones(3), np.array([1, 2, 3], dtype=np.uint8)
-    place_kernels.keep((0, 1), 3, 2, marks, x)
-    assert x.tolist() == [0.0, 1.0, 1.0]
-
-
-# Tables of kernels, and calls with their arguments.
-
-
-def test_negative_numbers_wrap():
-    found = unsigned([[-1, 3]])
-    assert found.dtype == np.uint64
-    with np.errstate(over="ignore"):
-        assert (found[0] + np.uint64(2)).tolist() == [1, 5]
-
-
-def scale(factor, x):
-    """Multiply, and return, what x is."""
-    spliced()  # type: ignore[name-defined]  # noqa: F821
-    x *= factor
-    return x
-
-
-def test_a_call_has_its_arguments_and_statements(plain):
-    x = np.ones(2)
-    run = bound_kernel(scale, 3.0, x, spliced="x += 1.0")
-    assert run() is x
-    run()
-    assert x.tolist() == [21.0, 21.0]
 
 
 # Blocks of rows are apart, and threads that do them change no bit.
@@ -441,21 +340,6 @@ def test_the_most_frequent_kind_of_cell_comes_first():
         assert number == 0 or chosen[number - 1] == candidates.pattern(kind)
 
 
-def test_kinds_that_may_not_be_chosen_are_not():
-    grid, _ = grid_layout(TANDEM).into
-    chosen, numbers = frequent(of_grid(grid), 0.0 * grid.shares)
-    assert chosen == []
-    assert not numbers.any()
-
-
-def test_a_pattern_knows_its_rows_and_how_far_ahead_the_other_row_has_to_be():
-    sums = ((Term((1,), -6), Term((0,), 1)), (Term((-1,), 3), Term((1,), 0)))
-    pattern = Pattern(sums, 2)
-    assert pattern.leads == [(-1,), (1,)]
-    assert pattern.lag == 3  # cells of two states
-    assert pattern.size == 4
-
-
 def test_large_cells_are_left_to_loops():
     terms = np.zeros((201, 4), dtype=np.int64)
     ends, none = np.array([0, 201]), np.empty((1, 0), dtype=np.int64)
@@ -463,31 +347,3 @@ def test_large_cells_are_left_to_loops():
     assert chosen == []
     assert numbers.tolist() == [0]
     assert numbers.dtype == np.uint64
-
-
-# Arithmetic with numbers over the states of some rows.
-
-
-ROWS = (np.uint64(1), np.uint64(3)), np.uint64(2)  # the second and third row, of two states each
-
-
-def test_a_blend_is_not_less_than_a_share_of_what_was():
-    x, y, z = np.array([[9.0, 9, 1, 1, 1, 1, 9, 9], [0.0] * 8, [4.0] * 8])
-    vector_kernels.blend(*ROWS, vector_kernels.Shares(0.75, 0.25, 0.1), x, y, z)
-    assert x.tolist() == [9.0, 9, 1, 1, 1, 1, 9, 9]
-    assert z.tolist() == [4.0, 4, 1, 1, 1, 1, 4, 4]
-    vector_kernels.blend(*ROWS, vector_kernels.Shares(1.0, 0.0, 0.1), x, y, z)
-    assert x.tolist() == pytest.approx([9.0, 9, 0.1, 0.1, 0.1, 0.1, 9, 9])
-
-
-def test_other_rows_stay_as_they_are():
-    x, scale = np.full(8, 16.0), np.full(8, 4.0)
-    vector_kernels.overcorrect(*ROWS, x)
-    assert x.tolist() == [16.0, 16, 32, 32, 32, 32, 16, 16]
-    vector_kernels.multiply(*ROWS, 0.5, x)
-    vector_kernels.invert(*ROWS, scale)
-    assert x.tolist() == [16.0] * 8
-    assert scale.tolist() == [4.0, 4, 0.25, 0.25, 0.25, 0.25, 4, 4]
-    vector_kernels.begin_anew(*ROWS, scale, x)
-    assert scale.tolist() == [4.0, 4, 0, 0, 0, 0, 4, 4]
-    assert x.tolist() == [16.0, 16, 1, 1, 1, 1, 16, 16]

@@ -37,7 +37,7 @@ from markov.multigrid.grids.levels import SOURCE
 from markov.multigrid.grids.methods import is_numbered
 from markov.multigrid.grids.models import GridModel
 from markov.multigrid.grids.multigrid import Multigrid
-from markov.multigrid.grids.places import RECURRENT, SeveralClassesError
+from markov.multigrid.grids.places import RECURRENT
 from tests.markov.multigrid.grids.conftest import (
     MACHINES,
     MODELS,
@@ -218,13 +218,6 @@ def test_a_matrix_is_made_when_it_is_asked_for(plain):
     assert "transitions" in repr(chain)
 
 
-def test_transient_states_are_told_apart(plain):
-    model = Batches(ends=True)
-    chain, other = GridChain(grid_of(model)), explore(model).chain
-    assert np.array_equal(chain.recurrent_classes[0], other.recurrent_classes[0])
-    assert np.array_equal(chain.transient_states, other.transient_states)
-
-
 def test_measures_block_by_block_are_those_of_all_states(monkeypatch, plain):
     monkeypatch.setattr("markov.multigrid.grids.places.BLOCK", 50)
     pi, whole = exact(TANDEM)
@@ -294,11 +287,6 @@ class Forks(Batches):
             yield s._replace(n=4), 1.0
         if s.n in (6, 7):
             yield s._replace(n=13 - s.n), 1.0
-
-
-def test_several_classes_are_found(plain):
-    with pytest.raises(SeveralClassesError):
-        GridModel(Forks())
 
 
 class Everywhere(Batches):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from markov import (
     NO_END,
@@ -18,7 +19,6 @@ from markov import (
     stationary,
     stationary_by_level,
 )
-from markov.phases.quasi_birth_death.level_kinds import repeating
 from tests.markov.phases.quasi_birth_death.conftest import MM1, Lot
 
 # Quasi-birth-death chains: closed forms, drifts, and blocks that are refused.
@@ -164,13 +164,8 @@ def test_infinitely_many_levels_from_rules():
 
 
 def test_rules_are_alike_on_ranges_of_levels():
-    levels, _, _ = repeating(Lot(), "n")
-    assert [(run.low, run.high) for run in levels] == [
-        (0, 0), (1, 1), (2, 2), (3, 3), (4, 29), (30, 49), (50, 50),
-    ]  # fmt: skip
-    pi = stationary(Lot()).pi.reshape(51, 2)
-    answer = stationary_by_level(Lot())
-    np.testing.assert_allclose([answer.level(n) for n in range(51)], pi, rtol=1e-12)
+    """On levels 0, 1, 2, 3, 4 to 29, 30 to 49, and 50."""
+    assert repr(QuasiBirthDeath.of(Lot(), "n")).endswith("51 levels of 2 states, 7 kinds")
 
 
 @pytest.mark.parametrize(
@@ -184,26 +179,13 @@ def test_rules_are_alike_on_ranges_of_levels():
     ],
     ids=repr,
 )
-def test_traced_rules_are_the_generators(model, component):
-    Q = generator(model, reachable=False).toarray()
-    np.fill_diagonal(Q, 0.0)
-    levels, space, codes = repeating(model, component)
-    phases = space.columns(codes)
-
-    def places(level):
-        there = phases._replace(**{component: np.full(len(phases[0]), level)})
-        low = [values.start for values in model.space().values()]
-        return np.ravel_multi_index([c - n for c, n in zip(there, low, strict=True)], model.shape)
-
-    seen = []
-    for run in levels:
-        for level in range(run.low, run.high + 1):
-            seen.append(level)
-            for side, block in zip((-1, 0, 1), run.rows, strict=True):
-                if level + side in model.space()[component]:
-                    np.testing.assert_array_equal(
-                        block, Q[np.ix_(places(level), places(level + side))]
-                    )
-                else:
-                    assert not block.any()
-    assert seen == list(model.space()[component])
+def test_levels_have_the_probabilities_of_the_whole_chain(model, component):
+    answer = stationary_by_level(QuasiBirthDeath.of(model, component))
+    whole, phases = stationary(model).to_xarray().pi, answer.chain.phases._asdict()
+    there = whole.sel(
+        {name: xr.DataArray(at, dims="phase") for name, at in phases.items() if name != component}
+    )
+    for level, expected in enumerate(there.transpose(component, ...).values):
+        np.testing.assert_allclose(
+            answer.level(level), np.atleast_1d(expected), rtol=1e-11, atol=1e-300
+        )

@@ -1,4 +1,4 @@
-"""Passages by powers and by multigrid; which states are reached."""
+"""Passages by powers and by multigrid: which states are reached, Perron vectors, and positive factors."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from markov.time.passages import absorbing, powers
 from markov.time.passages.absorbing import Absorbing
 from markov.time.passages.distributions import PassageTime
 from markov.time.passages.multigrid import multigrid_solver
+from markov.time.passages.perron_vectors import slowest_decay
+from markov.time.passages.positive_factors import PositiveFactors
 from markov.time.passages.powers import PowerSums
-from tests.markov.conftest import generator_of
+from tests.markov.conftest import generator_of, solved_exactly
 from tests.markov.time.exact_exponentials import exact
 from tests.markov.time.passages.conftest import erlang
 
@@ -45,7 +47,7 @@ def rare(seed: int) -> np.ndarray:
     return rates
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_both_tails_are_within_their_relative_bound_at_any_time(seed, monkeypatch):
     monkeypatch.setattr(powers, "MIN_POWERS", 0)
     monkeypatch.setattr(powers, "SECONDS_PER_ENTRY", 1.0)
@@ -79,9 +81,11 @@ def product_chain(levels: int, others: int) -> tuple[sp.csr_matrix, np.ndarray]:
     return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel())), target
 
 
-@pytest.mark.parametrize(("levels", "others"), [(40, 20), (100, 100)])
+@pytest.mark.parametrize(
+    ("levels", "others"), [(40, 20), pytest.param(100, 100, marks=pytest.mark.slow)]
+)
 def test_thousands_of_states_agree_with_the_forty_or_hundred_that_matter(levels, others):
-    """The second, of 10,100 states, is fuller once in 1e13 s: both tails at any horizon, and quantiles."""
+    """The second, of 10,100 states, is full once in 1e13 s: both tails at any horizon, and quantiles."""
     Q, target = product_chain(levels, others)
     small, end = product_chain(levels, 1)
     large = PassageTime(MarkovChain(Q), target, np.eye(1, Q.shape[0])[0])
@@ -119,12 +123,12 @@ def test_the_mean_of_a_target_that_is_rarer_than_rounding_is_proved():
 def test_what_is_neither_proved_nor_summed_is_refused(monkeypatch):
     """Two groups of states, the first of which is never entered again: Perron vectors have zeros."""
     monkeypatch.setattr(powers, "MAX_POWERS", 20_000)
-    group = np.ones((300, 300)) / 300.0
-    rates = np.zeros((602, 602))
-    rates[:300, :300] = rates[300:600, 300:600] = group
+    n = 30
+    rates = np.zeros((2 * n + 2, 2 * n + 2))
+    rates[:n, :n] = rates[n : 2 * n, n : 2 * n] = 1.0 / n
     np.fill_diagonal(rates, 0.0)
-    rates[0, 300] = rates[300, 600] = 1e-5
-    sums = sums_of(rates, np.eye(1, 602)[0])
+    rates[0, n] = rates[n, 2 * n] = 1e-5
+    sums = sums_of(rates, np.eye(1, 2 * n + 2)[0])
     assert sums.at(100.0).relative < 1e-12
     with pytest.raises(
         ValueError, match=r"time = 1e\+06: about 1.1e\+06 jumps: .* no slowest decay is proved"
@@ -351,3 +355,86 @@ def test_a_vector_that_is_not_accurate_enough_does_not_stop_the_powers(monkeypat
     assert sums._powers is not None
     assert sums._powers.tail is not None
     assert 1e-10 < sums._powers.tail.spreads[0] < powers.SPREAD
+
+
+# Perron vectors and their eigenvalue against a cosine formula and against what the vectors must satisfy.
+
+
+def walk(m, up, down, top):
+    """A walk on m states that is left from the last one only, at another rate."""
+    rates = np.zeros((m + 1, m + 1))
+    rates[np.arange(m - 1), np.arange(1, m)] = up
+    rates[np.arange(1, m), np.arange(m - 1)] = down
+    rates[m - 1, m] = top
+    return Absorbing(sp.csr_matrix(rates), np.arange(m + 1) < m)
+
+
+def eigenvalues_below(x, m, up, down, top):
+    """Return how many eigenvalues of a walk's -Q are below a number, by Sturm's sequence in exact arithmetic."""
+    x, up, down, top = map(Fraction, (x, up, down, top))
+    pivot, count = up - x, 0
+    for k in range(1, m + 1):
+        count += pivot < 0
+        pivot = down + (up if k < m - 1 else top) - x - up * down / pivot
+    return count
+
+
+@pytest.mark.parametrize(("m", "down"), [(10, 2.0), (30, 3.0), (40, 3.0)])
+def test_the_interval_holds_the_smallest_eigenvalue(m, down):
+    """The last has a decay rate of 1e-19 beside rates of 3."""
+    found = slowest_decay(walk(m, 1.0, down, 1.0))
+    assert eigenvalues_below(found.low, m, 1.0, down, 1.0) == 0
+    assert eigenvalues_below(found.high, m, 1.0, down, 1.0) == 1
+    assert found.low <= found.rate <= found.high <= (1.0 + 1e-9) * found.low
+    assert found.left.min() > 0.0
+    assert found.right.min() > 0.0
+
+
+def test_both_vectors_satisfy_their_inequalities():
+    system = walk(12, 1.0, 1.7, 0.3)
+    found = slowest_decay(system)
+    np.testing.assert_allclose(system.A.T @ found.left, found.rate * found.left, rtol=1e-9)
+    np.testing.assert_allclose(system.A @ found.right, found.rate * found.right, rtol=1e-9)
+
+
+def test_no_vectors_without_a_proof():
+    assert slowest_decay(walk(60, 1.0, 3.0, 1.0)) is None  # beyond twice float64
+    one_way = sp.csr_matrix(np.diag(np.ones(5), 1))
+    assert slowest_decay(Absorbing(one_way, np.arange(6) < 5)) is None
+    halves = np.zeros((5, 5))  # two pairs that are hardly joined and are left equally often
+    halves[0, 1] = halves[1, 0] = halves[2, 3] = halves[3, 2] = 1.0
+    halves[0, 2] = halves[2, 0] = 1e-6
+    halves[1, 4] = halves[3, 4] = 1e-3
+    halves[1, 4] *= 1.0001
+    assert slowest_decay(Absorbing(sp.csr_matrix(halves), np.arange(5) < 4)) is None
+
+
+# Solutions without a subtraction against fractions, entry by entry.
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_entry_is_right_however_rarely_the_states_are_left(seed):
+    """Exit rates of 1 to 100, and one in 1e30 s out of the states: nothing is left of that in a diagonal."""
+    rng = np.random.default_rng(seed)
+    n = 9
+    rates = 10.0 ** rng.uniform(-3.0, 2.0, (n, n)) * (rng.random((n, n)) < 0.5) + 0.1
+    np.fill_diagonal(rates, 0.0)
+    leaving = np.zeros(n)
+    leaving[rng.integers(n)] = 1e-30
+    right = 10.0 ** rng.uniform(-2.0, 2.0, n)
+    factors = PositiveFactors(sp.csr_matrix(rates), leaving)
+    exact = [[-Fraction(v) for v in row] for row in rates.tolist()]
+    for i in range(n):
+        exact[i][i] = Fraction(float(leaving[i])) - sum(exact[i])
+    for found, matrix in (
+        (factors.right(right), exact),
+        (factors.left(right), [list(column) for column in zip(*exact, strict=True)]),
+    ):
+        for value, truth in zip(found.tolist(), solved_exactly(matrix, right), strict=True):
+            assert abs(Fraction(value) - truth) <= Fraction(1, 10**13) * truth
+
+
+def test_states_apart_from_each_other_are_solved_too():
+    factors = PositiveFactors(sp.csr_matrix((2, 2)), np.array([2.0, 4.0]))
+    assert factors.right(np.ones(2)).tolist() == [0.5, 0.25]
+    assert factors.left(np.ones(2)).tolist() == [0.5, 0.25]
