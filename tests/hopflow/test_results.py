@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import copy
+import csv
 import doctest
 import importlib
 import inspect
@@ -24,12 +25,14 @@ import dfcmodel
 import markov
 import responsefn
 from hopflow import NotSolvedError, Status
+from hopflow.csv_tables import bundled_rows, write_rows
 from hopflow.html_tables import grid_html, image_html, table_html
 from hopflow.parameters import Parametrized
 from hopflow.results import Result, figure, png, table_text
 from hopflow.side_by_side import kind_for, stacked
 from hopflow.status import deliver
 from hopflow.waterfalls import draw_waterfall
+from hopflow.whole_files import replacing
 from tests.surface import PUBLIC
 
 # Results: text, page and pictures.
@@ -359,3 +362,42 @@ def test_explored_chains_and_their_answers_are_pickled() -> None:
     assert back == answer
     assert back.measures["mean"].item() == answer.measures["mean"].item()
     assert markov.sweep(back.chain, lam=[1.0]).sizes == {"lam": 1}
+
+
+# Tables of comma-separated values as they are written and read.
+
+
+def test_a_table_is_written_below_its_comment(tmp_path):
+    path = tmp_path / "table.csv"
+    write_rows(path, ("name", "value"), [("a, b", 1), ("", 2.5)], "from there")
+    assert path.read_bytes() == b'# from there\nname,value\n"a, b",1\n,2.5\n'
+    with path.open(newline="") as file:
+        next(file)
+        assert list(csv.DictReader(file))[1] == {"name": "", "value": "2.5"}
+
+
+def test_comments_of_a_bundled_table_are_no_rows():
+    rows = bundled_rows("dfcmodel.levels", "measured.csv")
+    assert {row["discipline"] for row in rows} == {"FIFO", "DFC", "PFC"}
+
+
+# A file that is replaced is there whole, before and after an error.
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("before")
+    with pytest.raises(TypeError), replacing(path) as scratch:
+        scratch.write_text(1)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_file_is_as_before_until_all_is_written(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("before")
+    with replacing(path) as scratch:
+        scratch.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert list(tmp_path.iterdir()) == [path]
