@@ -309,35 +309,17 @@ def test_a_file_that_hides_a_package_is_named(tmp_path, wanted):
     assert said == f"ImportError: markov is {tmp_path / 'markov.py'}, {expected}"
 
 
-# The package as a whole: light imports, names of the packages above.
-
-LAZY = """
-import sys
-import tomllib
-import hopflow
-loaded = [m for m in ("dfcmodel", "markov", "responsefn", "numba", "jax", "scipy") if m in sys.modules]
-print(loaded)
-"""
+# The package as a whole: names of the packages above.
 
 
-def test_import_is_light_and_names_are_offered():
-    out = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
-    import markov
-    import responsefn
-
+def test_names_of_the_packages_and_the_packages_are_offered():
     assert hopflow.PauseTandem is markov.PauseTandem
     assert hopflow.Reno is responsefn.Reno
-    assert {*hopflow.__all__, "PauseTandem", "Reno", "takano2006"} <= set(dir(hopflow))
+    assert hopflow.markov is markov
+    offered = {"PauseTandem", "Reno", "takano2006", "dfcmodel", "markov", "responsefn"}
+    assert {*hopflow.__all__, *offered} <= set(dir(hopflow))
     with pytest.raises(AttributeError, match="module 'hopflow' has no attribute 'nonsense'"):
         hopflow.nonsense  # noqa: B018
-
-
-def test_the_packages_are_offered_too():
-    import markov
-
-    assert hopflow.markov is markov
-    assert {"dfcmodel", "markov", "responsefn"} <= set(dir(hopflow))
 
 
 # The light installation: without JAX, SymPy and networkx.

@@ -1,10 +1,8 @@
-"""The catalogue of rules, its parameters, and what an import of it costs."""
+"""The catalogue of rules and their parameters."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -229,16 +227,6 @@ def test_unknown_parameters_are_named():
 def test_numbers_that_overflow_are_named(ask):
     with pytest.raises(ValueError, match=r"^(smallest|b) = "):
         ask()
-
-
-HEAVY = ("sympy", "numba", "jax", "matplotlib", "xarray", "pandas", "scipy")
-
-
-@pytest.mark.parametrize("then", ["", "responsefn.AIMD(0.2, 0.125).on_ack"])
-def test_import_loads_nothing_heavy(then):
-    code = f"import sys, responsefn\n{then}\nprint([m for m in {HEAVY} if m in sys.modules])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]", out.stdout
 
 
 def test_public_names():

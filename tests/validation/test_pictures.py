@@ -179,9 +179,8 @@ def tables(each_kind_once: bool) -> Iterator[tuple[str, dict[str, Any], pd.DataF
         yield f"{case} {name}", about, table(case, name)
 
 
-@pytest.mark.parametrize(
-    "each_kind_once", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["kinds", "all"]
-)
+@pytest.mark.slow  # reads every table; the quick cases are above
+@pytest.mark.parametrize("each_kind_once", [True, False], ids=["kinds", "all"])
 def test_a_result_is_drawn_or_it_is_said_that_there_is_none(each_kind_once) -> None:
     without, count = set(), 0
     for name, about, frame in tables(each_kind_once):
