@@ -270,19 +270,6 @@ def test_a_timeout_halves_the_rate() -> None:
     assert (found.target, found.pacing_rate, found.mode) == (300.0, 300.0, vivace.PROBING)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "value"),
-    [
-        (Allegro, "steepness", 0.0), (Allegro, "threshold", 0.0), (Allegro, "threshold", 1.0), (Allegro, "step", 0.0),
-        (Allegro, "step", 0.2), (Allegro, "doubling", 2), (Vivace, "exponent", 1.0), (Vivace, "rtt_weight", -1.0),
-        (Vivace, "loss_weight", -1.0), (Vivace, "probing", 0.0), (Vivace, "rtt_filter", -0.1), (Vivace, "unit_rate", 0.0),
-    ],
-)  # fmt: skip
-def test_parameters_out_of_range_are_refused(kind: Any, name: str, value: float) -> None:
-    with pytest.raises(ValueError, match=f"^{name} = "):
-        kind(**{name: value})
-
-
 @pytest.mark.parametrize("flows", [1, 2])
 def test_flows_fill_the_link_with_a_short_queue_and_share_it(flows: int) -> None:
     """24 Mb/s and 60 ms, a product of 120 packets; losses are those of the first rates."""
