@@ -13,7 +13,6 @@ from hopflow.commands import app
 from hopflow.public_modules import PUBLIC
 
 __all__ = ["PACKAGES", "PUBLIC", "ROOT", "app", "invoke"]
-
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][

@@ -154,9 +154,7 @@ print(sorted({{"numpy", "scipy", "numba", "jax", "pandas", "markov.driver", "pyd
     ],
     ids=["version", "help", "completion"],
 )
-def test_what_needs_no_model_loads_none(
-    words: list[str], environment: dict[str, str], loaded: list[str]
-) -> None:
+def test_what_needs_no_model_loads_none(words, environment, loaded) -> None:
     code = LOADED.format(words=words)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}

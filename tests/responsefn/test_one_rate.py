@@ -35,8 +35,6 @@ from responsefn import (
 )
 
 RTT = 0.08
-
-
 REPORTED = [
     (CTCP(alpha=0.02), 2e-3, 342.0),
     (CTCP(k=0.5), 2e-3, 342.0),
@@ -74,11 +72,7 @@ LOOSE = {
     "AIMD(form='recovery')": 0.3,
 }
 """Relative differences of a response from its own rule's simulation, by cause; elsewhere 1 %."""
-
-
 ENTRIES = [entry for entry in catalogue("rule").entries if entry.capacity != "needed"]
-
-
 LONG = (
     "BIC()",
     "LinuxBIC()",
@@ -197,8 +191,6 @@ def test_quantities_may_be_texts() -> None:
 
 inverse = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
-
-
 CLOSED = [
     rule
     for rule in catalogue().entries

@@ -71,9 +71,7 @@ def test_help_has_the_parts_that_there_are() -> None:
     assert f"from 0 to {recomputing.PARTS - 1}," in done.output
 
 
-def test_command_refuses_an_unknown_claim_before_any_work(
-    tmp_path: Path, monkeypatch, capsys
-) -> None:
+def test_command_refuses_an_unknown_claim_before_any_work(tmp_path: Path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["hopflow", "validate", "--claim", "Q99"])
     with pytest.raises(SystemExit) as left:

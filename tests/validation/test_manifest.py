@@ -228,9 +228,7 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
     ],
 )
-def test_a_forgery_is_found_with_and_without_a_new_manifest(
-    published: Path, name: str, old: str, new: str
-) -> None:
+def test_a_forgery_is_found_with_and_without_a_new_manifest(published, name, old, new) -> None:
     """Ledger, tables and texts are protected as the data are; a new listing is not enough."""
     forged = published.parent / name
     assert old in forged.read_text(encoding="utf-8")

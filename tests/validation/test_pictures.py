@@ -6,7 +6,6 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -479,9 +478,7 @@ def test_an_unknown_figure_is_refused_with_those_that_are_known() -> None:
         claims_of_figure("yang2001/99")
 
 
-def test_the_command_writes_the_pictures_of_a_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_pictures_of_a_figure(tmp_path, monkeypatch) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")

@@ -43,7 +43,6 @@ class Symbols(NamedTuple):
 
 
 TUPLES = {"State": State._fields, "Symbols": Symbols._fields}
-
 LIMIT = 3
 SCALE = np.float64(0.1)
 STEPS = np.int64(2)

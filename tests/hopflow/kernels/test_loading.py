@@ -256,9 +256,7 @@ def test_threads_that_load_at_the_same_time_share_one_engine(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("signature", ["void(CPointer(float64), float64)", ""])
-def test_what_is_in_the_cache_folder_is_known_to_be_compiled(
-    signature, tmp_path, monkeypatch
-) -> None:
+def test_what_is_in_the_cache_folder_is_known_to_be_compiled(signature, tmp_path, monkeypatch):
     """A callback and a function of Python's: before, in this process, and in the next."""
     monkeypatch.setattr(loading, "folder", lambda: tmp_path)
 

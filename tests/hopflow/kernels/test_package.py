@@ -297,7 +297,6 @@ compilers = pytest.importorskip(
     exc_type=ImportError,
 )
 _Part = compilers._Part
-
 LOOP_OF_PARTS = """
 from .jit import compiled, entry
 from .parts import left, right
@@ -410,9 +409,7 @@ def test_indices_of_a_counting_entry_do_not_count_from_the_end(written, tmp_path
     assert len(codes["counting_entry"]) < len(codes["entry"])
 
 
-def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(
-    written, tmp_path
-) -> None:
+def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(written, tmp_path):
     """What it reads of one array is not read again after it wrote to another; nothing is kept or leaked."""
     folder = tmp_path / "kernel_of_two"
     folder.mkdir()
@@ -490,9 +487,7 @@ def test_a_numba_without_what_is_replaced_is_refused() -> None:
             importlib.import_module("hopflow.kernels.compilers")
 
 
-def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
-    written, monkeypatch
-) -> None:
+def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(written, monkeypatch):
     monkeypatch.setitem(sys.modules, "hopflow.kernels.compilers", None)
     found = np.array([0.3, -1.0, 2.0])
     expected = found.copy()

@@ -98,8 +98,6 @@ RULES += [Mathis(), TFRC(form="zheng2002"), CUBIC(), HSTCP(), Scalable(), Relent
 ALL_RULES = [Vegas(), Westwood(), FAST(), ARENO(), Fusion(), CTCP(), Illinois(), HTCP(), BIC()]
 BAD_P = [0.0, -0.01, 1.0000001, 1.5, np.nan, np.inf, [0.1, 2.0], [[np.nan]], "often", None, 1j]
 BAD_RTT = [0.0, -0.1, np.nan, np.inf, -np.inf, 1000.1, 48_000.0, [0.1, 0.0], "slow", None]
-
-
 NO_P = r"^p = .*(> 0 and <= 1|a number is expected|must be a percentage)"
 NO_RTT = r"^rtt = .*(in seconds|a number is expected|a number and a unit of s)"
 

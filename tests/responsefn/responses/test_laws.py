@@ -19,8 +19,6 @@ from responsefn import (
 )
 
 PUBLISHED = Path(__file__).parents[3] / "validation" / "published"
-
-
 RTT = 0.048
 
 

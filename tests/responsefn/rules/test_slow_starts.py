@@ -53,9 +53,7 @@ def rounds(state, *round_trips: float, acks: int | None = None):
 
 
 @pytest.mark.parametrize(("last", "more"), [(0.001, 0.004), (0.08, 0.01), (1.0, 0.016)])
-def test_slow_start_ends_after_eight_samples_of_a_longer_round_trip(
-    last: float, more: float
-) -> None:
+def test_slow_start_ends_after_eight_samples_of_a_longer_round_trip(last: float, more: float):
     """RttThresh = max(4 ms, min(lastRoundMinRTT / 8, 16 ms))."""
     begun = RULE.State(cwnd=10.0)
     assert rounds(begun, last, last + more, acks=7)[-1].rounds == 0.0

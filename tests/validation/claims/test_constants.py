@@ -158,9 +158,7 @@ def test_a_new_limit_is_found(line: str) -> None:
         ("malhotra2005.traffic", "HIGH", None),
     ],
 )
-def test_a_forged_constant_is_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, constant: str, forged: float | None
-) -> None:
+def test_a_forged_constant_is_found(monkeypatch, name, constant, forged) -> None:
     """Of the excused ones only the name is known: these are settings."""
     module = importlib.import_module(f"validation.claims.{name}")
     if forged is None:
@@ -379,9 +377,7 @@ def test_best_effort_udp_of_yang2001_is_far_the_fastest(times: pd.DataFrame) -> 
         assert (others / two[["UDP3", "UDP4"]].max(axis=1)).min() > threshold("Y05", "least")
 
 
-def test_udp_of_yang2001_is_several_times_faster_and_priorities_make_no_difference(
-    times: pd.DataFrame,
-) -> None:
+def test_udp_of_yang2001_is_several_times_faster_and_priorities_make_no_difference(times) -> None:
     alone = times.loc["be/be"].groupby("discipline").mean()
     ratio = alone[TCP].mean(axis=1) / alone[["UDP3", "UDP4"]].mean(axis=1)
     assert ratio.min() > threshold("Y06", "least")
@@ -390,9 +386,7 @@ def test_udp_of_yang2001_is_several_times_faster_and_priorities_make_no_differen
 
 
 @pytest.mark.parametrize(("one", "other"), [("cc/cc", "ts/ts"), ("cc/be", "ts/be")])
-def test_cc_of_yang2001_outperforms_ts_by_the_statistic_that_judges_it(
-    times: pd.DataFrame, one: str, other: str
-) -> None:
+def test_cc_of_yang2001_outperforms_ts_by_the_statistic_that_judges_it(times, one, other) -> None:
     """Y07; not for every class: under DRR the paper's cc is slower for three of six, and for five."""
     apart = (times.loc[other] / times.loc[one] - 1.0).xs(1, level="traffic_source")
     assert apart.to_numpy().mean() > 0.0
@@ -400,9 +394,7 @@ def test_cc_of_yang2001_outperforms_ts_by_the_statistic_that_judges_it(
 
 
 @pytest.mark.parametrize("priority", [3, 4])
-def test_udp_of_yang2001_outperforms_tcp_by_the_statistic_that_judges_it(
-    times: pd.DataFrame, priority: int
-) -> None:
+def test_udp_of_yang2001_outperforms_tcp_by_the_statistic_that_judges_it(times, priority) -> None:
     """Y08; not in every row: under ts/ts the paper's UDP of priority 3 is slower."""
     apart = times[f"TCP{priority}"] / times[f"UDP{priority}"] - 1.0
     assert apart.median() > 0.0

@@ -245,9 +245,7 @@ def test_every_claim_on_fabrics_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("id", CASES)
-def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(
-    id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(id, monkeypatch) -> None:
     _, genuine, doctored = CASES[id]
     assert judged(id, genuine, monkeypatch).by_default("level") is Verdict.HOLDS
     turned = judged(id, doctored, monkeypatch)
@@ -258,9 +256,7 @@ def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(
 
 
 @pytest.mark.parametrize("id", FORMULAS)
-def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(
-    id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(id, monkeypatch) -> None:
     _, genuine, doctored = FORMULAS[id]
     assert judged(id, genuine, monkeypatch).model is Verdict.HOLDS
     assert judged(id, doctored, monkeypatch).model is Verdict.CONTRADICTED

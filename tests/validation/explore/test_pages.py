@@ -275,9 +275,7 @@ def test_the_page_has_a_field_for_each_setting(page: Path) -> None:
     assert fields.forms == {name: [knob.name for knob in calculator(name).knobs] for name in CALCULATORS}  # fmt: skip
 
 
-def test_pyodide_is_taken_from_the_named_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pyodide_is_taken_from_the_named_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOPFLOW_PYODIDE", "../own")
     calculator_page.write_page(tmp_path)
     assert 'data-pyodide="../own/"' in (tmp_path / "index.html").read_text()
@@ -390,9 +388,7 @@ def test_bad_settings_are_said_on_the_page(chromium: Any, site: str, fragment: s
 @pytest.mark.parametrize("fragment", [
     "headroom?cable=37m", "audit", "credits?cable=37m", "pool?ports=4", "threshold?buffer=6",
 ])  # fmt: skip
-def test_the_archive_answers_in_pyodide(
-    chromium: Any, page: Path, site: str, fragment: str
-) -> None:
+def test_the_archive_answers_in_pyodide(chromium: Any, page: Path, site: str, fragment: str):
     """The same findings, charts and code as in this process."""
     assert FOLDER is not None
     link = page / "release"

@@ -317,9 +317,7 @@ def test_other_words_are_another_shard(toy: Case) -> None:
     assert len({toy.shard(run) for run in toy.runs}) == 3
 
 
-def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(
-    toy: Case, tmp_path: Path
-) -> None:
+def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(toy, tmp_path) -> None:
     """Else all bundled data would count as damaged."""
     (tmp_path / "allowed").touch()
     generate(toy, jobs=1)

@@ -21,7 +21,6 @@ import validation
 
 PUBLISHED = Path(validation.__file__).parent / "published"
 PAPERS = os.environ.get("HOPFLOW_PAPERS")
-
 CLASSES = ["TCP1", "TCP2", "TCP3", "TCP4", "UDP3", "UDP4"]
 ENVIRONMENTS = ["cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"]
 DISCIPLINES = ["FCFS", "DRR", "RED", "SFQ"]
@@ -157,7 +156,6 @@ AGAIN = {
         4V  Vegas  same as scenario 4  same as scenario 4
         4V'  Vegas  400  same as scenario 4""",
 }
-
 SIZES = ["10 KB", "100 KB", "1 MB", "10 MB", "100 MB"]
 RULES = ["Reno", "Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC"]
 CROSSED = list(product(ENVIRONMENTS, DISCIPLINES, [1, 2], CLASSES))

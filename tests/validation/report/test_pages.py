@@ -166,9 +166,7 @@ def test_a_page_has_paraphrase_answer_figure_statements_readings_causes_numbers_
     assert before.count("<figure") == 1
 
 
-def test_the_page_of_a_family_has_a_section_for_each_claim_and_one_figure_before(
-    tmp_path: Path, toy
-) -> None:
+def test_the_page_of_a_family_has_a_section_for_each_claim_and_one_figure_before(tmp_path, toy):
     report.write(dict([toy("Z11"), toy("Z13")]), tmp_path, 1.0)
     text = (tmp_path / "claims/Z11-Z13.html").read_text()
     places = [text.index(f'<section class="member" id="{id}">') for id in ("Z11", "Z12", "Z13")]
@@ -198,7 +196,6 @@ def test_the_waterfall_stands_with_its_table(tmp_path: Path, toy) -> None:
 in_chromium_only = pytest.mark.skipif(
     not shutil.which("chromium"), reason="needs Chromium on the path"
 )
-
 DESKTOP, PHONE = 1280, 390
 """Widths of screens, in CSS pixels."""
 TALLEST = 6000
@@ -357,9 +354,7 @@ def test_findings_of_other_sources_are_named(tmp_path: Path, toy) -> None:
     assert "with other sources of hopflow or other data: Z01." in outdated
 
 
-def test_the_start_page_follows_while_claims_are_checked(
-    tmp_path: Path, toy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_start_page_follows_while_claims_are_checked(tmp_path, toy, monkeypatch) -> None:
     monkeypatch.setattr(folders, "PAUSE", -1.0)
     report = Report(tmp_path, ["Z01", "Z02"])
     report.add(*toy("Z01"))
@@ -374,9 +369,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_work(tmp_path: Pa
         Report(tmp_path / "file" / "report", ["Z01"])
 
 
-def test_runs_computed_again_stand_on_the_start_page_of_this_call_and_the_next(
-    tmp_path: Path, toy
-) -> None:
+def test_runs_computed_again_stand_on_the_start_page_of_this_call_and_the_next(tmp_path: Path, toy):
     run = {"case": "packets/dumbbells-ns2", "recovery": "sack", "size": 2, "seed": 1}
     equal, off = run | {"differences": []}, run | {"seed": 2, "differences": ["drops"]}
     about = {"parts": [3], "of_parts": 16, "runs": [equal, off], "of_runs": 224, "packets": 99}
@@ -449,9 +442,7 @@ def test_a_report_is_current_until_a_source_or_a_page_changes(stamped: Path) -> 
     assert not stamps.is_current(stamped, stamps.hash_of_sources())
 
 
-def test_a_source_that_changes_while_claims_are_checked_makes_the_report_outdated(
-    stamped: Path,
-) -> None:
+def test_a_source_that_changes_while_claims_are_checked_makes_the_report_outdated(stamped: Path):
     sources = stamps.hash_of_sources()
     (stamps.ROOT / "markov" / "module.py").write_text("x = 2\n")
     stamps.write_stamp(stamped, sources)
@@ -462,9 +453,7 @@ def test_a_folder_without_a_stamp_is_not_current(tmp_path: Path) -> None:
     assert not stamps.is_current(tmp_path, stamps.hash_of_sources())
 
 
-def test_an_unchanged_report_is_printed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_report_is_printed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     first = invoke(["validate", "--claim", "Z01"])
     stamps.write_stamp(tmp_path / "report", stamps.hash_of_sources())

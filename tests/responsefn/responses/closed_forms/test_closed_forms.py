@@ -37,21 +37,11 @@ from responsefn.responses.closed_forms.regions import BORDER, range_of
 # Compiled closed forms give the numbers of the checked functions.
 
 CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
-
-
 CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
-
-
 SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
 """Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
-
-
 P = np.geomspace(1e-10, 0.9, 301)
-
-
 RTT = 0.07
-
-
 FIRST = {type(rule): rule for rule in reversed(SMOOTH)}.values()
 """One of each class; the others are variants of its formula."""
 

@@ -147,9 +147,7 @@ def test_acks_that_run_ahead_are_counted_as_in_tcp_bbr(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("rate", "segment"), [(1000.0, 2.0), (4000.0, 3.0)])
-def test_windows_are_even_with_three_segments_and_what_runs_ahead(
-    rate: float, segment: float
-) -> None:
+def test_windows_are_even_with_three_segments_and_what_runs_ahead(rate: float, segment: float):
     """bbr_quantization_budget: whole products and leads, three segments, rounded up to an even number, then the probe's two."""
     rule = BBRv1(probe_packets=2.0, extra_acked_rounds=10.0, segments=1)
     state = PROBING._replace(
@@ -170,9 +168,7 @@ def test_windows_are_even_with_three_segments_and_what_runs_ahead(
 
 
 @pytest.mark.parametrize(("tick", "stamp"), [(0.0, 9.0), (1e-6, 1.0)])
-def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(
-    tick: float, stamp: float
-) -> None:
+def test_the_same_round_trip_renews_the_least_one_unless_a_tick_is_given(tick: float, stamp: float):
     """tcp_bbr.c compares microseconds and asks for less; ns-3's TcpBbr takes the same."""
     rule = BBRv1(min_rtt_tick=tick)
     state = PROBING._replace(min_rtt=0.04, min_rtt_stamp=1.0, best=1000.0)

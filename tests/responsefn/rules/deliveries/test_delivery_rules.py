@@ -256,9 +256,7 @@ def with_window(window: float, **more: float):
 
 
 @pytest.mark.parametrize(("window", "grown"), [(10.0, 10.1), (0.25, 1.25)])
-def test_below_the_target_the_window_grows_by_a_packet_per_round_trip(
-    window: float, grown: float
-) -> None:
+def test_below_the_target_the_window_grows_by_a_packet_per_round_trip(window: float, grown: float):
     """By ai / W per packet, where W is a packet or more; else by ai."""
     after = RULE_SWIFT.on_delivery(
         with_window(window), RULE_SWIFT.params, SEEN_SWIFT._replace(rtt=40e-6)

@@ -66,9 +66,7 @@ def test_four_trials_decide_where_both_pairs_agree(utilities: Any, decision: flo
 
 
 @pytest.mark.parametrize(("steps", "larger"), [(1.0, 2.0), (4.0, 5.0), (5.0, 5.0)])
-def test_steps_grow_to_five_per_cent_while_the_utility_increases(
-    steps: float, larger: float
-) -> None:
+def test_steps_grow_to_five_per_cent_while_the_utility_increases(steps: float, larger: float):
     on = allegro.judged(state(steps=steps, decision=-1.0, u_0=1.0), ALLEGRO.params, 0.0, 0.3)
     assert (on.mode, on.steps, on.before) == (allegro.MOVING, larger, 1000.0)
     assert on.target == pytest.approx(1000.0 * (1.0 - 0.01 * larger))

@@ -265,9 +265,7 @@ def published(count: int, part: float) -> tuple[np.ndarray, float]:
 
 
 @pytest.mark.parametrize(("count", "part"), [(2, 1.0), (10, 1.0), (10, 0.1)])
-def test_the_collapse_from_the_lines_rate_is_that_of_the_published_algorithm(
-    count: int, part: float
-) -> None:
+def test_the_collapse_from_the_lines_rate_is_that_of_the_published_algorithm(count, part) -> None:
     links = [Link(f"h{f}", "s", LINK_RATE, 1e-6, 1e5) for f in range(count)]
     links.append(Link("s", "d", LINK_RATE, 1e-6, 1e5))
     rule = TIMELY(start_part=part)

@@ -183,9 +183,7 @@ def test_every_statement_has_an_expectation_and_the_misses_are_known() -> None:
         ("S13", "PROBE_WINDOW", 5.0),
     ],
 )
-def test_another_constant_contradicts(
-    monkeypatch: pytest.MonkeyPatch, id: str, name: str, value: float
-) -> None:
+def test_another_constant_contradicts(monkeypatch, id, name, value) -> None:
     monkeypatch.setattr(linux_kernel, name, value)
     check = subjects()[id].check
     measured = check.measure()
@@ -201,9 +199,7 @@ def test_another_constant_contradicts(
         ("S20", "HIGH", 2.0, "low"),
     ],
 )
-def test_another_target_contradicts(
-    monkeypatch: pytest.MonkeyPatch, id: str, name: str, value: float, statement: str
-) -> None:
+def test_another_target_contradicts(monkeypatch, id, name, value, statement) -> None:
     monkeypatch.setattr(linux_queues, name, value)
     check = subjects()[id].check
     assert check.judged(check.measure())[statement].packets is Verdict.CONTRADICTED

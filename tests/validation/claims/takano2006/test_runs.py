@@ -126,9 +126,7 @@ def test_with_the_conventions_of_ns2_some_runs_are_below_the_share() -> None:
 @pytest.mark.parametrize(
     ("name", "meets"), [("4S", 8), ("4", 15), ("4L", 30), ("5", 15), ("6", 15)]
 )
-def test_the_overshoot_hits_the_flow_that_enters_where_they_meet_as_in_ns2(
-    name: str, meets: int
-) -> None:
+def test_the_overshoot_hits_the_flow_that_enters_where_they_meet_as_in_ns2(name: str, meets: int):
     """It sends bursts into a full buffer, into which the target comes at the pace of its path.
 
     The target loses 0 to 6 % of what the other one loses there in ns-2; in the fluid, which drops in

@@ -177,9 +177,7 @@ def test_statements_are_as_found(judged) -> None:
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.4, R), (0.526, N), (0.4, C)])
-def test_equal_response_depends_on_the_rates(
-    scale: Callable[..., None], judged, factor: float, verdict: Verdict
-) -> None:
+def test_equal_response_depends_on_the_rates(scale, judged, factor, verdict) -> None:
     scale(INDEPENDENT, "TCP(1/5,1/8)", factor)
     assert judged("Z02")["independent"] == (R, verdict)
     scale(PERIODIC, "TCP(1/5,1/8)", 0.4, low=50)
