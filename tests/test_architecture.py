@@ -17,7 +17,7 @@ import responsefn
 from benchmarks import code_measures, where_is
 from responsefn import RateRule, WindowRule, linux
 from tests.source_facts import facts
-from tests.surface import PACKAGES
+from tests.surface import PACKAGES, for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -51,13 +51,13 @@ FOLDERS = sorted(
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each(PATHS)
 def test_a_path_on_the_page_exists(path: str) -> None:
     """The tests of markov's methods and the like are named by their folder."""
     assert (ROOT / path).exists()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+@for_each(FOLDERS)
 def test_a_subpackage_is_in_the_table_and_in_the_picture(folder: Path) -> None:
     table = PAGE.partition("| package |")[2].partition("\n## ")[0]
     assert f"`{folder.as_posix()}/`" in table

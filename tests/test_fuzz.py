@@ -32,16 +32,8 @@ from hopflow import mbps, ms
 
 ROOT = Path(__file__).resolve().parents[1]
 QUICK = (
-    "mbps",
-    "PauseTandem",
-    "PhaseType",
-    "DiscreteChain",
-    "jain_index",
-    "AIMD",
-    "Link",
-    "Pause",
-    "RED",
-)
+    "mbps", "PauseTandem", "PhaseType", "DiscreteChain", "jain_index", "AIMD", "Link", "Pause", "RED",
+)  # fmt: skip
 """Functions that need no compilation."""
 
 

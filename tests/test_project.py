@@ -96,11 +96,8 @@ def test_third_party_imports_are_declared(package: str) -> None:
     needed = listed["dependencies"]
     # `read_pcap` and `to_pcap`, stores of sweeps, and `hopflow explore` name the extra if it is missing
     extras = {
-        "responsefn": "capture",
-        "dfcmodel": "capture",
-        "hopflow": "scale",
-        "validation": "explore",
-    }
+        "responsefn": "capture", "dfcmodel": "capture", "hopflow": "scale", "validation": "explore",
+    }  # fmt: skip
     if package in extras:
         needed = [*needed, *listed["optional-dependencies"][extras[package]]]
     declared = {canonicalize_name(Requirement(r).name) for r in needed}
@@ -282,17 +279,8 @@ def test_wheel_metadata(wheel: zipfile.ZipFile) -> None:
         (need.name, str(need.specifier)) for need in map(Requirement, listed["dependencies"])
     }
     assert set(about.get_all("Provides-Extra", [])) == {
-        "all",
-        "browser",
-        "capture",
-        "explore",
-        "scale",
-        "lab",
-        "docs",
-        "bench",
-        "test",
-        "dev",
-    }
+        "all", "browser", "capture", "explore", "scale", "lab", "docs", "bench", "test", "dev",
+    }  # fmt: skip
     (scripts,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
     assert "hopflow = hopflow.shell:main" in wheel.read(scripts).decode()
 

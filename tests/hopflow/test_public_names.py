@@ -30,12 +30,13 @@ from hopflow.public_names import has_moved, moved, moved_names
 from hopflow.results import Result
 from hopflow.units import quantities_of
 from responsefn import HTCP
+from tests.surface import for_each
 
 # Public names: how many there are, where they are, and that old places still have them for one release.
 
 
 OLD = [
-    pytest.param(package, module, name, id=f"{package}.{name}")
+    (package, module, name)
     for package in PACKAGES
     for name, (module, write) in moved_names(package).items()
     if write.startswith("from ")
@@ -78,7 +79,7 @@ def test_a_public_class_has_one_public_module() -> None:
     assert twice.keys() == {"sweep", "from_networkx"}
 
 
-@pytest.mark.parametrize(("package", "module", "name"), OLD)
+@for_each(OLD)
 def test_an_old_place_gives_the_object_and_the_new_import(package, module, name) -> None:
     with pytest.warns(DeprecationWarning, match=f"write from {module} import {name}$") as said:
         found = getattr(importlib.import_module(package), name)

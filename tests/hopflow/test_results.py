@@ -33,7 +33,7 @@ from hopflow.side_by_side import kind_for, stacked
 from hopflow.status import deliver
 from hopflow.waterfalls import draw_waterfall
 from hopflow.whole_files import replacing
-from tests.surface import PUBLIC
+from tests.surface import PUBLIC, for_each
 
 # Results: text, page and pictures.
 
@@ -167,14 +167,9 @@ class TestStatus:
     def test_status(self):
         usable = [status for status in Status if status.ok]
         assert usable == [
-            Status.CONVERGED,
-            Status.COMPLETED,
-            Status.SOLVED,
-            Status.UNPROVED,
-            Status.DEADLOCKED,
-            Status.STORM,
+            Status.CONVERGED, Status.COMPLETED, Status.SOLVED, Status.UNPROVED, Status.DEADLOCKED, Status.STORM,
             Status.LOST_LOSSLESS,
-        ]
+        ]  # fmt: skip
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")
         for status in Status:
@@ -307,12 +302,25 @@ def _with_defaults() -> list[type[Any]]:
     return found
 
 
-@pytest.mark.parametrize("kind", _with_defaults(), ids=lambda kind: kind.__name__)
+LONG_FORMULAS = responsefn.BIC, responsefn.PFTK
+
+
+@for_each(kind for kind in _with_defaults() if kind not in LONG_FORMULAS)
 def test_models_and_rules_are_values(kind) -> None:
+    check_values(kind)
+
+
+@pytest.mark.slow
+@for_each(LONG_FORMULAS)
+def test_rules_with_long_formulas_are_values(kind) -> None:
+    check_values(kind)
+
+
+def check_values(kind: type[Any]) -> None:
     try:
         made = kind()
     except (TypeError, ValueError, NotImplementedError):
-        pytest.skip("it has no defaults")
+        return  # it has no defaults
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert other == made
         assert hash(other) == hash(made)

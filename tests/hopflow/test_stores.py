@@ -120,14 +120,10 @@ def test_other_files_are_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("shape", "block"),
     [
-        ((5,), (5,)),
-        ((3000,), (1024,)),
-        ((10, 3000), (1, 1024)),
-        ((10, 100, 30), (1, 34, 30)),
-        ((), ()),
+        ((5,), (5,)), ((3000,), (1024,)), ((10, 3000), (1, 1024)), ((10, 100, 30), (1, 34, 30)), ((), ()),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_blocks_are_consecutive_points(shape, block):
     assert _block(shape) == block
 

@@ -74,14 +74,8 @@ LOOSE = {
 """Relative differences of a response from its own rule's simulation, by cause; elsewhere 1 %."""
 ENTRIES = [entry for entry in catalogue("rule").entries if entry.capacity != "needed"]
 LONG = (
-    "BIC()",
-    "LinuxBIC()",
-    "LinuxCUBIC()",
-    "LinuxHTCP()",
-    "LinuxIllinois()",
-    "LinuxLP()",
-    "LinuxScalable()",
-)
+    "BIC()", "LinuxBIC()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxLP()", "LinuxScalable()",
+)  # fmt: skip
 """One to five seconds each, for the compilation of their rules and the simplification of their formulas."""
 
 

@@ -20,13 +20,9 @@ from validation.verdicts import Judgement, Part, Reading, Sides, model_only, pac
 
 
 R, C, N, A, U, D = (
-    Verdict.HOLDS,
-    Verdict.CONTRADICTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_APPLICABLE,
-    Verdict.UNDECIDABLE,
+    Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE, Verdict.UNDECIDABLE,
     Verdict.DISAGREE,
-)
+)  # fmt: skip
 LEVEL = 3.0
 TEXT = """## Statements
 
@@ -307,14 +303,9 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
 @pytest.mark.parametrize(
     ("default", "other", "turned"),
     [
-        (R, C, True),
-        (C, R, True),
-        (R, N, False),
-        (C, N, False),
-        (N, R, False),
-        (N, N, False),
+        (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
     ],
-)
+)  # fmt: skip
 def test_only_the_opposite_turns_a_verdict(default, other, turned) -> None:
     assert default.turned_by(other) is turned
 
@@ -327,11 +318,8 @@ def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:
     from validation import cases, provenance
 
     judged = {provenance(case)["tool"] for case in cases()} - {
-        "hopflow",
-        "htsim",
-        "ns-3 RDMA",
-        "uet-htsim",
-    }
+        "hopflow", "htsim", "ns-3 RDMA", "uet-htsim",
+    }  # fmt: skip
     assert judged == set(SIMULATORS), "no claim is judged by runs of the others"
 
 

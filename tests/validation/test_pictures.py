@@ -16,7 +16,7 @@ import pytest
 from scipy import stats
 
 from hopflow.results import COLOURS, DECORATION, figure
-from tests.surface import invoke
+from tests.surface import for_each, invoke
 from validation import cases, drawing, ledger, provenance, running, table
 from validation.checks import subjects
 from validation.claims import claims_of_figure, figures
@@ -442,7 +442,7 @@ def test_labels_and_scales() -> None:
 KNOWN = figures()
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@for_each(KNOWN)
 def test_every_figure_of_the_list_has_claims_with_pictures(name: str) -> None:
     """Each picture that a check draws has its caption in the text."""
     claims = claims_of_figure(name)

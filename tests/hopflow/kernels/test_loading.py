@@ -426,15 +426,9 @@ def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "compiled",
-        "inlined",
-        "summing",
-        "entry",
-        "counting_entry",
-        "calling_entry",
-        "unaliased_entry",
+        "compiled", "inlined", "summing", "entry", "counting_entry", "calling_entry", "unaliased_entry",
     ],
-)
+)  # fmt: skip
 def test_a_function_stays_as_it_is(name: str) -> None:
     def double(x: float) -> float:
         return 2.0 * x

@@ -43,6 +43,7 @@ from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.equations import domain_of, equation_of, formula_of, table_of
 from responsefn.responses.kernel.rows import MOVES
 from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
+from tests.surface import for_each
 
 # Cycles of rules and where they start.
 
@@ -311,7 +312,7 @@ def test_two_different_indices_are_refused():
 # Every entry has a source.
 
 
-@pytest.mark.parametrize("entry", responsefn.catalogue().entries, ids=repr)
+@for_each(responsefn.catalogue().entries)
 def test_every_entry_has_a_source(entry):
     text = entry.cite()
     assert "source: " in text

@@ -76,11 +76,8 @@ def test_cuts(rule, window):
 
 def test_recovery():
     assert [rule.recovery for rule in (Tahoe(), Reno(), NewReno(), AIMD())] == [
-        "tahoe",
-        "reno",
-        "newreno",
-        "newreno",
-    ]
+        "tahoe", "reno", "newreno", "newreno",
+    ]  # fmt: skip
 
 
 def last_cycle(rule, loss_rate, cycles=40):

@@ -12,6 +12,7 @@ import pytest
 
 from dfcmodel import FIFO
 from responsefn import FixedRate
+from tests.surface import for_each
 from validation import Finding, Verdict, ledger
 from validation.checks import subjects
 from validation.claims import fabric_runs as shared
@@ -262,7 +263,7 @@ def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(id, monkey
     assert judged(id, doctored, monkeypatch).model is Verdict.CONTRADICTED
 
 
-@pytest.mark.parametrize("id", FABRICS)
+@for_each(FABRICS)
 def test_every_claim_has_a_source_that_says_how_it_is_known(id: str) -> None:
     said = [row for (claim, _), row in expectations().items() if claim == id]
     assert said

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.surface import for_each
 from validation import table
 from validation.generate.kaneko2007 import flows, more_seeds, parking_lot, sweeps
 from validation.generate.kaneko2007 import unstated_parameters as kaneko_settings
@@ -552,7 +553,7 @@ def test_ns2_has_ten_rules_and_ns3_eight() -> None:
     assert by_name["kaneko2007/loss-sweep-ns3"] == {*SLIDES, "fast"}
 
 
-@pytest.mark.parametrize("case", KANEKO_CASES, ids=lambda case: case.name)
+@for_each(KANEKO_CASES)
 def test_runs_differ_and_their_times_are_jittered(case) -> None:
     assert len({case.shard(run) for run in case.runs}) == len(case.runs)
     for run in case.runs:

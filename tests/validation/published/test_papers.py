@@ -182,11 +182,7 @@ CELLS: dict[str, tuple[list[str], Sequence[tuple[object, ...]], list[str]]] = {
         ["scenario"],
         [(name,) for name in "123456"],
         [
-            "link_rate_bit_per_s",
-            "link_delay_s",
-            "buffer_packets",
-            "diffusion_coefficient",
-            "max_window_packets",
+            "link_rate_bit_per_s", "link_delay_s", "buffer_packets", "diffusion_coefficient", "max_window_packets",
         ],
     ),
     "takano2006_table2": (
@@ -204,7 +200,7 @@ CELLS: dict[str, tuple[list[str], Sequence[tuple[object, ...]], list[str]]] = {
         [("4V",), ("4V'",)],
         ["tcp", "buffer_packets", "other_parameters"],
     ),
-}
+}  # fmt: skip
 TO_SI = {"link_rate_bit_per_s": 1e6, "link_delay_s": 1e-3}  # printed in Mb/s and ms
 
 
@@ -271,11 +267,8 @@ def test_table_1_has_the_flows_of_the_text() -> None:
     table = published("yang2001_table1")
     counts = table.groupby(["source_node", "destination_node", "protocol"])["flow"].nunique()
     assert counts.to_dict() == {
-        ("S1", "D1", "TCP"): 4,
-        ("S1", "D1", "UDP"): 3,
-        ("S2", "D2", "TCP"): 3,
-        ("S2", "D2", "UDP"): 3,
-    }
+        ("S1", "D1", "TCP"): 4, ("S1", "D1", "UDP"): 3, ("S2", "D2", "TCP"): 3, ("S2", "D2", "UDP"): 3,
+    }  # fmt: skip
     printed = {"10 KB": 1e4, "100 KB": 1e5, "1 MB": 1e6, "10 MB": 1e7, "100 MB": 1e8}
     assert (table["size_printed"].map(printed) == table["size_bytes"]).all()
 
@@ -345,11 +338,8 @@ def test_table_4_contradicts_sentences_of_its_text(means: pd.DataFrame) -> None:
     assert not worse["TCP1"].any()
     slower = ts["UDP3"] > ts["TCP3"]
     assert slower.groupby("discipline").all().to_dict() == {
-        "DRR": True,
-        "FCFS": True,
-        "RED": False,
-        "SFQ": True,
-    }
+        "DRR": True, "FCFS": True, "RED": False, "SFQ": True,
+    }  # fmt: skip
 
 
 # ------------------------------------------------ takano2006

@@ -26,12 +26,8 @@ from validation.verdicts import Sides, Threshold
 
 
 R, C, N, A, D = (
-    Verdict.HOLDS,
-    Verdict.CONTRADICTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_APPLICABLE,
-    Verdict.DEPENDS,
-)
+    Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE, Verdict.DEPENDS,
+)  # fmt: skip
 
 # How a bundled case was made, as the page of the data says.
 
@@ -191,11 +187,8 @@ def row(id: str, paper: str, statements: str, half: str = C, **sources: str) -> 
         "o": {"model": R, "simulation": R},
     }
     by = {
-        "model": C,
-        "ns2": C,
-        "ns3": C,
-        "packet_level": A,
-    } | sources
+        "model": C, "ns2": C, "ns3": C, "packet_level": A,
+    } | sources  # fmt: skip
     sides = {"model": C, "packets": C}
     return {
         "id": id,

@@ -416,11 +416,8 @@ def test_runs_with_queues_are_made_by_their_sources() -> None:
 
 def test_thresholds_are_of_the_path() -> None:
     assert queue_measures.thresholds(*queue_measures.PATHS["seen"]) == {
-        "buffer": 134,
-        "low": 9,
-        "high": 25,
-        "step": 14,
-    }
+        "buffer": 134, "low": 9, "high": 25, "step": 14,
+    }  # fmt: skip
 
 
 def test_measures_of_packets_follow_from_their_times() -> None:
