@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tests.source_facts import facts
-from tests.surface import PACKAGES
+from tests.surface import PACKAGES, printed_by
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"jax", "matplotlib", "sympy", "numba", "xarray", "pandas", "networkx"}
@@ -60,10 +60,7 @@ def tracked() -> list[Path]:
 def loaded_by(statement: str) -> set[str]:
     """Return the top-level modules that a fresh interpreter has after a statement."""
     code = f"import sys; {statement}; print(*{{name.partition('.')[0] for name in sys.modules}})"
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return set(run.stdout.split())
+    return set(printed_by("-c", code, cwd=ROOT).split())
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ import hopflow
 from hopflow.executing import AHEAD, check_stop, completed, cores
 from hopflow.worker_processes import processes
 from tests.dask_clusters import dask_client
+from tests.surface import python
 
 # Tasks on executors: all of them, each once, also where workers die.
 
@@ -366,12 +367,6 @@ def test_processes_that_end_leave_no_semaphore_behind(tmp_path) -> None:
     """A lock of tqdm for several processes is one, and Python warns of it."""
     script = tmp_path / "ended.py"
     script.write_text(ENDED, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": ROOT},
-    )
+    done = python(script, env={"PYTHONPATH": ROOT})
     assert "KeyboardInterrupt" in done.stderr
     assert "leaked" not in done.stderr

@@ -6,8 +6,6 @@ import csv
 import importlib
 import inspect
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,7 +28,7 @@ from hopflow.public_names import has_moved, moved, moved_names
 from hopflow.results import Result
 from hopflow.units import quantities_of
 from responsefn import HTCP
-from tests.surface import for_each
+from tests.surface import for_each, printed_by, python
 
 # Public names: how many there are, where they are, and that old places still have them for one release.
 
@@ -303,7 +301,7 @@ def test_a_file_that_hides_a_package_is_named(tmp_path, wanted):
     (tmp_path / "markov.py").write_text("x = 1\n", encoding="utf-8")
     root = Path(hopflow.__file__).parents[1]
     code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]; import {wanted}"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    run = python("-c", code)
     assert run.returncode == 1
     said = run.stderr.strip().splitlines()[-1]
     expected = "which hides hopflow's package of that name: rename it"
@@ -351,16 +349,14 @@ PATHS = {
 def test_the_main_paths_need_none_of_what_the_light_installation_leaves_out() -> None:
     """All in one process; an error of one names it by its line."""
     code = WITHOUT.format(names=set(LEFT_OUT) | {"jaxlib", "mpmath"}) + "\n".join(PATHS.values())
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-800:]
-    assert str(HTCP().rate(0.01, rtt=0.1)) in done.stdout.splitlines()
+    assert str(HTCP().rate(0.01, rtt=0.1)) in printed_by("-c", code).splitlines()
 
 
 def test_what_needs_them_says_what_to_install() -> None:
     code = (
         WITHOUT.format(names={"sympy"}) + "from responsefn import Reno; Reno().rate(0.01, rtt=0.1)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     said = "closed forms of responses need SymPy, which the light installation leaves out: `pip install sympy` adds it"
     assert done.stderr.strip().splitlines()[-1] == f"ImportError: {said}"
 

@@ -21,6 +21,7 @@ from hopflow.grids import Grid, Row, axis
 from hopflow.sources import is_plain, source_of
 from hopflow.stores import Store, _block
 from hopflow.sweeping import over_grid
+from tests.surface import printed_by
 
 ABOUT = {"model": "products"}
 zarr = pytest.importorskip("zarr", reason="needs hopflow[scale]")
@@ -217,10 +218,7 @@ print(*peaks)
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_points(tmp_path):
     """Four times the points, 1600 bytes of results each: 19 MB more would be kept, 40 bytes are."""
-    run = subprocess.run(
-        [sys.executable, "-c", MEMORY, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    few, many = map(int, run.stdout.split())
+    few, many = map(int, printed_by("-c", MEMORY, tmp_path).split())
     assert many - few < 12_000 * 150
 
 
