@@ -36,8 +36,11 @@ from responsefn.responses.closed_forms.regions import BORDER, range_of
 
 # Compiled closed forms give the numbers of the checked functions.
 
-CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
-CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
+CLOSED = [
+    entry
+    for entry in catalogue().entries
+    if entry.uses_closed_form() and getattr(entry, "capacity", "ignored") != "needed"
+]
 SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
 """Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
 P = np.geomspace(1e-10, 0.9, 301)
