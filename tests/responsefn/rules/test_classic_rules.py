@@ -74,12 +74,6 @@ def test_cuts(rule, window):
     assert expired == (1.0, max(2.0, window / 2))
 
 
-def test_recovery():
-    assert [rule.recovery for rule in (Tahoe(), Reno(), NewReno(), AIMD())] == [
-        "tahoe", "reno", "newreno", "newreno",
-    ]  # fmt: skip
-
-
 def last_cycle(rule, loss_rate, cycles=40):
     """Peak window and round trips of the cycle after many, one packet in 1/p lost.
 

@@ -20,9 +20,6 @@ from validation.claims.kaneko2007.by_simulator import apart
 from validation.claims.kaneko2007.decreases import share_ratio
 from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
 from validation.claims.kaneko2007.runs import (
-    FRIENDLY,
-    GREEDY,
-    NAMES,
     RULES,
     modelled,
     of_cases,
@@ -124,16 +121,6 @@ def share_of_link(value: float, half: float) -> Estimate:
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
     assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict
-
-
-# The table of pairs.
-
-
-def test_the_slide_has_all_pairs_of_seven_rules() -> None:
-    cells = rows("kaneko2007_pairs.csv")
-    assert len(cells) == 49
-    names = {NAMES[rule] for rule in (*FRIENDLY, *GREEDY)}
-    assert len(names) == 7
 
 
 # Flows over several bottlenecks, with reverse traffic.
