@@ -24,7 +24,6 @@ from hopflow.sweeping import over_grid
 from tests.surface import printed_by
 
 ABOUT = {"model": "products"}
-zarr = pytest.importorskip("zarr", reason="needs hopflow[scale]")
 ENDINGS = (".zarr", ".nc")
 
 
@@ -54,8 +53,13 @@ class Products:
             )
 
 
+@pytest.fixture
+def zarr():
+    return pytest.importorskip("zarr", reason="needs hopflow[scale]")
+
+
 @pytest.fixture(params=ENDINGS, ids=[ending[1:] for ending in ENDINGS])
-def store(request, tmp_path):
+def store(request, tmp_path, zarr):
     if request.param == ".nc":
         pytest.importorskip("h5netcdf", reason="needs hopflow[scale]")
     return tmp_path / f"found{request.param}"
@@ -104,7 +108,7 @@ def test_a_store_of_something_else_is_refused_and_the_difference_named(store):
     assert wrong.computed == []
 
 
-def test_other_files_are_left_alone(tmp_path):
+def test_other_files_are_left_alone(tmp_path, zarr):
     with pytest.raises(ValueError, match=r"found\.csv'.*must end with \.zarr or \.nc"):
         Store(tmp_path / "found.csv", grid(), ABOUT)
     folder = tmp_path / "notes.zarr"
@@ -129,7 +133,7 @@ def test_blocks_are_consecutive_points(shape, block):
     assert _block(shape) == block
 
 
-def test_values_that_are_no_numbers_are_texts(tmp_path):
+def test_values_that_are_no_numbers_are_texts(tmp_path, zarr):
     given = {"a": [None, (1, 2)], "b": ["x"]}
     points = Grid(given, lambda _: (1.0, 2.0))
     with over_grid(Products(), points, about=ABOUT, store=tmp_path / "found.zarr") as kept:
@@ -216,7 +220,7 @@ print(*peaks)
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_points(tmp_path):
+def test_memory_does_not_grow_with_the_points(tmp_path, zarr):
     """Four times the points, 1600 bytes of results each: 19 MB more would be kept, 40 bytes are."""
     few, many = map(int, printed_by("-c", MEMORY, tmp_path).split())
     assert many - few < 12_000 * 150
@@ -427,9 +431,7 @@ def test_what_has_the_same_source_has_the_same_fingerprint(tmp_path) -> None:
     assert source_of(PauseTandem()) != source_of(PauseTandem(rtt=2.0))
 
 
-def test_a_store_of_another_rule_is_refused(tmp_path) -> None:
-    pytest.importorskip("zarr", reason="needs hopflow[scale]")
-
+def test_a_store_of_another_rule_is_refused(tmp_path, zarr) -> None:
     def swept(text: str) -> object:
         store = tmp_path / "found.zarr"
         return sweep(loaded(text, tmp_path)["scenario"], buffer=[5], levels="packets", store=store)
@@ -443,9 +445,8 @@ def test_a_store_of_another_rule_is_refused(tmp_path) -> None:
         swept(MODULE.replace("return 0.5", "return 0.7"))
 
 
-def test_other_values_are_not_taken_for_other_code(tmp_path) -> None:
+def test_other_values_are_not_taken_for_other_code(tmp_path, zarr) -> None:
     """Texts, numbers and seeds of a call are named as what they are; objects among them lead to code."""
-    pytest.importorskip("zarr", reason="needs hopflow[scale]")
     scenario = loaded(MODULE, tmp_path)["scenario"]
 
     def swept(**given: object) -> object:

@@ -291,12 +291,14 @@ def test_a_call_keeps_no_array_alive(run) -> None:
 
 # Functions that others call have no machine code of their own; the whole computes what Python computes.
 
-compilers = pytest.importorskip(
-    "hopflow.kernels.compilers",
-    reason="older Numba compiles by its own passes",
-    exc_type=ImportError,
-)
-_Part = compilers._Part
+
+@pytest.fixture
+def compilers():
+    """Return the module that replaces parts of Numba, where this Numba has them."""
+    reason = "older Numba compiles by its own passes"
+    return pytest.importorskip("hopflow.kernels.compilers", reason=reason, exc_type=ImportError)
+
+
 LOOP_OF_PARTS = """
 from .jit import compiled, entry
 from .parts import left, right
@@ -339,7 +341,7 @@ def forget(alias: str) -> None:
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def written(tmp_path, monkeypatch, compilers):
     """Write a kernel package in which one function is reached by three ways."""
     folder = tmp_path / "kernel_of_parts"
     folder.mkdir()
@@ -355,7 +357,9 @@ def written(tmp_path, monkeypatch):
     package._written.cache_clear()
 
 
-def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(written) -> None:
+def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(
+    written, compilers
+) -> None:
     x = np.array([0.3, -1.0, 2.0, 0.0, 1e-3])
     expected = x.copy()
     assert package.loop_of(written, compiled=False)(expected) == len(x)
@@ -370,13 +374,13 @@ def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(writt
             parts = sys.modules[f"{alias}.parts"]
             for part in (parts.left, parts.right, parts.shared):
                 (compiled,) = part.overloads.values()
-                assert isinstance(compiled.library, _Part)
+                assert isinstance(compiled.library, compilers._Part)
             (whole,) = loop.dispatcher.overloads.values()
-            assert not isinstance(whole.library, _Part)
+            assert not isinstance(whole.library, compilers._Part)
         forget(alias)
 
 
-def test_numba_is_as_before_when_a_kernel_is_compiled_or_is_not(written) -> None:
+def test_numba_is_as_before_when_a_kernel_is_compiled_or_is_not(written, compilers) -> None:
     replaced = [*compilers.REMEMBERED, (PostProcessor, "run")]
     before = [owner.__dict__[name] for owner, name in replaced]
     package.loop_of(written)(np.array([0.3, -1.0, 2.0]))
@@ -479,7 +483,7 @@ def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -
     forget(alias)
 
 
-def test_a_numba_without_what_is_replaced_is_refused() -> None:
+def test_a_numba_without_what_is_replaced_is_refused(compilers) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.delitem(sys.modules, "hopflow.kernels.compilers")
         patch.delattr(CPUCodegen, "_pass_builder")
@@ -487,7 +491,9 @@ def test_a_numba_without_what_is_replaced_is_refused() -> None:
             importlib.import_module("hopflow.kernels.compilers")
 
 
-def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(written, monkeypatch):
+def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
+    written, monkeypatch, compilers
+):
     monkeypatch.setitem(sys.modules, "hopflow.kernels.compilers", None)
     found = np.array([0.3, -1.0, 2.0])
     expected = found.copy()
@@ -497,11 +503,11 @@ def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(writt
     np.testing.assert_array_equal(found, expected)
     alias = package.compiled_package(written).__name__
     (left,) = sys.modules[f"{alias}.parts"].left.overloads.values()
-    assert not isinstance(left.library, _Part)
+    assert not isinstance(left.library, compilers._Part)
     forget(alias)
 
 
-def test_contexts_that_were_read_are_kept() -> None:
+def test_contexts_that_were_read_are_kept(compilers) -> None:
     """One that were freed could leave its id to another, which would be taken for read."""
 
     class Context:
