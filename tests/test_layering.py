@@ -149,6 +149,7 @@ def modules() -> dict[str, Path]:
 def imported(path: Path, importing: str = "") -> Iterator[tuple[str, int]]:
     """Yield each module of the packages that is imported anywhere, for types too, and the line."""
     for module, names, level, line in facts(path).imports:
+        assert module, "imports name a module"
         source = module
         if level:  # in a kernel, which is copied and compiled as a whole
             assert level == 1

@@ -276,6 +276,15 @@ def test_packet_level_falls_as_ns3_does() -> None:
 
 # Runs of the scenarios: bundled ones, those of our packet level, and what is read from them.
 
+# Running means of curves.
+
+
+@pytest.mark.parametrize("width", [5, 20])
+def test_running_means_are_those_of_pandas(width: int) -> None:
+    series = np.random.default_rng(1).random(60)
+    expected = pd.Series(series).rolling(width, center=True).mean()
+    np.testing.assert_allclose(axes.smooth(series, width), expected, rtol=1e-12)
+
 
 def test_a_band_spans_the_runs() -> None:
     _, ax = figure()
