@@ -108,7 +108,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "judges",
             ("validation/claims/**/*.py", "validation/judging.py", "validation/verdicts.py"),
             3.0,
-            ("tests/validation/claims/test_effect_statements.py",),
+            ("tests/validation/test_checks.py",),
             r"^_?judge|Judgement|Verdict",
         ),
     ),
@@ -121,7 +121,6 @@ PART_TESTS = {
     "dfcmodel": ("tests/dfcmodel",),
     "validation": (
         "tests/validation/statistics", "tests/validation/test_checks.py",
-        "tests/validation/claims/test_effect_statements.py",
     ),
 }  # fmt: skip
 """What runs before a fault is said to survive. Of ``validation`` without the other claims' tests, which a fault in what they
