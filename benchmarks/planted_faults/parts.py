@@ -119,10 +119,8 @@ PART_TESTS = {
     "responsefn": ("tests/responsefn",),
     "markov": ("tests/markov",),
     "dfcmodel": ("tests/dfcmodel",),
-    "validation": (
-        "tests/validation/statistics", "tests/validation/test_checks.py",
-    ),
-}  # fmt: skip
+    "validation": ("tests/validation/statistics", "tests/validation/test_checks.py"),
+}
 """What runs before a fault is said to survive. Of ``validation`` without the other claims' tests, which a fault in what they
 share makes simulate everything again."""
 
