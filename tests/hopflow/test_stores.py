@@ -243,31 +243,19 @@ def test_ctrl_c_names_the_store_and_the_same_call_goes_on(store):
         assert kept.load().equals(over_grid(Products(), grid(), about=ABOUT))
 
 
-# Functions over grids of values: every result in its place, whatever the order.
-
-
-def products(points):
-    for a, b in points:
-        yield Row(
-            {"product": ((), a * b, {"units": "1"}), "both": (("which",), np.array([a, b]), {})},
-            {"which": (("which",), np.array(["a", "b"]), {})},
-        )
-
-
-def small_grid():
-    return Grid({"a": [1.0, 2.0, 3.0], "b": range(4)}, lambda point: (point["a"], point["b"]))
+# Functions over grids of values: every result in its place, whatever the order; points, coordinates, what is refused.
 
 
 def test_every_result_is_in_its_place():
     with ThreadPoolExecutor(2) as pool:
-        found = over_grid(products, small_grid(), about={"what": "products"}, executor=pool)
+        found = over_grid(Products(), grid(), about={"what": "products"}, executor=pool)
     assert found.attrs == {"what": "products"}
     assert found["product"].dims == ("a", "b")
     assert found["both"].dims == ("a", "b", "which")
     assert found["which"].values.tolist() == ["a", "b"]
     np.testing.assert_array_equal(found["product"], np.outer([1.0, 2.0, 3.0], range(4)))
     assert found["both"].sel(a=3.0, b=2, which="b") == 2.0
-    assert found.identical(over_grid(products, small_grid(), about={"what": "products"}))
+    assert found.identical(over_grid(Products(), grid(), about={"what": "products"}))
 
 
 def test_complete_points_outlive_ctrl_c():
@@ -278,7 +266,7 @@ def test_complete_points_outlive_ctrl_c():
             yield Row({"product": ((), a * b, {}), "name": ((), f"{a} {b}", {})}, {})
 
     with pytest.raises(Interrupted, match="5 of 12 points complete") as error:
-        over_grid(interrupted, small_grid(), about={})
+        over_grid(interrupted, grid(), about={})
     kept = error.value.result
     assert kept["product"].values.ravel().tolist()[:5] == [0.0, 1.0, 2.0, 3.0, 0.0]
     assert kept["product"].isnull().sum() == 7
@@ -294,14 +282,11 @@ def test_complete_points_outlive_ctrl_c():
 )
 def test_what_is_no_executor_and_no_path_is_refused(given, said):
     with pytest.raises(TypeError, match=said):
-        over_grid(products, small_grid(), about={}, **given)
-
-
-# Functions over grids of values: points in order, coordinates, what is refused.
+        over_grid(Products(), grid(), about={}, **given)
 
 
 def test_points_are_in_order_the_last_name_fastest():
-    points = small_grid()
+    points = grid()
     assert len(points) == 12
     assert list(points)[:5] == [(1.0, 0), (1.0, 1), (1.0, 2), (1.0, 3), (2.0, 0)]
     assert points[11] == (3.0, 3)

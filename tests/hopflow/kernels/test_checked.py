@@ -21,6 +21,7 @@ from hopflow import where
 from hopflow.changes import NoSumError, change_of
 from hopflow.kernels import KernelError, build, checked, shape_of
 from hopflow.kernels.checked import NAIVE_SUMS
+from hopflow.kernels.module import Module
 
 # Checked arithmetic returns what Python returns, bit for bit, or raises an exception.
 
@@ -160,14 +161,8 @@ def function_of(body: str, folder: Path) -> Any:
     return module.rule
 
 
-def run_of_checking(a: Any, b: Any) -> Any:
-    return checked_rule(a, b)  # type: ignore[name-defined]  # noqa: F821
-
-
 def source_of(body: str, folder: Path) -> str:
     """Return the source of a rule's function in a kernel."""
-    from hopflow.kernels.module import Module
-
     module = Module({}, {"run"}, checked=True)
     module.add("checked_rule", function_of(body, folder), "State")
     text = module.text()
@@ -239,9 +234,7 @@ def test_what_has_no_checked_replacement_is_refused(body, why, tmp_path):
 )
 def test_where_python_raises_so_do_compiled_rules(body, a, b, error, tmp_path):
     plain = function_of(body, tmp_path)
-    kernel = build(
-        run_of_checking, functions={"checked_rule": plain}, checked=True, salt=shape_of((a, b))
-    )
+    kernel = build(run, functions={"checked_rule": plain}, checked=True, salt=shape_of((a, b)))
     with pytest.raises(error):
         kernel(a, b)
 
