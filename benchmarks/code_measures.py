@@ -68,14 +68,19 @@ def sources(root: Path, *folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((root / folder).rglob("*.py"))]
 
 
+def parameters_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield name and number of parameters of each function of a module, without ``self`` and ``cls``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
+            bound = names[:1] in (["self"], ["cls"])
+            yield node.name, len(names) - bound + len(node.args.kwonlyargs)
+
+
 def parameters(root: Path) -> Iterator[tuple[str, int]]:
-    """Yield name and number of parameters of each function of the packages, without ``self`` and ``cls``."""
+    """Yield name and number of parameters of each function of the packages."""
     for path in sources(root, *PACKAGES):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
-                bound = names[:1] in (["self"], ["cls"])
-                yield node.name, len(names) - bound + len(node.args.kwonlyargs)
+        yield from parameters_of(ast.parse(path.read_text(encoding="utf-8")))
 
 
 def code_lines(path: Path) -> list[str]:

@@ -31,12 +31,17 @@ SLOW_VARIANTS = Path(__file__).with_name("slow_variants.txt")
 """Variants of tests that take seconds, by node; other variants of the same functions are in the quick suite."""
 
 
+LONGEST = "tests/test_notebooks.py"
+"""The tests that take longest: last, one process would wait for the other one."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the costly variants of tests as slow."""
+    """Mark the costly variants of tests as slow, and let the longest tests come first."""
     slow = set(SLOW_VARIANTS.read_text(encoding="utf-8").splitlines())
     for item in items:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 @pytest.fixture(scope="session")

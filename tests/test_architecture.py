@@ -16,7 +16,8 @@ import dfcmodel
 import responsefn
 from benchmarks import code_measures, where_is
 from responsefn import RateRule, WindowRule, linux
-from tests.surface import PACKAGES
+from tests.source_facts import facts
+from tests.surface import PACKAGES, for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -52,13 +53,13 @@ FOLDERS = sorted(
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each(PATHS)
 def test_a_path_on_the_page_exists(path: str) -> None:
     """The tests of markov's methods and the like are named by their folder."""
     assert (ROOT / path).exists()
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+@for_each(FOLDERS)
 def test_a_subpackage_is_in_the_table_and_in_the_picture(folder: Path) -> None:
     table = PAGE.partition("| package |")[2].partition("\n## ")[0]
     assert f"`{folder.as_posix()}/`" in table
@@ -144,7 +145,9 @@ def test_claims_use_the_rules_and_settings_that_users_get() -> None:
 
 
 def test_functions_take_few_parameters_except_for_calls_that_are_better_flat() -> None:
-    many = {name for name, count in code_measures.parameters(ROOT) if count > MANY_PARAMETERS}
+    files = code_measures.sources(ROOT, *PACKAGES)
+    counts = [pair for path in files for pair in facts(path).parameters]
+    many = {name for name, count in counts if count > MANY_PARAMETERS}
     assert many == FLAT_CALLS
     section = CHOICES.split("## Calls with more than eight parameters")[1]
     assert set(re.findall(r"`(\w+)`", section)) >= FLAT_CALLS

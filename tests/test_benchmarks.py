@@ -36,6 +36,7 @@ from benchmarks.timing import Row
 from dfcmodel import explain
 from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import AIMD
+from tests.surface import for_each
 from validation import evidence
 from validation.networks.network_comparison import Differences
 from validation.networks.network_runs import LEVELS
@@ -46,7 +47,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("__"))
 
 
-@pytest.mark.parametrize("name", MODULES)
+@for_each(MODULES)
 def test_a_benchmark_can_be_imported(name: str) -> None:
     """Those in benchmarks/peers need the peers."""
     assert importlib.import_module(f"benchmarks.{name}").__doc__
@@ -125,12 +126,8 @@ def test_sizes_that_are_not_measured_again_stay() -> None:
     ]
     cells = scale.merged(held, new)
     assert [(c["states"], c["run"]) for c in cells] == [
-        (5, 2),
-        (10, 1),
-        (10, 1),
-        (100, 2),
-        (100, 1),
-    ]
+        (5, 2), (10, 1), (10, 1), (100, 2), (100, 1),
+    ]  # fmt: skip
 
 
 def test_the_table_of_explanations_is_made_from_its_values() -> None:

@@ -42,9 +42,7 @@ def hooks() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("member", "skipped"), [("queued", True), ("empty", None)])
-def test_fields_of_named_tuples_are_described_once(
-    hooks: dict[str, Any], member: str, skipped: bool | None
-) -> None:
+def test_fields_of_named_tuples_are_described_once(hooks, member, skipped) -> None:
     """Python's own docstring of a field, its number, would be another entry for each of them."""
     hook = hooks["autodoc-skip-member"]
     assert hook(None, "class", member, getattr(Place, member), False, None) is skipped

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 
 from benchmarks.fabric_table import CELLS, Cell, run_cell
 from dfcmodel import Packets, completion_bounds
+from tests.surface import printed_by
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "docs" / "gallery" / "fabrics").glob("*.py"))
@@ -39,10 +37,8 @@ assert found["lost"]["pauses, line rate, hashed"] == 0
 assert 0.95 * 12.5e9 < jobs["pauses, line rate, even"].bus_bandwidth < 12.5e9
 assert all(ax.lines or ax.patches for ax in found["drawn"].axes)
 """
-    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, cwd=ROOT, check=True
-    )
+    environment = {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
+    printed_by("-W", "error", "-c", code, env=environment, cwd=ROOT)
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)

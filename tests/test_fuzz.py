@@ -28,20 +28,12 @@ from benchmarks.fuzz.targets import (
     WITHOUT_ARGUMENTS,
     targets,
 )
-from hopflow.checks import one_number
+from hopflow import mbps, ms
 
 ROOT = Path(__file__).resolve().parents[1]
 QUICK = (
-    "mbps",
-    "PauseTandem",
-    "PhaseType",
-    "DiscreteChain",
-    "jain_index",
-    "AIMD",
-    "Link",
-    "Pause",
-    "RED",
-)
+    "mbps", "PauseTandem", "PhaseType", "DiscreteChain", "jain_index", "AIMD", "Link", "Pause", "RED",
+)  # fmt: skip
 """Functions that need no compilation."""
 
 
@@ -66,8 +58,8 @@ def test_some_calls_at_random() -> None:
 @pytest.mark.parametrize(
     ("fail", "said"),
     [
-        (lambda: one_number("x", "a"), None),
-        (lambda: one_number("y", "a"), "does not name x"),
+        (lambda: mbps("a"), None),
+        (lambda: ms("a"), "does not name rate"),
         (lambda: np.zeros(3).reshape(2), "not raised by hopflow"),
         (lambda: {}["x"], "not a typed error"),
     ],
@@ -77,7 +69,7 @@ def test_an_error_is_judged_by_who_raised_it(fail: Any, said: str | None) -> Non
     try:
         fail()
     except Exception as error:  # noqa: BLE001
-        fault = fault_of_error(error, "x")
+        fault = fault_of_error(error, "rate")
         assert (fault is None) == (said is None)
         assert said is None or said in str(fault)
 
@@ -129,7 +121,7 @@ def answers_of(one: Any, other: Any, within: float = 0.0) -> Question:
         (answers_of([1.0], [1.0, 1.0]), "shapes"),
         (Question(Pair("a pair", lambda _: {}["x"]), 0), "not raised by hopflow: KeyError"),
         (Question(Pair("a pair", lambda _: np.zeros(3).reshape(2)), 0), "ValueError"),
-        (Question(Pair("a pair", lambda _: one_number("x", "a")), 0), None),
+        (Question(Pair("a pair", lambda _: mbps("a")), 0), None),
     ],
     ids=["equal", "infinite", "near", "far", "NaN", "shapes", "of Python", "of NumPy", "ours"],
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 HERE = Path(__file__).parent
 MIRRORED = ("dfcmodel", "hopflow", "markov", "responsefn", "validation")
@@ -75,33 +74,40 @@ def file_of(module: Path) -> Path:
     return HERE / module.parent / f"test_{module.name.lstrip('_')}"
 
 
-@pytest.mark.parametrize("module", ALL, ids=str)
-def test_a_module_has_its_tests(module: Path) -> None:
-    assert file_of(module).is_file() != (module.as_posix() in COVERAGE)
+def test_a_module_has_its_tests() -> None:
+    assert [path for path in ALL if file_of(path).is_file() == (path.as_posix() in COVERAGE)] == []
 
 
-@pytest.mark.parametrize("module", COVERAGE)
-def test_a_line_of_the_table_names_tests_that_use_the_module(module: str) -> None:
+@cache
+def text_of(test: str) -> str:
+    """Return the text of a test file."""
+    return (HERE.parent / test).read_text(encoding="utf-8")
+
+
+def names_of(module: Path) -> list[str]:
+    """Return the name of a module and those that it defines."""
+    defined = re.compile(r"^(?:(?:async )?def |class )?([A-Za-z_]\w*)(?:\(| = |:)", re.MULTILINE)
+    code = (HERE.parent / module).read_text(encoding="utf-8")
+    return [module.stem, *defined.findall(code)]
+
+
+def test_a_line_of_the_table_names_tests_that_use_the_module() -> None:
     """A test file is in the folder of the module's tests, or mentions a name that the module defines."""
-    place = Path(module)
-    assert place in ALL
-    code = (HERE.parent / place).read_text(encoding="utf-8")
-    names = re.findall(
-        r"^(?:(?:async )?def |class )?([A-Za-z_]\w*)(?:\(| = |:)", code, re.MULTILINE
-    )
-    parts = [*place.with_suffix("").parts[-1:], *names]
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, parts))})\b")
-    assert COVERAGE[module]
-    for test in map(Path, COVERAGE[module]):
-        text = (HERE.parent / test).read_text(encoding="utf-8")
-        assert "def test_" in text
-        assert test.parent == "tests" / place.parent or pattern.search(text), test
+    assert set(map(Path, COVERAGE)) <= set(ALL)
+    assert all(COVERAGE.values())
+    for module, tests in COVERAGE.items():
+        place = Path(module)
+        for test in tests:
+            assert "def test_" in text_of(test)
+            if Path(test).parent != "tests" / place.parent:
+                pattern = "|".join(map(re.escape, names_of(place)))
+                assert re.search(rf"\b(?:{pattern})\b", text_of(test)), (module, test)
 
 
-@pytest.mark.parametrize("package", MIRRORED)
-def test_folders_of_tests_are_those_of_the_package(package: str) -> None:
-    folders = {path.parent.relative_to(HERE) for path in (HERE / package).rglob("test_*.py")}
-    assert folders <= {path.parent for path in modules(package)} | MORE
+def test_folders_of_tests_are_those_of_the_packages() -> None:
+    tests = [path for package in MIRRORED for path in (HERE / package).rglob("test_*.py")]
+    folders = {path.parent.relative_to(HERE) for path in tests}
+    assert folders <= {path.parent for path in ALL} | MORE
 
 
 def test_other_tests_of_markov_are_journeys_that_are_listed() -> None:

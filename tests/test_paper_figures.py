@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.surface import printed_by
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted((ROOT / "docs" / "gallery" / "papers").glob("*.py"))
@@ -38,8 +37,6 @@ for ax in drawn.axes:
     assert ax.lines or ax.images or ax.collections or ax.patches, "nothing is drawn"
     assert ax.get_xlabel() or ax.get_ylabel()
 """
-    environment = {**os.environ, "MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], env=environment, cwd=tmp_path, check=True
-    )
+    environment = {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT)}
+    printed_by("-W", "error", "-c", code, env=environment, cwd=tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == [f"{script.stem}.png"]

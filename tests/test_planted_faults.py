@@ -182,9 +182,7 @@ OWN, BESIDE = (
     ],
     ids=["own test", "another one", "any of the part", "nothing changed", "not noticed"],
 )
-def test_a_fault_is_caught_or_survives(
-    fails: set[str], answer: float, result: str, by: str
-) -> None:
+def test_a_fault_is_caught_or_survives(fails: set[str], answer: float, result: str, by: str):
     path = "responsefn/rules/cubic.py"
     fault = faults_of(path, (ROOT / path).read_text(encoding="utf-8"))[0]
     found = Fake(fails, answer).try_fault(group_of("rules"), "responsefn", fault)

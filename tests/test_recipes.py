@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.surface import printed_by
 
 TEXT = Path(__file__).parents[1].joinpath("CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTION = re.search(r"^## Recipes\n(.*?)^## ", TEXT, re.MULTILINE | re.DOTALL)
@@ -28,5 +28,4 @@ def test_a_recipe_fits_a_screen_and_runs(name, tmp_path):
     assert blocks
     file = tmp_path / "recipe.py"
     file.write_text("\n".join(blocks), encoding="utf-8")
-    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    printed_by(file)

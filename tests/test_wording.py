@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
+from tests.source_facts import facts, given_names
+from tests.surface import PACKAGES, ROOT
+
 QUANTITY = "the quantity and its role, such as MIN_STATES or MAX_STAGNANT_CYCLES"
 IDENTIFIERS = {
     **dict.fromkeys(("SMALL", "MANY", "LONG", "MOST", "LEAST", "KEPT", "ALIKE", "FEW"), QUANTITY),
@@ -65,19 +66,6 @@ def texts(part: str) -> list[Path]:
     return [path for path in sorted((ROOT / part).rglob("*.py")) if "data" not in path.parts]
 
 
-def names(tree: ast.AST) -> list[str]:
-    """Return the names that a module gives to something."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.arg):
-            found.append(node.arg)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.append(node.id)
-    return found
-
-
 def written(text: str) -> Counter[str]:
     """Return how often each phrase is in a text; a line break is a space.
 
@@ -96,7 +84,7 @@ def found(part: str) -> dict[str, str]:
         text = path.read_text(encoding="utf-8")
         wrong = list(written(text))
         if path.suffix == ".py":
-            wrong += [name for name in names(ast.parse(text)) if name in IDENTIFIERS]
+            wrong += [name for name in facts(path).names if name in IDENTIFIERS]
         for each in wrong:
             places[f"{path.relative_to(ROOT)}: {each!r}"] = (IDENTIFIERS | PHRASES)[each]
     return places
@@ -108,7 +96,7 @@ def test_the_words_of_the_field_are_written(part):
 
 
 def test_a_new_word_of_the_idiom_is_found():
-    assert names(ast.parse("def turn_of(x):\n    LEAST = x")) == ["turn_of", "x", "LEAST"]
+    assert given_names(ast.parse("def turn_of(x):\n    LEAST = x")) == ["turn_of", "x", "LEAST"]
     assert written("whether the links\n    are mended but for one") == {
         r"mend(?:s|ed|ing)?": 1,
         "but for": 1,

@@ -106,7 +106,7 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "judges",
             ("validation/claims/**/*.py", "validation/judgements/judging.py", "validation/judgements/verdicts.py"),
             3.0,
-            ("tests/validation/claims/test_effect_statements.py",),
+            ("tests/validation/test_checks.py",),
             r"^_?judge|Judgement|Verdict",
         ),
     ),
@@ -117,11 +117,8 @@ PART_TESTS = {
     "responsefn": ("tests/responsefn",),
     "markov": ("tests/markov",),
     "dfcmodel": ("tests/dfcmodel",),
-    "validation": (
-        "tests/validation/statistics", "tests/validation/test_checks.py",
-        "tests/validation/claims/test_effect_statements.py",
-    ),
-}  # fmt: skip
+    "validation": ("tests/validation/statistics", "tests/validation/test_checks.py"),
+}
 """What runs before a fault is said to survive. Of ``validation`` without the other claims' tests, which a fault in what they
 share makes simulate everything again."""
 

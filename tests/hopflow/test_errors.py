@@ -13,8 +13,6 @@ import dfcmodel
 import markov
 import responsefn
 from dfcmodel import takano2006
-from hopflow.errors import failed_rule, place_of, shown_place
-from hopflow.naming.deprecations import renamed
 from responsefn import CUBIC, Reno
 from responsefn.errors import RuleError
 from tests.surface import PUBLIC
@@ -23,11 +21,11 @@ from tests.surface import PUBLIC
 
 
 def divides(n):
-    return 1 / n  # here
+    yield n + 1, 1 / (2 - n)  # here
 
 
 def looks_up(n):
-    return {}[n]  # here
+    yield n + 1, {0: 1.0}[n]  # here
 
 
 def calls(n):
@@ -36,17 +34,17 @@ def calls(n):
 
 def caught(rule):
     with pytest.raises((ZeroDivisionError, KeyError)) as met:
-        rule(0)
-    return failed_rule(met.value, rule, "rule, state n = 0")
+        markov.explore(rule, start=0)
+    return met.value
 
 
-@pytest.mark.parametrize("rule", [divides, looks_up])
-def test_an_error_names_file_line_and_remedy_and_keeps_its_class(rule):
+@pytest.mark.parametrize(("rule", "said"), [(divides, "division by zero"), (looks_up, "1")])
+def test_an_error_names_file_line_and_remedy_and_keeps_its_class(rule, said):
     error = caught(rule)
     assert isinstance(error, type(error.__cause__))
     assert isinstance(error, RuleError)
     assert (error.file, error.line) == (__file__, inspect.getsourcelines(rule)[1] + 1)
-    assert str(error).startswith(f"rule, state n = 0: {type(error.__cause__).__name__}: ")
+    assert f": {type(error.__cause__).__name__}: {said}" in str(error)
     assert "# here); guard the " in str(error)
 
 
@@ -57,33 +55,34 @@ def test_the_innermost_line_of_the_users_file_is_named():
 def test_an_error_that_is_one_of_ours_stays_as_it_is():
     error = RuleError.at(None, "said", "do this")
     assert str(error) == "said; do this"
-    assert failed_rule(error, divides, "again") is error
+
+    def raises(n):
+        raise error
+
+    with pytest.raises(RuleError) as met:
+        markov.explore(raises, start=0)
+    assert met.value is error
     assert str(pickle.loads(pickle.dumps(error))) == "said; do this"
 
 
-def test_places():
+def test_the_place_is_below_the_decorators():
     @pytest.mark.parametrize("unused", [1])
-    def decorated():
-        pass
+    def decorated(n):
+        return [(n + 1, -1.0)]
 
+    with pytest.raises(RuleError) as met:
+        markov.explore(decorated, start=0)
     first = inspect.getsourcelines(decorated)[1]
-    assert place_of(decorated) == (__file__, first + 1)
-    assert place_of(len) is None
-    assert shown_place(None) == ""
-    assert shown_place((__file__, first + 1)) == (
-        f" (test_errors.py, line {first + 1}: def decorated():)"
-    )
+    assert (met.value.file, met.value.line) == (__file__, first + 1)
+    assert f" (test_errors.py, line {first + 1}: def decorated(n):)" in str(met.value)
 
 
 def test_errors_come_back_from_other_processes() -> None:
     """Those that are also of the class that Python raised, too."""
-
-    with pytest.raises(ZeroDivisionError) as raised:
-        divides(0)
-    found = failed_rule(raised.value, divides, "divides(0)")
+    found = caught(looks_up)
     again = pickle.loads(pickle.dumps(found))
     assert isinstance(again, RuleError)
-    assert isinstance(again, ZeroDivisionError)
+    assert isinstance(again, KeyError)
     assert (str(again), again.line, type(again)) == (str(found), found.line, type(found))
     plain = pickle.loads(pickle.dumps(RuleError.at(("file.py", 3), "no")))
     assert (type(plain), plain.line) == (RuleError, 3)
@@ -138,12 +137,8 @@ def _without_times(result: object) -> list[str]:
 
 
 def test_both_names_are_refused() -> None:
-    @renamed(rng="seed")
-    def draw(seed: int = 0) -> int:
-        return seed
-
     with pytest.raises(TypeError, match="rng is the old name of seed; both were given"):
-        draw(seed=1, rng=2)
+        dfcmodel.simulate(takano2006("1"), seed=1, rng=2)
 
 
 def test_the_horizon_of_paths_is_their_duration() -> None:

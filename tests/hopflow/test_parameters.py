@@ -1,4 +1,4 @@
-"""Parameters: immutable objects of them, what is refused, units."""
+"""Parameters: immutable objects of them, what is refused, units; functions of rules on plain numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from hopflow import gbps, mbps, ms, to_mbps, us
+from hopflow import gbps, maximum, mbps, minimum, ms, to_mbps, us, where
 from hopflow.checks import (
     choice,
     dimensions,
@@ -565,3 +565,20 @@ def test_a_call_that_does_not_fit_lists_the_parameters() -> None:
             trips(*args, **options)
     with pytest.raises(TypeError, match="can only concatenate str"):  # not of the call itself
         trips("2s")
+
+
+# Functions of rules on plain numbers.
+
+
+def test_functions_of_rules():
+    assert where(True, 1, 2) == 1
+    assert where(False, 1, 2) == 2
+    assert (maximum(1, 2), minimum(1, 2)) == (2, 1)
+    assert (maximum(2.0, 1.0), minimum(2.0, 1.0)) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(("x", "y"), [(-0.5, 0.25), (3.0, 3.0), (math.inf, 1.0), (-2, -7)])
+def test_they_are_the_builtins_on_two_numbers(x, y):
+    assert maximum(x, y) == max(x, y)
+    assert minimum(x, y) == min(x, y)
+    assert where(x < y, x, y) == min(x, y)

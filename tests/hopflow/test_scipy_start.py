@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests.surface import printed_by
 
 CODE = """
 import sys
@@ -18,5 +17,4 @@ print(set(listed) <= set(dir(numpy)), names == numpy.__all__)
 
 
 def test_modules_of_numpy_are_loaded_where_they_are_used() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:3] == ["[]", "True False", "True True"]
+    assert printed_by("-c", CODE).split("\n")[:3] == ["[]", "True False", "True True"]

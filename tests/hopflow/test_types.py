@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import hopflow
+from tests.surface import python
 
 ROOT = Path(hopflow.__file__).parents[1]
 SNIPPET = """
@@ -68,8 +67,7 @@ def test_the_types_are_of_the_names_that_are_loaded() -> None:
 @pytest.mark.slow
 def test_a_type_checker_knows_the_results_and_finds_mistakes(tmp_path: Path) -> None:
     (tmp_path / "snippet.py").write_text(SNIPPET, encoding="utf-8")
-    command = [sys.executable, "-m", "mypy", str(tmp_path / "snippet.py")]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    run = python("-m", "mypy", tmp_path / "snippet.py", cwd=ROOT)
     said = [line.split(": ", 2)[2] for line in run.stdout.splitlines() if "snippet.py:" in line]
     found = [line for line in said if not line.startswith('"simulate" defined')]
     assert len(found) == len(SEEN), run.stdout

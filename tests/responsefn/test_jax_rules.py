@@ -12,7 +12,6 @@ from responsefn import (
     AIMD,
     CTCP,
     CUBIC,
-    HSTCP,
     HTCP,
     TFRC,
     Fusion,
@@ -27,25 +26,17 @@ from responsefn import (
 from responsefn.results import RuleTwin
 
 R, loss = sp.symbols("R p", positive=True)
-CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
-
-
-R, loss = sp.symbols("R p", positive=True)
-CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
-
-
+CLOSED = [
+    entry
+    for entry in catalogue().entries
+    if entry.uses_closed_form() and getattr(entry, "capacity", "ignored") != "needed"
+]
 SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
 """Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
-
-
 P = np.geomspace(1e-10, 0.9, 301)
-
-
 RTT = 0.07
-
-
-QUICK = (AIMD(), Mathis(), CTCP(), HSTCP())
-"""A power law, one without windows, one with a region, one of two branches; the others compile longer."""
+QUICK = (AIMD(), Mathis(), CTCP())
+"""A power law, one without windows, one with a region; the others compile longer."""
 
 
 @pytest.mark.parametrize(
@@ -97,11 +88,9 @@ class Event(NamedTuple):
     rtt: float
 
 
-QUICK = (Reno(), CUBIC(), Fusion())
-
-
+QUICK_STEPS = (Reno(), CUBIC(), Fusion())
 TWINS = [
-    pytest.param(rule, marks=[] if rule in QUICK else pytest.mark.slow, id=repr(rule))
+    pytest.param(rule, marks=[] if rule in QUICK_STEPS else pytest.mark.slow, id=repr(rule))
     for rule in catalogue("rule").entries
 ]
 

@@ -19,15 +19,8 @@ BORDERS = (1.0, 2.0, 14.0, 15.0, 15.9, 16.1, 38.0, 118.0, 221.0, 84035.0, 89053.
 STATES = 500
 """Random states of each function: enough for windows on both sides of every threshold."""
 ELSEWHERE = (
-    "Linux",
-    "WestwoodPlus",
-    "QUIC",
-    "Chromium",
-    "ABE",
-    "AIMD(form",
-    "HSTCP()",
-    "Scalable(form",
-)
+    "Linux", "WestwoodPlus", "QUIC", "Chromium", "ABE", "AIMD(form", "HSTCP()", "Scalable(form",
+)  # fmt: skip
 """Modules of Linux and rules of QUIC, which tests/responsefn/rules/linux and test_quic.py compare with their files, and other responses of one rule."""
 
 

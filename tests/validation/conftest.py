@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pytest
 from validation import Finding, Verdict, evidence
 from validation.checks import subjects
 from validation.claims import find
+from validation.claims.takano2006.matrices import matrix
 from validation.judgements.verdicts import Judgement
 
 Change = Callable[[pd.DataFrame], Any]
@@ -70,3 +71,11 @@ def process() -> Callable[[str], dict[str, Verdict]]:
         return subject.check.judged_process(subject.check.measure(*subject.arguments))
 
     return judge_anew
+
+
+@pytest.fixture
+def measured_anew() -> Iterator[None]:
+    """Measure again: the matrices of takano2006 are computed once otherwise."""
+    matrix.cache_clear()
+    yield
+    matrix.cache_clear()

@@ -18,7 +18,6 @@ import pytest
 from validation import manifest
 
 pytestmark = pytest.mark.slow
-
 PACKAGE = Path(manifest.__file__).parent
 RECORD = "data/zheng2002/periodic-loss/provenance.json"
 DATA = {
@@ -139,9 +138,7 @@ def test_validate_notices_what_judges_otherwise_than_recorded(package: Path, for
     ],
     ids=["data", "ledger", "text"],
 )
-def test_a_consistent_forgery_shows_in_the_hashes_of_a_release_alone(
-    package: Path, forgery, constant: str
-) -> None:
+def test_a_consistent_forgery_shows_in_the_hashes_of_a_release_alone(package, forgery, constant):
     """Whoever renews files, manifest and hash together is told by the hash that reports of the release print."""
     forge(package, *forgery)
     seal(package)

@@ -47,6 +47,13 @@ def one_digit(content: bytes) -> bytes:
     return content[:place] + digit + content[place + 1 :]
 
 
+def changed_table(folder: Path) -> Path:
+    """Change a digit of the table of a case."""
+    file = next(folder.glob("*.csv"))
+    file.write_bytes(one_digit(file.read_bytes()))
+    return file
+
+
 def forged(folder: Path, change: Callable[[dict], None]) -> None:
     """Write the record of a case anew, changed."""
     path = folder / "provenance.json"
@@ -68,53 +75,86 @@ def test_every_file_is_as_listed() -> None:
 
 
 def test_a_changed_digit_is_found_and_named(copy: Path) -> None:
-    file = next(copy.glob("*.csv"))
-    file.write_bytes(one_digit(file.read_bytes()))
+    file = changed_table(copy)
     for look in (manifest.verify, lambda: evidence.table(CASE), lambda: evidence.load(CASE)):
         with pytest.raises(manifest.DamagedDataError, match=file.name):
             look()
 
 
-def test_a_digit_changed_together_with_its_checksum_is_found(copy: Path) -> None:
-    file = next(copy.glob("*.csv"))
-    file.write_bytes(one_digit(file.read_bytes()))
+def changed_with_its_checksum(folder: Path) -> None:
+    file = changed_table(folder)
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    forged(copy, lambda record: record["files"][file.name].update(sha256=sha256))
-    with pytest.raises(manifest.DamagedDataError, match=r"damaged.*manifest"):
-        manifest.verify()
-    with pytest.raises(manifest.DamagedDataError, match="damaged"):
-        evidence.table(CASE)
+    forged(folder, lambda record: record["files"][file.name].update(sha256=sha256))
 
 
-def test_a_manifest_that_was_written_anew_is_found(copy: Path) -> None:
-    file = next(copy.glob("*.csv"))
-    file.write_bytes(one_digit(file.read_bytes()))
+def listed_anew(folder: Path) -> None:
+    changed_table(folder)
     (manifest.DATA / manifest.MANIFEST).write_text(manifest.listing())
     forget()
-    with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: damaged"):
+
+
+def without_record(folder: Path) -> None:
+    (folder / "provenance.json").unlink()
+    forget()
+
+
+def without_case(folder: Path) -> None:
+    shutil.rmtree(folder)
+    forget()
+
+
+def stray(name: str) -> Callable[[Path], None]:
+    """Return a function that adds a file below the data."""
+
+    def add(_: Path) -> None:
+        (manifest.DATA / name).parent.mkdir(exist_ok=True)
+        (manifest.DATA / name).write_text("a\n1\n")
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (changed_with_its_checksum, "damaged.*manifest"),
+        (listed_anew, r"manifest\.txt: damaged"),
+        (without_record, r"provenance\.json: cannot be read"),
+        (without_case, "periodic-loss.*cannot be read"),
+        (lambda folder: next(folder.glob("*.csv")).unlink(), r"\.csv"),
+        (stray(f"{CASE}/extra.csv"), "not in manifest"),
+        (stray("zheng2002/stray/rows.csv"), "not in manifest"),
+        (stray("notes.txt"), "not in manifest"),
+        (lambda _: (manifest.DATA / "zheng2002" / "empty").mkdir(), "empty"),
+    ],
+    ids=["with its checksum", "listed again", "no record", "no case", "no file", "stray file", "stray folder", "note",
+         "empty folder"],
+)  # fmt: skip
+def test_damage_is_found_and_named(copy: Path, damage: Callable[[Path], None], said: str) -> None:
+    damage(copy)
+    with pytest.raises(manifest.DamagedDataError, match=said):
         manifest.verify()
+    if damage is changed_with_its_checksum:
+        with pytest.raises(manifest.DamagedDataError, match="damaged"):
+            evidence.table(CASE)
 
 
-@pytest.mark.parametrize("digits", range(8))
-def test_every_digit_of_a_checksum_counts(copy: Path, monkeypatch, digits: int) -> None:
-    """A listed checksum that is wrong in one digit only is no match."""
+def other_digit(text: str, place: int) -> str:
+    """Return a checksum, or a line that begins with one, with another digit at a place."""
+    return text[:place] + ("0" if text[place] != "0" else "1") + text[place + 1 :]
+
+
+@pytest.mark.parametrize("place", range(0, 64, 9))
+def test_every_digit_of_a_checksum_counts(copy: Path, monkeypatch, place: int) -> None:
+    """A checksum that is wrong in one digit only is no match: a listed one, and that of the list itself."""
     path = manifest.DATA / manifest.MANIFEST
-    first, *rest = path.read_text().splitlines(keepends=True)
-    place = 9 * digits  # all over the 64
-    other = "0" if first[place] != "0" else "1"
-    path.write_text("".join([first[:place] + other + first[place + 1 :], *rest]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "MANIFEST_SHA256", other_digit(manifest.MANIFEST_SHA256, place))
+        forget()
+        with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: damaged"):
+            manifest.verify()
+    path.write_text(other_digit(path.read_text(), place))
     pin(monkeypatch)
     with pytest.raises(manifest.DamagedDataError, match="damaged"):
-        manifest.verify()
-
-
-@pytest.mark.parametrize("digit", range(0, 64, 9))
-def test_every_digit_of_the_packages_checksum_counts(copy: Path, monkeypatch, digit: int) -> None:
-    known = manifest.MANIFEST_SHA256
-    other = "0" if known[digit] != "0" else "1"
-    monkeypatch.setattr(manifest, "MANIFEST_SHA256", known[:digit] + other + known[digit + 1 :])
-    forget()
-    with pytest.raises(manifest.DamagedDataError, match=r"manifest\.txt: damaged"):
         manifest.verify()
 
 
@@ -135,49 +175,12 @@ def test_a_forged_record_is_found(copy: Path, change: Callable[[dict], None]) ->
             look()
 
 
-def test_a_missing_record_is_found(copy: Path) -> None:
-    (copy / "provenance.json").unlink()
-    forget()
-    with pytest.raises(manifest.DamagedDataError, match=r"provenance\.json: cannot be read"):
-        manifest.verify()
-
-
-def test_a_missing_case_is_found(copy: Path) -> None:
-    shutil.rmtree(copy)
-    forget()
-    with pytest.raises(manifest.DamagedDataError, match=r"periodic-loss.*cannot be read"):
-        manifest.verify()
-
-
-def test_a_missing_file_is_named(copy: Path) -> None:
-    file = next(copy.glob("*.csv"))
-    file.unlink()
-    with pytest.raises(manifest.DamagedDataError, match=file.name):
-        manifest.verify()
-
-
 def test_a_file_removed_with_its_record_is_found(copy: Path, monkeypatch) -> None:
     """Also where the manifest was sealed without it."""
-    file = next(copy.glob("*.csv"))
-    file.unlink()
+    next(copy.glob("*.csv")).unlink()
     (manifest.DATA / manifest.MANIFEST).write_text(manifest.listing())
     pin(monkeypatch)
     with pytest.raises(manifest.DamagedDataError, match="names other files"):
-        manifest.verify()
-
-
-@pytest.mark.parametrize("name", [f"{CASE}/extra.csv", "zheng2002/stray/rows.csv", "notes.txt"])
-def test_a_stray_file_is_named(copy: Path, name: str) -> None:
-    path = manifest.DATA / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("a\n1\n")
-    with pytest.raises(manifest.DamagedDataError, match="not in manifest"):
-        manifest.verify()
-
-
-def test_a_stray_folder_is_named(copy: Path) -> None:
-    (manifest.DATA / "zheng2002" / "empty").mkdir()
-    with pytest.raises(manifest.DamagedDataError, match="empty"):
         manifest.verify()
 
 
@@ -225,9 +228,7 @@ def test_a_changed_digit_of_a_published_table_is_found_and_named(published: Path
         ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
     ],
 )
-def test_a_forgery_is_found_with_and_without_a_new_manifest(
-    published: Path, name: str, old: str, new: str
-) -> None:
+def test_a_forgery_is_found_with_and_without_a_new_manifest(published, name, old, new) -> None:
     """Ledger, tables and texts are protected as the data are; a new listing is not enough."""
     forged = published.parent / name
     assert old in forged.read_text(encoding="utf-8")

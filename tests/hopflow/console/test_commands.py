@@ -40,7 +40,7 @@ from hopflow.console.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import build, loading
 from hopflow.kernels.cache import kernel_cache
 from hopflow.naming.registry import Registry
-from tests.surface import invoke
+from tests.surface import invoke, printed_by, python
 
 # The hopflow command: its messages, its help, its JSON, and what it loads.
 
@@ -155,13 +155,9 @@ print(sorted({{"numpy", "scipy", "numba", "jax", "pandas", "markov.driver", "pyd
     ],
     ids=["version", "help", "completion"],
 )
-def test_what_needs_no_model_loads_none(
-    words: list[str], environment: dict[str, str], loaded: list[str]
-) -> None:
+def test_what_needs_no_model_loads_none(words, environment, loaded) -> None:
     code = LOADED.format(words=words)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
-    )  # fmt: skip
+    done = python("-c", code, env=environment)
     assert done.stderr.splitlines()[-1] == str(loaded)
     wanted = {
         "version": f"hopflow {hopflow.__version__}",
@@ -195,9 +191,7 @@ def installed(tmp_path: Path) -> Path:
 def run_at(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python with the packages of a folder before all others."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r}); " + words[0]
-    return subprocess.run(
-        [sys.executable, "-c", code, *words[1:]], capture_output=True, text=True, check=False
-    )
+    return python("-c", code, *words[1:])
 
 
 SAID = "the distribution 'othermarkov' has a package markov, too, and has overwritten hopflow's: repair it by"
@@ -221,13 +215,7 @@ def test_the_distribution_that_has_overwritten_a_package_is_named(installed: Pat
 
 def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import a_module_that_nobody_has\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "hopflow", "solve", "mine.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "hopflow", "solve", "mine.py", cwd=tmp_path)
     assert done.returncode != 0
     assert "No module named 'a_module_that_nobody_has'" in done.stderr
     assert "damaged installation" not in done.stderr
@@ -256,13 +244,7 @@ def test_a_package_that_another_distribution_took_away_is_named(installed: Path)
 
 
 def test_nothing_is_said_of_an_installation_that_is_whole() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", "import hopflow"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    assert not printed_by("-W", "error", "-c", "import hopflow")
     assert importlib.metadata.version("hopflow") == hopflow.__version__
 
 
@@ -540,9 +522,7 @@ def run(folder, name):
         for kind in name
     ]
     code = RUN.format(folder=str(folder), calls=calls)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return dict(zip(name, json.loads(done.stdout.splitlines()[-1]), strict=True))
+    return dict(zip(name, json.loads(printed_by("-c", code).splitlines()[-1]), strict=True))
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import copy
+import csv
 import doctest
 import importlib
 import inspect
@@ -24,13 +25,15 @@ import dfcmodel
 import markov
 import responsefn
 from hopflow import NotSolvedError, Status
+from hopflow.csv_tables import bundled_rows, write_rows
 from hopflow.display.html_tables import grid_html, image_html, table_html
 from hopflow.display.results import Result, figure, png, table_text
 from hopflow.display.side_by_side import kind_for, stacked
 from hopflow.display.waterfalls import draw_waterfall
 from hopflow.parameters import Parametrized
 from hopflow.status import deliver
-from tests.surface import PUBLIC
+from hopflow.whole_files import replacing
+from tests.surface import PUBLIC, for_each
 
 # Results: text, page and pictures.
 
@@ -164,14 +167,9 @@ class TestStatus:
     def test_status(self):
         usable = [status for status in Status if status.ok]
         assert usable == [
-            Status.CONVERGED,
-            Status.COMPLETED,
-            Status.SOLVED,
-            Status.UNPROVED,
-            Status.DEADLOCKED,
-            Status.STORM,
+            Status.CONVERGED, Status.COMPLETED, Status.SOLVED, Status.UNPROVED, Status.DEADLOCKED, Status.STORM,
             Status.LOST_LOSSLESS,
-        ]
+        ]  # fmt: skip
         assert str(Status.CONVERGED) == "converged"
         assert str(Status.SOLVED).startswith("solved, error unknown: ")
         for status in Status:
@@ -304,12 +302,25 @@ def _with_defaults() -> list[type[Any]]:
     return found
 
 
-@pytest.mark.parametrize("kind", _with_defaults(), ids=lambda kind: kind.__name__)
+LONG_FORMULAS = responsefn.BIC, responsefn.PFTK
+
+
+@for_each(kind for kind in _with_defaults() if kind not in LONG_FORMULAS)
 def test_models_and_rules_are_values(kind) -> None:
+    check_values(kind)
+
+
+@pytest.mark.slow
+@for_each(LONG_FORMULAS)
+def test_rules_with_long_formulas_are_values(kind) -> None:
+    check_values(kind)
+
+
+def check_values(kind: type[Any]) -> None:
     try:
         made = kind()
     except (TypeError, ValueError, NotImplementedError):
-        pytest.skip("it has no defaults")
+        return  # it has no defaults
     for other in (copy.copy(made), copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
         assert other == made
         assert hash(other) == hash(made)
@@ -359,3 +370,42 @@ def test_explored_chains_and_their_answers_are_pickled() -> None:
     assert back == answer
     assert back.measures["mean"].item() == answer.measures["mean"].item()
     assert markov.sweep(back.chain, lam=[1.0]).sizes == {"lam": 1}
+
+
+# Tables of comma-separated values as they are written and read.
+
+
+def test_a_table_is_written_below_its_comment(tmp_path):
+    path = tmp_path / "table.csv"
+    write_rows(path, ("name", "value"), [("a, b", 1), ("", 2.5)], "from there")
+    assert path.read_bytes() == b'# from there\nname,value\n"a, b",1\n,2.5\n'
+    with path.open(newline="") as file:
+        next(file)
+        assert list(csv.DictReader(file))[1] == {"name": "", "value": "2.5"}
+
+
+def test_comments_of_a_bundled_table_are_no_rows():
+    rows = bundled_rows("dfcmodel.levels", "measured.csv")
+    assert {row["discipline"] for row in rows} == {"FIFO", "DFC", "PFC"}
+
+
+# A file that is replaced is there whole, before and after an error.
+
+
+def test_an_error_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("before")
+    with pytest.raises(TypeError), replacing(path) as scratch:
+        scratch.write_text(1)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_file_is_as_before_until_all_is_written(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("before")
+    with replacing(path) as scratch:
+        scratch.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert list(tmp_path.iterdir()) == [path]

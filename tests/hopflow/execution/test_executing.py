@@ -28,6 +28,7 @@ from hopflow.execution.executing import AHEAD, completed, cores
 from hopflow.execution.worker_processes import processes
 from hopflow.long_runs import check_stop
 from tests.dask_clusters import dask_client
+from tests.surface import python
 
 # Tasks on executors: all of them, each once, also where workers die.
 
@@ -106,11 +107,15 @@ def test_threads_begin_when_the_first_task_is_done():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGALRM")
 def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
-    ended = []
+    """The signal comes a little after the first of the threads has begun, when this one waits for results."""
+    ended, first = [], iter([True])
 
     def work(tasks):
         for n in tasks:
             try:
+                if n > 0 and next(first, False):
+                    time.sleep(0.2)
+                    signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
                 while n > 0:
                     check_stop()
                     time.sleep(0.002)
@@ -119,17 +124,13 @@ def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
                 raise
             yield n
 
-    def interrupted():
-        for _ in completed(work, range(40), threads=True):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-
     def ctrl_c(*_):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
-            interrupted()
+            list(completed(work, range(40), threads=True))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert 1 <= len(ended) <= cores()
@@ -367,12 +368,6 @@ def test_processes_that_end_leave_no_semaphore_behind(tmp_path) -> None:
     """A lock of tqdm for several processes is one, and Python warns of it."""
     script = tmp_path / "ended.py"
     script.write_text(ENDED, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, script],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": ROOT},
-    )
+    done = python(script, env={"PYTHONPATH": ROOT})
     assert "KeyboardInterrupt" in done.stderr
     assert "leaked" not in done.stderr

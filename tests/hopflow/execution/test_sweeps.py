@@ -169,12 +169,8 @@ def test_points_with_different_flows_have_sums() -> None:
 
 def test_links_alone_need_a_source() -> None:
     path = {
-        "rate": "12Mbps",
-        "delay": "5ms",
-        "access_rate": "1Gbps",
-        "access_delay": "1ms",
-        "buffer": "20pkt",
-    }
+        "rate": "12Mbps", "delay": "5ms", "access_rate": "1Gbps", "access_delay": "1ms", "buffer": "20pkt",
+    }  # fmt: skip
     found = sweep(dumbbell, pairs=[1, 2], source=NewReno(), duration=1.0, **path)
     assert (found.total_goodput > 500.0).all()
     with pytest.raises(ValueError, match=r"^source: must be given"):

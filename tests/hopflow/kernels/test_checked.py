@@ -1,22 +1,27 @@
-"""Kernels with checks, and the checks of kernels."""
+"""Kernels with checks, the checks of kernels, and increments of a rule's state."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import itertools
 import math
 import random
 import struct
 import sys
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
+from hopflow import where
+from hopflow.changes import NoSumError, change_of
 from hopflow.kernels import KernelError, build, checked, shape_of
 from hopflow.kernels.checked import NAIVE_SUMS
+from hopflow.kernels.module import Module
 
 # Checked arithmetic returns what Python returns, bit for bit, or raises an exception.
 
@@ -156,14 +161,8 @@ def function_of(body: str, folder: Path) -> Any:
     return module.rule
 
 
-def run_of_checking(a: Any, b: Any) -> Any:
-    return checked_rule(a, b)  # type: ignore[name-defined]  # noqa: F821
-
-
 def source_of(body: str, folder: Path) -> str:
     """Return the source of a rule's function in a kernel."""
-    from hopflow.kernels.module import Module
-
     module = Module({}, {"run"}, checked=True)
     module.add("checked_rule", function_of(body, folder), "State")
     text = module.text()
@@ -235,8 +234,79 @@ def test_what_has_no_checked_replacement_is_refused(body, why, tmp_path):
 )
 def test_where_python_raises_so_do_compiled_rules(body, a, b, error, tmp_path):
     plain = function_of(body, tmp_path)
-    kernel = build(
-        run_of_checking, functions={"checked_rule": plain}, checked=True, salt=shape_of((a, b))
-    )
+    kernel = build(run, functions={"checked_rule": plain}, checked=True, salt=shape_of((a, b)))
     with pytest.raises(error):
         kernel(a, b)
+
+
+# Increments of a rule's state: they are those of the rule, without cancellation.
+
+FIELDS = ("w", "t")
+
+
+class State(NamedTuple):
+    w: object
+    t: object
+
+
+def rule(body):
+    (tree,) = ast.parse(f"def rule(s, q):\n {body}").body
+    return tree
+
+
+def no_helper(name):
+    raise NoSumError
+
+
+def increments(body):
+    """Return the increments as a Python function; a difference has factors -1.0, exact on dyadics."""
+    changed = change_of(rule(body), FIELDS, {"where": where}.get, no_helper)
+    changed.name = "change"
+    scope = {"where": where, "State": State}
+    exec(compile(ast.unparse(ast.fix_missing_locations(changed)), "change", "exec"), scope)  # noqa: S102
+    return scope["change"]
+
+
+BODIES = [
+    "return s._replace(w=s.w + 1 / s.w)",
+    "return s._replace(w=s.w - q * s.w, t=s.t + 1)",
+    "x = 1 / s.w; return s._replace(w=s.w + x * q)",
+    "return s._replace(w=where(s.w < 5, s.w + 1, s.w + 1 / s.w))",
+]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("w", [Fraction(3), Fraction(23, 2)])
+def test_increments_are_differences_of_the_states_in_exact_arithmetic(body, w):
+    scope = {"where": where}
+    exec(f"def rule(s, q):\n {body}", scope)  # noqa: S102
+    old, q = State(w, Fraction(2)), Fraction(1, 8)
+    new = scope["rule"](old, q)
+    assert tuple(increments(body)(old, q)) == (new.w - old.w, new.t - old.t)
+
+
+def test_no_digit_of_a_small_increment_is_lost():
+    change = increments("return s._replace(w=s.w + 1e-17)")
+    assert change(State(1.0, 0.0), 0.0)[0] == 1e-17
+    assert 1.0 + 1e-17 - 1.0 == 0.0
+
+
+def test_fields_that_are_not_needed_have_no_increment_and_need_be_no_sum():
+    body = "return s._replace(w=s.w + 1.0, t=s.w * s.t)"
+    with pytest.raises(NoSumError):
+        change_of(rule(body), FIELDS, {}.get, no_helper)
+    changed = change_of(rule(body), FIELDS, {}.get, no_helper, omitted=("t",))
+    assert ast.unparse(changed.body[-1]) == "return s._replace(w=1.0, t=0.0)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return s",
+        "if q: return s\n return s._replace(w=s.w + 1)",
+        "q = 1; return s._replace(w=s.w + q)",
+    ],
+)
+def test_what_is_no_sum_is_refused(body):
+    with pytest.raises(NoSumError):
+        change_of(rule(body), FIELDS, {}.get, no_helper)

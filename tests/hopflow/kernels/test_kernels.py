@@ -43,7 +43,6 @@ class Symbols(NamedTuple):
 
 
 TUPLES = {"State": State._fields, "Symbols": Symbols._fields}
-
 LIMIT = 3
 SCALE = np.float64(0.1)
 STEPS = np.int64(2)
@@ -571,11 +570,8 @@ def test_a_rule_in_a_template_yields_what_it_yields_in_python(s):
 def test_only_fields_of_parameters_that_stay_are_taken_out():
     (tree,) = ast.parse("def f(q, s):\n s = s.next\n return q.rate + s.rate + q.shape[0]").body
     assert ast.unparse(Fields.first(tree)).splitlines() == [
-        "def f(q, s):",
-        "    q__rate = q.rate",
-        "    s = s.next",
-        "    return q__rate + s.rate + q.shape[0]",
-    ]
+        "def f(q, s):", "    q__rate = q.rate", "    s = s.next", "    return q__rate + s.rate + q.shape[0]",
+    ]  # fmt: skip
 
 
 ONE = np.uint64(1)

@@ -28,6 +28,7 @@ from hopflow.kernels import (
 )
 from hopflow.kernels.cache import clear_cache, kernel_cache
 from hopflow.kernels.stopwatch import Stopwatch
+from tests.surface import printed_by
 
 # Compiled kernels on disk: where they are kept, and processes that share them.
 
@@ -164,12 +165,7 @@ def run_moved(folder: Path, module: str) -> str:
     script.write_text(
         MOVED.format(root=str(ROOT), here=str(folder), module=module), encoding="utf-8"
     )
-    environment = {**os.environ, "HOPFLOW_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return printed_by(script, env={"HOPFLOW_CACHE_DIR": str(folder / "cache")}).strip()
 
 
 @pytest.mark.slow
@@ -256,9 +252,7 @@ def test_threads_that_load_at_the_same_time_share_one_engine(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("signature", ["void(CPointer(float64), float64)", ""])
-def test_what_is_in_the_cache_folder_is_known_to_be_compiled(
-    signature, tmp_path, monkeypatch
-) -> None:
+def test_what_is_in_the_cache_folder_is_known_to_be_compiled(signature, tmp_path, monkeypatch):
     """A callback and a function of Python's: before, in this process, and in the next."""
     monkeypatch.setattr(loading, "folder", lambda: tmp_path)
 
@@ -325,11 +319,7 @@ def test_a_first_run_with_compiled_kernels_imports_neither_numba_nor_xarray() ->
         "print(simulate(takano2006('1'), level='fluid', duration=0.05).delivered.sum());"
         "print('numba' in sys.modules, 'xarray' in sys.modules)"
     )
-    runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        for _ in range(2)
-    ]
-    first, second = (run.stdout.split() for run in runs)
+    first, second = (printed_by("-c", code).split() for _ in range(2))
     assert first[0] == second[0]
     assert second[1:] == ["False", "False"]
 
@@ -375,10 +365,7 @@ print("scipy.linalg" in sys.modules)
 
 @pytest.mark.slow
 def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT_NUMBA_START], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["False", "True", "True"]
+    assert printed_by("-c", SCRIPT_NUMBA_START).split() == ["False", "True", "True"]
 
 
 # Functions of rules as C callbacks: same numbers compiled and plain, an edited constant met anew.
@@ -428,15 +415,9 @@ def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "compiled",
-        "inlined",
-        "summing",
-        "entry",
-        "counting_entry",
-        "calling_entry",
-        "unaliased_entry",
+        "compiled", "inlined", "summing", "entry", "counting_entry", "calling_entry", "unaliased_entry",
     ],
-)
+)  # fmt: skip
 def test_a_function_stays_as_it_is(name: str) -> None:
     def double(x: float) -> float:
         return 2.0 * x
@@ -564,13 +545,8 @@ for call in (
 @pytest.mark.slow  # compiles the packet level and the multilevel method: about 40 s of CPU time
 def test_first_calls_with_an_empty_cache_do_not_report_the_compilation(tmp_path) -> None:
     """Each compiles for 2 s of CPU time or more and computes for 0.1 s or less; a third leaves room for a busy machine."""
-    environment = os.environ | {
-        "HOPFLOW_CACHE_DIR": str(tmp_path),
-        "NUMBA_CACHE_DIR": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", COLD], capture_output=True, text=True, check=True, env=environment
-    )
-    for line in done.stdout.splitlines():
+    empty = dict.fromkeys(("HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR"), str(tmp_path))
+    printed = printed_by("-c", COLD, env=empty)
+    for line in printed.splitlines():
         told, wall = map(float, line.split())
-        assert told < wall / 3.0, done.stdout
+        assert told < wall / 3.0, printed

@@ -6,8 +6,6 @@ import csv
 import importlib
 import inspect
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -30,12 +28,13 @@ from hopflow.naming.public_modules import PACKAGES, PUBLIC
 from hopflow.naming.public_names import has_moved, moved, moved_names
 from hopflow.units import quantities_of
 from responsefn import HTCP
+from tests.surface import for_each, printed_by, python
 
 # Public names: how many there are, where they are, and that old places still have them for one release.
 
 
 OLD = [
-    pytest.param(package, module, name, id=f"{package}.{name}")
+    (package, module, name)
     for package in PACKAGES
     for name, (module, write) in moved_names(package).items()
     if write.startswith("from ")
@@ -78,7 +77,7 @@ def test_a_public_class_has_one_public_module() -> None:
     assert twice.keys() == {"sweep", "from_networkx"}
 
 
-@pytest.mark.parametrize(("package", "module", "name"), OLD)
+@for_each(OLD)
 def test_an_old_place_gives_the_object_and_the_new_import(package, module, name) -> None:
     with pytest.warns(DeprecationWarning, match=f"write from {module} import {name}$") as said:
         found = getattr(importlib.import_module(package), name)
@@ -302,42 +301,24 @@ def test_a_file_that_hides_a_package_is_named(tmp_path, wanted):
     (tmp_path / "markov.py").write_text("x = 1\n", encoding="utf-8")
     root = Path(hopflow.__file__).parents[1]
     code = f"import sys; sys.path[:0] = [{str(tmp_path)!r}, {str(root)!r}]; import {wanted}"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    run = python("-c", code)
     assert run.returncode == 1
     said = run.stderr.strip().splitlines()[-1]
     expected = "which hides hopflow's package of that name: rename it"
     assert said == f"ImportError: markov is {tmp_path / 'markov.py'}, {expected}"
 
 
-# The package as a whole: light imports, names of the packages above.
-
-LAZY = """
-import sys
-import tomllib
-import hopflow
-loaded = [m for m in ("dfcmodel", "markov", "responsefn", "numba", "jax", "scipy") if m in sys.modules]
-print(loaded)
-"""
+# The package as a whole: names of the packages above.
 
 
-def test_import_is_light_and_names_are_offered():
-    out = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=True)
-    assert out.stdout.strip() == "[]"
-    import markov
-    import responsefn
-
+def test_names_of_the_packages_and_the_packages_are_offered():
     assert hopflow.PauseTandem is markov.PauseTandem
     assert hopflow.Reno is responsefn.Reno
-    assert {*hopflow.__all__, "PauseTandem", "Reno", "takano2006"} <= set(dir(hopflow))
+    assert hopflow.markov is markov
+    offered = {"PauseTandem", "Reno", "takano2006", "dfcmodel", "markov", "responsefn"}
+    assert {*hopflow.__all__, *offered} <= set(dir(hopflow))
     with pytest.raises(AttributeError, match="module 'hopflow' has no attribute 'nonsense'"):
         hopflow.nonsense  # noqa: B018
-
-
-def test_the_packages_are_offered_too():
-    import markov
-
-    assert hopflow.markov is markov
-    assert {"dfcmodel", "markov", "responsefn"} <= set(dir(hopflow))
 
 
 # The light installation: without JAX, SymPy and networkx.
@@ -368,16 +349,14 @@ PATHS = {
 def test_the_main_paths_need_none_of_what_the_light_installation_leaves_out() -> None:
     """All in one process; an error of one names it by its line."""
     code = WITHOUT.format(names=set(LEFT_OUT) | {"jaxlib", "mpmath"}) + "\n".join(PATHS.values())
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-800:]
-    assert str(HTCP().rate(0.01, rtt=0.1)) in done.stdout.splitlines()
+    assert str(HTCP().rate(0.01, rtt=0.1)) in printed_by("-c", code).splitlines()
 
 
 def test_what_needs_them_says_what_to_install() -> None:
     code = (
         WITHOUT.format(names={"sympy"}) + "from responsefn import Reno; Reno().rate(0.01, rtt=0.1)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     said = "closed forms of responses need SymPy, which the light installation leaves out: `pip install sympy` adds it"
     assert done.stderr.strip().splitlines()[-1] == f"ImportError: {said}"
 

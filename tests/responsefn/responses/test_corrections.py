@@ -64,8 +64,8 @@ def test_a_window_limit_and_the_inverse():
 
 
 LONG = {
-    "ARENO()", "BIC()", "CTCP()", "Fusion()", "HSTCP()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "Tahoe()",
-    "Westwood()", "WestwoodPlus()",
+    "ARENO()", "BIC()", "CTCP()", "Fusion()", "HSTCP()", "LinuxCUBIC()", "LinuxHTCP()", "LinuxIllinois()", "LinuxLP()",
+    "LinuxYeAH()", "Tahoe()", "Westwood()", "WestwoodPlus()",
 }  # fmt: skip
 """A second or more each, for their formulas or the compilation of their cycles."""
 

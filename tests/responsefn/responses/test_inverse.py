@@ -30,8 +30,6 @@ from responsefn.errors import AmbiguousRateError
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
-
-
 RULES = [
     *(AIMD(a, b, form) for a, b in ((0.2, 0.125), (32.0, 0.9)) for form in ("sqrt", "precise")),
     AIMD(0.2, 0.125, "recovery"),
@@ -49,8 +47,6 @@ RULES = [
     PFTK(form="approximate"),
     PFTK(2, 0.2, "approximate"),
 ]
-
-
 LOSS_RATES = np.concatenate([np.logspace(-12, 0, 2001), 1 - np.logspace(-15, -1, 300)])
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
-from dfcmodel.engine.kernel.tcp import retransmission_timer
 from dfcmodel.packets.kernel import layout
 from hopflow import kernels, maximum
 from responsefn import (
@@ -41,21 +40,9 @@ from responsefn.responses.rule_events import (
 from responsefn.rules.base import Event
 from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
 
-# Rules as events: checks and compilation.
-
-# Window rules and queue managers as events of the engine, and the timer of RFC 6298.
+# Window rules as events of the engine.
 
 SIGNATURES = tuple(signature_of(rule) for rule in (Tahoe(), Reno(), NewReno()))
-
-
-def test_the_retransmission_timer_is_that_of_rfc_6298() -> None:
-    """Sections 2.2 and 2.3: SRTT = 7/8 SRTT + 1/8 R', RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R'|."""
-    flow = np.zeros(1, dtype=FLOW).view(np.recarray)[0]
-    retransmission_timer.sample_rtt(flow, 0.1, 0.2)
-    assert [flow.srtt, flow.rttvar, flow.rto] == pytest.approx([0.1, 0.05, 0.3])
-    retransmission_timer.sample_rtt(flow, 0.2, 0.2)
-    assert [flow.srtt, flow.rttvar] == pytest.approx([0.1125, 0.0625])
-    assert flow.rto == pytest.approx(0.1125 + 4 * 0.0625)
 
 
 def window_after(event: int, acks: float, *, compiled: bool, several: bool = True) -> float:

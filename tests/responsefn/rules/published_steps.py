@@ -13,7 +13,6 @@ from typing import Any
 from responsefn.rules.highspeed_tcp import DECREASES, WINDOWS
 
 __all__ = ["ACKS", "LOSSES", "TIMEOUTS"]
-
 Step = Callable[[Any, float, float], dict[str, float]]
 
 

@@ -20,7 +20,6 @@ from responsefn import (
     HSTCP,
     HTCP,
     Deterministic,
-    Fusion,
     Illinois,
     Reno,
     Scalable,
@@ -92,19 +91,7 @@ def test_bic_with_fast_convergence_tends_to_its_closed_form():
     assert BIC().rate(1e-4, 0.1) == pytest.approx(run.rate, rel=2e-3)
 
 
-# FAST TCP's update against its equation.
-
-
-@pytest.mark.parametrize("rtt", [0.04, 0.05, 0.08])
-def test_a_window_of_acks_is_one_update(rtt):
-    """w <- min(2w, (1-gamma) w + gamma (base/rtt w + alpha)), to the order of a packet's share."""
-    rule, window = FAST(alpha=20.0, gamma=0.5), 1000.0
-    state = rule.State(window, 2.0, 0.04)
-    for _ in range(1000):
-        state = rule.on_ack(state, rule.params, Event(0.0, rtt))
-    update = min(2 * window, 0.5 * window + 0.5 * (0.04 / rtt * window + 20.0))
-    # the window moves while the ACKs come: by up to 1/4 of it at twice the delay
-    assert state.cwnd - window == pytest.approx(update - window, rel=0.13)
+# FAST TCP at rest.
 
 
 def test_it_rests_with_alpha_packets_in_the_queue():
@@ -190,80 +177,13 @@ def test_a_cycle_of_single_acks():
     assert rule.mean_window(p) == pytest.approx(1000 / time, rel=2e-3)
 
 
-def test_below_the_legacy_window_it_is_reno():
-    rule = Scalable()
-    state = rule.State(10.0, 2.0)
-    assert rule.on_ack(state, rule.params, None).cwnd == 10.1
-    assert rule.on_loss(state, rule.params, None).cwnd == 5.0
-
-
-# Compound TCP: the sum of two windows, and its response at a fixed round-trip time.
-
-
-def test_without_a_queue_the_sum_grows_by_alpha_w_to_the_k():
-    rule, window = CTCP(), 1000.0
-    state = rule.State(window, 2.0, 10.0, 0.04)
-    grown = rule.on_ack(state, rule.params, Event(0.0, 0.04))
-    assert (grown.cwnd - window) * window == pytest.approx(0.125 * window**0.75)
-    assert (grown.loss_window - 10.0) * window == pytest.approx(1.0)
-
-
-def test_with_a_queue_the_delay_window_shrinks_by_zeta_of_what_waits():
-    rule, window = CTCP(), 1000.0
-    state = rule.State(window, 2.0, 10.0, 0.04)
-    grown = rule.on_ack(state, rule.params, Event(0.0, 0.044))  # 1000 * 4/44 = 91 wait, above 30
-    assert (grown.cwnd - window) * window == pytest.approx(1.0 - window * 0.004 / 0.044)
-
-
-def test_the_delay_window_does_not_fall_below_zero():
-    rule = CTCP()
-    state = rule.State(1000.0, 2.0, 1000.0, 0.04)
-    grown = rule.on_ack(state, rule.params, Event(0.0, 0.08))
-    assert (grown.cwnd - 1000.0) * 1000.0 == pytest.approx(1.0)
+# Compound TCP: its response at a fixed round-trip time.
 
 
 def test_the_response_has_the_exponent_of_tan_2006():
     """A window of c p^(-1/(2-k)): 0.8 for k = 3/4 (Tan et al. 2006, Sect. III)."""
     rate = CTCP().rate([1e-6, 1e-5], 0.1)
     assert rate[0] / rate[1] == pytest.approx(10**0.8, rel=1e-12)
-
-
-# TCP-Fusion, step by step as on its slides.
-
-
-def state_with(waiting, rtt=0.044, base=0.04):
-    """A window of which so many packets wait in the queue, and an estimate for alpha = 2 packets."""
-    rule = Fusion()
-    window = waiting * rtt / (rtt - base)
-    return rule, rule.State(window, 2.0, base, 2000.0, 2000.0, 1.0), Event(1.0, rtt)
-
-
-@pytest.mark.parametrize(
-    ("waiting", "step"),
-    [
-        (1.0, 2.0),  # B D_min = 2000 packets/s * 1 ms
-        (4.0, 0.0),  # between alpha and 3 alpha
-        (9.0, 2.0 - 9.0),  # alpha - N above 3 alpha
-    ],
-)
-def test_the_three_regions_of_the_queue(waiting, step):
-    rule, state, event = state_with(waiting)
-    grown = rule.on_ack(state, rule.params, event)
-    assert (grown.cwnd - state.cwnd) * state.cwnd == pytest.approx(step, abs=1e-9)
-
-
-def test_a_loss_keeps_what_the_path_holds_and_no_less_than_half():
-    rule, state, _ = state_with(4.0)
-    for rtt, kept in ((0.044, 0.04 / 0.044), (0.1, 0.5)):
-        after = rule.on_loss(state, rule.params, Event(1.0, rtt))
-        assert after.cwnd == pytest.approx(kept * state.cwnd)
-
-
-def test_it_is_never_below_renos_window():
-    rule, state, event = state_with(9.0)
-    above = state._replace(reno=2 * state.cwnd)
-    grown = rule.on_ack(above, rule.params, event)
-    assert grown.cwnd == pytest.approx(2 * state.cwnd + 1 / state.cwnd)
 
 
 # CUBIC against RFC 9438's tables and its simulation.

@@ -9,16 +9,9 @@ from responsefn import WindowRule
 from responsefn.rules.base import Event
 
 __all__ = [
-    "RULES",
-    "CountedReno",
-    "CubicCount",
-    "Halving",
-    "PerRound",
-    "ScalableCount",
-    "TimedProbe",
-    "Timer",
+    "RULES", "CountedReno", "CubicCount", "Halving", "PerRound", "ScalableCount", "TimedProbe", "Timer",
     "ack_by_ack",
-]
+]  # fmt: skip
 
 
 class Halving(WindowRule):

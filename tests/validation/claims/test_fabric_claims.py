@@ -1,4 +1,4 @@
-"""Claims on fabrics: numbers like the papers' uphold them, and doctored runs contradict them. No run is made."""
+"""Claims on fabrics and switches: their judges, their runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from dfcmodel import FIFO
+from responsefn import FixedRate
+from tests.surface import for_each
 from validation import Finding, Verdict, ledger
 from validation.checks import subjects
+from validation.claims import fabric_runs as shared
+from validation.claims.effect_statements import Effects, Statement
 from validation.claims.goyal2022 import beside, flows
 from validation.claims.guo2016 import operation
+from validation.claims.hardware import levels
+from validation.claims.hardware.switches import CUTS, Trough, judged_troughs, queue_depths, trough
 from validation.claims.hu2016 import rings
 from validation.claims.li2019 import telemetry
 from validation.claims.mittal2018 import fat_tree
 from validation.claims.zhu2015 import incast, sharing
 from validation.claims.zhu2016 import dcqcn, timely
-from validation.records import entries, expectations, group_of
+from validation.records import entries, expectations, group_of, rows
+from validation.statistics import Estimate
 
 ledger()  # loads the claims
 SCATTER = (-1e-3, 0.0, 1e-3, 5e-4, -5e-4)
@@ -237,9 +246,7 @@ def test_every_claim_on_fabrics_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("id", CASES)
-def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(
-    id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(id, monkeypatch) -> None:
     _, genuine, doctored = CASES[id]
     assert judged(id, genuine, monkeypatch).by_default("level") is Verdict.HOLDS
     turned = judged(id, doctored, monkeypatch)
@@ -250,15 +257,13 @@ def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(
 
 
 @pytest.mark.parametrize("id", FORMULAS)
-def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(
-    id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(id, monkeypatch) -> None:
     _, genuine, doctored = FORMULAS[id]
     assert judged(id, genuine, monkeypatch).model is Verdict.HOLDS
     assert judged(id, doctored, monkeypatch).model is Verdict.CONTRADICTED
 
 
-@pytest.mark.parametrize("id", FABRICS)
+@for_each(FABRICS)
 def test_every_claim_has_a_source_that_says_how_it_is_known(id: str) -> None:
     said = [row for (claim, _), row in expectations().items() if claim == id]
     assert said
@@ -292,3 +297,150 @@ def test_bytes_of_flows_up_to_a_limit() -> None:
     within = functools.partial(flows.bytes_within, sizes)
     assert within(50.0) == pytest.approx(0.25)
     assert within(1e9) == 1.0
+
+
+# Runs of fabrics.
+
+
+def test_rates_and_queues_of_a_run_are_those_after_its_beginning() -> None:
+    """Two senders at line rate share the link; the queue grows by the rate of the second."""
+    scenario = shared.star(2, FixedRate(), FIFO(), 4e-4)
+    run = shared.packets(scenario, 1, 1e-4, 1e-5, recovery="none")
+    assert run.rates.sum() == pytest.approx(shared.line(40), rel=0.02)
+    queue = run.queue("switch->receiver")
+    assert len(queue) == len(run.records.time) - run.first
+    assert np.diff(queue).mean() == pytest.approx(shared.line(40) * 1e-5, rel=0.05)
+    assert run.queue("h1->switch").max() <= 1.0
+
+
+def test_starts_are_drawn_by_the_seed() -> None:
+    one, other = shared.starts(4, 1), shared.starts(4, 2)
+    assert one == shared.starts(4, 1) != other
+    assert 0.0 <= min(one) <= max(one) <= shared.SPREAD
+
+
+def test_statistics_of_runs() -> None:
+    assert shared.gain([2.0, 4.0], [1.0, 2.0]).value == 1.0
+    (up, down) = shared.steps([[1.0, 3.0, 2.0], [2.0, 4.0, 3.0]])
+    assert (up.value, down.value) == (2.0, -1.0)
+    (exact,) = shared.deviations([1.1], 1.0)
+    assert exact.error == 0.0
+    assert [e.value for e in shared.deviations([[1.0, 2.0], [1.0, 2.0]], 1.0)] == [0.0, 1.0]
+
+
+def test_decisions_are_made_at_the_threshold() -> None:
+    at = {"least": 0.1}
+    assert shared.over(Estimate(0.3, 0.0))(at)[0].value == pytest.approx(0.2)
+    assert shared.over(Estimate(0.3, 0.0), sign=-1.0)(at)[0].value == pytest.approx(0.4)
+    assert shared.under(Estimate(0.3, 0.0))(at)[0].value == pytest.approx(-0.2)
+
+
+def test_pfc_has_room_between_its_thresholds() -> None:
+    assert (shared.pfc().xoff, shared.pfc().xon) == (300.0, 280.0)
+    assert shared.pfc(20.0).xon == 10.0
+    assert shared.pfc(20.0, xon=5.0).xon == 5.0
+
+
+def test_the_packet_level_is_judged_in_other_readings_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("validation.checks._SUBJECTS", {})
+
+    def measure() -> Effects:
+        low, high = (Statement(level=shared.over(Estimate(x, 0.0))) for x in (0.05, 0.3))
+        return Effects({"it": low}, {}, ("x", "y"), readings={"other": {"it": high}})
+
+    measure.__annotations__["return"] = "Effects"
+    check = shared.on_fabrics("Q01", least=0.1)(measure)
+    found = check.in_all_readings(check(), {})
+    assert found.parts[0].level is Verdict.CONTRADICTED
+    assert found.readings[0].parts[0].level is Verdict.HOLDS
+    assert found.level is Verdict.DEPENDS
+    assert check.in_all_readings(check(), {"least": 0.4}).level is Verdict.CONTRADICTED
+
+
+# Switches in hardware.
+
+# The queue of a real switch against the saw tooth.
+
+
+def test_a_buffer_of_a_product_is_what_reno_needs() -> None:
+    """The rule of thumb: B = C keeps the link busy when the window is halved."""
+    product = 10e9 * 1e-3 / 72000
+    assert trough(product, 0.5) == pytest.approx(0.0, abs=1e-9)
+    assert trough(2 * product, 0.5) == pytest.approx(product / 2)
+
+
+def test_depths_grow_with_their_percentile_and_stay_about_the_buffer() -> None:
+    for row in rows("spang2021_queue_depths.csv"):
+        depths = [float(row[f"depth_p{n}"]) for n in ("01", "05", "10", "50", "95", "99")]
+        assert depths == sorted(depths)
+        assert depths[-1] <= float(row["buffer"]) + 12  # the switch drops on departure (README)
+
+
+def test_both_rules_and_all_numbers_of_flows_are_there() -> None:
+    assert {row["algorithm"] for row in rows("spang2021_queue_depths.csv")} == {"reno", "cubic"}
+    assert len(queue_depths().values["raised"]) > 10  # noqa: PD011
+
+
+def test_a_difference_counts_from_the_margin_and_the_fluctuation_together() -> None:
+    found = [Trough(100.0, 60.0, 80.0)]
+    assert judged_troughs(found, margin=0.1, fluctuation=5.0) is Verdict.CONTRADICTED
+    assert judged_troughs(found, margin=0.1, fluctuation=15.0) is Verdict.INCONCLUSIVE
+    assert judged_troughs(found, margin=0.4, fluctuation=15.0) is Verdict.HOLDS
+
+
+# The queue of the switch at both levels.
+
+
+@pytest.fixture(scope="module")
+def found() -> list[levels.Queue]:
+    return queue_depths().values["queues"]  # noqa: PD011
+
+
+def test_the_settings_are_those_of_the_rule(found) -> None:
+    sizes = sorted({float(row["buffer"]) for row in rows("spang2021_queue_depths.csv")})
+    for queue in found:
+        part = min(levels.PARTS, key=lambda part: abs(queue.buffer - part * levels.PRODUCT))
+        nearest = min(abs(size - part * levels.PRODUCT) for size in sizes)
+        assert abs(queue.buffer - part * levels.PRODUCT) == nearest
+    settings = {(queue.rule, queue.flows, queue.buffer) for queue in found}
+    assert len(settings) == len(found) == len(levels.RULES) * len(levels.FLOWS) * len(levels.PARTS)
+
+
+def test_percentiles_grow_and_stay_within_the_buffer(found) -> None:
+    for queue in found:
+        for level in (queue.fluid, queue.packets):
+            depths = [level[p].value for p in levels.PERCENTILES]
+            assert depths == sorted(depths)
+            assert 0.0 <= depths[0] <= depths[-1] <= round(queue.buffer) + 0.01  # of rounding
+
+
+@pytest.mark.parametrize("level", levels.LEVELS)
+def test_one_flow_keeps_the_trough_of_the_saw_tooth(found, level: str) -> None:
+    """The window is cut when the loss is noticed, a round trip and thus at most a packet or two later."""
+    for queue in found:
+        if queue.flows == 1:
+            low = getattr(queue, level)[1].value
+            assert low == pytest.approx(trough(queue.buffer, CUTS[queue.rule]), abs=2.0)
+
+
+def test_a_longer_delay_leaves_less_in_the_queue(found) -> None:
+    delayed = {(q.rule, q.buffer): q for q in queue_depths().values["delayed"]}  # noqa: PD011
+    for (rule, buffer), queue in delayed.items():
+        (same,) = (q for q in found if (q.rule, q.flows, q.buffer) == (rule, 1, buffer))
+        assert queue.switch == same.switch
+        if trough(buffer, CUTS[rule]) > 0.0:
+            assert queue.packets[1].value < same.packets[1].value
+
+
+def test_differences_are_over_the_buffer_and_signed() -> None:
+    deep = {p: levels.Estimate(10.0, 0.0) for p in levels.PERCENTILES}
+    queue = levels.Queue("cubic", 64, 100.0, dict.fromkeys(levels.PERCENTILES, 30.0), deep, deep)
+    assert set(queue.apart("fluid").values()) == {-0.2}
+
+
+def test_another_table_gives_other_settings() -> None:
+    """Rows are looked up by rule, number and buffer, and a missing one is no row of another setting."""
+    table = pd.DataFrame(rows("spang2021_queue_depths.csv"))
+    table = table.astype({name: float for name in table.columns if name != "algorithm"})
+    with pytest.raises(ValueError, match="unpack"):
+        levels.queues(table[table["flows"] != 1])

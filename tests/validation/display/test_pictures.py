@@ -6,7 +6,6 @@ import io
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -17,7 +16,7 @@ import pytest
 from scipy import stats
 
 from hopflow.display.results import COLOURS, DECORATION, figure
-from tests.surface import invoke
+from tests.surface import for_each, invoke
 from validation import cases, ledger, provenance, table
 from validation.checks import subjects
 from validation.claims import claims_of_figure, figures
@@ -181,9 +180,8 @@ def tables(each_kind_once: bool) -> Iterator[tuple[str, dict[str, Any], pd.DataF
         yield f"{case} {name}", about, table(case, name)
 
 
-@pytest.mark.parametrize(
-    "each_kind_once", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["kinds", "all"]
-)
+@pytest.mark.slow  # reads every table; the quick cases are above
+@pytest.mark.parametrize("each_kind_once", [True, False], ids=["kinds", "all"])
 def test_a_result_is_drawn_or_it_is_said_that_there_is_none(each_kind_once) -> None:
     without, count = set(), 0
     for name, about, frame in tables(each_kind_once):
@@ -446,7 +444,7 @@ def test_labels_and_scales() -> None:
 KNOWN = figures()
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@for_each(KNOWN)
 def test_every_figure_of_the_list_has_claims_with_pictures(name: str) -> None:
     """Each picture that a check draws has its caption in the text."""
     claims = claims_of_figure(name)
@@ -482,9 +480,7 @@ def test_an_unknown_figure_is_refused_with_those_that_are_known() -> None:
         claims_of_figure("yang2001/99")
 
 
-def test_the_command_writes_the_pictures_of_a_figure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_pictures_of_a_figure(tmp_path, monkeypatch) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")

@@ -31,13 +31,15 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def opened(chromium: Any, address: str, width: int, scheme: str = "light") -> tuple[Any, list[str]]:
-    """Return a page, and a list to which its errors are added."""
+def opened(
+    chromium: Any, address: str, width: int, scheme: str = "light", ready: str = IDLE
+) -> tuple[Any, list[str]]:
+    """Return a page that is ready, and a list to which its errors are added."""
     page = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.set_default_timeout(300_000)  # events are waited for; this only ends a page that hangs
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
     page.goto(address)
-    page.wait_for_function(IDLE)
+    page.wait_for_function(ready)
     return page, errors

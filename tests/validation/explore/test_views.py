@@ -377,9 +377,7 @@ print(json.dumps([found, [name for name in foreign if name in sys.modules]]))
         (("numpy", "scipy"), ["pool?ports=2&classes=1", "threshold?buffer=2"]),
     ],
 )
-def test_calculators_need_nothing_else(
-    tmp_path: Path, packages: tuple[str, ...], fragments: list[str]
-) -> None:
+def test_calculators_need_nothing_else(tmp_path, packages, fragments) -> None:
     """As in the browser: an interpreter that has these packages alone, and no Numba."""
     site = Path(sysconfig.get_path("purelib"))
     for name in (*packages, "lazy_loader", *(f"{name}.libs" for name in packages)):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.surface import for_each
 from validation import table
 from validation.generate.kaneko2007 import flows, more_seeds, parking_lot, sweeps
 from validation.generate.kaneko2007 import unstated_parameters as kaneko_settings
@@ -517,3 +518,44 @@ def test_ns2_repeats_bundled_transfer_times_of_a_setting(tmp_path: Path) -> None
     for name in ("setting", "environment", "discipline"):
         bundled = bundled[bundled[name] == run[name]]
     assert [row["time"] for row in rows] == bundled["time"].tolist()
+
+
+# kaneko2007's cases cover the slides.
+
+
+KANEKO_CASES = [*sweeps.CASES, *parking_lot.CASES]
+SLIDES = ("reno", "fusion", "areno", "compound", "highspeed", "bic", "cubic")
+
+
+def test_every_claim_has_a_case() -> None:
+    claims = {claim for case in KANEKO_CASES for claim in case.claims}
+    assert claims == {f"K{n:02d}" for n in range(1, 13)}
+
+
+def test_both_orders_of_all_pairs_and_fast() -> None:
+    ordered = {
+        (run["rules"][0], run["rules"][1], case.program.tool)
+        for case in KANEKO_CASES
+        if case.claims == ("K03",)
+        for run in case.runs
+    }
+    both = {(a, b) for a, b, _ in ordered}
+    assert both == {(a, b) for a in (*SLIDES, "fast") for b in (*SLIDES, "fast")}
+
+
+def test_ns2_has_ten_rules_and_ns3_eight() -> None:
+    by_name = {case.name: {run["rules"][0] for run in case.runs} for case in KANEKO_CASES}
+    ten = by_name["kaneko2007/loss-sweep-ns2"]
+    assert ten == {
+        *("reno", "highspeed", "bic", "cubic", "compound"),
+        *("westwood", "htcp", "scalable", "vegas", "illinois"),
+    }
+    assert by_name["kaneko2007/loss-sweep-ns3"] == {*SLIDES, "fast"}
+
+
+@for_each(KANEKO_CASES)
+def test_runs_differ_and_their_times_are_jittered(case) -> None:
+    assert len({case.shard(run) for run in case.runs}) == len(case.runs)
+    for run in case.runs:
+        assert run["overhead"] == pytest.approx(12000 / run["rate"])
+        assert len(set(run["starts"])) == len(run["starts"])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from responsefn import loss_events as of_packets
+from tests.surface import for_each
 from validation import evidence, manifest
 from validation.generate import cases, programs, seals
 from validation.generate.__main__ import all_cases
@@ -141,7 +142,7 @@ def test_a_program_repeats_the_bundled_rows(repeats, case: str, chosen: dict[str
     repeats(case, **chosen)
 
 
-@pytest.mark.parametrize(("case", "chosen"), [*REPEATED, *LONGER], ids=str)
+@for_each([*REPEATED, *LONGER])
 def test_runs_that_are_made_again_are_there(case: str, chosen: dict[str, object]) -> None:
     assert any(chosen.items() <= run.items() for run in KNOWN[case].runs)
 
@@ -212,7 +213,7 @@ def test_a_source_without_the_constants_is_refused(copies: Path) -> None:
 # Cases: every bundled one can be made again by the recorded commands; shards; the manifest.
 
 
-@pytest.mark.parametrize("name", evidence.cases())
+@for_each(evidence.cases())
 def test_a_record_is_what_its_case_says(name: str) -> None:
     """Programs, commands, parameters with their units, seeds, notes, and the columns of the tables.
 
@@ -317,9 +318,7 @@ def test_other_words_are_another_shard(toy: Case) -> None:
     assert len({toy.shard(run) for run in toy.runs}) == 3
 
 
-def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(
-    toy: Case, tmp_path: Path
-) -> None:
+def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(toy, tmp_path) -> None:
     """Else all bundled data would count as damaged."""
     (tmp_path / "allowed").touch()
     generate(toy, jobs=1)

@@ -485,14 +485,8 @@ def test_what_is_inferred_yang2001() -> None:
     )  # 25.2 expected, binomial deviation 1.6; the intervals have it within thrice that
     assert not found.compatible
     assert {each.claim for each in found.claims} == {
-        "Y03",
-        "Y04",
-        "Y05",
-        "Y06",
-        "Y07",
-        "Y11",
-        "Y12",
-    }
+        "Y03", "Y04", "Y05", "Y06", "Y07", "Y11", "Y12",
+    }  # fmt: skip
     cells, agree = found.further
     assert cells == 2 * 4 * 12
     # 86 expected; the errors of a row, mechanism and protocol are shared, so that some 16 groups decide
@@ -550,13 +544,7 @@ def test_what_is_inferred_zheng2002() -> None:
     assert found.runs == found.settings == 162
     assert found.used + found.aside == len(zheng2002.quotes())
     assert {weight.claim for weight in found.claims} == {
-        "Z03",
-        "Z04",
-        "Z06",
-        "Z07",
-        "Z08",
-        "Z09",
-        "Z10",
-    }
+        "Z03", "Z04", "Z06", "Z07", "Z08", "Z09", "Z10",
+    }  # fmt: skip
     for weight in found.claims:
         assert 0.0 <= weight.every <= min(weight.statements.values()) + 1e-12

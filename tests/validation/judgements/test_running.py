@@ -56,9 +56,7 @@ def test_a_finding_is_used_again_with_its_figures(kept: Path) -> None:
     assert len(list(kept.iterdir())) == 1
 
 
-def test_a_worker_repeats_runs_of_ns2_beside_the_claims(
-    kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_repeats_runs_of_ns2_beside_the_claims(kept, monkeypatch) -> None:
     """Threads stand for processes; the parts come first, and every claim is checked all the same."""
     repeated: list[int] = []
     monkeypatch.setattr(running, "begin_imports", lambda *, fresh: None)
@@ -150,9 +148,7 @@ def test_claims_are_checked_on_an_executor(kept: Path) -> None:
 
 
 @pytest.mark.slow
-def test_claims_are_checked_side_by_side_in_forked_workers(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_claims_are_checked_side_by_side_in_forked_workers(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))  # of the workers
     monkeypatch.setattr(running, "_load", lambda _: None)
     claims = [find("Y11"), find("Y12")]
@@ -209,9 +205,7 @@ def test_what_is_incomplete_is_computed_again(asked, folder: Path) -> None:
     assert calls == [3.0, 3.0]
 
 
-def test_other_code_gives_another_result_in_the_place_of_the_old(
-    asked, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_code_gives_another_result_in_the_place_of_the_old(asked, folder, monkeypatch):
     calls, square = asked
     square(3.0)
     square(4.0)
@@ -225,9 +219,7 @@ def test_other_code_gives_another_result_in_the_place_of_the_old(
     assert sum(after[path] != before[path] for path in after) == 1
 
 
-def test_a_result_is_made_from_the_code_that_its_module_uses(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_result_is_made_from_the_code_that_its_module_uses(monkeypatch: pytest.MonkeyPatch):
     seen: list[list[str]] = []
     monkeypatch.setattr(keeping, "hash_of_code", lambda modules: f"{seen.append(modules)}")
     keeping._made_from.__wrapped__("validation.claims.malhotra2005.chain")
@@ -325,9 +317,7 @@ def forget() -> None:
         ("validation.eight", {"validation.one", "hopflow.sums"}),
     ],
 )
-def test_a_name_stands_for_the_module_that_defines_it(
-    tree: Path, module: str, used: set[str]
-) -> None:
+def test_a_name_stands_for_the_module_that_defines_it(tree: Path, module: str, used: set[str]):
     packages = {name.partition(".")[0] for name in (*used, module)}
     assert modules_used(module) == used | packages | {module}
 
@@ -364,9 +354,7 @@ def test_tables_beside_a_module_count(tree: Path) -> None:
     assert hash_of_code(["validation.three"]) != before
 
 
-def test_hashes_are_kept_by_the_text_of_a_module(
-    tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hashes_are_kept_by_the_text_of_a_module(tree: Path, monkeypatch: pytest.MonkeyPatch):
     before = hash_of_code(["validation.two"])
     forget()
     monkeypatch.setattr(code_hashes, "_bare", None)  # nothing is compiled again
@@ -414,9 +402,7 @@ def test_random_networks_are_equal(seed: int) -> None:
         ("flows", "sent", "packets sent"),
     ],
 )
-def test_one_digit_makes_a_random_network_differ(
-    monkeypatch, table: str, column: str, difference: str
-) -> None:
+def test_one_digit_makes_a_random_network_differ(monkeypatch, table, column, difference) -> None:
     real = evidence.table
 
     def changed(case: str, name: str | None = None):
@@ -509,9 +495,7 @@ def test_the_seeds_of_a_check_are_run_where_none_are_bundled(counted) -> None:
     assert len(squares(0.25, base=(1, 2))) == 2
 
 
-def test_bundled_seeds_are_taken_where_the_first_run_equals_its_record(
-    counted, monkeypatch
-) -> None:
+def test_bundled_seeds_are_taken_where_the_first_run_equals_its_record(counted, monkeypatch):
     squares, ran = counted
     bundle = {1: [2.0, 1.0, -1.0], 2: [5.0, 2.0, -2.0], 7: [50.0, 7.0, -7.0]}
     monkeypatch.setattr(further_seeds, "_bundled", lambda *_: bundle)

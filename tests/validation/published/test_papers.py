@@ -21,7 +21,6 @@ import validation
 
 PUBLISHED = Path(validation.__file__).parent / "published"
 PAPERS = os.environ.get("HOPFLOW_PAPERS")
-
 CLASSES = ["TCP1", "TCP2", "TCP3", "TCP4", "UDP3", "UDP4"]
 ENVIRONMENTS = ["cc/cc", "ts/ts", "cc/be", "ts/be", "be/be"]
 DISCIPLINES = ["FCFS", "DRR", "RED", "SFQ"]
@@ -157,7 +156,6 @@ AGAIN = {
         4V  Vegas  same as scenario 4  same as scenario 4
         4V'  Vegas  400  same as scenario 4""",
 }
-
 SIZES = ["10 KB", "100 KB", "1 MB", "10 MB", "100 MB"]
 RULES = ["Reno", "Fusion", "ARENO", "CTCP", "HSTCP", "BIC", "CUBIC"]
 CROSSED = list(product(ENVIRONMENTS, DISCIPLINES, [1, 2], CLASSES))
@@ -184,11 +182,7 @@ CELLS: dict[str, tuple[list[str], Sequence[tuple[object, ...]], list[str]]] = {
         ["scenario"],
         [(name,) for name in "123456"],
         [
-            "link_rate_bit_per_s",
-            "link_delay_s",
-            "buffer_packets",
-            "diffusion_coefficient",
-            "max_window_packets",
+            "link_rate_bit_per_s", "link_delay_s", "buffer_packets", "diffusion_coefficient", "max_window_packets",
         ],
     ),
     "takano2006_table2": (
@@ -206,7 +200,7 @@ CELLS: dict[str, tuple[list[str], Sequence[tuple[object, ...]], list[str]]] = {
         [("4V",), ("4V'",)],
         ["tcp", "buffer_packets", "other_parameters"],
     ),
-}
+}  # fmt: skip
 TO_SI = {"link_rate_bit_per_s": 1e6, "link_delay_s": 1e-3}  # printed in Mb/s and ms
 
 
@@ -273,11 +267,8 @@ def test_table_1_has_the_flows_of_the_text() -> None:
     table = published("yang2001_table1")
     counts = table.groupby(["source_node", "destination_node", "protocol"])["flow"].nunique()
     assert counts.to_dict() == {
-        ("S1", "D1", "TCP"): 4,
-        ("S1", "D1", "UDP"): 3,
-        ("S2", "D2", "TCP"): 3,
-        ("S2", "D2", "UDP"): 3,
-    }
+        ("S1", "D1", "TCP"): 4, ("S1", "D1", "UDP"): 3, ("S2", "D2", "TCP"): 3, ("S2", "D2", "UDP"): 3,
+    }  # fmt: skip
     printed = {"10 KB": 1e4, "100 KB": 1e5, "1 MB": 1e6, "10 MB": 1e7, "100 MB": 1e8}
     assert (table["size_printed"].map(printed) == table["size_bytes"]).all()
 
@@ -347,11 +338,8 @@ def test_table_4_contradicts_sentences_of_its_text(means: pd.DataFrame) -> None:
     assert not worse["TCP1"].any()
     slower = ts["UDP3"] > ts["TCP3"]
     assert slower.groupby("discipline").all().to_dict() == {
-        "DRR": True,
-        "FCFS": True,
-        "RED": False,
-        "SFQ": True,
-    }
+        "DRR": True, "FCFS": True, "RED": False, "SFQ": True,
+    }  # fmt: skip
 
 
 # ------------------------------------------------ takano2006
@@ -415,3 +403,47 @@ def test_tfrc_table_follows_its_formula() -> None:
     p = table["p"]
     f = np.sqrt(2 * p / 3) + 12 * np.sqrt(3 * p / 8) * (p + 32 * p**3)
     assert (np.floor(1e6 * f) == table["f_times_1e6"]).all()
+
+
+# The tables of kaneko2007's slides as transcribed: shape, sums and known cells.
+
+ROW_SUMS = (205.40, 233.63, 213.75, 245.50, 376.33, 464.39, 432.20)
+COLUMN_SUMS = (420.48, 385.12, 396.71, 380.41, 231.16, 166.41, 190.91)
+FLOW_SUMS = {
+    (1, 1): 101.22, (1, 2): 96.30, (1, 3): 99.08, (2, 1): 100.43, (2, 2): 99.40, (2, 3): 100.16,
+}  # fmt: skip
+
+
+def column(name: str, keys: list[str]) -> pd.Series:
+    """Return the throughputs of a table of the slides, in Mb/s."""
+    return published(name).set_index(keys)["throughput_mbit_per_s"]
+
+
+def test_pairs_are_seven_by_seven_with_the_sums_and_cells_that_were_read_twice() -> None:
+    """Two flows of the table together stay below the 100 Mb/s of the other slides, barely."""
+    pairs = column("kaneko2007_pairs", ["rule", "against"]).unstack()  # noqa: PD010
+    assert set(pairs.index) == set(pairs.columns) == set(RULES)
+    one_way = pairs.loc[RULES, RULES].to_numpy()
+    assert one_way.sum(axis=1) == pytest.approx(ROW_SUMS, abs=1e-9)
+    assert one_way.sum(axis=0) == pytest.approx(COLUMN_SUMS, abs=1e-9)
+    for (rule, against), printed in {
+        ("Reno", "Reno"): 44.89, ("Reno", "HSTCP"): 10.32, ("Fusion", "Reno"): 50.02,
+        ("ARENO", "CTCP"): 37.96, ("BIC", "Reno"): 81.23, ("CUBIC", "CUBIC"): 44.25,
+    }.items():  # fmt: skip
+        assert pairs.loc[rule, against] == printed
+    both = one_way + one_way.T
+    assert 80 < both.min() < both.max() < 100
+
+
+def test_three_flows_have_their_sums_and_the_first_has_most() -> None:
+    flows = column("kaneko2007_three_flows", ["slide", "panel", "flow"]).unstack()  # noqa: PD010
+    assert flows.columns.tolist() == [1, 2, 3]
+    assert flows.sum(axis=1).to_dict() == pytest.approx(FLOW_SUMS, abs=1e-9)
+    assert (flows.idxmax(axis=1) == 1).all()
+
+
+def test_every_row_of_the_slides_has_its_source() -> None:
+    for name in ("kaneko2007_pairs", "kaneko2007_three_flows"):
+        frame = published(name)
+        assert frame["source"].str.contains("slide").all()
+        assert frame["how_known"].str.contains("read twice").all()

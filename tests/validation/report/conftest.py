@@ -12,8 +12,6 @@ from validation.display.finding_rows import Number, Picture
 from validation.judgements.verdicts import Part, Sides, Threshold
 
 R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
-
-
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="460.8pt" height="259.2pt"></svg>'
 
 

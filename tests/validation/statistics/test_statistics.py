@@ -189,9 +189,7 @@ def test_welch_of_four_has_its_level() -> None:
     ("scale", "shift", "holds"),
     [(1.0, 0.0, True), (1.3, 0.0, False), (0.7, 0.0, False), (1.0, 0.4, False)],
 )
-def test_scores_that_are_not_standard_normal_are_seen(
-    scale: float, shift: float, holds: bool
-) -> None:
+def test_scores_that_are_not_standard_normal_are_seen(scale: float, shift: float, holds: bool):
     scores = np.random.default_rng(7).normal(shift, scale, 300)
     assert normality(list(scores)).holds(4.0, 6) is holds
     assert not normality([*scores, 4.1]).holds(4.0, 6)

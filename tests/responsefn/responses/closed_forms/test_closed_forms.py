@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import sympy as sp
 from scipy.special import lambertw
 
+from hopflow import maximum
 from responsefn import (
     AIMD,
     CUBIC,
@@ -18,11 +20,13 @@ from responsefn import (
     TFRC,
     Reno,
     Scalable,
+    WindowRule,
     catalogue,
     fused,
     invert,
     simulate_rule,
 )
+from responsefn.responses.closed_forms import symbolic
 from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
 from responsefn.responses.closed_forms.evaluation import LAMBERT_W
 from responsefn.responses.closed_forms.lambert import lambert_w
@@ -32,22 +36,15 @@ from responsefn.responses.closed_forms.regions import BORDER, range_of
 
 # Compiled closed forms give the numbers of the checked functions.
 
-CLOSED = [entry for entry in catalogue().entries if entry.uses_closed_form()]
-
-
-CLOSED = [entry for entry in CLOSED if getattr(entry, "capacity", "ignored") != "needed"]
-
-
+CLOSED = [
+    entry
+    for entry in catalogue().entries
+    if entry.uses_closed_form() and getattr(entry, "capacity", "ignored") != "needed"
+]
 SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
 """Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
-
-
 P = np.geomspace(1e-10, 0.9, 301)
-
-
 RTT = 0.07
-
-
 FIRST = {type(rule): rule for rule in reversed(SMOOTH)}.values()
 """One of each class; the others are variants of its formula."""
 
@@ -198,3 +195,36 @@ def test_a_negation_is_python():
         code = statements(condition, {"a", "b"})
         for p, q in itertools.product((False, True), repeat=2):
             assert run(code, a=p, b=q) == bool(condition.subs({a: p, b: q}))
+
+
+# A user's formula.
+
+
+class OwnFormula(WindowRule):
+    """A rule of which the rate is given: its functions are only for what has no formula."""
+
+    class Params(NamedTuple):
+        a: float = 0.25
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + q.a / s.cwnd)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.9 * s.cwnd))
+
+    def formula(self):
+        return symbolic.Formula(symbolic.a * symbolic.R / (symbolic.p * symbolic.R))
+
+
+def test_a_users_formula_is_all_it_takes():
+    rule = OwnFormula(a=2.0)
+    assert rule.rate(0.01, 0.1) == pytest.approx(200.0)
+    assert invert(rule, 200.0, 0.1) == pytest.approx(0.01, rel=1e-12)
+    with pytest.raises(ValueError, match=r"rtt is missing"):
+        rule.mean_window(0.01)
+    assert rule.mean_window(0.01, rtt=0.1) == pytest.approx(20.0)
+    with pytest.raises(ValueError, match=r"rtt is missing"):
+        rule.peak_window(0.01)
+    assert rule.peak_window(0.01, 0.1) > 0  # no formula for it: by the numerical cycle

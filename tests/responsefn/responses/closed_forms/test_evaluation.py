@@ -16,14 +16,8 @@ from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
 
 a, b = sp.symbols("a b", positive=True)
 LOSS_RATES = np.logspace(-10, 0, 61)
-
-
 RTT = 0.048
-
-
 PAIRS = [(1.0, 0.5), (2.0, 1.0), (3 / 7, 0.25), (0.2, 0.125), (32.0, 0.9), (0.01, 0.5), (1.0, 1e-3)]
-
-
 TIMEOUTS = [None, 0.2, 3.0]
 
 

@@ -28,16 +28,10 @@ from responsefn.linux import LinuxHSTCP, LinuxHTCP, LinuxIllinois, LinuxVegas
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
-
-
 CAPACITY = 2000.0
-
-
 SLOW = {HSTCP, LinuxHSTCP, LinuxHTCP, LinuxIllinois, Tahoe}
 """Rules whose cycles take many seconds over ten decades of p."""
 SLOW_WITH_A_QUEUE = {*SLOW, CTCP, Illinois, LinuxVegas}
-
-
 ASKED = [
     pytest.param(
         rule,
@@ -53,8 +47,6 @@ ASKED = [
     if bandwidth or getattr(rule, "capacity", "ignored") != "needed"
     if not bandwidth or getattr(rule, "capacity", "ignored") != "ignored"
 ]
-
-
 TOO_LONG = "must be at least 1e-08 for a rule that acts at some ACKs only"
 
 

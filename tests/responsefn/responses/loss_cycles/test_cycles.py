@@ -34,6 +34,7 @@ from responsefn import (
     simulate_rule,
 )
 from responsefn.errors import RuleError
+from responsefn.linux import WestwoodPlus
 from responsefn.responses import rule_checks
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.equations import domain_of, equation_of, formula_of, table_of
@@ -51,6 +52,7 @@ from responsefn.responses.loss_cycles.cycle_loops import (
 from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
 from responsefn.responses.loss_cycles.cycles import solve
 from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
+from tests.surface import for_each
 
 # Cycles of rules and where they start.
 
@@ -319,7 +321,7 @@ def test_two_different_indices_are_refused():
 # Every entry has a source.
 
 
-@pytest.mark.parametrize("entry", responsefn.catalogue().entries, ids=repr)
+@for_each(responsefn.catalogue().entries)
 def test_every_entry_has_a_source(entry):
     text = entry.cite()
     assert "source: " in text
@@ -360,3 +362,18 @@ def test_formulas_are_derived_once_and_domains_are_texts() -> None:
     assert formula_of(AIMD(0.2, 0.125)) is formula_of(AIMD(0.2, 0.125))
     assert equation_of(Mathis()) == "sqrt(6)/(2*R*sqrt(b)*sqrt(p))"
     assert domain_of(HTCP()) == "p <= 0.02"
+
+
+@pytest.mark.parametrize("rule", [Westwood(), WestwoodPlus()], ids=repr)
+@pytest.mark.parametrize("p", [4e-3, 0.01, 0.02])
+def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
+    """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""
+    rtt, capacity = np.array([0.08]), 8333.0
+    start = begin_at_peak(rule, np.array([p]), rtt, capacity)
+    cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
+    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.MAX_LONG_CYCLES)
+    climb = cycle_loops.run(cases, cycle_loops.COMPILED, limits).columns[0]
+    assert climb[0] == pytest.approx(capacity, rel=1e-4)
+    assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
+    if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity
+        assert climb[5] == pytest.approx(16 / 3 * p**2 * (capacity * 0.08) ** 3, rel=0.06)

@@ -418,14 +418,10 @@ def yeah_round(cwnd, rtt, reno_count, doing_reno, fast_count, base=40_000):
 @pytest.mark.parametrize(
     ("cwnd", "rtt", "reno", "doing", "fast"),
     [
-        (60, 41_000, 2, 3, 4),
-        (60, 41_000, 30, 0, 50),
-        (75, 46_000, 2, 0, 1),
-        (75, 46_000, 40, 5, 1),
-        (150, 87_000, 60, 9, 0),
-        (150, 87_000, 140, 9, 0),
+        (60, 41_000, 2, 3, 4), (60, 41_000, 30, 0, 50), (75, 46_000, 2, 0, 1), (75, 46_000, 40, 5, 1),
+        (150, 87_000, 60, 9, 0), (150, 87_000, 140, 9, 0),
     ],
-)
+)  # fmt: skip
 def test_yeah_judges_the_queue_once_per_round(cwnd, rtt, reno, doing, fast):
     rule = LinuxYeAH()
     state = rule.State(cwnd, 2.0, 0.04, math.inf, 5.0, 1.0, 0.0, doing, reno, fast)

@@ -177,22 +177,6 @@ def test_without_marks_the_model_is_never_at_rest() -> None:
     assert (np.diff(rates[1:]) < 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ({"g": 0.0}, "^g = 0"),
-        ({"timer": -1.0}, "^timer = -1"),
-        ({"stages": 0.5}, "^stages = 0.5"),
-        ({"additive": 0.0}, "^additive = 0"),
-        ({"counter": [1.0]}, "^counter"),
-        ({"remembers": 2}, "^remembers = 2"),
-    ],
-)
-def test_parameters_out_of_range_are_named(arguments, part) -> None:
-    with pytest.raises(ValueError, match=part):
-        DCQCN(**arguments)
-
-
 @pytest.mark.parametrize("remembers", [1, 0])
 def test_notifications_are_counted_as_a_receiver_sends_them(remembers: int) -> None:
     """One per interval while packets are marked: a list of marks, and the receiver's rule written by itself."""

@@ -17,13 +17,9 @@ from validation import Verdict
 from validation.claims.effect_statements import Effects
 from validation.claims.kaneko2007 import level, random_loss
 from validation.claims.kaneko2007.beside_reno import SMALL_BDP, _deviation
-from validation.claims.kaneko2007.decreases import BUFFERS, share_ratio
+from validation.claims.kaneko2007.decreases import share_ratio
 from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
-from validation.claims.kaneko2007.one_rule import ALL_RTTS, ALONE, ALONE_NS2
 from validation.claims.kaneko2007.runs import (
-    FRIENDLY,
-    GREEDY,
-    NAMES,
     RULES,
     apart,
     modelled,
@@ -35,7 +31,6 @@ from validation.claims.kaneko2007.runs import (
     uneven,
 )
 from validation.claims.kaneko2007.several_hops import (
-    CASES,
     HOPS,
     METHODS,
     RATE,
@@ -50,7 +45,6 @@ from validation.claims.kaneko2007.under_loss import (
     SMALL_LOSS_RATES,
     shares_under_loss,
 )
-from validation.judgements.verdicts import Sides
 from validation.records import rows
 from validation.statistics import PART, Estimate
 
@@ -69,19 +63,6 @@ def test_deviations_from_half_are_relative() -> None:
 def test_the_share_is_that_of_the_decrease_at_a_full_queue(buffer: float, ratio: float) -> None:
     """(2 - b)/(3 b) with b = x/(1 + x): one at a bandwidth-delay product, as the slide has it."""
     assert share_ratio(buffer) == pytest.approx(ratio)
-
-
-@pytest.mark.parametrize(("buffer", "key"), [(0.5, "below"), (1.0, "equal"), (2.0, "above")])
-def test_another_share_in_packets_is_noticed(doctor, judged, buffer: float, key: str) -> None:
-    """The flow at the slide's rule gets what Reno gets only at a bandwidth-delay product."""
-    factor = {"below": 0.3, "equal": 3.0, "above": 3.0}[key]
-
-    def scaled(frame) -> None:
-        chosen = (frame["buffer_bdp"] == buffer) & (frame["rule"] == "rate_estimate")
-        frame.loc[chosen & (frame["flow"] == 1), "goodput_bits"] *= factor
-
-    doctor(BUFFERS, scaled)
-    assert judged("K11")[key].packets is Verdict.CONTRADICTED
 
 
 # Which panels of the slides can be runs of which rule.
@@ -107,32 +88,6 @@ def test_runs_near_the_panels_are_assigned_one_each_and_others_to_none() -> None
     assert assigned(splits, 0.01) == 4
 
 
-# Flows of one rule, alone and with other round trips.
-
-
-@pytest.mark.slow
-def test_windows_of_the_product_reproduce_k09(doctor, judged) -> None:
-    doctor(ALONE, lambda flows: flows.assign(mean_cwnd=667.0 + flows["seed"]))
-    assert judged("K09")["near"].packets is Verdict.HOLDS  # the mean, which does not decide
-
-
-@pytest.mark.slow
-def test_an_hstcp_that_gets_nothing_is_not_called_fairer_than_another(doctor, judged) -> None:
-    def starve(flows):
-        """HSTCP is in ns-2 only, and compared with the rules there."""
-        far = (flows["rule"] == "highspeed") & (flows["flow"] == 2)
-        return flows.assign(goodput_bits=flows["goodput_bits"].mask(far, 1.0 + flows["seed"]))
-
-    doctor((*ALL_RTTS["ns-3"], *ALL_RTTS["ns-2"]), starve)
-    assert judged("K05")["least"].packets is Verdict.HOLDS
-
-
-@pytest.mark.slow
-def test_windows_below_the_product_contradict_k09(doctor, judged) -> None:
-    doctor((ALONE[0], ALONE_NS2), lambda frame: frame.assign(cwnd=600.0), "series")
-    assert judged("K09")["below"].packets is Verdict.CONTRADICTED
-
-
 # K01 notices a Fusion that is behind; a full link is full for every rule.
 
 R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
@@ -141,15 +96,6 @@ R, C, N = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
 def share_of_link(value: float, half: float) -> Estimate:
     """Return a share of the link with the half-width of its interval."""
     return Estimate(value, half / reach(float("inf")), within=PART)
-
-
-@pytest.mark.slow
-def test_fusion_behind_is_noticed(doctor, judged) -> None:
-    def slow(frame) -> None:
-        frame.loc[frame["rule"] == "fusion", "goodput"] *= 0.2
-
-    doctor(random_loss.NS3[0], slow)
-    assert judged("K01")["moderate"].packets is C
 
 
 @pytest.mark.parametrize(
@@ -176,16 +122,6 @@ def test_fusion_behind_is_noticed(doctor, judged) -> None:
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
     assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict
-
-
-# The table of pairs.
-
-
-def test_the_slide_has_all_pairs_of_seven_rules() -> None:
-    cells = rows("kaneko2007_pairs.csv")
-    assert len(cells) == 49
-    names = {NAMES[rule] for rule in (*FRIENDLY, *GREEDY)}
-    assert len(names) == 7
 
 
 # Flows over several bottlenecks, with reverse traffic.
@@ -218,18 +154,6 @@ def test_falls_are_of_the_rules_own_flows() -> None:
     frame = pd.DataFrame(rows)
     assert [round(e.value, 9) for e in falls(by_hops(frame, "fusion"))] == [3.0, 1.0]
     assert far(frame, "reno").value == pytest.approx(1 / 3, rel=0.02)
-
-
-@pytest.mark.slow
-def test_throughput_that_grows_with_the_bottlenecks_contradicts_k10s_question(
-    doctor, judged, check
-) -> None:
-    """The question is ours: its answer gives the claim, a caption, no verdict."""
-    every = (*CASES["ns-3"], *CASES["ns-2"])
-    doctor(every, lambda flows: flows.assign(goodput_bits=1e6 * flows["hops"] + flows["seed"]))
-    assert judged("K10")["hops"] == Sides(Verdict.HOLDS, Verdict.CONTRADICTED)
-    found = check("K10")
-    assert (found.model, found.simulation) == (Verdict.NOT_APPLICABLE, Verdict.NOT_APPLICABLE)
 
 
 # K02: shares beside Reno under random loss, over the seeds that two rules have in common.

@@ -82,31 +82,6 @@ def test_parts_of_runs_are_parts() -> None:
         assert 0.0 <= _violated(parameter).value <= 1.0
 
 
-@pytest.mark.parametrize(
-    ("key", "how"),
-    [
-        ("order", lambda times: 100.0 - times),
-        ("linear", lambda times: times**4),
-    ],
-)
-def test_small_transfers_out_of_turn_are_noticed(doctor, judged, key: str, how) -> None:
-    doctor(SMALL_CASES, lambda frame: frame.assign(transfer_time=how(frame["transfer_time"])))
-    assert judged("Y10")[key].packets is Verdict.CONTRADICTED
-
-
-def test_slots_that_starve_a_class_are_noticed(doctor, judged) -> None:
-    """The paper says of ts that they do not; Y15 holds because of that and of cc."""
-
-    def starve(frame) -> None:
-        lowest = (frame["environment"] == "ts/ts") & (frame["priority"] == 4)
-        frame.loc[lowest, "departed"] = 1
-
-    doctor("yang2001/priority-ageing-endless", starve)
-    found = judged("Y15")
-    assert found["kept"].packets is Verdict.CONTRADICTED
-    assert found["long"].packets is Verdict.HOLDS
-
-
 # Claims about Table 4: what another order of the data would say.
 
 

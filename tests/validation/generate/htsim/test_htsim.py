@@ -146,13 +146,10 @@ def test_flows_are_between_different_hosts() -> None:
 
 NOT_WITHIN = {
     "htsim": {
-        "all-to-all of 32, four packets each",
-        "60 random flows",
-        "200 random flows",
-        "16 to 16, four packets each",
+        "all-to-all of 32, four packets each", "60 random flows", "200 random flows", "16 to 16, four packets each",
     },
     "ns-3": set[str](),
-}
+}  # fmt: skip
 """Runs whose mean is not as expected: the documentation says why."""
 QUICK = ("incast of 16 through the spine", "60 random flows", "60 random flows, receivers send nothing")  # fmt: skip
 

@@ -1,0 +1,68 @@
+"""What is in the source files of the packages, each of which is parsed once: for tests of layers, names and sizes."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.code_measures import parameters_of
+
+__all__ = ["Facts", "Import", "facts", "given_names", "imports_of"]
+
+
+class Import(NamedTuple):
+    """One imported module, or a module and names of it; ``level`` counts the dots before it."""
+
+    module: str
+    names: tuple[str, ...]
+    level: int
+    line: int
+
+
+class Facts(NamedTuple):
+    """Imports wherever they stand; functions with their numbers of parameters; names at the top; all names given."""
+
+    imports: tuple[Import, ...]
+    parameters: tuple[tuple[str, int], ...]
+    defined: frozenset[str]
+    names: tuple[str, ...]
+
+
+def imports_of(tree: ast.AST) -> list[Import]:
+    """Return the imports of a module."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [Import(alias.name, (), 0, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            found.append(Import(node.module or "", names, node.level, node.lineno))
+    return found
+
+
+def given_names(tree: ast.AST) -> list[str]:
+    """Return the names that a module gives to something."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.append(node.name)
+        elif isinstance(node, ast.arg):
+            found.append(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+    return found
+
+
+@cache
+def facts(path: Path) -> Facts:
+    """Return what is in a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    defined = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    return Facts(
+        tuple(imports_of(tree)),
+        tuple(parameters_of(tree)),
+        frozenset(defined),
+        tuple(given_names(tree)),
+    )
