@@ -16,6 +16,7 @@ from dfcmodel import (
     FIFO,
     PFC,
     RED,
+    DelayTrace,
     Fair,
     Flow,
     Fluid,
@@ -24,6 +25,7 @@ from dfcmodel import (
     Pause,
     Priority,
     RampMarking,
+    RateTrace,
     Scenario,
     StepMarking,
     Twin,
@@ -45,7 +47,8 @@ from dfcmodel.engine.kernel.records import (
     SWITCH,
 )
 from dfcmodel.engine.layouts import Layout, layout_of
-from dfcmodel.engine.link_tables import SPARE_ROWS, power_of_two
+from dfcmodel.engine.link_tables import SPARE_ROWS, largest_holds, power_of_two, traced_ways
+from dfcmodel.engine.link_traces import delay_changes, rate_changes
 from dfcmodel.engine.queue_types import queueing
 from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.engine.trajectories import times_of_pauses
@@ -694,3 +697,38 @@ def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> 
     one, other = (run(scenario, Fluid()) for run in ENGINES)
     np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
     assert np.ptp(one.window) > 5.0
+
+
+# Rates and delays over time as changes at whole steps.
+
+
+def path_of(trace: RateTrace | DelayTrace) -> Scenario:
+    """Return a flow over two links, the second of which has a rate or a delay over time."""
+    links = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
+    flow = Flow("flow", ("a", "b", "c"), CBR(500.0))
+    return Scenario("path", links, [flow], duration=10.0, elements=(trace,))
+
+
+def test_changes_of_the_fluid_are_at_whole_steps_of_each_period() -> None:
+    trace = RateTrace("b->c", (0.0, 0.25), (800.0, 400.0), period=1.0)
+    plan = compile_scenario(path_of(trace), Fluid(), np.random.default_rng(0), duration=2.0)
+    changes = rate_changes(plan, round(2.0 / plan.step))
+    times = np.array(sorted(changes)) * plan.step
+    np.testing.assert_allclose(times, [0.0, 0.25, 1.0, 1.25], atol=plan.step)
+    rates = [change.rate / plan.step for step in sorted(changes) for change in changes[step]]
+    np.testing.assert_allclose(rates, [800.0, 400.0, 800.0, 400.0], rtol=1e-4)
+
+
+def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> None:
+    trace = DelayTrace("b->c", (0.0, 0.5, 1.0), (0.0, 0.01, 0.004), flows=("flow",))
+    scenario = path_of(trace)
+    plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
+    (way,) = traced_ways(scenario, plan.layout)
+    assert (way.queue, way.trace) == (plan.layout.up[plan.layout.hop_queues[0][1]], trace)
+    assert largest_holds(scenario) == [0.0, 0.01]
+    changes = delay_changes(plan, round(2.0 / plan.step))
+    late = {step: lengths for step, lengths in changes.items() if step * plan.step > 0.4}
+    lengths = sorted({length for each in late.values() for length in each.values()})
+    assert lengths == pytest.approx([way.steps + 0.004 / plan.step, way.steps + 0.01 / plan.step])
+    assert min(late) == pytest.approx(0.5 / plan.step - way.steps, abs=1.0)
+    assert len(late) == pytest.approx(1 + 0.006 / plan.step, abs=1.0)

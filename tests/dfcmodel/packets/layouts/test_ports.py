@@ -18,6 +18,7 @@ from dfcmodel import (
     PIE,
     RED,
     CoDel,
+    DeficitRoundRobin,
     Fair,
     Flow,
     Link,
@@ -29,6 +30,7 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.network.flows import window_rules
+from dfcmodel.network.programs import flow_hash
 from dfcmodel.packets.kernel.codes import PAUSE, RECEIVE_FEEDBACK, SEND_FEEDBACK
 from dfcmodel.packets.kernel.layout import BY_CLASS, BY_FLOW
 from dfcmodel.packets.kernel.ports import INTERFACE, LANES
@@ -50,6 +52,7 @@ from dfcmodel.packets.watchdogs import PortWatchdog
 from responsefn import DCQCN, NewReno
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import Own, plan_of, random_scenario
+from tests.oracles.engines import plan_scenario, run_engine
 
 # Layouts of lanes: which ports have which, and what counts the packets of a class.
 
@@ -383,3 +386,28 @@ def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> No
 
     monkeypatch.setattr(engine_arrays, "aligned", filled)
     assert simulate(late, Packets(seed=1), duration=1.0).inside.tolist() == [0.0]
+
+
+def test_a_hash_is_even_and_of_a_flow_and_its_acks_alone() -> None:
+    found = flow_hash(np.full(4000, 5), np.repeat(np.arange(2000), 2), np.arange(4000) % 2 == 1)
+    assert len(np.unique(found)) == 4000
+    # of 4000 even numbers a tenth has 400 with a standard deviation of 19: five of them
+    counts = np.histogram(found, 10, (0.0, 1.0))[0]
+    assert np.abs(counts - 400).max() < 5 * 19
+    assert flow_hash(np.array([5]), np.array([3]), np.array([True])) == found[7:8]
+
+
+def test_a_thousand_flows_share_fewer_queues() -> None:
+    """McKenney 1990: flows with the same hash share a queue, so that those that are alone in theirs get as much together."""
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(3e4)) for n in range(12)]
+    program = DeficitRoundRobin(queues=8)
+    links = [Link("a", "s", 1e7, 1e-6, 10_000), Link("s", "b", 1e5, 1e-6, 10_000, program)]
+    plan = plan_scenario(
+        Scenario("overloaded", links, flows), Packets(seed=1), duration=0.05, sample=0.05
+    )
+    hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
+    queues = np.floor(8.0 * hashes).astype(int)
+    records = run_engine(plan)
+    sent = np.bincount(queues, records.total, minlength=8)[np.unique(queues)]
+    assert 2 < len(sent) < 9
+    assert sent.max() - sent.min() <= 2.0 + 0.02 * sent.max()  # the flows begin one after the other
