@@ -464,7 +464,7 @@ def test_bad_input_is_named(packets: Ensemble, given, message: str) -> None:
 
 # Rates at equal shares, by hand: what predictions of the choice rest on.
 
-LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
+TWO_LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
 
 
 @pytest.fixture
@@ -477,7 +477,7 @@ def mixed() -> Scenario:
         Flow("on off", ("b", "c"), OnOff(50.0, 0.1, 0.3)),
         Flow("rate", ("b", "c"), DCQCN(), size=30.0),
     )
-    return Scenario("mixed", LINKS, flows, duration=2.0)
+    return Scenario("mixed", TWO_LINKS, flows, duration=2.0)
 
 
 def test_flows_are_counted_by_link_and_bottlenecks_have_the_smallest_share(mixed) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +34,6 @@ from dfcmodel import (
 from hopflow import mbps
 from responsefn import CTCP, CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
-from validation.generate.programs import ns3_folder
 
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 RUNS = 6
@@ -73,22 +71,16 @@ def lot_with_cbr() -> Scenario:
 
 
 @pytest.fixture
-def built(tmp_path: Path) -> Callable[[str], Path]:
+def built(tmp_path: Path, ns3: Path) -> Callable[[str], Path]:
     """Compile programs in a folder."""
 
     def build(program: str) -> Path:
-        try:
-            folder = ns3_folder()
-        except FileNotFoundError:
-            pytest.skip("ns-3 is not installed: `make data-tools` does it")
-        if shutil.which("g++") is None:
-            pytest.skip("g++ is not installed")
         (tmp_path / "run.cc").write_text(program)
-        libraries = folder / "lib64"
+        libraries = ns3 / "lib64"
         subprocess.run(
             [
                 "g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-isystem",
-                str(folder / "include"), "run.cc", "-o", "run", f"-L{libraries}",
+                str(ns3 / "include"), "run.cc", "-o", "run", f"-L{libraries}",
                 f"-Wl,-rpath,{libraries}", *(f"-lns3.44-{module}" for module in MODULES),
             ],
             cwd=tmp_path, check=True,

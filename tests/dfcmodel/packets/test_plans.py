@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
+from dfcmodel.packets.run_parts import LONGER, parts
 from responsefn import NewReno, Reno, Vegas
 from tests.dfcmodel.packets.conftest import DISCIPLINES, plan_of, random_method, random_scenario
 from tests.oracles.engines import run_engine
@@ -313,3 +316,28 @@ def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
     scenario = random_scenario("fifo", 3)
     run_engine(plan_of(scenario, Packets(seed=1)))
     assert {name for name, *_ in scenario.derived} == {"checked"}
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_quick_parts_grow_up_to_a_limit_and_end_at_the_end(most) -> None:
+    run, ends = SimpleNamespace(done=0, bar=None), [0]
+    for last in parts(run, 1000, 2, most):
+        run.done = last
+        ends.append(last)
+    sizes = [b - a for a, b in itertools.pairwise(ends)]
+    assert sizes[0] == 2
+    assert ends[-1] == 1000
+    allowed = [LONGER * size if most is None else most for size in sizes]
+    assert all(size <= limit for size, limit in zip(sizes[1:], allowed, strict=False))
+
+
+def test_a_run_that_stops_in_a_part_goes_on_from_there() -> None:
+    run, seen = SimpleNamespace(done=0, bar=None), []
+    for last in parts(run, 6, 4, 4):
+        seen.append((run.done, last))
+        run.done = min(run.done + 1, last)
+    assert seen == [(n, min(n + 4, 6)) for n in range(6)]
+
+
+def test_nothing_is_run_twice() -> None:
+    assert list(parts(SimpleNamespace(done=5, bar=None), 5, 1)) == []
