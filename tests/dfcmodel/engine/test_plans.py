@@ -635,7 +635,7 @@ def test_the_twin_and_ns2_refuse_rate_rules_and_files_keep_them(tmp_path) -> Non
 def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> None:
     """The compiled engine and the same code as plain Python, to rounding."""
     links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
-    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
+    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=0.7)
     one, other = (run(scenario, Fluid()) for run in ENGINES)
     np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
     assert np.ptp(one.window) > 5.0

@@ -149,14 +149,14 @@ def test_every_rule_of_the_catalogue_is_a_source(rule: WindowRule, discipline: A
     scenario = one_flow(rule, "unshaped", rate=2000.0, buffer=10.0, discipline=discipline)
     cross = Flow("cross", (2, 3), CBR(500.0), start=0.01, host="unshaped")
     scenario = replace(scenario, flows=(*scenario.flows, cross), min_rto=0.05)
-    run = plain_simulate(scenario, duration=0.25, sample=0.01, method=Fluid())
+    run = plain_simulate(scenario, duration=0.15, sample=0.01, method=Fluid())
     assert run.imbalance.max() == 0.0
     for values in (run.window, run.queued, run.in_transit, run.lost, run.backlog):
         assert np.isfinite(values).all()
         assert values.min() >= 0.0
     assert run.window[0].max() > 4.0
     assert run.peak_queue.max() <= 10.0
-    assert (run.carried.sum(axis=0) <= 2000.0 * 0.25 * (1 + 1e-12)).all()
+    assert (run.carried.sum(axis=0) <= 2000.0 * 0.15 * (1 + 1e-12)).all()
 
 
 @pytest.mark.parametrize("source", [NewReno(), TIMELY()])

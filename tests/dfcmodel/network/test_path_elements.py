@@ -252,7 +252,7 @@ def test_a_window_rule_has_its_response_under_periodic_losses(every: int) -> Non
     links = (Link("a", "b", 1e5, 0.05, 1e5), Link("b", "a", 1e5, 0.05, 1e5))
     flow = Flow("f", ("a", "b"), NewReno(), delayed_acks=False)
     scenario = Scenario(
-        "periodic", links, (flow,), duration=120.0, elements=(PeriodicLoss("a->b", every),)
+        "periodic", links, (flow,), duration=60.0, elements=(PeriodicLoss("a->b", every),)
     )
     run = simulate(scenario, Packets(recovery="sack"))
     late = run.time > 20.0

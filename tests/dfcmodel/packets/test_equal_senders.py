@@ -206,7 +206,7 @@ def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(
         replace(flow, **options) if isinstance(flow.source, WindowRule) else flow
         for flow in scenario.flows
     )
-    scenario = replace(scenario, flows=flows)
+    scenario = replace(scenario, flows=flows, duration=1.0)
     lose = {scenario.links[0].name: 0.02} if seed % 2 else None
     plans = [
         plan_of(
