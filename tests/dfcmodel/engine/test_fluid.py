@@ -58,16 +58,14 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"recovery": "prr"}, ["recovery", "prr", "method=Packets"]),
         ({"recovery": NewRenoRecovery()}, ["recovery = NewRenoRecovery()", "method=Packets"]),
-        (
-            {"recovery": np.array(["sack", "reno"], dtype=object)},
-            ["recovery = array", "method=Packets"],
-        ),
+        ({"recovery": np.array(["sack", "reno"], dtype=object)}, ["recovery = array", "method=Packets"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
         ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
         ({"whole_losses": "no"}, ["whole_losses", "no"]),
+        ({"marks": "mean"}, ["marks = 'mean': must be one of 'drawn', 'expected'"]),
     ],
-)
+)  # fmt: skip
 def test_settings_are_checked(refused, change, words) -> None:
     refused(words, lambda: Fluid(**change))
 
@@ -429,7 +427,7 @@ MARKING = RampMarking(LOW, HIGH, MOST)
 EXPECTED = Fluid(marks="expected")
 
 
-def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.2) -> Scenario:
+def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12) -> Scenario:
     """Return N senders with links of their own to one link."""
     links = [Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
     links.append(Link("a", "b", C, 1e-6, 1e6, marking))
@@ -463,7 +461,7 @@ def solved_queue(N: int) -> float:
 @pytest.mark.parametrize("N", [2, 10])
 def test_dcqcn_holds_the_queue_of_the_published_fluid_model(N: int) -> None:
     run = simulate(incast(N), EXPECTED, sample=1e-4)
-    late = run.time > 0.1
+    late = run.time > 0.08
     queue = run.queued[-1, late]
     # 2 % is what issue and paper leave room for; the time step of 0.25 us moves it by less than 0.1 %
     np.testing.assert_allclose(queue.mean(), solved_queue(N), rtol=0.02)
@@ -481,7 +479,7 @@ def test_the_fixed_point_is_that_of_the_response_function() -> None:
 
 def test_drawn_marks_have_the_noise_of_packets() -> None:
     run = simulate(incast(10), sample=1e-4, level="fluid")
-    assert run.queued[-1, run.time > 0.1].std() > 40.0
+    assert run.queued[-1, run.time > 0.08].std() > 40.0
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-4, 0.3])
@@ -531,8 +529,3 @@ def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
 def test_what_states_no_mean_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         simulate(incast(2, **changed), EXPECTED)
-
-
-def test_an_unknown_kind_of_marks_is_refused() -> None:
-    with pytest.raises(ValueError, match="marks = 'mean': must be one of 'drawn', 'expected'"):
-        Fluid(marks="mean")

@@ -97,11 +97,6 @@ def test_rates_per_step_are_whole_quanta_just_below_the_links() -> None:
     )
 
 
-def test_flows_start_in_the_step_of_their_time() -> None:
-    plan = plan_of(takano2006("1"))
-    assert plan.network.flows["start"].tolist() == [0, round(0.1 / plan.step)]
-
-
 def test_a_direct_host_is_not_limited_and_an_unshaped_one_has_the_rate_of_its_link() -> None:
     for host, wanted in (("direct", math.inf), ("unshaped", 250.0)):
         flow = Flow("one", (1, 2), CBR(10.0), host=host)
@@ -224,12 +219,6 @@ def test_a_manager_of_one_class_sees_its_queue() -> None:
 # Which links queue, how each serves its queues, and what the engine refuses.
 
 
-def two_flows_of_queue_types(discipline, **second) -> Scenario:
-    flows = (Flow("a", (1, 2, 3), CBR(1.0)), Flow("b", (2, 3), CBR(1.0), **second))
-    links = chain(3, rate=100.0, delay=1e-3, buffer=500, discipline=discipline)
-    return Scenario("two flows", links, flows)
-
-
 @pytest.mark.parametrize(
     ("discipline", "queue_type"),
     [
@@ -244,30 +233,20 @@ def two_flows_of_queue_types(discipline, **second) -> Scenario:
     ids=repr,
 )
 def test_the_queue_type_of_a_link_with_two_flows(discipline, queue_type: int) -> None:
-    _, queue_types = queueing(two_flows_of_queue_types(discipline))
+    _, queue_types = queueing(two_flows(discipline))
     assert queue_types[1] == queue_type
 
 
 def test_a_fifo_link_with_one_flow_is_served_at_a_rate_of_its_own() -> None:
-    _, queue_types = queueing(two_flows_of_queue_types(FIFO()))
+    _, queue_types = queueing(two_flows(FIFO()))
     assert queue_types[0] == PER_FLOW_RATE
 
 
 def test_a_slower_link_behind_a_faster_one_queues() -> None:
-    scenario = replace(two_flows_of_queue_types(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
+    scenario = replace(two_flows(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
     assert queueing(scenario)[0] == [True, False]
     slow = (scenario.links[0], replace(scenario.links[1], rate=50.0))
     assert queueing(replace(scenario, links=slow))[0] == [True, True]
-
-
-def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
-    class Own(FIFO):
-        """Looks like a FIFO queue and may mean something else."""
-
-    links = (Link("a", "b", 1000.0, 0.01, 50, Own()),)
-    scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
-    with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
-        simulate(scenario, level="fluid")
 
 
 # When a pause acts: at the instant at which a message that left at a threshold has come, not at a step.

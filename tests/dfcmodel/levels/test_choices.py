@@ -434,12 +434,9 @@ def other_links(**changes) -> Scenario:
         (lambda: runs(packet_jitter=0.0), "packet_jitter = 0"),
         (lambda: runs(method=Fluid(whole_losses=False)), "whole_losses = False"),
         (lambda: runs(other_links(discipline=RED(5.0, 15.0, 0.1))), "link router->end: RED"),
-        (
-            lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))),
-            "flow near: CBR",
-        ),
+        (lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))), "flow near: CBR"),
     ],
-)
+)  # fmt: skip
 def test_what_was_not_measured_is_refused(many, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         share_intervals(many())

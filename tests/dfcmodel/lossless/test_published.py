@@ -42,15 +42,9 @@ def test_published_pairs_come_out_to_the_byte_with_1000_and_not_with_1024(pair) 
     ("table", "tile", "cell", "lossless", "left_out"),
     [
         (published.SN4280, False, 144.0, 9216.0, [(400e9, 1500.0), (400e9, 2000.0)]),
-        (
-            published.SN5610N,
-            True,
-            192.0,
-            4096.0,
-            [key for key in published.SN5610N if key[1] == 1000.0],
-        ),
+        (published.SN5610N, True, 192.0, 4096.0, [key for key in published.SN5610N if key[1] == 1000.0]),
     ],
-)
+)  # fmt: skip
 def test_published_tables_are_two_constants(table, tile, cell, lossless, left_out) -> None:
     # A constant, and the factor of cells that packets of the size named have with half of them small.
     factor = 1 + 64 / ((64 + lossless) / 2) * (cell / 64 - 1)

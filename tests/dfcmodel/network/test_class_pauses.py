@@ -28,9 +28,7 @@ from dfcmodel import (
     StepMarking,
     chain,
     headroom,
-    load_scenario,
     ring,
-    save_scenario,
     simulate,
 )
 from dfcmodel import FIFO as NO_MANAGER
@@ -248,13 +246,6 @@ def test_bad_parameters_are_named(field: str, value: object, match: str) -> None
         replace(RULE_CLASS_PAUSES, **{field: value})
 
 
-def test_files_keep_it(tmp_path) -> None:
-    scenario = two_classes(
-        rule=replace(RULE_CLASS_PAUSES, headroom=30.0, manager=RampMarking(5.0, 20.0, 0.1))
-    )
-    assert load_scenario(save_scenario(scenario, tmp_path / "pfc.toml")) == scenario
-
-
 # Queue managers of one class under PFC: ECN for the lossless class alone, as RoCE fabrics have it; both levels.
 
 RULE_MANAGED_CLASSES = PFC(classes=(3,), xoff=60.0, xon=30.0, manager=StepMarking(20.0), managed=3)
@@ -323,7 +314,7 @@ def test_a_class_that_never_comes_has_a_manager_that_never_acts(method) -> None:
     np.testing.assert_array_equal(plain.delivered, other.delivered)
 
 
-def test_what_is_refused(tmp_path) -> None:
+def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="managed = 8"):
         PFC(manager=StepMarking(), managed=8)
     with pytest.raises(ValueError, match="managed = 3: must be None where manager is None"):
@@ -338,9 +329,6 @@ def test_what_is_refused(tmp_path) -> None:
         with pytest.raises(ValueError, match="managed of link h0->sw = 3"):
             simulate(scenario, Packets())
         assert simulate(scenario, duration=0.05, level="fluid").status.ok
-    path = tmp_path / "fabric.toml"
-    save_scenario(fabric(), path)
-    assert load_scenario(path) == fabric()
 
 
 # PFC that counts what waits of an ingress for all outputs of a switch, as switches do: both levels.
@@ -470,7 +458,7 @@ def test_with_one_class_inputs_are_paused_that_are_long_and_with_pause_all_are(m
     )  # what the small flow has to wait for before it comes to the switch
 
 
-def test_links_that_are_counted_together_have_one_rule(tmp_path) -> None:
+def test_links_that_are_counted_together_have_one_rule() -> None:
     links = list(two_outputs().links)
     links[3] = replace(links[3], discipline=replace(RULE_SWITCH_COUNTS, xoff=41.0))
     with pytest.raises(ValueError, match=r"discipline of link 'sw->[xy]'.*must be equal"):
@@ -482,9 +470,6 @@ def test_links_that_are_counted_together_have_one_rule(tmp_path) -> None:
         PFC(counts="node")
     with pytest.raises(ValueError, match="PFC reserves"):
         two_outputs(buffer=20.0)
-    path = tmp_path / "two.toml"
-    save_scenario(two_outputs(), path)
-    assert load_scenario(path) == two_outputs()
 
 
 # The default headroom of PFC: that of `headroom` for the link, and what is assumed where the standard has no value.

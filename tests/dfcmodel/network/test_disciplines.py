@@ -25,9 +25,7 @@ from dfcmodel import (
     Scenario,
     StepMarking,
     chain,
-    load_scenario,
     ring,
-    save_scenario,
     simulate,
     takano2006,
 )
@@ -373,17 +371,6 @@ def test_the_packet_level_marks_below_the_thresholds_of_pauses_too() -> None:
     assert plain.queued[node, late].max() > 100.0
     assert managed.queued[node, late].max() < 50.0
     assert managed.lost.sum() == 0.0
-
-
-def test_files_hold_a_discipline_with_its_manager(tmp_path) -> None:
-    kinds = [
-        Pause(high=100.0, low=50.0, manager=RED(ecn=True)),
-        Fair(manager=CoDel(target=0.01)),
-        Priority(manager=StepMarking(20.0)),
-    ]
-    for kind in kinds:
-        path = save_scenario(incast(kind), tmp_path / "one.toml")
-        assert load_scenario(path) == incast(kind)
 
 
 @dataclass(frozen=True)

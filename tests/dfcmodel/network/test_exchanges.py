@@ -259,17 +259,11 @@ def test_entropy_decides_the_path_of_a_flow() -> None:
         ({"packets": "4MB"}, r"packets = '4MB': .* write math.ceil\(4000000 / 4096\)"),
         ({"packets": "64KiB"}, r"write math.ceil\(65536 / 4096\)"),
         ({"packets": "many"}, "packets = 'many': must be a whole number"),
-        (
-            {"hosts": ONE_SWITCH.hosts[:6], "algorithm": "halving-doubling"},
-            "hosts: 6 of them, must be a power of two",
-        ),
+        ({"hosts": ONE_SWITCH.hosts[:6], "algorithm": "halving-doubling"}, "hosts: 6 of them, must be a power of two"),
         ({"algorithm": "tree", "pieces": 0}, "pieces = 0: must be a whole number"),
-        (
-            {"algorithm": "tree", "packets": 2, "pieces": 3},
-            r"packets = 2: must be a whole number in 3\.\.",
-        ),
+        ({"algorithm": "tree", "packets": 2, "pieces": 3}, r"packets = 2: must be a whole number in 3\.\."),
     ],
-)
+)  # fmt: skip
 def test_bad_arguments_are_refused(given: dict, said: str) -> None:
     options = {"hosts": ONE_SWITCH.hosts, "packets": 80, "links": ONE_SWITCH.links}
     with pytest.raises((ValueError, TypeError), match=said):

@@ -225,24 +225,10 @@ ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
         (chain(4, **LINK), nx.path_graph([1, 2, 3, 4], create_using=nx.DiGraph)),
         (ring(5, **LINK), nx.cycle_graph([1, 2, 3, 4, 5], create_using=nx.DiGraph)),
         (tree(3, **LINK), nx.DiGraph([(i, i // 2) for i in range(2, 16)])),
-        (
-            dumbbell(2, **LINK, **ACCESS),
-            nx.DiGraph(
-                [
-                    ("s1", "left"),
-                    ("s2", "left"),
-                    ("left", "right"),
-                    ("right", "d1"),
-                    ("right", "d2"),
-                ]
-            ),
-        ),
-        (
-            parking_lot(2, **LINK, **ACCESS),
-            nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")]),
-        ),
+        (dumbbell(2, **LINK, **ACCESS), nx.DiGraph([("s1", "left"), ("s2", "left"), ("left", "right"), ("right", "d1"), ("right", "d2")])),
+        (parking_lot(2, **LINK, **ACCESS), nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")])),
     ],
-)
+)  # fmt: skip
 def test_shapes(links, graph) -> None:
     assert {(link.source, link.target) for link in links} == set(graph.edges)
 

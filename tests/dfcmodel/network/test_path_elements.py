@@ -214,22 +214,6 @@ def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: DelayTr
         assert means.max() < 0.4  # the flow with the longer round trips has less
 
 
-def test_what_the_fluid_refuses_of_delays_over_time() -> None:
-    two = DelayTrace("b->c", (0.0,), (0.01,))
-    for elements, said in (
-        ([DelayTrace("b->c", (0.0,), (0.01,), acks=True)], "delays ACKs; use method=Packets"),
-        ([DelayTrace("b->c", (0.0,), (0.01,), in_order=False)], "overtake; use method=Packets"),
-        ([two, two], "a second one acts on flow 'flow'; use method=Packets"),
-    ):
-        with pytest.raises(ValueError, match=rf"elements: DelayTrace at b->c: .*{said}"):
-            simulate(path_of(*elements), Fluid())
-
-
-def test_the_twin_has_no_elements() -> None:
-    with pytest.raises(ValueError, match=r"elements: DelayTrace at b->c: the twin has no elements"):
-        Twin(path_of(DelayTrace("b->c", (0.0,), (0.01,))))
-
-
 def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
     trace = DelayTrace("b->c", (0.0, 1.0), (0.0, 0.03), period=2.0)
     run = simulate(path_of(trace, source=NewReno(), max_window=4), Packets(), sample=0.1)
@@ -292,6 +276,9 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
             read_mahimahi(file, "b->c")
 
 
+LATE = DelayTrace("b->c", (0.0,), (0.01,))
+
+
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
@@ -316,19 +303,15 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
         (lambda: path_of(RateTrace("b->c", (0.0,), (2000.0,))), ("rates", "2000", "1000")),
         (lambda: path_of(*[RateTrace("b->c", (0.0,), (100.0,))] * 2), ("second RateTrace",)),
         (lambda: simulate(path_of(Jitter("b->c", 1.0)), Fluid()), ("Jitter", "Packets()")),
-        (
-            lambda: simulate(path_of(Jitter("b->c", 1.0)), Packets(convention="ns2")),
-            ("elements", "ns2"),
-        ),
-        (
-            lambda: simulate(
-                path_of(RateTrace("b->c", (0.0,), (100.0,))), Packets(loss={"b->c": 0.1})
-            ),
-            ("RateTrace", "BurstLoss"),
-        ),
+        (lambda: simulate(path_of(replace(LATE, acks=True)), Fluid()), ("elements: DelayTrace at b->c", "delays ACKs; use method=Packets")),
+        (lambda: simulate(path_of(replace(LATE, in_order=False)), Fluid()), ("elements: DelayTrace at b->c", "overtake; use method=Packets")),
+        (lambda: simulate(path_of(LATE, LATE), Fluid()), ("elements: DelayTrace at b->c", "a second one acts on flow 'flow'; use method=Packets")),
+        (lambda: Twin(path_of(LATE)), ("elements: DelayTrace at b->c: the twin has no elements",)),
+        (lambda: simulate(path_of(Jitter("b->c", 1.0)), Packets(convention="ns2")), ("elements", "ns2")),
+        (lambda: simulate(path_of(RateTrace("b->c", (0.0,), (100.0,))), Packets(loss={"b->c": 0.1})), ("RateTrace", "BurstLoss")),
         (lambda: to_ns3(path_of(Jitter("b->c", 1.0), source=NewReno())), ("elements", "ns-3")),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused(make: Any, parts: tuple[str, ...]) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
         make()

@@ -120,7 +120,7 @@ def random_scenario(discipline: str, seed: int) -> Scenario:
     used = {ends for flow in flows for ends in zip(flow.path, flow.path[1:], strict=False)}
     return Scenario(
         f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
-        duration=1.5,
+        duration=1.0,
     )  # fmt: skip
 
 

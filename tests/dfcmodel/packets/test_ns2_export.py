@@ -109,25 +109,13 @@ def test_what_ns2_does_not_have_is_refused(one_link) -> None:
 @pytest.mark.parametrize(
     ("flow", "recovery", "message"),
     [
-        (
-            Flow("f", ("a", "b"), NewReno(), 1000, stop=2.0),
-            None,
-            "^stop of flow 'f' = 2: cannot be exported to ns-2.*give size=$",
-        ),
-        (
-            Flow("f", ("a", "b"), NewReno()),
-            "rack",
-            "^recovery of flow 'f' = 'rack': .*; use another recovery$",
-        ),
-        (
-            Flow("f", ("a", "b"), Tahoe()),
-            "sack",
-            "^recovery of flow 'f' with Tahoe.*; use another recovery$",
-        ),
+        (Flow("f", ("a", "b"), NewReno(), 1000, stop=2.0), None, "^stop of flow 'f' = 2: cannot be exported to ns-2.*give size=$"),
+        (Flow("f", ("a", "b"), NewReno()), "rack", "^recovery of flow 'f' = 'rack': .*; use another recovery$"),
+        (Flow("f", ("a", "b"), Tahoe()), "sack", "^recovery of flow 'f' with Tahoe.*; use another recovery$"),
         (Flow("f", ("a", "b"), NewReno(), handshake=True), None, "^handshake of flow 'f' = True"),
         (Flow("f", ("a", "b"), NewReno(), pacing=True), None, "^pacing of flow 'f' = True"),
     ],
-)
+)  # fmt: skip
 def test_no_message_asks_for_a_convention_that_the_export_refuses(
     one_link, flow: Flow, recovery: str | None, message: str
 ) -> None:

@@ -205,18 +205,10 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
     ("scenario", "method", "message"),
     [
         (two_flows(NewReno(), discipline=DFC()), Packets(), "discipline of link left->right"),
-        (
-            two_flows(NewReno(), discipline=PFC(headroom=5.0, xoff=5.0, xon=1.0)),
-            Packets(),
-            "discipline of link",
-        ),
+        (two_flows(NewReno(), discipline=PFC(headroom=5.0, xoff=5.0, xon=1.0)), Packets(), "discipline of link"),
         (two_flows(NewReno(), discipline=RampMarking()), Packets(), "discipline of link"),
         (two_flows(NewReno(), discipline=RED(mean_packet=500.0)), Packets(), "discipline of link"),
-        (
-            two_flows(NewReno(), discipline=CoDel(), buffer=1),
-            Packets(),
-            "buffer of link left->right",
-        ),
+        (two_flows(NewReno(), discipline=CoDel(), buffer=1), Packets(), "buffer of link left->right"),
         (two_flows(CTCP()), Packets(), "source of flow 'flow 1'"),
         (two_flows(HSTCP()), Packets(), "source of flow 'flow 1'"),
         (two_flows(OnOff(10.0, 0.1, 0.1)), Packets(), "source of flow 'flow 1'"),
@@ -229,7 +221,7 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
         (replace(two_flows(NewReno()), packet_size=40.0), Packets(), "packet_size = 40"),
         (replace(two_flows(NewReno()), packet_size=100.5), Packets(), "packet_size = 100.5"),
     ],
-)
+)  # fmt: skip
 def test_what_ns3_does_not_have_is_refused(
     scenario: Scenario, method: Packets, message: str
 ) -> None:

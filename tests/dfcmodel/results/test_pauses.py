@@ -191,13 +191,6 @@ def test_a_port_that_pauses_for_ever_is_a_storm_and_named(simulate, method) -> N
     assert early.status is Status.COMPLETED
 
 
-def test_both_packet_engines_have_the_same_storm() -> None:
-    one, two = (run(faulty(), Packets(seed=1)) for run in ENGINES)
-    np.testing.assert_array_equal(one.paused, two.paused)
-    np.testing.assert_array_equal(one.queued, two.queued)
-    np.testing.assert_array_equal(one.delivered, two.delivered)
-
-
 @pytest.mark.parametrize(
     ("simulate", "method"),
     [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],

@@ -293,7 +293,7 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
 @pytest.mark.parametrize(
     ("change", "options"),
     [
-        ({"recovery": "sack"}, {}), ({"loss": {"1->2": 0.1}}, {}), ({"ack_delay": 0.3}, {}), ({}, {"packet_jitter": 1e-3}),
+        ({"recovery": "sack"}, {}), ({"loss": {"1->2": 0.1}}, {}), ({"ack_transmission": False}, {}), ({"ack_delay": 0.3}, {}), ({}, {"packet_jitter": 1e-3}),
         ({}, {"duration": 0.3}), ({"convention": "ns2"}, {}),
     ],
 )  # fmt: skip
