@@ -6,9 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from dfcmodel import (
+    FIFO,
+    RCCC,
     Credited,
     Flow,
     Fluid,
@@ -17,10 +20,13 @@ from dfcmodel import (
     ReceivedPacket,
     ReceiverAgent,
     Scenario,
+    Trimming,
+    completion_bounds,
     simulate,
 )
 from responsefn import DCQCN, Reno
-from tests.oracles.engines import ENGINES, NAMES
+from tests.dfcmodel.packets.conftest import plan_of
+from tests.oracles.engines import ENGINES, NAMES, equal_records
 
 LINKS = [Link("a", "s", 1e6, 1e-5, 50), Link("s", "b", 1e6, 1e-5, 50)]
 
@@ -119,3 +125,117 @@ def test_what_an_agent_sees() -> None:
         "trimmed",
     ]
     assert list(ReceivedPacket._fields) == fields
+
+
+# Receivers that pull packets.
+
+RATE = 1e6
+
+
+def incast(flows: int, receiver: RCCC, discipline: Any = None, **given: Any) -> Scenario:
+    """Return flows to one receiver."""
+    links = [Link(f"h{n}", "s", RATE, 2e-6, 1000) for n in range(flows)]
+    links.append(Link("s", "d", RATE, 2e-6, 4000, discipline or FIFO()))
+    given = {"size": 400, "host": "nic", "receiver": receiver} | given
+    senders = [Flow(f"{n}", (f"h{n}", "s", "d"), Credited(), **given) for n in range(flows)]
+    return Scenario("incast", links, senders, duration=0.05, packet_size=4096.0, min_rto=10e-3)
+
+
+def run_of(scenario: Scenario, **method: Any) -> Any:
+    return simulate(scenario, Packets(seed=1, recovery="selective", **method), sample=1e-5)
+
+
+@pytest.mark.parametrize("flows", [8, 16, 32])
+def test_an_incast_has_equal_shares_without_loss_and_a_queue_that_drains_at_what_is_not_granted(
+    flows: int,
+) -> None:
+    """First packets wait, less those that leave as they come; pulls leave 1 - ``pull_rate`` of the link to them."""
+    receiver = RCCC(unsolicited=8, pull_rate=0.9)
+    run = run_of(incast(flows, receiver))
+    queue = run.queued[run.scenario.senders.index("s")]
+    assert run.lost.sum() == 0
+    assert run.peak_queue.max() == 8 * flows - 7
+    half = run.time <= 0.5 * flows * 400 / RATE
+    assert np.ptp(run.delivered[:, half][:, -1]) <= receiver.unsolicited
+    drained = (run.time > 3e-5) & (queue > 8)
+    assert np.polyfit(run.time[drained], queue[drained], 1)[0] == pytest.approx(
+        -0.1 * RATE, rel=0.1
+    )
+    empty = run.time[queue < 2][1]
+    assert queue[half & (run.time > empty)].max(initial=0) <= 4
+
+
+def test_a_pull_rate_of_one_uses_the_whole_link() -> None:
+    scenario = incast(16, RCCC(pull_rate=1.0))
+    assert run_of(scenario).finished.max() == pytest.approx(completion_bounds(scenario).job)
+
+
+@pytest.mark.parametrize("flows", [8, 32])
+def test_pulls_as_those_of_ndp_complete_an_incast_with_trimming_at_its_bound(flows: int) -> None:
+    """Each packet that was cut is sent again once, and no timer expires."""
+    scenario = incast(flows, RCCC(unsolicited=20, credit_per_pull=1, pull_rate=1.0), Trimming())
+    run = run_of(scenario)
+    assert set(run.drops().cause.values.tolist()) == {"trimmed"}
+    assert run.emitted.sum() == flows * 400 + run.lost.sum()
+    assert run.timeouts.sum() == 0
+    assert run.finished.max() < 1.01 * completion_bounds(scenario).job
+
+
+def test_granted_packets_that_have_not_come_are_bounded() -> None:
+    """A host that sends to two receivers collects no credits of both: they would come at once when one transfer ends."""
+    links = [Link("h", "s", RATE, 2e-6, 1000), Link("g", "s", RATE, 2e-6, 1000)]
+    links += [Link("s", end, RATE, 2e-6, 1000) for end in ("d", "e")]
+    ways = [("h", "d", 800), ("h", "e", 400), ("g", "d", 400)]
+    flows = [
+        Flow(f"{n}", (a, "s", b), Credited(), size=size, host="nic", receiver=RCCC(unsolicited=12))
+        for n, (a, b, size) in enumerate(ways)
+    ]
+    run = run_of(Scenario("two", links, flows, duration=0.01, packet_size=4096.0, min_rto=10e-3))
+    assert run.lost.sum() == 0
+    assert run.peak_queue.max() <= 24
+    assert np.isfinite(run.finished).all()
+
+
+HTSIM = {2: 333.019, 8: 1326.61, 31: 5134.49}
+"""When the last of N transfers of 500 packets is complete, us: uet-htsim at commit 40ccb05, ``htsim_uec -receiver_cc_only -mtu 4096
+-linkspeed 100000 -q 8 -ecn 8 8 -paths 16 -sack_threshold 4000`` on two leaves of 32 hosts, all of them at the first one."""
+
+
+@pytest.mark.parametrize("flows", HTSIM)
+def test_incasts_are_complete_when_those_of_the_consortiums_simulator_are(flows: int) -> None:
+    """Within 0.3 %. Its window is 1.5 products of 116,640 bytes; its times end with the last ACK, after 2 us."""
+    rate = 1e11 / 8 / 4096
+    links = [Link(f"h{n}", "s", rate, 1e-6, 1000) for n in range(flows)]
+    links.append(Link("s", "d", rate, 1e-6, 2000, Trimming()))
+    window = round(1.5 * 116640 / 4096)
+    senders = [
+        Flow(
+            f"{n}",
+            (f"h{n}", "s", "d"),
+            Credited(),
+            size=500,
+            host="nic",
+            receiver=RCCC(unsolicited=window),
+        )
+        for n in range(flows)
+    ]
+    run = run_of(Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3))
+    assert 1e6 * run.finished.max() + 2.0 == pytest.approx(HTSIM[flows], rel=3e-3)
+
+
+@pytest.mark.parametrize("receiver", [RCCC(), RCCC(6, 2, 0.5)])
+def test_both_engines_agree(receiver: RCCC) -> None:
+    scenario = incast(4, receiver, Trimming(limit=4), size=60)
+    run = equal_records(
+        plan_of(scenario, Packets(seed=2, recovery="selective", loss={"s->d": 0.02}))
+    )
+    assert (run.imbalance == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("unsolicited", 0), ("credit_per_pull", 17), ("credit_per_pull", 1.5), ("pull_rate", 1.01)],
+)
+def test_parameters_out_of_range_are_refused(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"^{name} = "):
+        RCCC(**{name: value})
