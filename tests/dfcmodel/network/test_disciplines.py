@@ -96,16 +96,16 @@ def test_priority_serves_the_first_and_starves_the_last() -> None:
 def test_what_waits_makes_room_for_what_is_served_before_it() -> None:
     """A window that learns from delay keeps the link against one that fills the buffer, as at packet level."""
     first = bottleneck(Priority(), Vegas(), CUBIC(), buffer=40.0)
-    np.testing.assert_allclose(goodput(first), [RATE, 0.0], atol=0.02 * RATE)
+    fair = bottleneck(Fair(), Vegas(), CUBIC(), buffer=40.0)
     run = simulate(first, level="fluid")
     assert run.lost[0, :, run.time > 1.0].sum() == 0.0 < run.lost[1].sum()
-    fair = bottleneck(Fair(), Vegas(), CUBIC(), buffer=40.0)
-    np.testing.assert_allclose(goodput(fair), [RATE / 2, RATE / 2], atol=0.02 * RATE)
-    for scenario in (first, fair):
+    for scenario, shares in ((first, [RATE, 0.0]), (fair, [RATE / 2, RATE / 2])):
+        found = goodput(scenario)
+        np.testing.assert_allclose(found, shares, atol=0.02 * RATE)
         whole = simulate(scenario, Packets(seed=1))
         late = whole.time > 1.0
         packets = np.ptp(whole.delivered[:, late], axis=1) / np.ptp(whole.time[late])
-        np.testing.assert_allclose(goodput(scenario), packets, atol=0.02 * RATE)
+        np.testing.assert_allclose(found, packets, atol=0.02 * RATE)
 
 
 def test_loss_is_what_does_not_fit() -> None:

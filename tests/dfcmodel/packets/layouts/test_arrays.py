@@ -78,11 +78,11 @@ def test_ports_with_lanes_are_plain_where_only_the_room_of_the_queue_decides() -
 
 
 def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
-    """Packets of 1000 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
+    """Packets of 500 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
     (flow,) = one_link.flows
     bursts = OnOff(100.0, 0.03, 0.07, random=True)
     link = replace(one_link.links[0], rate=1e6, buffer=1e4)
-    flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(1000))
+    flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(500))
     busy = replace(one_link, links=(link,), flows=flows, duration=0.3)
     sent = []
     for copies in (False, True):
@@ -96,7 +96,7 @@ def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
     assert (sent[0] != sent[1]).mean() > 0.5
     assert ks_2samp(*sent).pvalue > 1e-3
     # four standard errors of the difference of two means
-    assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 1000)
+    assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 500)
 
 
 def test_idle_times_are_drawn_anew_once_transfers_have_begun(one_link) -> None:
