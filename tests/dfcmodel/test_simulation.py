@@ -1,4 +1,4 @@
-"""`simulate` and its methods."""
+"""`simulate` and its methods, and how answers depend on the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fluid: runs, steps that are doubled, marks that are expected, and its loop."""
+"""The fluid: runs, steps that are doubled, marks that are expected."""
 
 from __future__ import annotations
 

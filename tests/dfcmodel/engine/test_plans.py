@@ -1,4 +1,4 @@
-"""Plans of the fluid: tables of a scenario, and when feedback is sent."""
+"""Plans of the fluid: tables of a scenario, when feedback is sent, and how the driver runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which level answers, what it costs, and how accurate it is."""
+"""Which level answers, what it costs, how accurate it is, and the shares that its predictions rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headroom in parts, ranges and bad input."""
+"""Headroom in parts, ranges and tables; published numbers; bad input."""
 
 from __future__ import annotations
 
@@ -76,8 +76,6 @@ def test_bad_parameters_are_named(keywords, part) -> None:
     with pytest.raises(ValueError, match=part):
         headroom("400Gbps", "300m", **keywords)
 
-
-# Items of a headroom: they add up, and tables have a row per rate.
 
 # Components of a headroom, and its sensitivities.
 

@@ -1,4 +1,4 @@
-"""Watchdogs: settings, and false alarms."""
+"""Watchdogs: settings, false alarms, and runs of packets."""
 
 from __future__ import annotations
 
@@ -113,8 +113,6 @@ def test_a_recommendation_keeps_what_it_promises() -> None:
     with pytest.raises(ValueError, match="no setting fulfils both"):
         recommend_watchdog(pauses, GAPS, within="50 ms", alarms_per_year=0.01)
 
-
-# Watchdogs in packet runs: alarms, restoration, drops, and how often storms are missed.
 
 # Watchdogs in packet runs, beside the formulas of `Watchdog.miss` and `watchdog_risk`.
 

@@ -1,4 +1,4 @@
-"""Receiver agents: what one must be, and where it cannot be used."""
+"""Receiver agents: what one must be, where it cannot be used, and pulls of packets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repairs of rate rules and headers: the compiled engine and the oracle, bit for bit."""
+"""Repairs of rate rules and headers: the compiled engine and the oracle, bit for bit; what they cost and refuse."""
 
 from __future__ import annotations
 

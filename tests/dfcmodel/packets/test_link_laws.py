@@ -1,4 +1,4 @@
-"""Flow control between the ends of links: credits, laws of users, both engines agree."""
+"""Flow control between the ends of links: credits, laws of users, both engines agree; links that repeat frames."""
 
 from __future__ import annotations
 

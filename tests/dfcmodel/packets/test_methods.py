@@ -1,4 +1,4 @@
-"""Packets: what it refuses, and how flows recover."""
+"""Packets: how flows recover, and what is refused of methods and scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ensembles, and lower bounds on the times of transfers."""
+"""Ensembles, runs side by side, and lower bounds on the times of transfers."""
 
 from __future__ import annotations
 

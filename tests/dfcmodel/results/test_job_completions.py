@@ -1,4 +1,4 @@
-"""Completion of jobs, and the bandwidths of NCCL's tests."""
+"""Completion of jobs: bandwidths of NCCL's tests, upper bounds, slowdowns by groups of sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of runs that lost packets, or in which nothing moves."""
+"""What is said of runs that lost packets or in which nothing moves, and tables of drops."""
 
 from __future__ import annotations
 

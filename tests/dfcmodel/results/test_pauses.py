@@ -1,4 +1,4 @@
-"""Pauses over time, deadlocks, and how far pauses spread."""
+"""Pauses over time, deadlocks, how far pauses spread, and who waited for whom."""
 
 from __future__ import annotations
 

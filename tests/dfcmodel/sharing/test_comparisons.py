@@ -1,4 +1,4 @@
-"""`compare` of rules: order, books of the shares, exponents, display."""
+"""`compare` of rules: order, books of the shares, exponents, display; what else it compares."""
 
 from __future__ import annotations
 

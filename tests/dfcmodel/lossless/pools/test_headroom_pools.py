@@ -1,4 +1,4 @@
-"""A headroom pool: its shapes, its units and what it refuses."""
+"""A headroom pool: its shapes and units, how long it may be blocked, how it overflows, what it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of a run of the packet kernel: what they share and how they grow; what a wrong row would do equal runs show."""
+"""Arrays of a run of the packet kernel: what they share and how they grow; wrong rows show in runs beside the oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss recoveries that have names, function by function."""
+"""The loss recoveries that have names, function by function, and runs of RACK-TLP and Linux's."""
 
 from __future__ import annotations
 
