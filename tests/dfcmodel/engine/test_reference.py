@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import networkx as nx
@@ -97,6 +98,13 @@ def hosts_of(name: str) -> tuple[str, ...]:
     return ("direct", "unshaped", "shaped") if name.startswith("dfc") else ("direct", "unshaped")
 
 
+@cache
+def quantum_of(sort: str) -> float:
+    """Return the quantum of amounts with some sources, packets."""
+    scenario = crossing(FIFO(), SOURCES[sort])
+    return compile_scenario(scenario, Fluid(), np.random.default_rng(0)).quantum
+
+
 EVERY = [(name, sort, host) for name in DISCIPLINES for sort in SOURCES for host in hosts_of(name)]
 
 
@@ -113,8 +121,7 @@ def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     assert np.diff(run.delivered, axis=1).min() >= 0.0
     assert run.delivered[2, -1] <= 200.0
     assert (run.carried.sum(axis=0) <= LINK["rate"] * scenario.duration * (1 + 1e-12)).all()
-    # service is rounded down to the quantum in each step
-    quantum = compile_scenario(scenario, Fluid(), np.random.default_rng(0)).quantum
+    quantum = quantum_of(sort)  # service is rounded down to it in each step
     assert (
         run.in_transit * run.efficiency.values <= run.in_transit + len(scenario.links) * quantum
     ).all()

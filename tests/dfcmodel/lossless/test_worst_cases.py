@@ -519,7 +519,7 @@ def check_credits(count: int, seed: int) -> None:
 
 
 def test_headrooms_of_random_links_are_never_exceeded_and_reached() -> None:
-    check_pauses(6, 1)
+    check_pauses(4, 1)
 
 
 def test_credits_of_random_links_are_never_exceeded_and_reached() -> None:

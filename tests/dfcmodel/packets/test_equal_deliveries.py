@@ -213,7 +213,7 @@ def test_deliveries_need_selective_acknowledgements() -> None:
 def test_losses_by_time_of_rules_of_deliveries_are_equal_in_both_engines(
     rules: Any, buffer: float, discipline: Any, recovery: RackRecovery, jitter: float
 ) -> None:
-    scenario = shared(rules, buffer, 1.2, discipline)
+    scenario = shared(rules, buffer, 0.8, discipline)
     method = Packets(seed=3, recovery=recovery, loss={"in->out": 0.02})
     run = equal_records(plan_of(scenario, method, jitter=jitter))
     assert (run.imbalance == 0.0).all()

@@ -183,7 +183,7 @@ RECOVERIES = {
 @pytest.mark.parametrize(
     ("name", "seed"),
     [
-        pytest.param(name, seed, marks=[] if (seed - n) % 4 == 1 else pytest.mark.slow)
+        pytest.param(name, seed, marks=[] if (seed - n) % 8 == 1 else pytest.mark.slow)
         for n, name in enumerate(RECOVERIES)
         for seed in range(1, 9)
     ],
