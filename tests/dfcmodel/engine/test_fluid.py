@@ -1,11 +1,10 @@
-"""The fluid: runs, steps that are doubled, marks that are expected, and its loop."""
+"""The fluid: runs, steps that are doubled, marks that are expected."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import re
-from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -17,9 +16,7 @@ from scipy.stats import binom
 
 from dfcmodel import (
     CBR,
-    DFC,
     FIFO,
-    PFC,
     RED,
     Fair,
     Flow,
@@ -37,15 +34,11 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import driver
-from dfcmodel.engine.expected_marks import with_expected_marks
-from dfcmodel.engine.kernel.tcp import tcp_sender
-from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.recoveries import NewRenoRecovery
 from hopflow import Status, mbps, ms
 from markov.errors import ConvergenceError
 from responsefn import CUBIC, DCQCN, TIMELY, Elapsed, Feedback, NewReno, Reno, Tahoe, WindowRule
-from tests.oracles.engines import compile_scenario, plain_simulate
+from tests.oracles.engines import advance, compile_scenario, plain_simulate
 
 # Refinements of the fluid, each against what it is for: SACK, timeouts, delayed ACKs, packet jitter.
 
@@ -65,16 +58,14 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
         ({"recovery": "vegas"}, ["recovery", "vegas", "sack"]),
         ({"recovery": "prr"}, ["recovery", "prr", "method=Packets"]),
         ({"recovery": NewRenoRecovery()}, ["recovery = NewRenoRecovery()", "method=Packets"]),
-        (
-            {"recovery": np.array(["sack", "reno"], dtype=object)},
-            ["recovery = array", "method=Packets"],
-        ),
+        ({"recovery": np.array(["sack", "reno"], dtype=object)}, ["recovery = array", "method=Packets"]),
         ({"timeouts": "no"}, ["timeouts", "no"]),
         ({"pipe": "vegas"}, ["pipe", "vegas", "fall1996"]),
         ({"store_and_forward": 1}, ["store_and_forward", "1"]),
         ({"whole_losses": "no"}, ["whole_losses", "no"]),
+        ({"marks": "mean"}, ["marks = 'mean': must be one of 'drawn', 'expected'"]),
     ],
-)
+)  # fmt: skip
 def test_settings_are_checked(refused, change, words) -> None:
     refused(words, lambda: Fluid(**change))
 
@@ -154,31 +145,18 @@ def test_sack_repairs_many_losses_of_a_window_sooner_than_newreno(buffer: float)
     assert delivered["sack"] > 0.8 * RATE * 3.0
 
 
-def keep_lost_in_pipe(flow, holes, ack) -> None:
-    """Take ACKs out of the pipe, twice those that move snd_una, and nothing that is lost."""
-    partial = ack.advancing if flow.snd_una < flow.recover else 0.0
-    flow.pipe = max(0.0, flow.pipe - ack.acks - partial)
-
-
-LONG = pytest.mark.slow
-
-
-@pytest.mark.parametrize(
-    "buffer", [30.0, pytest.param(60.0, marks=LONG), pytest.param(120.0, marks=LONG)]
-)
-def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(
-    monkeypatch, buffer: float
-) -> None:
+@pytest.mark.parametrize("buffer", [30.0, 60.0, 120.0])
+def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(buffer: float) -> None:
     """RFC 6675 takes what is lost out of the pipe (4, SetPipe), ns-2's Sack1 (Fall and Floyd 1996) does not.
 
     The packet level is Sack1: a fluid that counts so delivers as much as it does, to 1 %, and loses
     as much to 3 %. By RFC 6675 the sender sends more in its recovery.
     """
     packets = simulate(one_flow(SelectiveReno(), buffer=buffer), Packets(seed=1))
-    method = Fluid(recovery="sack")
-    standard = plain_simulate(one_flow(buffer=buffer), method, sample=0.01)
-    monkeypatch.setattr(tcp_sender, "advance_sack", keep_lost_in_pipe)
-    sack1 = plain_simulate(one_flow(buffer=buffer), method, sample=0.01)
+    standard, sack1 = (
+        simulate(one_flow(buffer=buffer), Fluid(recovery="sack", pipe=pipe), sample=0.01)
+        for pipe in ("rfc6675", "fall1996")
+    )
     assert sack1.delivered[0, -1] == pytest.approx(packets.delivered[0, -1], rel=0.01)
     for run in (standard, sack1):
         assert run.lost.sum() == pytest.approx(packets.lost.sum(), rel=0.03)
@@ -311,64 +289,16 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
     scenario = takano2006("1", dfc=False)
     whole = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
-    monkeypatch.setattr(driver, "BLOCK", 1)
+    monkeypatch.setattr("dfcmodel.engine.driver.BLOCK", 1)
     parts = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
 
 
-def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> None:
-    """By a clock that only preparation moves far, and each look at it by a second."""
-    clock = itertools.count()
-    prepare = driver._prepared
-
-    def slowly(*arguments):
-        for _ in range(1000):
-            next(clock)
-        return prepare(*arguments)
-
-    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
-    monkeypatch.setattr(driver, "_prepared", slowly)
-    run = simulate(takano2006("1"), duration=0.01, level="fluid")
-    assert run.seconds == 1.0
-    assert "simulated in 1.00 s" in run.summary()["step"]
-
-
 def test_the_loop_is_timed_by_the_clock_that_is_given() -> None:
     plan = compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0))
     clock = itertools.count(start=7.0, step=0.25)
-    assert driver.advance(plan, 40, 40, clock=lambda: next(clock)).seconds == 0.25
-
-
-LINKS = {
-    "FIFO": FIFO(),
-    "DFC": DFC(),
-    "DFC per input": DFC(per="input"),
-    "fair": Fair(),
-    "pause": Pause(high=20.0, low=10.0),
-    "PFC": PFC(xoff=20.0, xon=10.0),
-    "RED": RED(low=5.0, high=15.0),
-}
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_arrays_of_a_run_share_no_memory(name: str) -> None:
-    """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
-    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
-    flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
-    plan = compile_scenario(
-        Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0)
-    )
-    groups = driver._prepared(plan, compiled=False)[1]
-    named = {
-        f"{type(group).__name__}.{field}": getattr(group, field)
-        for group in groups
-        if not isinstance(group, np.ndarray)
-        for field in group._fields
-    }
-    assert len(named) > 30
-    pairs = itertools.combinations(named, 2)
-    assert [pair for pair in pairs if np.may_share_memory(named[pair[0]], named[pair[1]])] == []
+    assert advance(plan, 40, 40, clock=lambda: next(clock)).seconds == 0.25
 
 
 class Growing(WindowRule):
@@ -392,21 +322,6 @@ def test_no_number_stops_the_run_with_time_and_place() -> None:
 
 
 # The step that an accuracy asks for: convergence, what is refused, and how often the estimate holds.
-
-
-def test_first_order_errors_are_estimated_from_above() -> None:
-    """The change is the error then, which falls by half with each doubling."""
-    for accuracy in (0.3, 0.1, 0.01):
-        found = double_steps(lambda m: m, lambda m: np.array([3.0 / m]), accuracy, 1, 4096)
-        assert found.error <= accuracy
-        assert 3.0 / found.steps_per_delay <= found.error
-        assert 2 * 3.0 / found.steps_per_delay > accuracy / 4  # no finer than needed by much
-
-
-def test_a_change_that_is_small_once_does_not_convince() -> None:
-    values = iter([1.0, 2.0, 2.0, 2.0, 5.0])
-    found = double_steps(lambda m: m, lambda _: np.array([next(values)]), 0.1, 4, 1024)
-    assert found.steps_per_delay == 32
 
 
 def bottleneck(source=None) -> Scenario:
@@ -512,7 +427,7 @@ MARKING = RampMarking(LOW, HIGH, MOST)
 EXPECTED = Fluid(marks="expected")
 
 
-def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.2) -> Scenario:
+def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12) -> Scenario:
     """Return N senders with links of their own to one link."""
     links = [Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
     links.append(Link("a", "b", C, 1e-6, 1e6, marking))
@@ -546,7 +461,7 @@ def solved_queue(N: int) -> float:
 @pytest.mark.parametrize("N", [2, 10])
 def test_dcqcn_holds_the_queue_of_the_published_fluid_model(N: int) -> None:
     run = simulate(incast(N), EXPECTED, sample=1e-4)
-    late = run.time > 0.1
+    late = run.time > 0.08
     queue = run.queued[-1, late]
     # 2 % is what issue and paper leave room for; the time step of 0.25 us moves it by less than 0.1 %
     np.testing.assert_allclose(queue.mean(), solved_queue(N), rtol=0.02)
@@ -564,7 +479,7 @@ def test_the_fixed_point_is_that_of_the_response_function() -> None:
 
 def test_drawn_marks_have_the_noise_of_packets() -> None:
     run = simulate(incast(10), sample=1e-4, level="fluid")
-    assert run.queued[-1, run.time > 0.1].std() > 40.0
+    assert run.queued[-1, run.time > 0.08].std() > 40.0
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-4, 0.3])
@@ -599,15 +514,6 @@ def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
     assert one.queued[1].max() > 2.0
 
 
-def test_the_manager_of_pfc_and_steps_have_means() -> None:
-    rule = PFC((0,), xoff=300.0, xon=200.0, headroom=100.0, manager=MARKING)
-    found: Any = with_expected_marks(incast(2, marking=rule)).links[-1].discipline
-    assert found.manager.fractional
-    assert replace(found, manager=MARKING) == rule
-    step = incast(2, marking=StepMarking(20.0, at="departure"))
-    assert with_expected_marks(step).links == step.links
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -623,8 +529,3 @@ def test_the_manager_of_pfc_and_steps_have_means() -> None:
 def test_what_states_no_mean_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         simulate(incast(2, **changed), EXPECTED)
-
-
-def test_an_unknown_kind_of_marks_is_refused() -> None:
-    with pytest.raises(ValueError, match="marks = 'mean': must be one of 'drawn', 'expected'"):
-        Fluid(marks="mean")

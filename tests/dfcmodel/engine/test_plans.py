@@ -1,11 +1,11 @@
-"""Plans of the fluid: tables of a scenario, and when feedback is sent."""
+"""Plans of the fluid: tables of a scenario, when feedback is sent, and how the driver runs them."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from dfcmodel import (
     FIFO,
     PFC,
     RED,
+    DelayTrace,
     Fair,
     Flow,
     Fluid,
@@ -24,6 +25,7 @@ from dfcmodel import (
     Pause,
     Priority,
     RampMarking,
+    RateTrace,
     Scenario,
     StepMarking,
     Twin,
@@ -33,28 +35,29 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
-from dfcmodel.engine import plans
+from dfcmodel.engine import driver, plans
+from dfcmodel.engine.expected_marks import with_expected_marks
 from dfcmodel.engine.kernel.records import (
     FAIR_SHARES,
-    ON_LOSS,
-    ON_MARK,
     PER_FLOW_RATE,
     PER_INPUT,
     SHARED_FIFO,
-    SWITCH,
 )
 from dfcmodel.engine.layouts import Layout, layout_of, queueing
-from dfcmodel.engine.link_tables import SPARE_ROWS, feedback, power_of_two
+from dfcmodel.engine.link_tables import (
+    SPARE_ROWS,
+    feedback,
+    largest_holds,
+    power_of_two,
+    traced_ways,
+)
+from dfcmodel.engine.link_traces import delay_changes, rate_changes
 from dfcmodel.engine.pause_tables import pauses
-from dfcmodel.engine.sender_tables import source_events_of
-from dfcmodel.engine.trajectories import times_of_pauses
-from dfcmodel.network.queueing.class_pauses import ALL
+from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.results import Trajectory
-from dfcmodel.results.pauses import intervals_of
 from hopflow import maximum, mbps, us, where
 from responsefn import AIMD, CUBIC, DCQCN, DCTCP, NewReno, RateRule, Reno, Vegas, WindowRule
-from responsefn.responses.rule_events import signature_of
 from tests.oracles.engines import ENGINES, compile_scenario
 
 # Plans: delays in whole steps, amounts that add up exactly, tables at t = 0.
@@ -97,11 +100,6 @@ def test_rates_per_step_are_whole_quanta_just_below_the_links() -> None:
     assert np.all(
         (plan.network.links["rate"] <= rate) & (plan.network.links["rate"] > rate - plan.quantum)
     )
-
-
-def test_flows_start_in_the_step_of_their_time() -> None:
-    plan = plan_of(takano2006("1"))
-    assert plan.network.flows["start"].tolist() == [0, round(0.1 / plan.step)]
 
 
 def test_a_direct_host_is_not_limited_and_an_unshaped_one_has_the_rate_of_its_link() -> None:
@@ -197,10 +195,6 @@ def plan_of_of_link_tables(
     return plans.compile_scenario(scenario, Fluid(), np.random.default_rng(0))
 
 
-def test_powers_of_two() -> None:
-    assert [power_of_two(n) for n in (1, 2, 3, 1000)] == [1, 2, 4, 1024]
-
-
 @pytest.mark.parametrize(("shared", "buffers"), [(True, 1), (False, 2)])
 def test_orders_last_as_long_as_all_buffers_of_a_link(shared: bool, buffers: int) -> None:
     """A full buffer lasts 90 steps of 1 ms, those of two flows 180."""
@@ -230,12 +224,6 @@ def test_a_manager_of_one_class_sees_its_queue() -> None:
 # Which links queue, how each serves its queues, and what the engine refuses.
 
 
-def two_flows_of_queue_types(discipline, **second) -> Scenario:
-    flows = (Flow("a", (1, 2, 3), CBR(1.0)), Flow("b", (2, 3), CBR(1.0), **second))
-    links = chain(3, rate=100.0, delay=1e-3, buffer=500, discipline=discipline)
-    return Scenario("two flows", links, flows)
-
-
 @pytest.mark.parametrize(
     ("discipline", "queue_type"),
     [
@@ -250,53 +238,20 @@ def two_flows_of_queue_types(discipline, **second) -> Scenario:
     ids=repr,
 )
 def test_the_queue_type_of_a_link_with_two_flows(discipline, queue_type: int) -> None:
-    _, queue_types = queueing(two_flows_of_queue_types(discipline))
+    _, queue_types = queueing(two_flows(discipline))
     assert queue_types[1] == queue_type
 
 
 def test_a_fifo_link_with_one_flow_is_served_at_a_rate_of_its_own() -> None:
-    _, queue_types = queueing(two_flows_of_queue_types(FIFO()))
+    _, queue_types = queueing(two_flows(FIFO()))
     assert queue_types[0] == PER_FLOW_RATE
 
 
 def test_a_slower_link_behind_a_faster_one_queues() -> None:
-    scenario = replace(two_flows_of_queue_types(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
+    scenario = replace(two_flows(FIFO()), flows=(Flow("a", (1, 2, 3), Reno()),))
     assert queueing(scenario)[0] == [True, False]
     slow = (scenario.links[0], replace(scenario.links[1], rate=50.0))
     assert queueing(replace(scenario, links=slow))[0] == [True, True]
-
-
-def test_a_discipline_that_the_engine_does_not_know_is_refused() -> None:
-    class Own(FIFO):
-        """Looks like a FIFO queue and may mean something else."""
-
-    links = (Link("a", "b", 1000.0, 0.01, 50, Own()),)
-    scenario = Scenario("own", links, (Flow("f", "ab", CBR(100.0)),), duration=0.1)
-    with pytest.raises(ValueError, match=r"discipline of link .*not Own"):
-        simulate(scenario, level="fluid")
-
-
-# From pauses turned on and off to intervals.
-
-
-def test_an_interval_begins_and_ends_a_message_later() -> None:
-    """On after 2 and 10 steps, off after 5.25: a message takes 1 ms and 0.1 ms of signalling."""
-    pause = Pause(high=20.0, low=10.0, signalling=1e-4)
-    links = chain(3, rate=1e4, delay=1e-3, buffer=50.0, discipline=pause)
-    flow = Flow("a", (1, 2, 3), CBR(1e3), host="unshaped")
-    plan = compile_scenario(Scenario("s", links, [flow]), Fluid(), np.random.default_rng(0))
-    numbers = plan.feedback.pauses["paused"].tolist()
-    host, link = numbers.index(-1), numbers.index(0)
-    switches = np.array([(2, link, 1), (3, host, 1), (5.25, link, 0), (10, link, 1)], dtype=SWITCH)
-    found = intervals_of(times_of_pauses(plan, switches), 3.4e-3)
-    h, way = plan.step, 1.1e-3
-    expected = [(0, 1, ALL, 2 * h + way, 5.25 * h + way, 0), (-1, 0, ALL, 3 * h + way, np.inf, 0)]
-    np.testing.assert_allclose(found.tolist(), expected, rtol=1e-12)
-    # the third has begun, and the first one lasts, depending on when the run ends
-    assert len(intervals_of(times_of_pauses(plan, switches), 3.7e-3)) == 3
-    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["end"].tolist() == [np.inf, np.inf]
-    assert intervals_of(times_of_pauses(plan, switches), 2.3e-3)["resumed"].tolist() == [1, 0]
-    assert len(intervals_of(times_of_pauses(plan, switches[:0]), 1.0)) == 0
 
 
 # When a pause acts: at the instant at which a message that left at a threshold has come, not at a step.
@@ -513,26 +468,6 @@ def test_queue_of_dctcp_is_the_published_sawtooth(flows: int) -> None:
     assert queue.min() > 0.0  # so that the link is never idle
 
 
-def test_dctcp_keeps_marks_and_losses_apart() -> None:
-    """One loss event halves the window, however small alpha is (RFC 8257, 3.5)."""
-    table = source_events_of((signature_of(DCTCP()),), compiled=False)[0]
-    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.01, 200.0], parameters=[1 / 16])
-    table[ON_LOSS](record, 1.0, 0.01, 0.0, 0.0)
-    assert record.cwnd == 50.0
-    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.01, 200.0], parameters=[1 / 16])
-    table[ON_MARK](record, 1.0, 0.01, 10.0, 8.0)
-    assert record.cwnd == pytest.approx(100.0 * (1.0 - 0.5 * (0.01 + 8 / 16 / 100)))
-
-
-class _Record:
-    """What an event needs of a flow's record."""
-
-    def __init__(self, cwnd: float, ssthresh: float, state: list[float], parameters: list[float]):
-        self.cwnd, self.ssthresh = cwnd, ssthresh
-        self.rule_state = np.array(state + [0.0] * (14 - len(state)))
-        self.parameters = np.array(parameters + [0.0] * (16 - len(parameters)))
-
-
 class Counting(WindowRule):
     """Halves at losses, counts ACKs and marks, and does nothing about these."""
 
@@ -556,7 +491,6 @@ class Counting(WindowRule):
 
 
 def test_rules_without_on_mark_answer_marks_as_losses_once_per_window() -> None:
-    assert source_events_of((signature_of(Reno()),), compiled=False)[0, ON_MARK] == 0
     run = simulate(star([Reno()], StepMarking(20.0), 1e4, 1e-3, **LONG), level="fluid")
     assert run.lost.sum() == 0.0
     # from 30 to 60 packets, a pipe of 40 and 20 that wait, by one each round trip of 4 to 6 ms
@@ -580,10 +514,6 @@ def test_a_rule_whose_signal_is_a_mark_answers_a_marked_window_by_on_loss() -> N
     assert run.lost.sum() == 0.0
     late = run.window[0][run.time > 0.5]
     assert 0.9**2 < late.min() / late.max() < 0.9 * 1.02  # one reduction or two, of a tenth
-    table = source_events_of((signature_of(Marked()),), compiled=False)[0]
-    record = _Record(cwnd=100.0, ssthresh=50.0, state=[0.0, 0.0], parameters=[])
-    table[ON_LOSS](record, 1.0, 0.01, 0.0, 0.0)
-    assert record.cwnd == 50.0
 
 
 def test_a_rule_that_writes_on_mark_decides_itself() -> None:
@@ -689,7 +619,119 @@ def test_the_twin_and_ns2_refuse_rate_rules_and_files_keep_them(tmp_path) -> Non
 def test_rules_of_time_and_round_trip_time_are_told_them_in_this_order(rule) -> None:
     """The compiled engine and the same code as plain Python, to rounding."""
     links = (Link("a", "b", 1000.0, 5e-3, 20), Link("b", "c", 500.0, 5e-3, 20))
-    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=1.5)
+    scenario = Scenario("one", links, (Flow("f", "abc", rule, 100.0),), duration=0.7)
     one, other = (run(scenario, Fluid()) for run in ENGINES)
     np.testing.assert_allclose(one.window, other.window, rtol=1e-9)
     assert np.ptp(one.window) > 5.0
+
+
+# Rates and delays over time as changes at whole steps.
+
+
+def path_of(trace: RateTrace | DelayTrace) -> Scenario:
+    """Return a flow over two links, the second of which has a rate or a delay over time."""
+    links = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
+    flow = Flow("flow", ("a", "b", "c"), CBR(500.0))
+    return Scenario("path", links, [flow], duration=10.0, elements=(trace,))
+
+
+def test_changes_of_the_fluid_are_at_whole_steps_of_each_period() -> None:
+    trace = RateTrace("b->c", (0.0, 0.25), (800.0, 400.0), period=1.0)
+    plan = compile_scenario(path_of(trace), Fluid(), np.random.default_rng(0), duration=2.0)
+    changes = rate_changes(plan, round(2.0 / plan.step))
+    times = np.array(sorted(changes)) * plan.step
+    np.testing.assert_allclose(times, [0.0, 0.25, 1.0, 1.25], atol=plan.step)
+    rates = [change.rate / plan.step for step in sorted(changes) for change in changes[step]]
+    np.testing.assert_allclose(rates, [800.0, 400.0, 800.0, 400.0], rtol=1e-4)
+
+
+def test_a_way_becomes_shorter_by_a_step_in_each_step_and_longer_at_once() -> None:
+    trace = DelayTrace("b->c", (0.0, 0.5, 1.0), (0.0, 0.01, 0.004), flows=("flow",))
+    scenario = path_of(trace)
+    plan = compile_scenario(scenario, Fluid(), np.random.default_rng(0), duration=2.0)
+    (way,) = traced_ways(scenario, plan.layout)
+    assert (way.queue, way.trace) == (plan.layout.up[plan.layout.hop_queues[0][1]], trace)
+    assert largest_holds(scenario) == [0.0, 0.01]
+    changes = delay_changes(plan, round(2.0 / plan.step))
+    late = {step: lengths for step, lengths in changes.items() if step * plan.step > 0.4}
+    lengths = sorted({length for each in late.values() for length in each.values()})
+    assert lengths == pytest.approx([way.steps + 0.004 / plan.step, way.steps + 0.01 / plan.step])
+    assert min(late) == pytest.approx(0.5 / plan.step - way.steps, abs=1.0)
+    assert len(late) == pytest.approx(1 + 0.006 / plan.step, abs=1.0)
+
+
+def test_first_order_errors_are_estimated_from_above() -> None:
+    """The change is the error then, which falls by half with each doubling."""
+    for accuracy in (0.3, 0.1, 0.01):
+        found = double_steps(lambda m: m, lambda m: np.array([3.0 / m]), accuracy, 1, 4096)
+        assert found.error <= accuracy
+        assert 3.0 / found.steps_per_delay <= found.error
+        assert 2 * 3.0 / found.steps_per_delay > accuracy / 4  # no finer than needed by much
+
+
+def test_a_change_that_is_small_once_does_not_convince() -> None:
+    values = iter([1.0, 2.0, 2.0, 2.0, 5.0])
+    found = double_steps(lambda m: m, lambda _: np.array([next(values)]), 0.1, 4, 1024)
+    assert found.steps_per_delay == 32
+
+
+LINKS = {
+    "FIFO": FIFO(),
+    "DFC": DFC(),
+    "DFC per input": DFC(per="input"),
+    "fair": Fair(),
+    "pause": Pause(high=20.0, low=10.0),
+    "PFC": PFC(xoff=20.0, xon=10.0),
+    "RED": RED(low=5.0, high=15.0),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_arrays_of_a_run_share_no_memory(name: str) -> None:
+    """The loop is compiled for arrays that are apart (`unaliased_entry`)."""
+    links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=LINKS[name])
+    flows = [Flow(f"{n}", (1, 2, 3), Reno(), host="unshaped") for n in range(2)]
+    plan = compile_scenario(
+        Scenario(name, links, flows, duration=0.1), Fluid(), np.random.default_rng(0)
+    )
+    groups = driver._prepared(plan, compiled=False)[1]
+    named = {
+        f"{type(group).__name__}.{field}": getattr(group, field)
+        for group in groups
+        if not isinstance(group, np.ndarray)
+        for field in group._fields
+    }
+    assert len(named) > 30
+    pairs = itertools.combinations(named, 2)
+    assert [pair for pair in pairs if np.may_share_memory(named[pair[0]], named[pair[1]])] == []
+
+
+def test_time_of_a_run_is_without_preparation_and_compilation(monkeypatch) -> None:
+    """By a clock that only preparation moves far, and each look at it by a second."""
+    clock = itertools.count()
+    prepare = driver._prepared
+
+    def slowly(*arguments):
+        for _ in range(1000):
+            next(clock)
+        return prepare(*arguments)
+
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(driver, "_prepared", slowly)
+    run = simulate(takano2006("1"), duration=0.01, level="fluid")
+    assert run.seconds == 1.0
+    assert "simulated in 1.00 s" in run.summary()["step"]
+
+
+def test_the_manager_of_pfc_and_steps_have_means() -> None:
+    ramp, step = RampMarking(5.0, 200.0, 0.01), StepMarking(20.0, at="departure")
+    rule = PFC((0,), xoff=300.0, xon=200.0, headroom=100.0, manager=ramp)
+    one = replace(ONE_RATE, flows=(replace(ONE_RATE.flows[0], source=DCQCN()),))
+    for given in (rule, step):
+        links = [replace(link, discipline=given, buffer=1e6) for link in one.links]
+        found: Any = with_expected_marks(replace(one, links=links)).links[-1].discipline
+        if given is step:
+            assert found == step
+        else:
+            assert found.manager.fractional
+            assert replace(found, manager=ramp) == rule

@@ -1,4 +1,4 @@
-"""Which level answers, what it costs, and how accurate it is."""
+"""Which level answers, what it costs, how accurate it is, and the shares that its predictions rest on."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ from dfcmodel import (
     Flow,
     Fluid,
     Link,
+    OnOff,
     Packets,
     Pause,
+    Poisson,
+    Replay,
     Scenario,
     chain,
     choose_level,
@@ -42,10 +45,16 @@ from dfcmodel.levels.predictions import (
     packet_work,
     predicted_seconds,
 )
+from dfcmodel.network.demands.offered_rates import (
+    bottlenecks,
+    crowds,
+    equal_shares,
+    offered_packets,
+)
 from dfcmodel.results import Ensemble
 from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
 from hopflow.csv_tables import bundled_rows
-from responsefn import CUBIC, NewReno
+from responsefn import CUBIC, DCQCN, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
 
@@ -439,12 +448,9 @@ def other_links(**changes) -> Scenario:
         (lambda: runs(packet_jitter=0.0), "packet_jitter = 0"),
         (lambda: runs(method=Fluid(whole_losses=False)), "whole_losses = False"),
         (lambda: runs(other_links(discipline=RED(5.0, 15.0, 0.1))), "link router->end: RED"),
-        (
-            lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))),
-            "flow near: CBR",
-        ),
+        (lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))), "flow near: CBR"),
     ],
-)
+)  # fmt: skip
 def test_what_was_not_measured_is_refused(many, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         share_intervals(many())
@@ -465,3 +471,51 @@ def test_what_was_not_measured_is_refused(many, message: str) -> None:
 def test_bad_input_is_named(packets: Ensemble, given, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         share_intervals(packets, **given)
+
+
+# Rates at equal shares, by hand: what predictions of the choice rest on.
+
+TWO_LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
+
+
+@pytest.fixture
+def mixed() -> Scenario:
+    """Return three flows over the first link and three over the second, with a bottleneck each."""
+    flows = (
+        Flow("both", ("a", "b", "c"), NewReno()),
+        Flow("narrow", ("a", "b"), NewReno(), max_window=4.0),
+        Flow("constant", ("a", "b"), CBR(5000.0), start=1.0),
+        Flow("on off", ("b", "c"), OnOff(50.0, 0.1, 0.3)),
+        Flow("rate", ("b", "c"), DCQCN(), size=30.0),
+    )
+    return Scenario("mixed", TWO_LINKS, flows, duration=2.0)
+
+
+def test_flows_are_counted_by_link_and_bottlenecks_have_the_smallest_share(mixed) -> None:
+    assert crowds(mixed).tolist() == [3, 3]
+    assert bottlenecks(mixed).tolist() == [1, 0, 0, 1, 1]
+
+
+def test_rates_are_equal_shares_unless_a_window_or_a_source_says_less(mixed) -> None:
+    """A window of 4 packets in a round trip of 20 ms; sources without feedback send at their own rate."""
+    np.testing.assert_allclose(equal_shares(mixed), [200.0, 200.0, 5000.0, 50.0, 200.0])
+
+
+def test_packets_end_with_a_transfer_and_begin_with_a_start(mixed) -> None:
+    np.testing.assert_allclose(offered_packets(mixed, 2.0), [400.0, 400.0, 5000.0, 100.0, 30.0])
+    assert offered_packets(mixed, 0.5)[2] == 0.0
+
+
+THREE_NODES = chain(3, rate=1000.0, delay=1e-3, buffer=50)
+
+
+def test_offered_packets_end_with_the_stop() -> None:
+    flows = [
+        Flow("poisson", (1, 2, 3), Poisson(100.0), start=0.5, stop=2.5),
+        Flow("trace", (1, 2, 3), Replay((0.0, 0.5), (10, 20))),
+    ]
+    scenario = Scenario("offered", THREE_NODES, flows)
+    assert equal_shares(scenario) == [100.0, 60.0]
+    at_once = Scenario("at once", THREE_NODES, [Flow("a", (1, 2, 3), Replay((0.0,), 7))])
+    assert offered_packets(at_once, 10.0) == [7.0]
+    assert offered_packets(scenario, 10.0) == [200.0, 30.0]

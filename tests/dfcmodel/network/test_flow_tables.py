@@ -17,9 +17,13 @@ from dfcmodel import (
     Fabric,
     Flow,
     Flows,
+    Link,
     Packets,
     Scenario,
     all_to_all,
+    chain,
+    compare,
+    ensemble,
     flows_from,
     from_networkx,
     load_connection_matrix,
@@ -28,9 +32,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.lossless import leaf_spine, with_hosts
-from dfcmodel.network.columns import Column, encoded
-from dfcmodel.network.flow_tables import OPTIONS
-from responsefn import DCQCN, FixedRate, NewReno, Reno
+from responsefn import CUBIC, DCQCN, FixedRate, NewReno, Reno
 from tests.oracles.engines import plain_simulate
 
 # Tables of flows: the same flows as objects, and the same runs.
@@ -53,11 +55,7 @@ def table(source: object = CBR(1e6), **options: object) -> Flows:
 
 
 def test_every_option_of_a_flow_is_a_column() -> None:
-    assert {each.name for each in OPTIONS} == {each.name for each in fields(Flow)} - {
-        "name",
-        "path",
-    }
-    assert set(table().columns) == {each.name for each in OPTIONS}
+    assert set(table().columns) == {each.name for each in fields(Flow)} - {"name", "path"}
 
 
 def test_items_are_flows_and_flows_make_the_same_table() -> None:
@@ -78,12 +76,9 @@ def test_items_are_flows_and_flows_make_the_same_table() -> None:
 
 def test_names_are_distinct() -> None:
     assert table().name(0) == "('host', 0)->('host', 1)"
-    ends = Flows(
-        (1, "1", 2),
-        table().paths.__class__.of([(0, 2), (1, 2)]),
-        {"source": Column((CBR(1.0),), None, 2)},
-    )
-    assert list(ends.names) == ["0: 1->2", "1: 1->2"]  # two nodes with one name
+    alike = [Link(1, 2, 1.0, 1.0, 5), Link("1", 2, 1.0, 1.0, 5)]  # two nodes with one name
+    flows = flows_from([1, "1"], [2, 2], source=CBR(1.0), links=alike)
+    assert list(flows.names) == ["0: 1->2", "1: 1->2"]
 
 
 def test_groups_are_in_the_order_of_their_first_flows() -> None:
@@ -93,17 +88,6 @@ def test_groups_are_in_the_order_of_their_first_flows() -> None:
     assert (first.tolist(), group.tolist()) == ([0, 1, 3], [0, 1, 0, 2, 1])
     first, group = flows.alike("size", np.array([1, 1, 2, 1, 1]))
     assert (first.tolist(), group.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3, 1])
-
-
-def test_columns_keep_values_once() -> None:
-    column = encoded([NewReno(), NewReno(), CBR(2.0)])
-    assert len(column.values) == 2
-    assert list(column) == [NewReno(), NewReno(), CBR(2.0)]
-    assert column == (NewReno(), NewReno(), CBR(2.0))
-    assert column.map(type)[2] is CBR
-    constant = encoded([1.0, 1.0])
-    assert constant.which is None
-    assert constant.array().tolist() == list(constant) == [1.0, 1.0]
 
 
 MIXED = [(CBR(1e6), DCQCN(), NewReno())[f % 3] for f in range(30)]
@@ -196,14 +180,20 @@ def test_flow_fields(refused, change, parts) -> None:
     )
 
 
-@pytest.mark.parametrize("given", [1, 40.0, np.int64(3), np.float32(7.0), 1e15])
-def test_whole_sizes_in_any_type(given) -> None:
-    assert Flow("a", (1, 2), Reno(), size=given).size == given
-
-
-@pytest.mark.parametrize("given", [np.float32(np.inf), np.array(np.inf)])
-def test_a_flow_without_end_in_any_type(given) -> None:
-    assert Flow("a", (1, 2), CBR(100.0), size=given) == Flow("a", (1, 2), CBR(100.0))
+@pytest.mark.parametrize(
+    ("name", "values", "same"),
+    [
+        ("size", [1, np.int64(1), np.float32(1.0)], 1.0),
+        ("size", [1e15], 10**15),
+        ("size", [np.float32(np.inf), np.array(np.inf)], math.inf),
+        ("handshake", [np.bool_(True), np.array(True)], True),
+    ],
+)
+def test_values_of_any_type(name: str, values: list[Any], same: Any) -> None:
+    for given in values:
+        flow = Flow("a", (1, 2), Reno(), **{name: given})
+        assert flow == Flow("a", (1, 2), Reno(), **{name: same})
+        assert getattr(flow, name) == same
 
 
 def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
@@ -211,13 +201,6 @@ def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
     assert flow.all_packets == 40.0
     assert replace(flow, idle=1.0).all_packets == np.inf
     assert replace(flow, idle=np.float32(np.inf)) == flow
-
-
-@pytest.mark.parametrize("given", [np.bool_(True), np.array(True)])
-def test_a_handshake_in_any_type(given) -> None:
-    flow = Flow("a", (1, 2), Reno(), handshake=given)
-    assert flow.handshake is True
-    assert flow == Flow("a", (1, 2), Reno(), handshake=True)
 
 
 # Connection matrices of htsim.
@@ -313,33 +296,11 @@ def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
         ("start 0", "start -1", "line 3: start -1: must be in picoseconds"),
         (" start 0", "", "line 3: must have either a start or a trigger"),
         ("start 0", "start 0 trigger 1", "line 3: must have either a start or a trigger"),
-        (
-            "start 0",
-            "trigger 1",
-            "line 3, trigger 1: the file must have a line for it|no connection",
-        ),
+        ("start 0", "trigger 1", "line 3, trigger 1: the file must have a line for it|no connection"),
         ("start 0", "start 0 prio 3", "line 3: priorities among flows are not read"),
         ("start 0", "start", "line 3"),
-        (
-            "Connections 1",
-            "Connections 1\nFailures 1",
-            "line 3, .*: failures of links are not read",
-        ),
-    ],
-)
-def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        read_connection_matrix(ONE.replace(old, new), FABRIC.hosts, **GIVEN)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (
-            "count 2 barrier",
-            "count 3 barrier",
-            "trigger 2: a barrier of 3 that 2 connections activate",
-        ),
+        ("Connections 1", "Connections 1\nFailures 1", "line 3, .*: failures of links are not read"),
+        ("count 2 barrier", "count 3 barrier", "trigger 2: a barrier of 3 that 2 connections activate"),
         ("count 2 barrier", "oneshot", "trigger 2: a oneshot of 1 that 2 connections activate"),
         ("count 2 barrier", "barrier", "line 11: count : must be a whole number"),
         ("1 oneshot", "1 multishot", "line 10: triggers of several shots are not read"),
@@ -348,10 +309,11 @@ def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:
         ("id 1 oneshot", "id 7 oneshot", "line 6, trigger 1: the file must have a line for it"),
         (" send_done_trigger 1", "", "line 6, trigger 1: no connection activates it"),
     ],
-)
-def test_triggers_that_cannot_be_read_are_refused(old: str, new: str, said: str) -> None:
+)  # fmt: skip
+def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:
+    text = ONE if old in ONE else CHAINED
     with pytest.raises(ValueError, match=said):
-        read_connection_matrix(CHAINED.replace(old, new), FABRIC.hosts, **GIVEN)
+        read_connection_matrix(text.replace(old, new), FABRIC.hosts, **GIVEN)
 
 
 @pytest.mark.parametrize("name", ["sizes", "starts", "after"])
@@ -367,3 +329,50 @@ def test_paths_over_nodes_without_links_are_refused_by_the_scenario() -> None:
     assert [flow.path for flow in flows] == paths
     with pytest.raises(ValueError, match=r"there is no link \('host', 0\)->elsewhere"):
         Scenario("a", links(), flows)
+
+
+# How flows repair losses, in summaries and comparisons.
+
+
+def flows_of(*rules: Any) -> Scenario:
+    """Return a flow of each rule over one link."""
+    links = chain(2, rate=1e3, delay=1e-2, buffer=20)
+    flows = [Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules)]
+    return Scenario("recoveries", links, flows, duration=0.5)
+
+
+def test_recoveries_are_said_where_flows_differ() -> None:
+    """In summaries of runs and ensembles, side by side, and of rules, which all have the path's."""
+    differ, same, six = (
+        simulate(flows_of(*rules), level="packets", packet_jitter="1pkt")
+        for rules in ([NewReno(), CUBIC()], [CUBIC(), CUBIC()], [*5 * [CUBIC()], NewReno()])
+    )
+    assert str(differ.summary()["0"]).startswith("NewReno with recovery 'newreno': ")
+    assert str(differ.summary()["1"]).startswith("CUBIC with recovery 'sack': ")
+    assert str(same.summary()["0"]).startswith("CUBIC: ")
+    columns = list(compare(differ, same, six).columns.values())
+    assert [column.get("recovery") for column in columns] == [
+        "newreno: 0; sack: 1",
+        None,
+        "sack: 0, 1, 2 and 2 others; newreno: 5",
+    ]
+    many = ensemble(flows_of(NewReno(), CUBIC()), 2, level="fluid").summary()
+    assert many["recovery"] == "newreno: 0; sack: 1"
+    assert " of the slowest link, " in str(many["0"])
+    alike = ensemble(flows_of(CUBIC(), CUBIC()), 2, level="fluid").summary()
+    assert "recovery" not in alike
+
+
+@pytest.mark.parametrize(
+    ("rules", "given", "said"),
+    [
+        ((NewReno(), CUBIC()), {}, ["sack for all; ", "newreno: NewReno()", "sack: CUBIC()"]),
+        ((CUBIC(), CUBIC(beta=0.5)), {}, ["sack, that of each rule"]),
+        ((NewReno(), CUBIC()), {"recovery": "rack"}, ["rack for all"]),
+    ],
+)
+def test_rules_on_one_path_have_one_recovery(rules, given: dict, said: list[str]) -> None:
+    path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
+    found = str(compare(*rules, **path, **given).summary()["recovery"])
+    assert found.startswith(said[0])
+    assert all(part in found for part in said)

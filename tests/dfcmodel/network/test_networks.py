@@ -22,6 +22,7 @@ from dfcmodel import (
     Pause,
     Scenario,
     chain,
+    choose_level,
     dumbbell,
     from_networkx,
     parking_lot,
@@ -30,9 +31,6 @@ from dfcmodel import (
     takano2006,
     tree,
 )
-from dfcmodel.network import run_tables
-from dfcmodel.network.phase_effects import phased_flows, random_time
-from dfcmodel.packets.kernel import codes
 from hopflow import gbps
 from responsefn import CUBIC, DCQCN, HPCC, TIMELY, NewReno, NS2Vegas, RateRule, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
@@ -178,17 +176,6 @@ def test_whole_numbers_are_times_too() -> None:
     np.testing.assert_array_equal(first.delivered, second.delivered)
 
 
-# Tables that both levels fill mean the same in kernel and result.
-
-
-def test_causes_are_the_columns_of_the_packet_kernel() -> None:
-    for name in ("BUFFER_FULL", "BY_MANAGER", "AT_RANDOM", "BY_WATCHDOG", "TRIMMED", "BY_POLICER", "BY_FAILURE", "EXPIRED"):  # fmt: skip
-        assert getattr(run_tables, name) == getattr(codes, name)
-    assert run_tables.CAUSES[run_tables.BY_WATCHDOG] == "watchdog"
-    assert run_tables.CAUSES[codes.TRIMMED] == run_tables.CAUSES[run_tables.TRIMMED] == "trimmed"
-    assert len(run_tables.CAUSES) == 8
-
-
 def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     """They are kept as numbers, which can be told apart as keys."""
     link = Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
@@ -238,24 +225,10 @@ ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
         (chain(4, **LINK), nx.path_graph([1, 2, 3, 4], create_using=nx.DiGraph)),
         (ring(5, **LINK), nx.cycle_graph([1, 2, 3, 4, 5], create_using=nx.DiGraph)),
         (tree(3, **LINK), nx.DiGraph([(i, i // 2) for i in range(2, 16)])),
-        (
-            dumbbell(2, **LINK, **ACCESS),
-            nx.DiGraph(
-                [
-                    ("s1", "left"),
-                    ("s2", "left"),
-                    ("left", "right"),
-                    ("right", "d1"),
-                    ("right", "d2"),
-                ]
-            ),
-        ),
-        (
-            parking_lot(2, **LINK, **ACCESS),
-            nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")]),
-        ),
+        (dumbbell(2, **LINK, **ACCESS), nx.DiGraph([("s1", "left"), ("s2", "left"), ("left", "right"), ("right", "d1"), ("right", "d2")])),
+        (parking_lot(2, **LINK, **ACCESS), nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")])),
     ],
-)
+)  # fmt: skip
 def test_shapes(links, graph) -> None:
     assert {(link.source, link.target) for link in links} == set(graph.edges)
 
@@ -271,7 +244,6 @@ def test_vegas_scenarios(name: str, buffer: int) -> None:
 # Phase effects: which flows may have them, and that random times remove them.
 
 
-ALL = np.ones(2, dtype=np.bool_)
 ALIKE = (NewReno(), NewReno())
 
 
@@ -289,29 +261,24 @@ def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> Scenar
 
 
 @pytest.mark.parametrize(
-    "scenario", [pair(), pair(far=2e-3, rules=(NewReno(), CUBIC()))], ids=["trips", "rules"]
-)
-def test_flows_that_differ_at_one_queue_are_found(scenario: Scenario) -> None:
-    flows, links = phased_flows(scenario, ALL)
-    assert flows.tolist() == [0, 1]
-    assert [scenario.links[n].name for n in links.tolist()] == ["c->d", "c->d"]
-    assert random_time(scenario, ALL) == 1e-3
-
-
-@pytest.mark.parametrize(
-    "scenario",
+    ("scenario", "found"),
     [
-        pair(far=2e-3),  # alike
-        pair(discipline=Fair()),  # a queue of their own
-        pair(discipline=RED(5.0, 15.0, 0.1)),  # drops at random
-        pair(rules=(NewReno(), CBR(300.0))),  # one window
-        pair(rate=1e6),  # a bottleneck each
+        (pair(), True),  # round-trip times differ
+        (pair(far=2e-3, rules=(NewReno(), CUBIC())), True),
+        (pair(far=2e-3), False),  # alike
+        (pair(discipline=Fair()), False),  # a queue of their own
+        (pair(discipline=RED(5.0, 15.0, 0.1)), False),  # drops at random
+        (pair(rules=(NewReno(), CBR(300.0))), False),  # one window
+        (pair(rate=1e6), False),  # a bottleneck each
     ],
-)
-def test_no_others_are(scenario: Scenario) -> None:
-    assert not len(phased_flows(scenario, ALL)[0])
-    assert random_time(scenario, ALL) == 0.0
-    assert not len(phased_flows(pair(), np.array([True, False]))[0])  # one that loses
+)  # fmt: skip
+def test_flows_that_differ_at_one_queue_are_found(scenario: Scenario, found: bool) -> None:
+    """A choice of the level gives packets of both a random time of one packet at the queue, 1 ms."""
+    limits = simulate(scenario, Packets(seed=1)).limits
+    assert any(limit.startswith("phase effects: flows a, b") for limit in limits) == found
+    chosen = choose_level(scenario)
+    assert isinstance(chosen.method, Packets)
+    assert chosen.packet_jitter == (1e-3 if found else 0.0)
 
 
 def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
@@ -323,6 +290,9 @@ def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
     assert "limit, phase effects" in plain.summary()
     runs = [simulate(scenario, Packets(seed=n), packet_jitter=1e-3) for n in range(1, 7)]
     assert all(run.limits == () for run in runs)
+    first, second = scenario.flows
+    one = replace(scenario, flows=(first, replace(second, size=1.0)))
+    assert simulate(one, Packets(seed=1)).limits == ()  # the other one loses nothing
     lost = simulate(scenario, Packets(seed=1, loss={"c->d": 1e-3}))
     assert lost.limits == ()  # random losses break the phases
 

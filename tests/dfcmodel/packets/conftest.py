@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +120,7 @@ def random_scenario(discipline: str, seed: int) -> Scenario:
     used = {ends for flow in flows for ends in zip(flow.path, flow.path[1:], strict=False)}
     return Scenario(
         f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
-        duration=1.5,
+        duration=1.0,
     )  # fmt: skip
 
 
@@ -245,6 +247,19 @@ def one_link() -> Scenario:
     """Return one NewReno flow over one link of 1000 packets/s."""
     link = Link("a", "b", 1000.0, 0.01, 20.0)
     return Scenario("one link", (link,), (Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0)
+
+
+@pytest.fixture(scope="session")
+def ns3() -> Path:
+    """Return the folder of ns-3; a test that asks for it is skipped where there is none, or no compiler."""
+    from validation.generate.programs import ns3_folder
+
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+    try:
+        return ns3_folder()
+    except FileNotFoundError:
+        pytest.skip("ns-3 is not installed: `make data-tools` does it")
 
 
 def recovering_sender(kind: type[LossRecovery], **fields: float) -> Any:

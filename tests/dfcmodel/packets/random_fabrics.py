@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from dfcmodel import CBR, PFC, Flow, Link, OnOff, Pause, RampMarking, Scenario
 from responsefn import CUBIC, DCQCN, TIMELY, NewReno
 
-__all__ = ["random_fabric"]
+__all__ = ["in_turns", "random_fabric"]
 
 
 def random_fabric(seed: int, host: str | None = None) -> Scenario:
@@ -71,3 +72,22 @@ def _source(rng: np.random.Generator, line: float) -> object:
         DCQCN(),
         TIMELY(),
     ][rng.integers(6)]
+
+
+def in_turns(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario with flows of a few packets, most of which wait for one or two others."""
+    rng = np.random.default_rng([48, seed])
+    flows = []
+    for f, flow in enumerate(scenario.flows):
+        own: dict[str, Any] = {"size": float(rng.integers(1, 30))}
+        if f > 0 and rng.integers(3):
+            own["after"] = tuple(
+                rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist()
+            )
+            own["start"] = float(rng.choice([0.0, 0.0, 1e-6, 2e-5]))
+            again = np.random.default_rng([49, seed, f])
+            if again.integers(2):
+                own["delays"] = tuple(again.choice([0.0, 1e-6, 5e-5], len(own["after"])).tolist())
+                own["start"] += float(again.choice([0.0, 3e-5]))
+        flows.append(replace(flow, **own))
+    return replace(scenario, flows=tuple(flows))

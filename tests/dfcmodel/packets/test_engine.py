@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006
+from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006, to_ns2
 from dfcmodel.network.queueing.disciplines import manager_of
 from dfcmodel.packets import engine, planning
 from dfcmodel.packets.engine import begin_run, run_engine
@@ -23,10 +23,17 @@ from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.recoveries.compilation import recovery_events
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
-from tests.dfcmodel.packets.conftest import Own, plan_of, random_classes, random_scenario
+from tests.dfcmodel.packets.conftest import (
+    RECOVERIES,
+    Own,
+    plan_of,
+    random_classes,
+    random_scenario,
+)
 from tests.oracles.engines import plan_scenario
 from validation import evidence
 from validation.generate.packets.networks import CASES, SAMPLE, sample_hash, scenario_of
+from validation.networks.packet_networks import dumbbell_scenario
 
 RUNS = [(case.name, run) for case in CASES for run in case.runs]
 QUICK = [
@@ -327,3 +334,20 @@ def test_a_seed_gives_the_same_bits_on_another_processor(tmp_path) -> None:
     ]
     assert answers[0] == answers[1]
     assert len(answers[0]) == 65
+
+
+@pytest.mark.slow
+@pytest.mark.simulators
+@pytest.mark.parametrize("recovery", RECOVERIES)
+def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
+    tmp_path, run_ns2, recovery: str
+) -> None:
+    """All ACKs every 10 ms, and all drops; seeds 1 and 2 are bundled."""
+    for seed in range(3, 9):
+        scenario = dumbbell_scenario(recovery, 128, seed)
+        method = Packets(convention="ns2", recovery=recovery, seed=seed)
+        samples, links = run_ns2(tmp_path, to_ns2(scenario, method=method, sample=0.01))
+        plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
+        found = run_engine(plan)
+        np.testing.assert_array_equal(samples[:, 2::2], found.acked)
+        assert links[:, 2].sum() == found.drops.sum() > 1000

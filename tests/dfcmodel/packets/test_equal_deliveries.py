@@ -67,7 +67,7 @@ def shared(rules: Any, buffer: float, duration: float, discipline: Any = None, *
 def test_senders_run_bit_equal_in_both_engines(
     rules: Any, buffer: float, discipline: Any, jitter: float
 ) -> None:
-    scenario = shared(rules, buffer, 3.0, discipline)
+    scenario = shared(rules, buffer, 1.5, discipline)
     # go-back-N at the rate of a link that is ten times as fast delivers nothing over a full queue
     kinds = {f"{n}": "none" if isinstance(r, TIMELY) else "sack" for n, r in enumerate(rules)}
     recovery = {
@@ -200,8 +200,7 @@ def test_deliveries_need_selective_acknowledgements() -> None:
         )
 
 
-@pytest.mark.parametrize("jitter", [0.0, 5e-4])
-@pytest.mark.parametrize("recovery", [RackRecovery(), PATIENT])
+@pytest.mark.parametrize(("recovery", "jitter"), [(RackRecovery(), 0.0), (PATIENT, 5e-4)])
 @pytest.mark.parametrize(
     ("rules", "buffer", "discipline"),
     [
@@ -214,12 +213,12 @@ def test_deliveries_need_selective_acknowledgements() -> None:
 def test_losses_by_time_of_rules_of_deliveries_are_equal_in_both_engines(
     rules: Any, buffer: float, discipline: Any, recovery: RackRecovery, jitter: float
 ) -> None:
-    scenario = shared(rules, buffer, 2.0, discipline)
+    scenario = shared(rules, buffer, 0.8, discipline)
     method = Packets(seed=3, recovery=recovery, loss={"in->out": 0.02})
     run = equal_records(plan_of(scenario, method, jitter=jitter))
     assert (run.imbalance == 0.0).all()
-    assert run.total.sum() > 400.0
-    assert run.lost.sum() > 10.0
+    assert run.total.sum() > 200.0
+    assert run.lost.sum() > 5.0
 
 
 def sprayed(size: float = 400.0, **more: Any) -> Scenario:

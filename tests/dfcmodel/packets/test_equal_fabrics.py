@@ -25,7 +25,7 @@ from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.fabric.kernel.windows import FULL
 from dfcmodel.packets.simulation import begin_plan, run_plan
 from responsefn import DCQCN, TIMELY, FixedRate, NewReno
-from tests.dfcmodel.packets.random_fabrics import random_fabric
+from tests.dfcmodel.packets.random_fabrics import in_turns, random_fabric
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 
 QUICK = range(24)
@@ -268,3 +268,13 @@ def test_a_rate_that_is_no_number_is_refused() -> None:
 
     with pytest.raises(ArithmeticError, match="rate of flow 'h0' is not a number"):
         simulate(incast(source=Broken()), Packets())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_fabric_kernel_starts_them_as_the_packet_kernel_does(seed: int) -> None:
+    plan = plan_of(in_turns(with_rates(seed), seed), ("none", "go-back-n")[seed % 2])
+    assert is_fabric(plan)
+    assert plan.scenario.table.waits.any()
+    found = run_fabric(plan)
+    assert found is not None
+    check_equal(found, run_engine(plan))

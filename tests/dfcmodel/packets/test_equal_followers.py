@@ -1,4 +1,4 @@
-"""Flows that start when others have finished: both kernels and the reference engine, and what must hold of the times."""
+"""Flows that start when others have finished (`followers`): both kernels and the reference engine, and what must hold of the times."""
 
 from __future__ import annotations
 
@@ -21,33 +21,9 @@ from dfcmodel import (
     flows_from,
     simulate,
 )
-from dfcmodel.network.demands.followers import followers_of
-from dfcmodel.packets.fabric.conditions import is_fabric
-from dfcmodel.packets.fabric.engine import run_fabric
-from dfcmodel.packets.layouts.followers import lay_out_followers
 from responsefn import CUBIC, DCQCN, FixedRate, NewReno
-from tests.dfcmodel.packets.random_fabrics import random_fabric
-from tests.dfcmodel.packets.test_equal_fabrics import check_equal, with_rates
-from tests.oracles.engines import equal_records, plan_scenario, run_engine
-
-
-def in_turns(scenario: Scenario, seed: int) -> Scenario:
-    """Return the scenario with flows of a few packets, most of which wait for one or two others."""
-    rng = np.random.default_rng([48, seed])
-    flows = []
-    for f, flow in enumerate(scenario.flows):
-        own: dict[str, Any] = {"size": float(rng.integers(1, 30))}
-        if f > 0 and rng.integers(3):
-            own["after"] = tuple(
-                rng.choice(f, min(f, int(rng.integers(1, 3))), replace=False).tolist()
-            )
-            own["start"] = float(rng.choice([0.0, 0.0, 1e-6, 2e-5]))
-            again = np.random.default_rng([49, seed, f])
-            if again.integers(2):
-                own["delays"] = tuple(again.choice([0.0, 1e-6, 5e-5], len(own["after"])).tolist())
-                own["start"] += float(again.choice([0.0, 3e-5]))
-        flows.append(replace(flow, **own))
-    return replace(scenario, flows=tuple(flows))
+from tests.dfcmodel.packets.random_fabrics import in_turns, random_fabric
+from tests.oracles.engines import equal_records, plan_scenario
 
 
 def plan_of(scenario: Scenario, seed: int, recovery: str | None = None) -> Any:
@@ -55,16 +31,6 @@ def plan_of(scenario: Scenario, seed: int, recovery: str | None = None) -> Any:
         scenario, Packets(seed=seed, recovery=recovery), duration=scenario.duration,
         sample=scenario.duration / 8,
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_the_fabric_kernel_starts_them_as_the_packet_kernel_does(seed: int) -> None:
-    plan = plan_of(in_turns(with_rates(seed), seed), 1, ("none", "go-back-n")[seed % 2])
-    assert is_fabric(plan)
-    assert plan.scenario.table.waits.any()
-    found = run_fabric(plan)
-    assert found is not None
-    check_equal(found, run_engine(plan))
 
 
 @pytest.mark.parametrize(
@@ -236,38 +202,3 @@ def test_a_receiver_that_delays_acks_starts_flows_of_its_own_host_or_later(refus
     flows = (first, Flow("b", ("h2", "s", "h0"), NewReno(), size=9, after="a"))
     scenario = Scenario("hosts", links, flows, duration=1e-3)
     refused(["start of flow 'b' = 0", "'a'", "above 0"], lambda: simulate(scenario, Packets()))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_followers_are_those_that_the_flows_name(seed: int) -> None:
-    """As columns, in the rows of the kernels, and in a table made from an array of places."""
-    scenario = in_turns(random_fabric(seed), seed)
-    wanted = {f: set(flow.after) for f, flow in enumerate(scenario.flows)}
-    found = scenario.followers
-    pairs = list(zip(found.flow.tolist(), found.awaited.tolist(), strict=True))
-    assert len(set(pairs)) == len(pairs) == sum(map(len, wanted.values()))
-    assert all(awaited in wanted[f] for f, awaited in pairs)
-    assert found.missing.tolist() == [len(each) for each in wanted.values()]
-    rows = lay_out_followers(plan_of(scenario, seed))["follow"]
-    assert rows["missing"].tolist() == found.missing.tolist()
-    places, delays = np.full((len(wanted), 2), -1), np.full((len(wanted), 2), np.nan)
-    for f, flow in enumerate(scenario.flows):
-        places[f, : len(flow.after)] = flow.after
-        delays[f, : len(flow.after)] = flow.delays or flow.start
-    names = [f"f{f}" for f in wanted]
-    ends = zip(*((flow.path[0], flow.path[-1]) for flow in scenario.flows), strict=True)
-    paths = [flow.path for flow in scenario.flows]
-    table = flows_from(
-        *ends,
-        5,
-        source=FixedRate(),
-        links=scenario.links,
-        routes=paths,
-        names=names,
-        after=places,
-        delays=delays,
-    )
-    again = followers_of(table)
-    for mine, other in zip(again[:3], found[:3], strict=True):
-        np.testing.assert_array_equal(mine, other)
-    np.testing.assert_array_equal(again.delay, found.times(scenario.table.numbers("start"))[0])

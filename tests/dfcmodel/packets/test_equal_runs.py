@@ -30,6 +30,8 @@ def test_random_networks_run_bit_equal_in_both_engines(discipline: str, seed: in
     plan = plan_of(scenario, random_method(seed), jitter=0.0 if seed % 3 else 2e-4)
     run = equal_records(plan)
     assert run.total.sum() > (10.0 if "pause" in discipline else 100.0)  # pause can deadlock
+    assert run.lost.sum() == run.drops.sum()
+    assert (np.cumsum(run.waiting, axis=0) >= 0).all()
     assert (run.imbalance == 0.0).all()
 
 

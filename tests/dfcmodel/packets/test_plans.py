@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,8 +30,9 @@ from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import bits_of, has_lanes
+from hopflow.long_runs import LONGER, parts
 from responsefn import NewReno, Reno, Vegas
-from tests.dfcmodel.packets.conftest import DISCIPLINES, plan_of, random_method, random_scenario
+from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.oracles.engines import run_engine
 from tests.oracles.packets.records import EventRecords
 
@@ -278,38 +281,41 @@ def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("discipline", DISCIPLINES)
-def test_every_packet_is_delivered_dropped_or_on_its_way(discipline: str) -> None:
-    run = run_engine(plan_of(random_scenario(discipline, 11), random_method(11)))
-    assert (run.imbalance == 0.0).all()
-    assert (np.cumsum(run.waiting, axis=0) >= 0).all()
-    assert run.lost.sum() == run.drops.sum()
-    if "pause" in discipline:
-        assert run.carried.sum() > 0
-
-
-def test_further_runs_of_a_scenario_are_those_of_a_new_one() -> None:
-    """What is kept with a scenario depends on nothing in which its runs differ."""
+def test_what_runs_share_is_kept_with_a_scenario_but_not_hops_of_many_flows(monkeypatch) -> None:
     scenario = random_scenario("fifo", 3)
-    methods = [
-        Packets(seed=1),
-        Packets(seed=2, ack_transmission=False),
-        Packets(seed=3, loss={scenario.links[0].name: 0.05}),
-        Packets(seed=1),
-    ]
-    for method in methods:
-        again, new = (run_engine(plan_of(given, method)) for given in (scenario, replace(scenario)))
-        for name in ("window", "acked", "delivered", "lost", "waited", "peak"):
-            np.testing.assert_array_equal(getattr(again, name), getattr(new, name))
+    for method in (Packets(seed=1), Packets(seed=1, ack_transmission=False)):
+        run_engine(plan_of(scenario, method))
     kinds = {name for name, *_ in scenario.derived}
     assert {"checked", "ports", "hops", "lookahead", "with_lanes"} <= kinds
     assert sorted(key[2] for key in scenario.derived if key[0] == "ports") == [False, True]
-
-
-def test_hops_of_many_flows_are_not_kept(monkeypatch) -> None:
     for module in ("plans", "planning"):
         monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
     monkeypatch.setattr("dfcmodel.packets.layouts.memory.MOST_COPIED_HOPS", 0)
     scenario = random_scenario("fifo", 3)
     run_engine(plan_of(scenario, Packets(seed=1)))
     assert {name for name, *_ in scenario.derived} == {"checked"}
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_quick_parts_grow_up_to_a_limit_and_end_at_the_end(most) -> None:
+    run, ends = SimpleNamespace(done=0, bar=None), [0]
+    for last in parts(run, 1000, 2, most):
+        run.done = last
+        ends.append(last)
+    sizes = [b - a for a, b in itertools.pairwise(ends)]
+    assert sizes[0] == 2
+    assert ends[-1] == 1000
+    allowed = [LONGER * size if most is None else most for size in sizes]
+    assert all(size <= limit for size, limit in zip(sizes[1:], allowed, strict=False))
+
+
+def test_a_run_that_stops_in_a_part_goes_on_from_there() -> None:
+    run, seen = SimpleNamespace(done=0, bar=None), []
+    for last in parts(run, 6, 4, 4):
+        seen.append((run.done, last))
+        run.done = min(run.done + 1, last)
+    assert seen == [(n, min(n + 4, 6)) for n in range(6)]
+
+
+def test_nothing_is_run_twice() -> None:
+    assert list(parts(SimpleNamespace(done=5, bar=None), 5, 1)) == []

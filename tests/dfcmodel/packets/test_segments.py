@@ -42,7 +42,8 @@ def test_segments_run_bit_equal_in_both_engines(
     rules: Any, rate: float, options: Any, jitter: float
 ) -> None:
     method = Packets(seed=3, ack_delay=0.04, loss={"a->b": 1e-3})
-    run = equal_records(plan_of(path(rules, rate, 30.0, 3.0, **options), method, jitter=jitter))
+    scenario = path(rules, rate, 30.0, duration=max(2000.0 / rate, 0.6), **options)
+    run = equal_records(plan_of(scenario, method, jitter=jitter))
     assert (run.imbalance == 0.0).all()
     assert run.drops.sum() > 0
 

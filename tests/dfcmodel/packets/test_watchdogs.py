@@ -1,4 +1,4 @@
-"""Watchdogs of ports: the compiled engine and the oracle declare the same storms and drop the same packets."""
+"""Watchdogs of ports (rows of `layouts.watchdogs`): the compiled engine and the oracle declare the same storms and drop the same packets."""
 
 from __future__ import annotations
 

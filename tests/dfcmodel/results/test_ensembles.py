@@ -1,4 +1,4 @@
-"""Ensembles, and lower bounds on the times of transfers."""
+"""Ensembles, runs side by side, and lower bounds on the times of transfers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import matplotlib.colors as colours
 import numpy as np
 import pytest
+from PIL import Image
 
 from dfcmodel import (
     CBR,
@@ -301,3 +302,65 @@ def test_many_flows_are_bounded_at_once() -> None:
     assert len(bound.finished) == 64 * 63
     # 63 x 3 packets at each host, of which the first comes over a switch, and the least way out
     assert bound.job == pytest.approx((63 * 3 + 1) * 1500 * 8 / 100e9 + 2 * 25e-9, rel=1e-12)
+
+
+# Runs side by side: table, figure, animation, arrays.
+
+
+@pytest.fixture(scope="module")
+def side_by_side(run):
+    return compare(run, dfc=simulate(takano2006("1"), duration=0.15, sample=5e-3, level="fluid"))
+
+
+@pytest.fixture(scope="module")
+def other_run():
+    links = chain(3, rate=1e4, delay=1e-3, buffer=20)
+    scenario = Scenario("other", links, [Flow("a", (1, 2, 3), CBR(2e4))], duration=0.05)
+    return simulate(scenario, method=Packets(seed=1))
+
+
+def test_the_table_has_the_measures_of_each_run(side_by_side, run) -> None:
+    rows = side_by_side.summary()
+    name, first = next(iter(rows.items()))
+    assert name == "goodput of target (packets/s)"
+    goodput = {
+        label: float(one.measures.goodput[0]) for label, one in side_by_side.compared.items()
+    }
+    assert first == {label: f"{each:.4g}" for label, each in goodput.items()}
+    assert rows["lost (packets)"] == {"takano2006/1": f"{run.lost.sum():.0f}", "dfc": "0"}
+    assert "<td" in side_by_side._repr_html_()
+
+
+def test_arrays_of_a_run_are_its_own(side_by_side, run) -> None:
+    data = side_by_side.to_xarray()
+    assert data.occupancy.dims == ("run", "node", "time")
+    np.testing.assert_array_equal(data.occupancy.sel(run="takano2006/1"), run.queued)
+
+
+def test_the_animation_has_a_panel_for_each_run(side_by_side, tmp_path) -> None:
+    film = side_by_side.animate(frames=2)
+    alone = side_by_side.compared["dfc"].animate(frames=2)
+    with (
+        Image.open(film.save(tmp_path / "two.gif")) as two,
+        Image.open(alone.save(tmp_path / "one.gif")) as one,
+    ):
+        assert two.n_frames == one.n_frames == 2
+        assert two.height > 1.5 * one.height
+
+
+def test_panels_have_common_scales(side_by_side, run) -> None:
+    ax = side_by_side.plot()
+    panels = [each for each in ax.figure.axes if each.images]
+    assert {each.images[0].get_clim() for each in panels} == {(0.0, run.queued.max())}
+
+
+def test_runs_of_other_scenarios_have_a_table_but_no_common_axis(
+    side_by_side, other_run, run
+) -> None:
+    mixed = compare(run, other_run)
+    assert mixed.summary()["goodput of target (packets/s)"]["other"] == "-"
+    assert mixed.plot() is not None
+    with pytest.raises(ValueError, match="other: has other nodes"):
+        mixed.animate()
+    with pytest.raises(ValueError, match="LABEL"):
+        mixed.to_xarray()

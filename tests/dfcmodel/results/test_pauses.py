@@ -1,4 +1,4 @@
-"""Pauses over time, deadlocks, and how far pauses spread."""
+"""Pauses over time, deadlocks, how far pauses spread, and who waited for whom."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, PFC, Flow, Fluid, Link, Packets, Pause, Scenario, chain, ring, simulate
-from dfcmodel.engine import driver, plans
-from dfcmodel.lossless import buffer_cycles, deadlock, torus
-from dfcmodel.packets import records
+from dfcmodel import (
+    CBR,
+    PFC,
+    Fabric,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Pause,
+    Scenario,
+    all_reduce,
+    chain,
+    incast,
+    pause_propagation,
+    ring,
+    simulate,
+)
+from dfcmodel.lossless import buffer_cycles, deadlock, leaf_spine, torus
 from dfcmodel.results import Trajectory
-from dfcmodel.results.pauses import chain_of_pauses
 from hopflow import Status
+from responsefn import FixedRate
 from tests.oracles.engines import ENGINES, plain_simulate
 
 PAUSE = Pause(high=50.0, low=25.0)
@@ -28,6 +42,11 @@ def overloaded(nodes: int = 4, **changes: object) -> Scenario:
         Flow("b", path[-2:], CBR(8e3), host="direct"),
     ]
     return Scenario("overloaded", links, flows, duration=0.5)
+
+
+def chain_of(run: Trajectory) -> str:
+    """Return the longest chain of pauses, as the summary has it."""
+    return str(run.summary()["pauses"]).partition("longest chain at a time: ")[2]
 
 
 def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() -> None:
@@ -45,9 +64,7 @@ def test_pauses_that_end_as_they_begin_are_in_no_chain() -> None:
     run = simulate(overloaded(), sample=2.5e-4, level="fluid")
     table = run.paused.copy()
     table["end"][:4] = table["begin"][:4]
-    assert chain_of_pauses(replace(run, paused=table)) == chain_of_pauses(
-        replace(run, paused=table[4:])
-    )
+    assert chain_of(replace(run, paused=table)) == chain_of(replace(run, paused=table[4:]))
 
 
 def test_paused_links_send_nothing_and_others_do() -> None:
@@ -68,7 +85,7 @@ def test_paused_links_send_nothing_and_others_do() -> None:
 def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> None:
     scenario = overloaded(quanta=quanta)
     run = simulate(scenario, level="fluid")
-    monkeypatch.setattr(plans, "SWITCHES", 2)
+    monkeypatch.setattr("dfcmodel.engine.plans.SWITCHES", 2)
     short = simulate(scenario, level="fluid")
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
@@ -78,7 +95,7 @@ def test_a_full_log_of_pauses_does_not_change_the_run(quanta, monkeypatch) -> No
 
 def test_reports_of_progress_do_not_split_pauses(monkeypatch) -> None:
     whole = simulate(overloaded(), level="fluid")
-    monkeypatch.setattr(driver, "BLOCK", 5_000)
+    monkeypatch.setattr("dfcmodel.engine.driver.BLOCK", 5_000)
     np.testing.assert_array_equal(whole.paused, simulate(overloaded(), level="fluid").paused)
 
 
@@ -119,8 +136,7 @@ def test_a_ring_without_overload_has_no_pauses() -> None:
 
 def test_longest_chain_names_the_queue_that_began_it() -> None:
     run = simulate(overloaded(6), level="fluid")
-    assert chain_of_pauses(run) == ("1->2", "2->3", "3->4", "4->5", "5->6")
-    assert run.summary()["pauses"].endswith("1->2, 2->3, 3->4, 4->5, 5->6")
+    assert chain_of(run) == "1->2, 2->3, 3->4, 4->5, 5->6"
 
 
 @pytest.mark.parametrize("signalling", [0.0, 0.3e-3])
@@ -130,7 +146,7 @@ def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypat
     run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
     assert len(run.paused) > 20
     np.testing.assert_array_equal(run.paused, slow.paused)
-    monkeypatch.setattr(records, "SWITCHES", 8)
+    monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 8)
     short = simulate(scenario, Packets(seed=1))
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
@@ -147,11 +163,11 @@ def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
     assert firsts[1].begin == pytest.approx(firsts[0].begin, abs=3 / 6e3)
     assert firsts[1].duration == pytest.approx(firsts[0].duration, rel=0.2)
     assert {*tables[1].link} == {*tables[0].link}
-    assert chain_of_pauses(packets) == chain_of_pauses(fluid)
+    assert chain_of(packets) == chain_of(fluid)
 
 
 def test_more_pauses_at_once_than_are_recorded_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(records, "SWITCHES", 1)
+    monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 1)
     run: Trajectory = simulate(overloaded(), Packets(seed=1), sample=0.5)
     assert run.status.ok
     with pytest.raises(ValueError, match=r"pauses of 'overloaded': .* use a shorter sample"):
@@ -192,13 +208,6 @@ def test_a_port_that_pauses_for_ever_is_a_storm_and_named(simulate, method) -> N
     assert early.status is Status.COMPLETED
 
 
-def test_both_packet_engines_have_the_same_storm() -> None:
-    one, two = (run(faulty(), Packets(seed=1)) for run in ENGINES)
-    np.testing.assert_array_equal(one.paused, two.paused)
-    np.testing.assert_array_equal(one.queued, two.queued)
-    np.testing.assert_array_equal(one.delivered, two.delivered)
-
-
 @pytest.mark.parametrize(
     ("simulate", "method"),
     [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],
@@ -217,3 +226,134 @@ def test_a_storm_of_one_class_lets_the_other_go_on(simulate, method) -> None:
     assert run.storm.stopped == ("host of storage", "1->2", "2->3")
     sent = run.delivered[:, -1] - run.delivered[:, 99]
     assert sent == pytest.approx([0.0, 4e3 * 0.1], abs=1.0)
+
+
+# Who waited for whom.
+
+
+def _incast(hosts: int = 4):
+    fabric = Fabric(
+        leaf_spine(3, 1, hosts=hosts),
+        buffer="1 MB",
+        discipline=PFC(xoff=10, xon=5, counts="switch"),
+    )
+    flows = incast(fabric.hosts, fabric.hosts[0], sizes=300, source=FixedRate(), links=fabric.links)
+    return simulate(fabric.scenario("incast", flows, 0.01), Packets(seed=1), sample=1e-3)
+
+
+def test_the_largest_origin_of_an_incast_is_the_leaf_of_its_receiver() -> None:
+    """Of four hosts at a leaf, its link to the spine is an origin as well: that is shared by four."""
+    found = pause_propagation(_incast())
+    leaf = "('leaf', 0)"
+    assert next(iter(found.origins)) == leaf
+    others = {(f"('leaf', {n})", "('spine', 0)") for n in (1, 2)}
+    assert {("('spine', 0)", leaf), *others} <= set(found.graph.edges)
+    assert all(f"('host', {n})" in found.waited for n in range(1, 12))
+
+
+def test_an_incast_of_one_host_at_each_leaf_begins_at_the_spine() -> None:
+    found = pause_propagation(_incast(hosts=1))
+    assert list(found.origins) == ["('spine', 0)"]
+    assert set(found.waited) == {f"('{kind}', {n})" for kind in ("leaf", "host") for n in (1, 2)}
+
+
+def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
+    run = _incast()
+    found, table = pause_propagation(run), run.pauses()
+    edges = list(found.graph.edges(data=True))
+    assert sum(data["pauses"] for *_, data in edges) == table.sizes["pause"]
+    seconds = sum(data["seconds"] for *_, data in edges)
+    assert seconds == pytest.approx(float(table.duration.sum()), rel=1e-9)
+    assert sum(found.waited.values()) == pytest.approx(seconds, rel=1e-12)
+    assert list(found.waited.values()) == sorted(found.waited.values(), reverse=True)
+    assert found.summary()["pauses"].startswith(f"{table.sizes['pause']}, of links out of ")
+    assert {(row.paused, row.asked, row.seconds) for row in found.edges.itertuples()} == {
+        (a, b, data["seconds"]) for a, b, data in edges
+    }
+    longest = found.edges.iloc[0]
+    assert longest.seconds == found.edges.seconds.max()
+    assert f"{longest.asked} paused {longest.paused}" in found.summary()
+    assert f"sum over links out of {next(iter(found.waited))}" in found.summary()
+
+
+def test_a_deadlock_has_no_origin() -> None:
+    found = pause_propagation(simulate(deadlock(torus([4])).scenario(), level="fluid"))
+    assert found.origins == {}
+    assert str(found.summary()["origin"]).startswith("none: ")
+    assert {(str(n), str((n + 1) % 4)) for n in range(4)} <= set(found.graph.edges)
+    found.plot()
+
+
+ALL = -1  # in place of a class in `Trajectory.paused`
+PAUSE_ROWS = {
+    "the queue of 2 is long": (("1->2", "2->3", 0, 0.01, 0.02), True),
+    "so is that of 3": (("2->3", "3->4", 0, 0.03, 0.05), True),
+    "2 waits for 3": (("1->2", "2->3", 0, 0.04, 0.06), False),
+    "in another class": (("1->2", "2->3", 5, 0.045, 0.048), True),
+    "of all classes": (("1->2", "2->3", ALL, 0.046, 0.047), False),
+    "2 begins to wait for 3 at the same time": (("1->2", "2->3", 0, 0.03, 0.031), False),
+    "its link is released at the same time": (("1->2", "2->3", 0, 0.05, 0.054), True),
+    "3 pauses all classes": (("2->3", "3->4", ALL, 0.07, np.inf), True),
+    "the host of a flow": (("host of 9", "3->4", 0, 0.02, 0.025), True),
+    "2 waits in class 5": (("1->2", "2->3", 5, 0.08, np.inf), False),
+}
+"""Link, link that asked, class, begin and end in s, and whether no link of the node that asked was paused."""
+
+
+def test_origins_are_judged_at_the_time_of_each_pause() -> None:
+    links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    flows = [Flow(f"{n}", (3, 4), CBR(1e2)) for n in range(10)]
+    run = simulate(Scenario("pauses", links, flows, duration=0.1), level="fluid")
+    place = {link.name: n for n, link in enumerate(links)} | {"host of 9": -10}
+    rows = [
+        (place[link], place[by], priority, begin, end, 0)
+        for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
+    ]
+    found = pause_propagation(replace(run, paused=np.array(rows, dtype=run.paused.dtype)))
+    expected = {"2": 0.0, "3": 0.0}
+    for (_, by, _, begin, end), is_origin in PAUSE_ROWS.values():
+        expected[by[0]] += (min(end, 0.1) - begin) * is_origin
+    assert found.origins == pytest.approx(expected, rel=1e-12)
+    assert list(found.origins) == ["3", "2"]
+    assert found.edges.groupby("asked").origin_seconds.sum().to_dict() == pytest.approx(expected)
+    said = "17 ms of pauses asked while none of its own links was paused"
+    assert found.summary()["origin 2"] == said
+
+
+def test_a_node_that_is_paused_once_can_be_an_origin() -> None:
+    """Hashed flows of an all-reduce: leaves pause hosts long before a spine pauses any leaf."""
+    fabric = Fabric(leaf_spine(4, 4, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+    flows = all_reduce(
+        fabric.hosts, 2000, "halving-doubling", source=FixedRate(), links=fabric.links
+    )
+    run = simulate(fabric.scenario("all-reduce", flows, 0.01), Packets(seed=1), sample=1e-3)
+    found, links = pause_propagation(run), run.scenario.links
+    first = str(links[run.paused["by"][0]].source)
+    assert first in found.waited
+    assert first in found.origins
+    expected: dict[str, float] = {}
+    for each in run.paused:
+        own = [q for q in run.paused if q["link"] >= 0]
+        own = [q for q in own if links[q["link"]].source == links[each["by"]].source]
+        if not any(q["begin"] <= each["begin"] < q["end"] for q in own):
+            node = str(links[each["by"]].source)
+            seconds = min(each["end"], run.time[-1]) - each["begin"]
+            expected[node] = expected.get(node, 0.0) + seconds
+    assert found.origins == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_figure_names_the_nodes() -> None:
+    axes = pause_propagation(_incast()).plot()
+    assert "('leaf', 0)" in {text.get_text() for text in axes.texts}
+    assert axes.get_title() == "incast"
+
+
+def test_a_run_without_pauses_says_so() -> None:
+    links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    run = simulate(
+        Scenario("calm", links, [Flow("a", (1, 2, 3), CBR(1e3))], duration=0.05), level="fluid"
+    )
+    found = pause_propagation(run)
+    assert (found.waited, found.origins) == ({}, {})
+    assert found.summary()["pauses"] == "0, of links out of 0 nodes"
+    assert [text.get_text() for text in found.plot().texts] == ["no pauses"]

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.animation import FFMpegWriter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
 from PIL import Image
 
@@ -31,12 +33,7 @@ from dfcmodel import (
     takano2006,
 )
 from dfcmodel.results import Trajectory
-from dfcmodel.results.animations import _buffers
-from dfcmodel.results.at_nodes import columns_of
-from dfcmodel.results.records import NAMES, Records
-from dfcmodel.results.summaries import assumed_responses
 from hopflow import gbps
-from hopflow.display.results import figure
 from responsefn import CUBIC, NewReno, Reno, Tahoe
 from tests.dfcmodel.scenario_texts import read_scenario
 
@@ -106,7 +103,7 @@ def test_goodput_above_the_rate_of_links_is_explained(run) -> None:
 
 
 def test_one_axes_gets_the_goodput_alone(run) -> None:
-    ax = figure()[1]
+    ax = Figure().subplots()
     assert run.plot(ax) is ax
     assert len(ax.figure.axes) == 1
     assert len(ax.lines) == 2
@@ -176,7 +173,10 @@ def test_every_recorded_array_is_a_named_array_with_units() -> None:
     run = simulate(takano2006("1", dfc=False), duration=0.1, level="fluid")
     data = run.to_xarray()
     sizes = {"flow": 2, "node": 29, "time": 100}
-    for field in fields(Records):
+    later = {
+        "queued": "occupancy", "lost": "losses", "queued_bytes": "occupancy_bytes", "peak_bytes": "peak_queue_bytes",
+    }  # fmt: skip
+    for field in fields(run):
         values = getattr(run, field.name)
         if (
             field.name == "time" or not isinstance(values, np.ndarray) or values.dtype.names
@@ -190,7 +190,7 @@ def test_every_recorded_array_is_a_named_array_with_units() -> None:
         if field.name == "rate":  # NaN: no flow is controlled by a rate
             assert "rate" not in data
             continue
-        assert named.equals(data[NAMES.get(field.name, field.name)].rename(field.name)), field.name
+        assert named.equals(data[later.get(field.name, field.name)].rename(field.name)), field.name
     assert run["recoveries"].values.tolist() == list(run.recoveries)
     assert run["efficiency"].equals(run.efficiency)
     assert run["occupancy"].equals(run["queued"])
@@ -311,13 +311,10 @@ def lossy(method: Fluid | Packets):
 @pytest.mark.parametrize("method", [Packets(seed=1), Fluid()])
 def test_sums_are_those_of_the_array(method: Fluid | Packets) -> None:
     run = lossy(method)
-    columns = columns_of(run, "lost")
-    assert columns.shape == (3, 2, 4)
+    assert run.lost.shape == (3, 2, 4)
     by_flow = run.lost_by_flow
     assert by_flow[:2].min() > 1.0 > by_flow[2]
-    np.testing.assert_array_equal(columns.array(), run.lost)
     np.testing.assert_allclose(by_flow, run.lost.sum(axis=(1, 2)), rtol=1e-15)
-    np.testing.assert_allclose(columns.by_node(), run.lost.sum(axis=(0, 2)), rtol=1e-15)
 
 
 def test_arrays_are_made_when_they_are_read() -> None:
@@ -327,16 +324,12 @@ def test_arrays_are_made_when_they_are_read() -> None:
     assert run.carried is run.carried
     assert isinstance(vars(run)["carried"], np.ndarray)
     np.testing.assert_array_equal(copied.carried, run.carried)
-    assert (
-        columns_of(run, "carried").values.tolist() == columns_of(copied, "carried").values.tolist()
-    )
 
 
 def test_another_array_replaces_the_columns() -> None:
     run = lossy(Packets(seed=1))
     other = replace(run, lost=np.ones_like(run.lost))
     assert other.lost_by_flow.tolist() == [8.0, 8.0, 8.0]
-    assert columns_of(other, "lost").by_node().tolist() == [12.0, 12.0]
 
 
 # Rows of a summary: what failed stands before the places of losses.
@@ -376,11 +369,9 @@ def test_the_summary_says_which_response_times_are_assumed() -> None:
         )
         return Scenario("odd", links, [Flow("a", (1, 2, 3), CBR(1e5))], duration=1e-4)
 
-    assert assumed_responses(one(gbps(24), PFC())) == {24e9: 25e9}
     rows = simulate(one(gbps(24), PFC()), level="fluid").summary()
     assert rows["headroom of PFC"].endswith("for these rates: 24 Gb/s as 25 Gb/s")
     for scenario in (one(gbps(100), PFC()), one(gbps(24), PFC(headroom=50.0))):
-        assert assumed_responses(scenario) == {}
         assert "headroom of PFC" not in simulate(scenario, level="fluid").summary()
 
 
@@ -598,9 +589,18 @@ def test_animation_refuses(run, arguments, part) -> None:
         run.animate(**arguments)
 
 
-def test_buffers_of_all_links_of_a_node_count() -> None:
+def test_buffers_of_all_links_of_a_node_count(monkeypatch) -> None:
+    """As a line over the queues, where these are near it."""
+    drawn, stairs = {}, Axes.stairs
+
+    def record(axes, values, *arguments, **given):
+        drawn[given["label"]] = list(values)
+        return stairs(axes, values, *arguments, **given)
+
+    monkeypatch.setattr(Axes, "stairs", record)
     scenario = takano2006("1", dfc=False)
     fork = (*scenario.links, Link(1, 3, 1e4, 1e-4, 200))
     run = simulate(scenario, duration=0.01, level="fluid")
-    buffers = _buffers(replace(run, scenario=replace(scenario, links=fork)))
-    assert list(buffers[:3]) == [2000, 1800, 1800]
+    full = np.full_like(run.queued, 1999.0)
+    replace(run, scenario=replace(scenario, links=fork), queued=full).animate(frames=2).to_html()
+    assert drawn["buffer"][:3] == [2000, 1800, 1800]

@@ -483,32 +483,6 @@ def test_intervals_within_limits_hold_the_truth_as_often() -> None:
     assert np.isnan(within_limits(0.7, np.nan, 0.0, 1.0)).all()
 
 
-@pytest.mark.slow
-def test_shares_of_ns2s_pairs() -> None:
-    """0.04 in the median over the 10 pairs of different rules: the difference of simulators."""
-    flows = evidence.table("kaneko2007/pairs-ns2", "flows")
-    links = evidence.table("kaneko2007/pairs-ns2", "links").set_index(["first", "second", "seed"])
-    errors = []
-    for (first, second), pair in flows.groupby(["first", "second"]):
-        if first == second or not {first, second} <= set(LINUX):
-            continue
-        ours, theirs = [], []
-        for seed, two in pair.sort_values("flow").groupby("seed"):
-            link = links.loc[(first, second, seed)]
-            rate, base = link["rate"] / 12_000.0, float(two["base_rtt"].iloc[0])
-            path = Bottleneck(
-                rate, base, int(link["buffer"]), float(link["loss"]),
-                duration=float(link["begin"] + link["duration"]), warm_up=float(link["begin"]),
-            )  # fmt: skip
-            rules = [LINUX[first], LINUX[second]]
-            run = path.run(rules, seed=int(seed), starts=two["start"].tolist())
-            ours.append(run.share[0])
-            theirs.append(two["goodput"].iloc[0] / two["goodput"].sum())
-        errors.append(abs(np.mean(ours) - np.mean(theirs)))
-    assert len(errors) >= 10
-    assert np.median(errors) < 0.04
-
-
 def test_a_buffer_is_a_plain_whole_number() -> None:
     """Identical flows share a row, and its key has the buffer in it."""
     assert type(Bottleneck(500.0, 0.03, np.asarray(20)).buffer) is int  # type: ignore[arg-type]

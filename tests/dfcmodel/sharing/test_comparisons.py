@@ -1,4 +1,4 @@
-"""`compare` of rules: order, books of the shares, exponents, display."""
+"""`compare` of rules: order, books of the shares, exponents, display; what else it compares."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import PIE, CoDel, StepMarking, compare
+import hopflow
+from dfcmodel import CBR, PIE, CoDel, Flow, Scenario, StepMarking, chain, compare, simulate
+from markov import MM1K, stationary
 from responsefn import CUBIC, DCTCP, NewReno, Reno
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
@@ -156,3 +158,44 @@ def test_a_larger_budget_begins_with_the_same_seeds() -> None:
     few, many = (compare([Reno()], runs=runs, **(PATH | {"duration": 10.0})) for runs in (3, 12))
     assert many.alone_seeds[0] == 3  # one flow fills the path: nothing to add
     assert few.rate[0] == many.rate[0]
+
+
+# Kinds of things that are compared.
+
+SHORT_PATH = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
+
+
+@pytest.fixture(scope="module")
+def run():
+    links = chain(2, rate=1e4, delay=1e-3, buffer=20)
+    return simulate(
+        Scenario("s", links, [Flow("a", (1, 2), CBR(2e4))], duration=0.05), level="fluid"
+    )
+
+
+def test_rules_one_after_another_are_those_of_a_list() -> None:
+    assert hopflow.compare is compare
+    assert repr(compare(NewReno(), CUBIC(), **SHORT_PATH)) == repr(
+        compare([NewReno(), CUBIC()], **SHORT_PATH)
+    )
+
+
+def test_equal_runs_have_labels_of_their_own(run) -> None:
+    assert list(compare(run, run, seed=run).compared) == [
+        "s: FIFO, CBR, fluid (1)", "s: FIFO, CBR, fluid (2)", "seed",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "part"),
+    [(lambda run: compare(run), ValueError, "number of runs = 1"),
+     (lambda run: compare(run, NewReno()), TypeError, "given: runs and rules"),
+     (lambda run: compare(run, stationary(MM1K(1.0, 2.0, 3))), TypeError, "runs and answers"),
+     (lambda run: compare(run, 3), TypeError, r"compared\[1\] = 3"),
+     (lambda run: compare(run, run, seed=3), TypeError, "seed = 3"),
+     (lambda run: compare(NewReno(), CUBIC()), TypeError, "bandwidth: is missing"),
+     (lambda run: compare(NewReno(), bandwith=3), ValueError, "did you mean 'bandwidth'")],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_named(run, call, error, part: str) -> None:
+    with pytest.raises(error, match=part):
+        call(run)

@@ -35,7 +35,6 @@ from responsefn import (
     BBRv1,
     Copa,
     NewReno,
-    Prague,
     Vegas,
     Vivace,
     WindowRule,
@@ -47,7 +46,7 @@ ONE = (PathSet("small", 500.0, 0.02, 10),)
 
 
 def test_every_section_is_measured_or_named() -> None:
-    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=1)
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=1)
     named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
     for section in ("5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "5.2.2", "5.2.3",
                     "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.8", "7.9",
@@ -64,7 +63,7 @@ def test_paths_are_a_range() -> None:
     assert min(path.rtt for path in PATHS) <= 1e-3
 
 
-@pytest.mark.parametrize("rule", [BBR(), Prague(), DCTCP()], ids=repr)
+@pytest.mark.parametrize("rule", [BBR(), DCTCP()], ids=repr)
 def test_other_queues_and_senders(rule: WindowRule) -> None:
     """With L4S's queue, which marks; rules that answer marks are refused where nothing does."""
     found = evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1, discipline=DualPI2())

@@ -274,14 +274,10 @@ def test_functions_in_single_precision_are_refused() -> None:
     [
         ({"initial": lambda x: x / 0.0}, ValueError, "at t = 0 must be finite"),
         ({"coefficient": lambda x: x - 0.5}, ValueError, "coefficient at x = 0.0025: -0.4975"),
-        (
-            {"inflow": lambda t: np.inf if t > 0.1 else 0.0},
-            ArithmeticError,
-            "not finite at t = 0.1",
-        ),
+        ({"inflow": lambda t: np.inf if t > 0.1 else 0.0}, ArithmeticError, "not finite at t = 0.1"),
         ({"inflow": lambda t: 1 / (0.5 - t) ** 2}, ArithmeticError, "300 steps: more than"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_finite_or_negative_stops(changed, error, words) -> None:
     bar = replace(DiffusionEquation(bump, 0.1), **changed)
     with np.errstate(divide="ignore", invalid="ignore"), pytest.raises(error, match=words):

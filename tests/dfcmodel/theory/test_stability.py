@@ -198,17 +198,6 @@ def test_bad_input() -> None:
 # Spectrum of the chain from host to bottleneck, against runs and identities.
 
 
-def scenario_of_spectra(name: str = "1", **law):
-    """A scenario of takano2006 with another law."""
-    plain = takano2006(name)
-    links = tuple(replace(link, discipline=DFC(**law)) for link in plain.links)
-    return replace(plain, links=links)
-
-
-def radius_of_spectra(hops: int, diffusion: float, intensity: float = 1.0) -> float:
-    return float(np.abs(np.linalg.eigvals(chain_matrix(hops, diffusion, intensity))).max())
-
-
 @pytest.mark.parametrize(("hops", "D", "alpha"), [(3, 0.7, 1.0), (15, 0.6, 1.0), (5, 0.6, 1.1)])
 def test_growth_on_a_chain_is_the_spectrums(hops: int, D: float, alpha: float) -> None:
     """An unstable chain behind a host: packets per period over 2000 periods, 1e-4."""
@@ -218,7 +207,7 @@ def test_growth_on_a_chain_is_the_spectrums(hops: int, D: float, alpha: float) -
     late = np.linalg.norm(n, axis=1)
     envelope = np.maximum.reduce([late[k : len(late) - 60 + k] for k in range(60)])  # it turns
     rate = np.log(envelope[-1] / envelope[1000]) / (len(envelope) - 1001)
-    grows = np.log(radius_of_spectra(hops, D, alpha))
+    grows = np.log(radius(hops, D, alpha))
     assert grows > 0
     assert rate == pytest.approx(grows, abs=1e-4)
 
@@ -242,20 +231,20 @@ def test_growth_in_the_fluid_is_the_spectrums(D: float) -> None:
     rows = np.arange(late - 40, late)
     after, before = (x - level)[rows + 1], (x - level)[rows]
     fit, *_ = np.linalg.lstsq(np.stack([after, before], axis=1), (x - level)[rows + 2])
-    assert math.sqrt(-fit[1]) == pytest.approx(radius_of_spectra(1, D, 1.4), abs=1e-4)
+    assert math.sqrt(-fit[1]) == pytest.approx(radius(1, D, 1.4), abs=1e-4)
 
 
 def test_sensitivity_is_the_derivative() -> None:
     """Central differences with a step of 1e-6: 1e-8 of rounding."""
-    modes = spectrum(scenario_of_spectra(diffusion=0.2, intensity=1.02))
+    modes = spectrum(scenario(diffusion=0.2, intensity=1.02))
     for of, (dD, da) in {"diffusion": (1e-6, 0), "intensity": (0, 1e-6)}.items():
-        up, down = (radius_of_spectra(15, 0.2 + s * dD, 1.02 + s * da) for s in (1, -1))
+        up, down = (radius(15, 0.2 + s * dD, 1.02 + s * da) for s in (1, -1))
         assert modes.sensitivity(of) == pytest.approx((up - down) / 2e-6, rel=1e-5)
 
 
 def test_transient_growth_bounds_what_happens() -> None:
     """A stable chain may first amplify a disturbance, by the norms and never by more."""
-    modes = spectrum(scenario_of_spectra(diffusion=0.4))
+    modes = spectrum(scenario(diffusion=0.4))
     grown = modes.transient_growth
     assert grown.max() > 2
     assert grown[-1] < 1

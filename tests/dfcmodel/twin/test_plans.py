@@ -17,7 +17,8 @@ from dfcmodel.theory.law import Report, Sharing, rates
 from dfcmodel.twin import dfc, orders, pause
 from dfcmodel.twin.links import of_all_links, of_links, over_links
 from dfcmodel.twin.loop import _dropped, _due, _window
-from dfcmodel.twin.plans import plan_of, shape_of
+from dfcmodel.twin.plans import check_scenario, plan_of, shape_of
+from responsefn import AIMD
 
 # Constants of the JAX model: delays in steps, clocks, and who pauses whom.
 
@@ -80,6 +81,19 @@ def test_a_buffer_bounds_the_steps_that_are_remembered() -> None:
     plan = plan_of(scenario, d)
     assert shape_of(scenario, plan, 1000, 1, 0.0).waiting == 14  # ten steps at the link's rate
     assert shape_of(scenario, plan, 5, 1, 0.0).waiting == 6
+
+
+def test_a_handshake_delays_the_start_by_a_round_trip(refused) -> None:
+    """Without queues it is 40.1 ms: 40 steps of 1 ms; data in the SYN are refused."""
+    links = chain(3, rate=1000.0, delay=0.01, buffer=200)
+    flow = Flow("one", (1, 2, 3), AIMD(1.0, 0.5), max_window=64.0, start=0.1, host="direct")
+    starts = []
+    for handshake in (False, True):
+        own = Scenario("one", links, [replace(flow, handshake=handshake)], duration=0.4)
+        starts.append(plan_of(own, 1e-3).start.tolist())
+    assert starts == [[100], [140]]
+    data = replace(own, flows=[replace(flow, handshake="data")])
+    refused(["handshake", "'data'", "twin"], lambda: check_scenario(data))
 
 
 # Pause in the JAX twin: the engine's steps, the exact saw-tooth, its derivatives by the thresholds.

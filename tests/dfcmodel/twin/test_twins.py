@@ -253,6 +253,7 @@ def test_buffer_that_loses_nothing(source, most: float) -> None:
         )
 
 
+@pytest.mark.slow
 def test_surplus_window_spreads_evenly() -> None:
     """An unshaped host: W less what is in flight, over the nodes up to the last saturated one.
 

@@ -91,14 +91,10 @@ def test_csv_with_and_without_optional_columns(tmp_path) -> None:
         ("a.csv", "speed,cable\n1,2m\n", r"a.csv: columns \['xoff'\] are missing"),
         ("a.json", "{", r"a.json: is no JSON"),
         ("a.json", "{}", r"a.json: must have a table BUFFER_PROFILE"),
-        (
-            "a.json",
-            '{"BUFFER_PROFILE": {"x": {"xoff": "3"}}}',
-            r"a.json: .*x: its name has no speed",
-        ),
+        ("a.json", '{"BUFFER_PROFILE": {"x": {"xoff": "3"}}}', r"a.json: .*x: its name has no speed"),
         ("a.txt", "", r"kind = None for a.txt: must be one of lookup"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):

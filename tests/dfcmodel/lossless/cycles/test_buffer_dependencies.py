@@ -286,12 +286,9 @@ def test_the_table_names_a_cycle_and_the_plot_shows_it() -> None:
         (lambda: deadlock(nx.MultiDiGraph([(0, 1)])), "graph = MultiDiGraph"),
         (lambda: deadlock(nx.DiGraph([(0, 1)]), [[0, 1]], ends=[0]), "ends: only for routes=None"),
         (lambda: deadlock(nx.DiGraph([(0, 1)])).scenario(), "there is no cycle"),
-        (
-            lambda: deadlock(torus([3, 3])).scenario([((0, 0), (0, 1)), ((1, 1), (1, 2))]),
-            "does not wait for",
-        ),
+        (lambda: deadlock(torus([3, 3])).scenario([((0, 0), (0, 1)), ((1, 1), (1, 2))]), "does not wait for"),
     ],
-)
+)  # fmt: skip
 def test_wrong_input_is_refused(call, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         call()

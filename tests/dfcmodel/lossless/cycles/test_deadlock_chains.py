@@ -39,7 +39,7 @@ def test_mean_and_distribution_are_those_of_simulated_queues(
     cycle = next(found.cycles())
     soon = found.passage(load, cycle, room=room)
     draw = random.Random(1)
-    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(600)])
+    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(300)])
     error = times.std() / len(times) ** 0.5
     assert soon.mean == pytest.approx(times.mean(), abs=4.0 * error)
     part = float(soon.distribution([soon.mean]).cdf[0])
@@ -48,9 +48,9 @@ def test_mean_and_distribution_are_those_of_simulated_queues(
 
 
 def test_less_load_and_more_room_put_it_off() -> None:
-    means = [RING.passage(load, room=room).mean for load, room in ((0.6, 3), (0.5, 3), (0.5, 4))]
+    means = [RING.passage(load, room=room).mean for load, room in ((0.6, 2), (0.5, 2), (0.5, 3))]
     assert means == sorted(means)
-    assert RING.passage(0.6).mean == means[0]
+    assert RING.passage(0.5).mean == means[2]
 
 
 @pytest.mark.parametrize(

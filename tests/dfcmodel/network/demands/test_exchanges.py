@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -9,6 +13,7 @@ from dfcmodel import (
     PFC,
     Cable,
     Fabric,
+    Flows,
     Packets,
     all_gather,
     all_reduce,
@@ -19,63 +24,76 @@ from dfcmodel import (
     simulate,
 )
 from dfcmodel.lossless import leaf_spine
-from dfcmodel.network.demands.exchanges import (
-    NONE,
-    Messages,
-    binary_tree,
-    chunk_sizes,
-    halving_doubling,
-    pairwise,
-    ring,
-    ring_all_reduce,
-)
 from responsefn import FixedRate
 
 # Messages of collective operations, executed: what each host knows at the end.
 
-
-ALL = [
-    *((ring, n) for n in (2, 3, 5, 8)),
-    *((ring_all_reduce, n) for n in (2, 3, 5, 8)),
-    *((halving_doubling, n) for n in (2, 4, 8, 16)),
-    *((binary_tree, n) for n in (2, 3, 4, 6, 13)),
-    *((pairwise, n) for n in (2, 3, 6)),
-]
+STAR = Fabric(leaf_spine(1, 1, hosts=16), buffer="1 MB", discipline=PFC(counts="switch"))
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "hosts"), ALL, ids=lambda each: getattr(each, "__name__", str(each))
-)
-def test_a_message_waits_for_what_came_to_its_sender_before(algorithm, hosts: int) -> None:
-    found = algorithm(hosts, 40)
-    M = len(found.source)
-    assert {len(column) for column in found} == {M}
-    assert (found.source != found.target).all()
-    assert {*found.source, *found.target} == set(range(hosts))
-    for m in range(M):
-        for before in found.after[m][found.after[m] != NONE]:
-            assert before < m
-            assert found.step[before] < found.step[m]
-            came = found.target[before] == found.source[m]
-            own = found.source[before] == found.source[m]
-            assert came or (own and algorithm is pairwise)
+class Messages(NamedTuple):
+    """Ranks of the hosts, packets, messages waited for, and the step: that after the last of those, from 0."""
+
+    source: list[int]
+    target: list[int]
+    size: list[float]
+    after: list[tuple[int, ...]]
+    step: list[int]
 
 
-def _carried(chunks: np.ndarray, messages: Messages, sent) -> np.ndarray:
+def messages(operation: Callable[..., Flows], hosts: int, packets: int, **given: Any) -> Messages:
+    """Return the flows of an operation as columns."""
+    flows = operation(STAR.hosts[:hosts], packets, links=STAR.links, source=FixedRate(), **given)
+    rank = {host: n for n, host in enumerate(STAR.hosts)}
+    ends = [[rank[flow.path[at]] for flow in flows] for at in (0, -1)]
+    after = [flow.after for flow in flows]
+    step: list[int] = []
+    for waits in after:  # each one waits for earlier ones
+        step.append(1 + max((step[before] for before in waits), default=-1))
+    return Messages(*ends, [flow.size for flow in flows], after, step)
+
+
+RING = partial(all_reduce, algorithm="ring")
+HALVING = partial(all_reduce, algorithm="halving-doubling")
+TREE = partial(all_reduce, algorithm="tree")
+EXCHANGES = {
+    "scatter": (reduce_scatter, (2, 3, 5, 8)),
+    "ring": (RING, (2, 3, 5, 8)),
+    "halving-doubling": (HALVING, (2, 4, 8, 16)),
+    "tree": (TREE, (2, 3, 4, 6, 13)),
+    "rounds": (all_to_all_rounds, (2, 3, 6)),
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_a_message_waits_for_what_came_to_its_sender_before(name: str) -> None:
+    operation, counts = EXCHANGES[name]
+    for hosts in counts:
+        found = messages(operation, hosts, 40)
+        assert {*found.source, *found.target} == set(range(hosts))
+        for m, waits in enumerate(found.after):
+            assert found.source[m] != found.target[m]
+            for before in waits:
+                came = found.target[before] == found.source[m]
+                own = found.source[before] == found.source[m]
+                assert came or (own and name == "rounds")
+
+
+def _carried(chunks: np.ndarray, found: Messages, sent: Callable[[int], Any]) -> np.ndarray:
     """Return which hosts' data are in each chunk of each host at the end: (N, chunks, N).
 
     ``sent`` says which chunks a message carries; a receiver adds them to its own, as a sum does.
     """
     knows = chunks.copy()
-    for m in range(len(messages.source)):
+    for m in range(len(found.source)):
         k = sent(m)
-        knows[messages.target[m], k] |= knows[messages.source[m], k]
+        knows[found.target[m], k] |= knows[found.source[m], k]
     return knows
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 5, 8])
 def test_a_ring_all_reduce_brings_the_sum_to_all(hosts: int) -> None:
-    found = ring_all_reduce(hosts, hosts)
+    found = messages(RING, hosts, hosts)
     assert len(found.source) == 2 * (hosts - 1) * hosts
     start = np.repeat(np.eye(hosts, dtype=bool)[:, np.newaxis], hosts, axis=1)
     end = _carried(start, found, lambda m: [(found.source[m] - found.step[m]) % hosts])
@@ -85,7 +103,7 @@ def test_a_ring_all_reduce_brings_the_sum_to_all(hosts: int) -> None:
 @pytest.mark.parametrize("hosts", [2, 4, 8, 16])
 def test_halving_and_doubling_brings_the_sum_to_all(hosts: int) -> None:
     """The chunks of a message are those of its partner's half, then those that the sender has complete."""
-    found = halving_doubling(hosts, hosts)
+    found = messages(HALVING, hosts, hosts)
     levels = hosts.bit_length() - 1
     start = np.repeat(np.eye(hosts, dtype=bool)[:, np.newaxis], hosts, axis=1)
 
@@ -101,78 +119,52 @@ def test_halving_and_doubling_brings_the_sum_to_all(hosts: int) -> None:
     assert _carried(start, found, sent).all()
 
 
-@pytest.mark.parametrize("pieces", [1, 3])
 @pytest.mark.parametrize("hosts", [2, 3, 6, 13])
-def test_a_tree_brings_the_sum_up_and_down(hosts: int, pieces: int) -> None:
-    found = binary_tree(hosts, 10, pieces)
-    assert len(found.source) == 2 * (hosts - 1) * pieces
-    assert found.size.sum() == 2 * (hosts - 1) * 10
+def test_a_tree_brings_the_sum_up_and_down(hosts: int) -> None:
+    for pieces in (1, 3):
+        found = messages(TREE, hosts, 10, pieces=pieces)
+        assert len(found.source) == 2 * (hosts - 1) * pieces
+        assert sum(found.size) == 2 * (hosts - 1) * 10
     # executed for one piece: messages carry all that their sender has
-    one = binary_tree(hosts, 10)
+    one = messages(TREE, hosts, 10)
     start = np.eye(hosts, dtype=bool)[:, np.newaxis]
     assert _carried(start, one, lambda m: [0]).all()
-    for m in range(len(one.source)):  # what a host sends up is complete below it
-        if one.target[m] < one.source[m]:
-            below = [n for n in (2 * one.source[m] + 1, 2 * one.source[m] + 2) if n < hosts]
-            waits = one.after[m][one.after[m] != NONE]
-            assert sorted(one.source[waits]) == below
+    for m, source in enumerate(one.source):  # what a host sends up is complete below it
+        if one.target[m] < source:
+            below = [n for n in (2 * source + 1, 2 * source + 2) if n < hosts]
+            assert sorted(one.source[before] for before in one.after[m]) == below
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 6])
 def test_rounds_are_permutations_that_meet_all_pairs(hosts: int) -> None:
-    found = pairwise(hosts, 7)
+    found = messages(all_to_all_rounds, hosts, 7)
     assert len({*zip(found.source, found.target, strict=True)}) == hosts * (hosts - 1)
     for step in range(hosts - 1):
-        own = found.step == step
-        assert sorted(found.source[own]) == sorted(found.target[own]) == list(range(hosts))
+        own = [m for m, each in enumerate(found.step) if each == step]
+        for ends in (found.source, found.target):
+            assert sorted(ends[m] for m in own) == list(range(hosts))
 
 
-@pytest.mark.parametrize("algorithm", [ring_all_reduce, halving_doubling])
-def test_a_host_sends_what_the_best_algorithm_must(algorithm) -> None:
+@pytest.mark.parametrize("operation", [RING, HALVING], ids=["ring", "halving-doubling"])
+def test_a_host_sends_what_the_best_algorithm_must(operation) -> None:
     """2 (N - 1) / N of the array per host is the least that an all-reduce sends (Patarasuk and Yuan 2009)."""
-    found = algorithm(8, 80)
-    assert (np.bincount(found.source, found.size) == 2 * 7 * 10).all()
-    assert (np.bincount(found.target, found.size) == 2 * 7 * 10).all()
+    found = messages(operation, 8, 80)
+    for ends in (found.source, found.target):
+        assert (np.bincount(ends, found.size) == 2 * 7 * 10).all()
 
 
 def test_chunks_hold_all_packets() -> None:
-    assert chunk_sizes(11, 4).tolist() == [3, 3, 3, 2]
-    assert ring(4, 11).size.sum() == 3 * 11
-
-
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: ring(4, 3), r"packets = 3: must be a whole number in 4\.\."),
-        (lambda: ring(4, 4.5), r"packets = 4.5: must be a whole number"),
-        (lambda: halving_doubling(6, 60), "hosts: 6 of them, must be a power of two"),
-        (lambda: binary_tree(4, 10, 0), "pieces = 0: must be a whole number"),
-        (lambda: binary_tree(4, 2, 3), r"packets = 2: must be a whole number in 3\.\."),
-        (lambda: pairwise(4, 0), "packets = 0: must be a whole number"),
-        (lambda: ring(4, "4MB"), r"packets = '4MB': .* write math.ceil\(4000000 / 4096\)"),
-        (lambda: pairwise(4, "64KiB"), r"write math.ceil\(65536 / 4096\)"),
-        (lambda: ring(4, "many"), "packets = 'many': must be a whole number"),
-    ],
-)
-def test_bad_sizes_are_refused(call, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        call()
+    sizes = messages(reduce_scatter, 4, 11).size
+    assert sizes[:4] == [3, 3, 3, 2]
+    assert sum(sizes) == 3 * 11
 
 
 # Collective operations as flows, and their completion in networks where it is known.
 
 
-ONE_SWITCH = Fabric(
-    leaf_spine(1, 1, hosts=8),
-    Cable("100Gbps", "10m"),
-    buffer="1 MB",
-    discipline=PFC(counts="switch"),
-)
-TWO_TIERS = Fabric(
-    leaf_spine(4, 4, hosts=4),
-    Cable("100Gbps", "10m"),
-    buffer="1 MB",
-    discipline=PFC(counts="switch"),
+ONE_SWITCH, TWO_TIERS = (
+    Fabric(graph, Cable("100Gbps", "10m"), buffer="1 MB", discipline=PFC(counts="switch"))
+    for graph in (leaf_spine(1, 1, hosts=8), leaf_spine(4, 4, hosts=4))
 )
 GIVEN = {"source": FixedRate(), "routes": "even"}
 OPERATIONS = {
@@ -262,9 +254,22 @@ def test_entropy_decides_the_path_of_a_flow() -> None:
         ({"entropy": [-1] * 112}, "entropy\\[0\\] = -1: must be a whole number in 0"),
         ({"entropy": [0.5] * 112}, "entropy = .*: must be a list of whole numbers"),
         ({"hosts": [("host", 0)]}, "hosts = .*: must be at least two nodes"),
+        ({"packets": 7}, r"packets = 7: must be a whole number in 8\.\."),
+        ({"packets": 8.5}, r"packets = 8.5: must be a whole number"),
+        ({"packets": "4MB"}, r"packets = '4MB': .* write math.ceil\(4000000 / 4096\)"),
+        ({"packets": "64KiB"}, r"write math.ceil\(65536 / 4096\)"),
+        ({"packets": "many"}, "packets = 'many': must be a whole number"),
+        ({"hosts": ONE_SWITCH.hosts[:6], "algorithm": "halving-doubling"}, "hosts: 6 of them, must be a power of two"),
+        ({"algorithm": "tree", "pieces": 0}, "pieces = 0: must be a whole number"),
+        ({"algorithm": "tree", "packets": 2, "pieces": 3}, r"packets = 2: must be a whole number in 3\.\."),
     ],
-)
+)  # fmt: skip
 def test_bad_arguments_are_refused(given: dict, said: str) -> None:
     options = {"hosts": ONE_SWITCH.hosts, "packets": 80, "links": ONE_SWITCH.links}
     with pytest.raises((ValueError, TypeError), match=said):
         all_reduce(**{**options, "source": FixedRate(), **given})
+
+
+def test_rounds_have_packets() -> None:
+    with pytest.raises(ValueError, match="packets = 0: must be a whole number"):
+        all_to_all_rounds(ONE_SWITCH.hosts, 0, links=ONE_SWITCH.links, source=FixedRate())

@@ -35,7 +35,6 @@ from dfcmodel import (
     simulate,
     trace_packets,
 )
-from dfcmodel.network.queueing.programs import flow_hash
 from responsefn import DCQCN, HPCC, NewReno, RateRule
 from tests.oracles.engines import begin_run, plan_scenario, run_engine
 
@@ -134,15 +133,6 @@ def test_a_program_without_functions_is_a_fifo_queue() -> None:
     ]
     assert plain[0].delivered.tolist() == plain[1].delivered.tolist()
     assert plain[0].lost_by_flow.tolist() == plain[1].lost_by_flow.tolist() > [100.0]
-
-
-def test_a_hash_is_even_and_of_a_flow_and_its_acks_alone() -> None:
-    found = flow_hash(np.full(4000, 5), np.repeat(np.arange(2000), 2), np.arange(4000) % 2 == 1)
-    assert len(np.unique(found)) == 4000
-    # of 4000 even numbers a tenth has 400 with a standard deviation of 19: five of them
-    counts = np.histogram(found, 10, (0.0, 1.0))[0]
-    assert np.abs(counts - 400).max() < 5 * 19
-    assert flow_hash(np.array([5]), np.array([3]), np.array([True])) == found[7:8]
 
 
 # AFD and CAKE beside what their papers and definitions say.
@@ -535,21 +525,6 @@ def test_deficit_round_robin_serves_by_weight_within_its_bound() -> None:
     # two queues differ by a turn, and by the packet that each may still send
     bound = 1.0 + 1500.0 / (quantum * np.array(weights))
     assert (np.abs(turns[:, None] - turns) <= 1.0 + np.maximum(bound[:, None], bound)).all()
-
-
-def test_a_thousand_flows_share_fewer_queues() -> None:
-    """McKenney 1990: flows with the same hash share a queue, so that those that are alone in theirs get as much together."""
-    flows = [Flow(str(n), ("a", "s", "b"), CBR(3e4)) for n in range(12)]
-    program = DeficitRoundRobin(queues=8)
-    plan = plan_scenario(
-        overloaded_scenario(program, *flows), Packets(seed=1), duration=0.05, sample=0.05
-    )
-    hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
-    queues = np.floor(8.0 * hashes).astype(int)
-    records = run_engine(plan)
-    sent = np.bincount(queues, records.total, minlength=8)[np.unique(queues)]
-    assert 2 < len(sent) < 9
-    assert sent.max() - sent.min() <= 2.0 + 0.02 * sent.max()  # the flows begin one after the other
 
 
 def test_a_transfer_ends_after_all_packets_with_as_little_left() -> None:

@@ -42,9 +42,9 @@ def schema():
 @pytest.mark.parametrize(
     "name", ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
 )
-@pytest.mark.parametrize("dfc", [True, False])
-def test_what_is_written_is_valid(schema, name: str, dfc: bool) -> None:
-    schema.validate(tomllib.loads(write_scenario(takano2006(name, dfc=dfc))))
+def test_what_is_written_is_valid(schema, name: str) -> None:
+    for dfc in (True, False):
+        schema.validate(tomllib.loads(write_scenario(takano2006(name, dfc=dfc))))
 
 
 def test_units_defaults_and_kinds_are_valid(schema) -> None:

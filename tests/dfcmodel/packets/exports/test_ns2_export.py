@@ -1,4 +1,4 @@
-"""Scenarios as programs of ns-2, and its random numbers."""
+"""Scenarios as programs of ns-2."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
-from dfcmodel.network.phase_effects import packet_wait
-from dfcmodel.packets.ns2_random import TICK, Generator, tcl_order, tick_phases
 from responsefn import CUBIC, NewReno, Tahoe
-from tests.dfcmodel.packets.conftest import RECOVERIES, plan_of, random_scenario
-from tests.oracles.engines import plan_scenario, run_engine
-from validation.networks.packet_networks import dumbbell_scenario
+from tests.dfcmodel.packets.conftest import plan_of, random_scenario
+from tests.oracles.engines import run_engine
 
 # Tcl programs: what they refuse; ns-2 runs them and gives what the engine gives.
 
@@ -32,23 +29,6 @@ def test_ns2_runs_the_program_of_a_random_network_to_the_same_end(
     found = run_engine(plan_of(scenario, NS2))
     np.testing.assert_array_equal(samples[:, 2::2], found.acked)
     assert links[:, 2].sum() == found.drops.sum() > 0
-
-
-@pytest.mark.slow
-@pytest.mark.simulators
-@pytest.mark.parametrize("recovery", RECOVERIES)
-def test_dumbbells_of_128_flows_are_equal_for_the_seeds_that_are_not_bundled(
-    tmp_path, run_ns2, recovery: str
-) -> None:
-    """All ACKs every 10 ms, and all drops; seeds 1 and 2 are bundled."""
-    for seed in range(3, 9):
-        scenario = dumbbell_scenario(recovery, 128, seed)
-        method = Packets(convention="ns2", recovery=recovery, seed=seed)
-        samples, links = run_ns2(tmp_path, to_ns2(scenario, method=method, sample=0.01))
-        plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
-        found = run_engine(plan)
-        np.testing.assert_array_equal(samples[:, 2::2], found.acked)
-        assert links[:, 2].sum() == found.drops.sum() > 1000
 
 
 @pytest.mark.simulators
@@ -81,7 +61,6 @@ def test_random_waits_are_exported_and_the_program_says_who_draws_them(one_link)
     assert "distribution" not in plain
     in_packets = to_ns2(one_link, packet_jitter="2pkt")
     assert f"set overhead_ {2 / one_link.links[0].rate:.17g}" in in_packets
-    assert in_packets == to_ns2(one_link, packet_jitter=packet_wait(one_link, "2pkt"))
     assert to_ns2(one_link, packet_jitter="1ms") == drawn
     for refused in (-1.0, "1 furlong"):
         with pytest.raises(ValueError, match="packet_jitter"):
@@ -130,25 +109,13 @@ def test_what_ns2_does_not_have_is_refused(one_link) -> None:
 @pytest.mark.parametrize(
     ("flow", "recovery", "message"),
     [
-        (
-            Flow("f", ("a", "b"), NewReno(), 1000, stop=2.0),
-            None,
-            "^stop of flow 'f' = 2: cannot be exported to ns-2.*give size=$",
-        ),
-        (
-            Flow("f", ("a", "b"), NewReno()),
-            "rack",
-            "^recovery of flow 'f' = 'rack': .*; use another recovery$",
-        ),
-        (
-            Flow("f", ("a", "b"), Tahoe()),
-            "sack",
-            "^recovery of flow 'f' with Tahoe.*; use another recovery$",
-        ),
+        (Flow("f", ("a", "b"), NewReno(), 1000, stop=2.0), None, "^stop of flow 'f' = 2: cannot be exported to ns-2.*give size=$"),
+        (Flow("f", ("a", "b"), NewReno()), "rack", "^recovery of flow 'f' = 'rack': .*; use another recovery$"),
+        (Flow("f", ("a", "b"), Tahoe()), "sack", "^recovery of flow 'f' with Tahoe.*; use another recovery$"),
         (Flow("f", ("a", "b"), NewReno(), handshake=True), None, "^handshake of flow 'f' = True"),
         (Flow("f", ("a", "b"), NewReno(), pacing=True), None, "^pacing of flow 'f' = True"),
     ],
-)
+)  # fmt: skip
 def test_no_message_asks_for_a_convention_that_the_export_refuses(
     one_link, flow: Flow, recovery: str | None, message: str
 ) -> None:
@@ -157,38 +124,3 @@ def test_no_message_asks_for_a_convention_that_the_export_refuses(
     with pytest.raises(ValueError, match=message) as refused:
         to_ns2(scenario, method=Packets(convention="ns2", recovery=recovery))
     assert "convention=" not in str(refused.value).split(": ", 1)[1]
-
-
-# ns-2's generator, and the order in which its agents draw.
-
-
-def test_the_generator_begins_as_published() -> None:
-    """L'Ecuyer's RngStreams: with all seeds 12345 the first numbers of MRG32k3a."""
-    generator = Generator()
-    first = [generator.uniform() for _ in range(3)]
-    assert first == pytest.approx([0.127011122046577, 0.318527565396798, 0.309186015583211])
-
-
-def test_substreams_are_apart() -> None:
-    """The state of a substream is the former one's 2^76 numbers later: jumps commute with steps."""
-    one, other = Generator(7), Generator(7)
-    one.uniform()
-    one.next_substream()
-    other.next_substream()
-    other.uniform()
-    assert (one.one, one.two) == (other.one, other.two)
-
-
-def test_tcl_lists_small_arrays_by_bucket() -> None:
-    """The hash of a digit is its ASCII code, 48 + n: four buckets, the youngest entry first."""
-    assert tcl_order(["0", "1", "2", "3", "4"]) == ["4", "0", "1", "2", "3"]
-    names = [str(n) for n in range(100)]
-    assert sorted(tcl_order(names), key=int) == names
-
-
-def test_phases_are_below_a_tick_and_count_the_second_draws() -> None:
-    phases = tick_phases([0, 1], 2, None)
-    generator = Generator()
-    drawn = [generator.uniform() for _ in range(4)]
-    np.testing.assert_array_equal(phases, TICK * np.array(drawn[2:]))
-    assert (tick_phases([0, 1], 2, None, substream=1) != phases).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +34,6 @@ from dfcmodel import (
 from hopflow import mbps
 from responsefn import CTCP, CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
-from validation.generate.programs import ns3_folder
 
 MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 RUNS = 6
@@ -73,22 +71,16 @@ def lot_with_cbr() -> Scenario:
 
 
 @pytest.fixture
-def built(tmp_path: Path) -> Callable[[str], Path]:
+def built(tmp_path: Path, ns3: Path) -> Callable[[str], Path]:
     """Compile programs in a folder."""
 
     def build(program: str) -> Path:
-        try:
-            folder = ns3_folder()
-        except FileNotFoundError:
-            pytest.skip("ns-3 is not installed: `make data-tools` does it")
-        if shutil.which("g++") is None:
-            pytest.skip("g++ is not installed")
         (tmp_path / "run.cc").write_text(program)
-        libraries = folder / "lib64"
+        libraries = ns3 / "lib64"
         subprocess.run(
             [
                 "g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-isystem",
-                str(folder / "include"), "run.cc", "-o", "run", f"-L{libraries}",
+                str(ns3 / "include"), "run.cc", "-o", "run", f"-L{libraries}",
                 f"-Wl,-rpath,{libraries}", *(f"-lns3.44-{module}" for module in MODULES),
             ],
             cwd=tmp_path, check=True,
@@ -213,18 +205,10 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
     ("scenario", "method", "message"),
     [
         (two_flows(NewReno(), discipline=DFC()), Packets(), "discipline of link left->right"),
-        (
-            two_flows(NewReno(), discipline=PFC(headroom=5.0, xoff=5.0, xon=1.0)),
-            Packets(),
-            "discipline of link",
-        ),
+        (two_flows(NewReno(), discipline=PFC(headroom=5.0, xoff=5.0, xon=1.0)), Packets(), "discipline of link"),
         (two_flows(NewReno(), discipline=RampMarking()), Packets(), "discipline of link"),
         (two_flows(NewReno(), discipline=RED(mean_packet=500.0)), Packets(), "discipline of link"),
-        (
-            two_flows(NewReno(), discipline=CoDel(), buffer=1),
-            Packets(),
-            "buffer of link left->right",
-        ),
+        (two_flows(NewReno(), discipline=CoDel(), buffer=1), Packets(), "buffer of link left->right"),
         (two_flows(CTCP()), Packets(), "source of flow 'flow 1'"),
         (two_flows(HSTCP()), Packets(), "source of flow 'flow 1'"),
         (two_flows(OnOff(10.0, 0.1, 0.1)), Packets(), "source of flow 'flow 1'"),
@@ -237,7 +221,7 @@ def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
         (replace(two_flows(NewReno()), packet_size=40.0), Packets(), "packet_size = 40"),
         (replace(two_flows(NewReno()), packet_size=100.5), Packets(), "packet_size = 100.5"),
     ],
-)
+)  # fmt: skip
 def test_what_ns3_does_not_have_is_refused(
     scenario: Scenario, method: Packets, message: str
 ) -> None:

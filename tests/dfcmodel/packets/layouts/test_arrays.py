@@ -1,10 +1,10 @@
-"""Arrays of a run: senders, receivers, room, and the order of processing."""
+"""Arrays of a run of the packet kernel: what they share and how they grow; wrong rows show in runs beside the oracle."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,37 +14,40 @@ from dfcmodel import (
     CBR,
     PFC,
     ByteBuffer,
+    DeficitRoundRobin,
     Fair,
     Flow,
     Link,
     OnOff,
     Packets,
     Pause,
-    ReceiverAgent,
     Scenario,
     chain,
-    dumbbell,
+    simulate,
     takano2006,
 )
-from dfcmodel.network.flows import window_rules
+from dfcmodel.network.flow_tables import random_starts
+from dfcmodel.network.queueing.class_pauses import ALL
+from dfcmodel.network.queueing.programs import flow_hash
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel.calendar_queue import ALARM, USED
-from dfcmodel.packets.kernel.layout import RECEIVER, SENDER
+from dfcmodel.packets.layouts import arrays as engine_arrays
 from dfcmodel.packets.layouts import lookahead, memory
-from dfcmodel.packets.layouts.agents import agent_signatures
 from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.layouts.memory import (
+    CONSTANT,
+    WITHOUT_VALUES,
     first_elements,
     first_places,
     most_elements,
     outstanding,
 )
-from dfcmodel.packets.layouts.senders import begin_flows, lay_out_flows
-from responsefn import CUBIC, DCQCN, NewReno
+from dfcmodel.packets.watchdogs import PortWatchdog
+from responsefn import NewReno
 from responsefn.responses.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
-from tests.oracles.engines import plan_scenario
+from tests.oracles.engines import check_records, plan_scenario
 
 # All arrays of a run: what refers to what.
 
@@ -53,19 +56,6 @@ PLAIN_OR_NOT = {
     "PFC": PFC(xoff=20.0, xon=10.0),
     "fair": Fair(),
 }
-
-
-def test_the_hops_of_a_flow_are_its_packets_its_receiver_and_its_acks() -> None:
-    plan = plan_of(random_scenario("fair", 1), Packets(seed=1))
-    layout = lay_out(plan, signatures_of(window_rules(plan.scenario.flows)))
-    flow, hop = layout.arrays["flow"], layout.arrays["hop"]
-    for f, (out, back) in enumerate(zip(plan.forward, plan.backward, strict=True)):
-        rows = hop[flow["way"][f] : flow["end"][f] + 1]
-        assert rows["port"].tolist() == [*out, RECEIVER, *back, SENDER]
-        assert flow["turn"][f] == flow["way"][f] + len(out)
-    assert layout.ahead > 0.0
-    assert layout.most >= len(layout.arrays["packet"])
-    assert np.isfinite(layout.ahead)
 
 
 @pytest.mark.parametrize("name", ["fifo", "fair", "red", "classes"])
@@ -88,90 +78,12 @@ def test_ports_with_lanes_are_plain_where_only_the_room_of_the_queue_decides() -
         assert ports["plain"][0] == expected, name
 
 
-# Arrays of receiver agents.
-
-
-@dataclass(frozen=True)
-class Counting(ReceiverAgent):
-    class State(NamedTuple):
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = np.inf
-        common: float = 7.0
-        own: float = 3.0
-
-    of_flow = ("own",)
-    unsolicited: float = 2.0
-    factor: float = 4.0
-
-    @staticmethod
-    def on_packet(s, q, e):
-        return s._replace(ack=1.0)
-
-
-def test_a_row_per_agent_and_node() -> None:
-    links = [Link("a", "x", 1e6, 1e-6, 50), *(Link("x", n, 1e6, 1e-6, 50) for n in "bc")]
-    agents = [Counting(), Counting(), Counting(), Counting(factor=5.0), None]
-    flows = [
-        Flow(f"{k}", ("a", "x", to), DCQCN(), size=10 + k, receiver=agent)
-        for k, (agent, to) in enumerate(zip(agents, "bbccb", strict=True))
-    ]
-    scenario = Scenario("rows", links, flows, duration=0.01)
-    plan = plan_scenario(scenario, Packets(), duration=0.01, sample=0.01)
-    assert agent_signatures(plan) == ((Counting, ("unsolicited", "factor")),)
-    arrays = lay_out(plan, signatures_of([DCQCN()])).arrays
-    assert arrays["flow"]["agent"].tolist() == [0, 0, 1, 2, -1]
-    assert arrays["flow"]["credits"].tolist() == [2.0, 2.0, 2.0, 2.0, np.inf]
-    assert arrays["agent"]["state"][:, :2].tolist() == [[7.0, 3.0]] * 3
-    assert arrays["agent"]["parameters"][:, 1].tolist() == [4.0, 4.0, 5.0]
-    assert arrays["agent_state"][:, 0].tolist() == [3.0, 3.0, 3.0, 3.0, 0.0]
-    assert arrays["agent_sizes"].tolist() == [10, 11, 12, 13, 14]
-    assert len(arrays["block"]) == len(arrays["packet"])
-
-
-# Flows in the arrays of the engine: rows of equal senders, bit maps, first events.
-
-
-def test_equal_senders_differ_in_routes_starts_and_bit_maps_alone(one_link) -> None:
-    (flow,) = one_link.flows
-    sources = (NewReno(), NewReno(), CUBIC(), CBR(5.0))
-    flows = tuple(
-        replace(flow, name=f"{n}", source=source, start=0.1 * n, max_window=40.0)
-        for n, source in enumerate(sources)
-    )
-    plan = plan_of(replace(one_link, flows=flows), Packets(seed=1, recovery="sack"))
-    signatures = signatures_of(source for source in sources[:3])
-    found = lay_out_flows(plan, signatures)
-    rows, rules, bits = found.flow, found.rule, found.bits
-    begin_flows(plan, {**lay_out(plan, signatures).arrays, "flow": rows})
-    assert rows["due"].tolist() == [0.0, 0.1, 0.2, -1.0]
-    assert rows["selective"][:3].all()
-    own = {"way", "turn", "end", "due", "bits", "rule"}
-    assert all(
-        rows[0][name] == rows[1][name] for name in ("kind", "size", "most", "cwnd", "bit_mask")
-    )
-    differ = [
-        name
-        for name in rows.dtype.names
-        if not np.array_equal(rows[0][name], rows[1][name], equal_nan=True)
-    ]
-    assert set(differ) == own
-    maps = (rows["bit_mask"][:3] + 1) // 8 * 2  # received, and acknowledged selectively
-    assert np.diff(rows["bits"][:3]).tolist() == maps[:2].tolist()
-    assert len(bits) > maps.sum()
-    assert rows["gap"][3] == 0.2
-    assert rows["rule"].tolist() == [0, 1, 2, -1]  # a source without a rule has no row
-    assert (rules[0] == rules[1], rules["cwnd"].tolist()) == (True, rows["cwnd"][:3].tolist())
-
-
 def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
-    """Packets of 1000 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
+    """Packets of 500 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
     (flow,) = one_link.flows
     bursts = OnOff(100.0, 0.03, 0.07, random=True)
     link = replace(one_link.links[0], rate=1e6, buffer=1e4)
-    flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(1000))
+    flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(500))
     busy = replace(one_link, links=(link,), flows=flows, duration=0.3)
     sent = []
     for copies in (False, True):
@@ -185,7 +97,7 @@ def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
     assert (sent[0] != sent[1]).mean() > 0.5
     assert ks_2samp(*sent).pvalue > 1e-3
     # four standard errors of the difference of two means
-    assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 1000)
+    assert abs(sent[0].mean() - sent[1].mean()) < 4.0 * np.sqrt(2.0 * sent[0].var() / 500)
 
 
 def test_idle_times_are_drawn_anew_once_transfers_have_begun(one_link) -> None:
@@ -282,32 +194,7 @@ def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
     assert arrays["packet"].nbytes + arrays["ring"].nbytes < 2e5
 
 
-# Layouts: which ports need a box, and how long a window may last.
-
-
-def test_only_merging_ports_need_a_box(one_link) -> None:
-    links = dumbbell(2, rate=100.0, delay=0.1, access_rate=1e3, access_delay=0.01, buffer=9)
-    flows = tuple(
-        replace(one_link.flows[0], name=f"flow{n}", path=(f"s{n}", "left", "right", f"d{n}"))
-        for n in (1, 2)
-    )
-    plan = plan_of(replace(one_link, links=links, flows=flows), Packets(seed=1))
-    merging = {p for p, one in enumerate(ordered_ports(plan)) if not one}
-    there, back = plan.forward[0][1], plan.backward[0][1]
-    assert merging == {there, back}
-
-
-def test_a_window_is_shorter_than_what_goes_against_the_order() -> None:
-    for seed in range(1, 6):
-        plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
-        order, ahead = windows(plan, inline := ordered_ports(plan), stretches(plan, inline))
-        assert order[0] == len(plan.ports)
-        assert len(set(order)) == len(order)
-        assert ahead > 0.0
-        least = min(
-            sum(plan.passage[p, 1] for p in way) for way in (*plan.forward, *plan.backward) if way
-        )
-        assert ahead <= 2.0 * least or ahead < plan.passage.sum()
+# How long a window may last, and where records begin.
 
 
 @pytest.mark.parametrize("name", ["fifo", "pause", "fair"])
@@ -325,16 +212,186 @@ def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> 
         np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
 
 
-def test_no_order_is_sought_where_none_is_better() -> None:
-    """Of pause and data between two ports one goes against any order, after about the same time."""
-    plan = plan_of(random_scenario("pause", 1), Packets(seed=1))
-    port = next(p for p in range(len(plan.ports)) if plan.pausable(p))
-    is_host = np.append(plan.at_senders, True)
-    a, b = np.array([port, plan.pausable(port)[0]]), np.array([plan.pausable(port)[0], port])
-    assert lookahead._any_order(*_sorted(a, b, np.array([1.0, 1.05])), is_host)
-    assert not lookahead._any_order(*_sorted(a, b, np.array([1.0, 5.0])), is_host)
+def test_a_rate_so_low_that_times_cannot_be_counted_is_refused(one_link, refused) -> None:
+    """A sample beyond 64 bits would be a row before the first."""
+    slow = replace(one_link, links=(replace(one_link.links[0], rate=1e-300),))
+    refused(("rate of", "1e-300", "samples"), lambda: simulate(slow, Packets(seed=1)))
+    slow = replace(one_link, links=(replace(one_link.links[0], rate=1e-3),))
+    assert simulate(slow, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
 
 
-def _sorted(a, b, time) -> tuple[np.ndarray, ...]:
-    by = np.lexsort((b, a))
-    return a[by], b[by], time[by]
+def test_a_flow_that_starts_long_after_the_end_sends_nothing(one_link) -> None:
+    late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
+    assert simulate(late, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
+
+
+def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> None:
+    """The events at which flows start, and wait for after the end, have no hop."""
+    late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
+    aligned = engine_arrays.aligned
+
+    def filled(count: int, dtype: object) -> np.ndarray:
+        found = aligned(count, dtype)
+        found.view(np.uint8)[:] = 0x11
+        return found
+
+    monkeypatch.setattr(engine_arrays, "aligned", filled)
+    assert simulate(late, Packets(seed=1), duration=1.0).inside.tolist() == [0.0]
+
+
+# Hashes of flows.
+
+
+def test_a_hash_is_even_and_of_a_flow_and_its_acks_alone() -> None:
+    found = flow_hash(np.full(4000, 5), np.repeat(np.arange(2000), 2), np.arange(4000) % 2 == 1)
+    assert len(np.unique(found)) == 4000
+    # of 4000 even numbers a tenth has 400 with a standard deviation of 19: five of them
+    counts = np.histogram(found, 10, (0.0, 1.0))[0]
+    assert np.abs(counts - 400).max() < 5 * 19
+    assert flow_hash(np.array([5]), np.array([3]), np.array([True])) == found[7:8]
+
+
+def test_a_thousand_flows_share_fewer_queues() -> None:
+    """McKenney 1990: flows with the same hash share a queue, so that those that are alone in theirs get as much together."""
+    flows = [Flow(str(n), ("a", "s", "b"), CBR(3e4)) for n in range(12)]
+    program = DeficitRoundRobin(queues=8)
+    links = [Link("a", "s", 1e7, 1e-6, 10_000), Link("s", "b", 1e5, 1e-6, 10_000, program)]
+    plan = plan_scenario(
+        Scenario("overloaded", links, flows), Packets(seed=1), duration=0.05, sample=0.05
+    )
+    hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
+    queues = np.floor(8.0 * hashes).astype(int)
+    records = run_engine(plan)
+    sent = np.bincount(queues, records.total, minlength=8)[np.unique(queues)]
+    assert 2 < len(sent) < 9
+    assert sent.max() - sent.min() <= 2.0 + 0.02 * sent.max()  # the flows begin one after the other
+
+
+# Layouts of further runs of a scenario.
+
+
+def both(scenario: Scenario, method: Packets, **options: Any) -> tuple[Any, Any]:
+    """Return the plan of a run, and that of the same run of a scenario that has had none before."""
+    given = {"duration": scenario.duration, "sample": scenario.duration / 4, **options}
+    fresh = replace(scenario)
+    assert not fresh.derived
+    return plan_scenario(scenario, method, **given), plan_scenario(fresh, method, **given)
+
+
+@pytest.mark.parametrize(
+    "name", ["fifo", "red", "pause", "pause quanta", "fair codel", "dualpi2", "classes"]
+)
+def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> None:
+    scenario = random_classes(3) if name == "classes" else random_scenario(name, 3)
+    scenario = replace(scenario, duration=0.2)
+    runs = [(n, jitter) for n in range(1, 4) for jitter in (0.0, 0.01)]
+    for seed, jitter in [*runs, (2, 0.0)]:
+        starts = (
+            random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
+        )
+        one, other = both(scenario, Packets(seed=seed), starts=starts)
+        check_records(run_engine(one), run_engine(other))
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        ({"recovery": "sack"}, {}), ({"loss": {"1->2": 0.1}}, {}), ({"ack_transmission": False}, {}), ({"ack_delay": 0.3}, {}), ({}, {"packet_jitter": 1e-3}),
+        ({}, {"duration": 0.3}), ({"convention": "ns2"}, {}),
+    ],
+)  # fmt: skip
+def test_runs_with_other_options_are_no_further_runs(change: Any, options: Any) -> None:
+    flows = [Flow("f", (1, 2, 3), NewReno(), delayed_acks=True), Flow("g", (1, 2, 3), CBR(900.0))]
+    scenario = Scenario("two", chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
+    for _ in range(3):
+        run_engine(both(scenario, Packets(seed=1))[0])
+    for seed in (1, 2, 3):
+        one, other = both(scenario, Packets(seed=seed, **change), **options)
+        check_records(run_engine(one), run_engine(other))
+
+
+def test_runs_share_only_what_they_do_not_change() -> None:
+    scenario = replace(random_scenario("fifo", 3), duration=0.3)
+    first, second, third = (begin_run(plan_of(scenario, Packets(seed=n))) for n in (1, 2, 3))
+    alike = {name for name in first.arrays if first.arrays[name] is second.arrays[name]}
+    assert alike <= set(CONSTANT), "these two are no copies"
+    fourth = begin_run(plan_of(scenario, Packets(seed=3)))
+    before = {name: array.tobytes() for name, array in fourth.arrays.items()}
+    assert third.advance(third.plan.samples)
+    third.finish()
+    for name, array in fourth.arrays.items():
+        shared = np.may_share_memory(array, third.arrays[name])
+        assert shared == (name in CONSTANT and array.size > 0), name
+        if name not in WITHOUT_VALUES:
+            assert array.tobytes() == before[name], name
+
+
+def test_a_run_with_a_watchdog_is_no_further_run_of_one_without() -> None:
+    scenario = replace(random_scenario("pause", 3), duration=0.3)
+    plans = [plan_of(scenario, Packets(seed=n)) for n in (1, 2, 3)]
+    assert [int(begin_run(plan).arrays["port"]["plain"].min()) for plan in plans] == [0, 0, 0]
+    dog = PortWatchdog(1, ALL, 0.01, 0.01, 0.005, 2, 2)
+    watched = begin_run(replace(plans[2], watchdogs=(dog,))).arrays
+    assert (watched["port"]["plain"][1], watched["watchdog"]["port"].tolist()) == (-1, [1])
+
+
+# Flows that start after the end have no state.
+
+
+def with_idle(count: int, source: Any, **options: Any) -> Scenario:
+    """Return two flows of one link, the second of which has ``count`` others before it that do not start."""
+    given = {"max_window": 20.0, **options}
+    flows = [Flow("first", (1, 2, 3), NewReno(), **given)]
+    flows += [Flow(f"{n}", (1, 2, 3), source, start=0.5 + n, **given) for n in range(count)]
+    flows += [Flow("last", (1, 2, 3), NewReno(), start=0.01, **given)]
+    return Scenario("idle", chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
+
+
+@pytest.mark.parametrize("source", [NewReno(), CBR(5.0)])
+@pytest.mark.parametrize("recovery", ["newreno", "sack"])
+def test_idle_flows_change_nothing_and_have_no_rows(source: Any, recovery: str) -> None:
+    scenario = with_idle(7, source)
+    method = Packets(seed=1, recovery=recovery)
+    run = begin_run(plan_of(scenario, method))
+    rows = run.arrays["flow"]
+    assert run.arrays["begun"].tolist() == [0, 1, 8]  # one that starts at the end has its row
+    assert not rows[2:8].tobytes().strip(b"\0")
+    assert len(run.arrays["rule"]) == 3 - isinstance(source, CBR)
+    found = simulate(scenario, method, sample=0.1)
+    expected = simulate(with_idle(0, source), method, sample=0.1)
+    for name in (
+        "delivered",
+        "lost",
+        "finished",
+        "timeouts",
+        "emitted",
+        "inside",
+        "imbalance",
+        "first_loss",
+    ):
+        of_all = np.asarray(getattr(found, name))
+        np.testing.assert_array_equal(
+            of_all[[0, 8]], np.asarray(getattr(expected, name)), err_msg=name
+        )
+        of_idle = of_all[1:8].astype(float)
+        assert (
+            np.isnan(of_idle).all()
+            if name in ("finished", "first_loss")
+            else (of_idle == 0.0).all()
+        )
+    first = 0.0 if isinstance(source, CBR) else NewReno().start(0.1).cwnd
+    np.testing.assert_array_equal(found.window[1:8], first)
+    np.testing.assert_array_equal(found.window[[0, 8]], expected.window)
+    assert str(found.status) == str(expected.status)
+
+
+def test_flows_that_wait_for_others_are_not_idle() -> None:
+    chained = [
+        Flow("a", (1, 2, 3), NewReno(), size=5),
+        Flow("b", (1, 2, 3), NewReno(), size=5, after="a"),
+        Flow("c", (1, 2, 3), NewReno(), start=9.0),
+    ]
+    scenario = Scenario("chained", chain(3, rate=1e3, delay=1e-3, buffer=9), chained, duration=0.5)
+    run = simulate(scenario, Packets(seed=1))
+    assert (run.finished[:2] < 0.5).all()
+    assert np.isnan(run.finished[2])

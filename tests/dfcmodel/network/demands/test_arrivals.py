@@ -1,9 +1,10 @@
-"""Rates that sources offer, and arrivals over time."""
+"""Arrivals over time, times of handshakes, buffers in bytes, and the delay that sets the step of the fluid."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -39,53 +40,10 @@ from dfcmodel import (
     to_ns2,
     to_ns3,
 )
-from dfcmodel.engine import driver
-from dfcmodel.engine.fluid import PART_OF_TRIP, contracted_delay
-from dfcmodel.network.demands.arrivals import Arrival
-from dfcmodel.network.demands.offered_rates import (
-    bottlenecks,
-    crowds,
-    equal_shares,
-    offered_packets,
-)
-from dfcmodel.twin.plans import check_scenario, plan_of
-from responsefn import AIMD, CUBIC, DCQCN, NewReno, Reno
+from responsefn import CUBIC, DCQCN, NewReno, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
-from tests.oracles.engines import compile_scenario
+from tests.oracles.engines import advance, compile_scenario
 from tests.oracles.fluid import runs as reference
-
-# Rates at equal shares, by hand.
-
-LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
-
-
-@pytest.fixture
-def scenario() -> Scenario:
-    """Return three flows over the first link and three over the second, with a bottleneck each."""
-    flows = (
-        Flow("both", ("a", "b", "c"), NewReno()),
-        Flow("narrow", ("a", "b"), NewReno(), max_window=4.0),
-        Flow("constant", ("a", "b"), CBR(5000.0), start=1.0),
-        Flow("on off", ("b", "c"), OnOff(50.0, 0.1, 0.3)),
-        Flow("rate", ("b", "c"), DCQCN(), size=30.0),
-    )
-    return Scenario("mixed", LINKS, flows, duration=2.0)
-
-
-def test_flows_are_counted_by_link_and_bottlenecks_have_the_smallest_share(scenario) -> None:
-    assert crowds(scenario).tolist() == [3, 3]
-    assert bottlenecks(scenario).tolist() == [1, 0, 0, 1, 1]
-
-
-def test_rates_are_equal_shares_unless_a_window_or_a_source_says_less(scenario) -> None:
-    """A window of 4 packets in a round trip of 20 ms; sources without feedback send at their own rate."""
-    np.testing.assert_allclose(equal_shares(scenario), [200.0, 200.0, 5000.0, 50.0, 200.0])
-
-
-def test_packets_end_with_a_transfer_and_begin_with_a_start(scenario) -> None:
-    np.testing.assert_allclose(offered_packets(scenario, 2.0), [400.0, 400.0, 5000.0, 100.0, 30.0])
-    assert offered_packets(scenario, 0.5)[2] == 0.0
-
 
 # Times of handshakes without queues: the fluid and the twin start that much later, as the packet level does.
 
@@ -112,18 +70,6 @@ def test_both_levels_start_to_deliver_at_the_same_time(host: str, rule: object) 
     run = simulate(none, Packets(seed=1), sample=1e-3)
     later = begin[0] - run.time[np.argmax(run.delivered[0] > 0.5)]
     assert later == pytest.approx(scenario.handshake_times()[0], abs=1.1e-3)
-
-
-def test_the_twin_starts_later_by_the_same_time(refused) -> None:
-    """The round trip without queues is 40.1 ms: 40 steps of 1 ms."""
-    scenario = network("direct", AIMD(1.0, 0.5))
-    none = replace(scenario, flows=(replace(scenario.flows[0], handshake=False),))
-    starts = [plan_of(each, 1e-3).start.tolist() for each in (none, scenario)]
-    assert starts == [[100], [140]]
-    flow = replace(scenario.flows[0], handshake="data")
-    refused(
-        ["handshake", "'data'", "twin"], lambda: check_scenario(replace(scenario, flows=(flow,)))
-    )
 
 
 def test_levels_without_packets_refuse_data_in_the_syn(refused) -> None:
@@ -206,6 +152,15 @@ def test_bytes_stay_when_packets_become_smaller() -> None:
 
 
 # Which delays set the time step of the fluid, and what a longer step leaves as it was.
+
+PART_OF_TRIP = 64
+"""A time step is at most a quarter of this part of a round trip."""
+
+
+def contracted_delay(scenario: Scenario) -> float:
+    """Return the delay of which the step of the fluid is a quarter, s."""
+    return 4.0 * Fluid().step_of(scenario)
+
 
 ENDS = {"access_rate": 1e5, "access_delay": 1e-5, "buffer": 200.0}
 
@@ -298,7 +253,7 @@ def test_the_engine_follows_the_reference_where_lags_are_below_a_step(scenario: 
     ]
     assert 0 in plans[0].layout.lag
     steps = round(0.12 / plans[0].step)
-    ours = driver.advance(plans[0], steps, 10)
+    ours = advance(plans[0], steps, 10)
     theirs = reference.advance(plans[1], steps, 10)
     assert ours.queued == pytest.approx(theirs.queued, abs=1e-4)
     assert ours.flows[:, :, :4] == pytest.approx(theirs.flows[:, :, :4], abs=1e-4)
@@ -343,8 +298,15 @@ def test_the_scale_of_bursts_gives_their_mean(mean: float, tail: float) -> None:
 
 def test_bursts_have_their_tail() -> None:
     source = HeavyTailed(100.0, 10.0, 1.5)
-    draw = np.random.default_rng(1).random((20_000, 2))
-    found = [source.next(source.State(), source.params, Arrival(0.0, 0.0, *row)) for row in draw]
+    draw = np.random.default_rng(1).random((5_000, 2))
+    found = [
+        source.next(
+            source.State(),
+            source.params,
+            SimpleNamespace(time=0.0, packets=0.0, random=row[0], random2=row[1]),
+        )
+        for row in draw
+    ]
     packets = np.array([each.packets for each in found])
     for n in (1, 5, 20, 100):
         part = (1.0 + n / source.scale) ** -1.5
@@ -435,18 +397,6 @@ def test_the_fluid_stops_constant_rates(steps: int) -> None:
 def test_an_on_period_that_ends_before_the_stop_is_the_last() -> None:
     run = simulate(one(OnOff(300.0, 0.2, 0.3), stop=0.4), method=Fluid())
     assert run.delivered[0, -1] == pytest.approx(60.0, rel=1e-5)
-
-
-def test_offered_packets_end_with_the_stop() -> None:
-    flows = [
-        Flow("poisson", (1, 2, 3), Poisson(100.0), start=0.5, stop=2.5),
-        Flow("trace", (1, 2, 3), Replay((0.0, 0.5), (10, 20))),
-    ]
-    scenario = Scenario("offered", LINKS_OF_ARRIVALS, flows)
-    assert equal_shares(scenario) == [100.0, 60.0]
-    at_once = Scenario("at once", LINKS_OF_ARRIVALS, [Flow("a", (1, 2, 3), Replay((0.0,), 7))])
-    assert offered_packets(at_once, 10.0) == [7.0]
-    assert offered_packets(scenario, 10.0) == [200.0, 30.0]
 
 
 def test_scenario_files_hold_arrivals() -> None:
