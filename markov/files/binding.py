@@ -172,9 +172,19 @@ class Bound:
         """Return a place in the file."""
         return self.program.file, line
 
-    def widened(self) -> Bound | None:
-        """Return the program with wider windows of the variables that have left theirs; None: there is no room."""
-        factor = GROWTH
+    def narrowed(self, width: int) -> Bound:
+        """Return the program with windows of at most ``width`` on either side of the initial values."""
+        narrower = [
+            r.within(min(width, r.start - r.low), min(width, r.high - r.start)) if r.is_window else r
+            for r in self.ranges
+        ]
+        return _with_ranges(self.program, self.constants, narrower)
+
+    def widened(self, factor: int = GROWTH) -> Bound | None:
+        """Return the program with wider windows of the variables that have left theirs; None: there is no room.
+
+        Windows grow by ``factor``, or a smaller one where there is no room for that.
+        """
         while factor > 1:
             wider = [
                 r.within(factor * (r.start - r.low + r.step), factor * (r.high - r.start + r.step))
