@@ -30,6 +30,8 @@ FIRST_BITS = 40
 """Of the numbers of states at first, where the variables have more combinations than numbers of states."""
 GROWTH = 16
 """By how much a window grows that a variable has left."""
+SPARE = 8
+"""Steps by which a window that follows values is wider than these at least, on either side."""
 BITS = 62
 
 
@@ -76,6 +78,13 @@ class Range:
         below = min(below, self.start - self.ends[0]) // self.step * self.step
         above = min(above, self.ends[1] - self.start) // self.step * self.step
         return replace(self, low=self.start - int(below), high=self.start + int(above))
+
+    def around(self, low: int, high: int) -> Range:
+        """Return the range with some values and half as many on either side, as the file allows."""
+        room = ((high - low) // self.step // 2 + SPARE) * self.step
+        below = min(room, low - self.ends[0]) // self.step * self.step
+        above = min(room, self.ends[1] - high) // self.step * self.step
+        return replace(self, low=low - int(below), high=high + int(above))
 
     def stepped(self, step: int) -> Range:
         """Return the range of a variable whose changes are all multiples of a number."""
@@ -180,11 +189,20 @@ class Bound:
         ]
         return _with_ranges(self.program, self.constants, narrower)
 
-    def widened(self, factor: int = GROWTH) -> Bound | None:
-        """Return the program with wider windows of the variables that have left theirs; None: there is no room.
+    def around(self, ends: Sequence[tuple[int, int]]) -> Bound | None:
+        """Return the program with windows twice as wide as from the least to the largest given values; None: there is no room.
 
-        Windows grow by ``factor``, or a smaller one where there is no room for that.
+        Only the windows of variables that have left theirs change.
         """
+        wider = [
+            r.around(low, high) if k in self.left and r.is_window else r
+            for k, (r, (low, high)) in enumerate(zip(self.ranges, ends, strict=True))
+        ]
+        return _with_ranges(self.program, self.constants, wider) if _fits(wider) else None
+
+    def widened(self) -> Bound | None:
+        """Return the program with wider windows of the variables that have left theirs; None: there is no room."""
+        factor = GROWTH
         while factor > 1:
             wider = [
                 r.within(factor * (r.start - r.low + r.step), factor * (r.high - r.start + r.step))

@@ -243,15 +243,15 @@ class GrowingRows:
         self._classify(found, begin)
 
     def _widen(self) -> bool:
-        """Widen the windows that variables have left; return whether there is room for that."""
-        wider = self.bound.widened(2)
+        """Move the windows that variables have left to the values of known states; return whether there is room for that."""
+        codes = self.bound.codes(self.numbers[STATES : self.count])
+        wider = self.bound.around(list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True)))
         tables = None
         if wider is not None and wider.shifts is not None:
             tables = tabulated(moves_of(wider), wider, ())
         if tables is None:
             return False
         assert wider is not None
-        codes = self.bound.codes(self.numbers[STATES : self.count])
         self._bind(wider, tables)
         self.numbers[STATES : self.count] = wider.numbers(codes)
         self._hash(self.mask + 1)

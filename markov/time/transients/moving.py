@@ -44,7 +44,7 @@ TOO_FAST = 0.2  # of the budget, that may come to states that are left faster th
 RAISED = 1.25  # times the rate of jumps, where more does
 FIRST_THRESHOLD, LOWEST_THRESHOLD = 1e-7, 1e-10  # over the mass that is to be dropped
 LIKELY = 0.5  # probability of further jumps, below which the threshold is no longer changed
-CROWDED, CROWDED_MOST = 1.5, 30.0  # times the threshold, where states are too many
+CROWDED, CROWDED_MOST = 4.0, 30.0  # power of states over their limit, by which the threshold grows; at most
 SPARE = 2.0  # known states over states with mass, beyond which the others are forgotten
 RELATIVE = 21.0  # error of 1 - x relative to it, over that of x relative to x, for x <= 1 / FASTER
 
@@ -231,7 +231,7 @@ class _Sweep:
         for k in range(weights.right):
             weight = float(weights.weights[k - weights.left]) if k >= weights.left else 0.0
             rest = float(rests[max(k + 1 - weights.left, 0)])
-            if k % STEPS == 0 and (rest > LIKELY or self.size > self.limit):
+            if (k % STEPS == 0 and rest > LIKELY) or self.size > self.limit:
                 self._set_threshold(rate, duration, k)
                 bar.show(self.jumps)
             sizes[0] = self.size
@@ -278,13 +278,11 @@ class _Sweep:
         left = max((1.0 - share) * self.horizon * rate * 1.25, 1.0)
         self.limit = min(self.most, max(self.work / left, 1.0))
         wanted = max(self.budget - self.dropped, 0.1 * self.budget * (1.0 - share)) / left
-        if self.size > self.limit:
-            self.threshold *= min(max((self.size / self.limit) ** 3, CROWDED), CROWDED_MOST)
-        else:
-            ratio = STEPS * wanted / max(self.recent, 1e-300)
-            self.threshold *= min(max(ratio**GENTLE, 0.5), 1.4)
+        ratio = STEPS * wanted / max(self.recent, 1e-300)
+        crowded = min((self.size / self.limit) ** CROWDED, CROWDED_MOST)
+        self.threshold *= max(min(max(ratio**GENTLE, 0.5), 1.4), crowded)
         self.threshold = max(self.threshold, LOWEST_THRESHOLD * self.budget)
-        if self.size <= self.limit:
+        if crowded < 1.0:
             self.threshold = min(self.threshold, self.budget)
         self.recent = 0.0
 

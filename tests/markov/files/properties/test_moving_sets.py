@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hopflow import Status
-from markov.errors import FileError
+from markov import read_prism
+from markov.errors import FileError, RuleError
 from markov.files.properties import unlisted
 from markov.time.transients import moving, moving_kernels
 from tests.markov.files.conftest import model_of
@@ -51,14 +52,15 @@ def test_rates_that_grow_without_bounds(tmp_path: Path) -> None:
 
 def test_windows_grow_with_the_variables(tmp_path: Path) -> None:
     """Guards of two variables: their windows are narrow at first, so that tables over both have room."""
-    found = model_of(tmp_path, BIRTHS).property("P=? [ F<=30 x>=650 ]")
-    assert abs(found.value - tail_of_poisson(600.0, 645)) <= found.error_bound < 1e-6
+    found = model_of(tmp_path, BIRTHS).property("P=? [ F<=10 x>=250 ]")
+    assert abs(found.value - tail_of_poisson(200.0, 245)) <= found.error_bound < 1e-6
 
 
 def test_a_large_population_is_held_where_it_is(tmp_path: Path) -> None:
     """Births at 2,000 per second for 5 s: 10,000 of them on the way, and at most some hundred counts at once."""
     text = "ctmc module m n : int init 0; [] n >= 0 -> 2000 : (n' = n + 1); endmodule"
-    found = model_of(tmp_path, text, most=2000).property("P=? [ F[5,5] n>=10100 ]")
+    model_of(tmp_path, text)
+    found = read_prism(tmp_path / "model.sm", most=2000).property("P=? [ F[5,5] n>=10100 ]")
     assert abs(found.value - tail_of_poisson(1e4, 10100)) <= found.error_bound < 1e-6
     assert int(found.reason.split()[3]) < 2000
 
@@ -70,8 +72,7 @@ def test_a_large_population_is_held_where_it_is(tmp_path: Path) -> None:
 )
 def test_bounds_hold_in_any_number_of_states(most: int, text: str, tmp_path: Path) -> None:
     truth = model_of(tmp_path, QUEUES, most=14).property(text)
-    few = type(model_of(tmp_path, QUEUES, most=14))
-    model = few(model_of(tmp_path, QUEUES, most=14).program, {"most": 14}, most)
+    model = read_prism(tmp_path / "model.sm", constants={"most": 14}, most=most)
     found = model.property(text, on_failure="return")
     assert abs(found.value - truth.value) <= found.error_bound + truth.error_bound
     assert found.error_bound < (1e-6 if most == 1500 else 0.51)
@@ -81,10 +82,12 @@ def test_a_chain_of_too_many_jumps_gets_a_wide_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(moving, "MOST_JUMPS_OF_STATES", 1e5)
-    model = model_of(tmp_path, QUEUES.replace("const int most;", "").replace("[0..most]", "int").replace("< most", ">= 0"))
+    monkeypatch.setattr(moving, "JUMPS_PER_STATE", 0.0)
+    text = QUEUES.replace("const int most;", "").replace("[0..most]", "int")
+    model = model_of(tmp_path, text.replace("< most", ">= 0"))
     found = model.property("P=? [ F<=1000 z>=30 ]", on_failure="return")
     assert found.status is Status.INACCURATE
-    assert 0.0 <= found.value - found.error_bound <= found.value + found.error_bound <= 1.0 + 1e-15
+    assert found.value - found.error_bound < 1e-6 < found.value  # the mean of z is 3 in the end
 
 
 def test_what_is_long_stationary_is_not_computed_on(tmp_path: Path) -> None:
@@ -97,7 +100,7 @@ def test_what_is_long_stationary_is_not_computed_on(tmp_path: Path) -> None:
 
 def test_faults_count_where_the_chain_comes(tmp_path: Path) -> None:
     text = "ctmc module m n : int init 0; k : [0..3] init 0; [] n >= 0 -> 2 : (n' = n + 1); [] n > 2 -> 1 : (k' = k + 1); endmodule"
-    with pytest.raises(FileError, match="'k' leaves its range|leaves its range from state"):
+    with pytest.raises((FileError, RuleError), match="leaves its range from state"):
         model_of(tmp_path, text).property("P=? [ F<=3 n>=9 ]")
     negative = "ctmc module m n : int init 0; [] n >= 0 -> 20 - n : (n' = n + 1); endmodule"
     found = model_of(tmp_path, negative).property("P=? [ F<=1 n>=9 ]")  # n never exceeds 20
