@@ -184,7 +184,9 @@ class Bound:
     def narrowed(self, width: int) -> Bound:
         """Return the program with windows of at most ``width`` on either side of the initial values."""
         narrower = [
-            r.within(min(width, r.start - r.low), min(width, r.high - r.start)) if r.is_window else r
+            r.within(min(width, r.start - r.low), min(width, r.high - r.start))
+            if r.is_window
+            else r
             for r in self.ranges
         ]
         return _with_ranges(self.program, self.constants, narrower)

@@ -245,7 +245,9 @@ class GrowingRows:
     def _widen(self) -> bool:
         """Move the windows that variables have left to the values of known states; return whether there is room for that."""
         codes = self.bound.codes(self.numbers[STATES : self.count])
-        wider = self.bound.around(list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True)))
+        wider = self.bound.around(
+            list(zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True))
+        )
         tables = None
         if wider is not None and wider.shifts is not None:
             tables = tabulated(moves_of(wider), wider, ())

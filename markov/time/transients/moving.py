@@ -20,7 +20,6 @@ from markov.computing.compilation import compiled
 from markov.computing.progress import Counter
 from markov.time.transients import moving_kernels as kernels
 from markov.time.transients.poisson import UNIT, poisson_weights
-from markov.time.transients.uniformization import MOST_JUMPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,13 +37,19 @@ TIGHT, LOOSE = 5e-10, 4e-7  # mass that is to be dropped at most: of few states,
 FEW_STATES = 30_000
 RAREST = 1e-6  # chance of further jumps that matters
 GENTLE = 0.3  # power of the ratio of wanted to observed loss, by which the threshold changes
-MOST_JUMPS_OF_STATES, JUMPS_PER_STATE = 1e8, 4e3  # that are computed: at least, and per state that may be held
+MOST_JUMPS_OF_STATES, JUMPS_PER_STATE = (
+    1e8,
+    4e3,
+)  # that are computed: at least, and per state that may be held
 COST_OF_JUMP = 500  # as many states as cost as much as the rest
 TOO_FAST = 0.2  # of the budget, that may come to states that are left faster than chosen
 RAISED = 1.25  # times the rate of jumps, where more does
 FIRST_THRESHOLD, LOWEST_THRESHOLD = 1e-7, 1e-10  # over the mass that is to be dropped
 LIKELY = 0.5  # probability of further jumps, below which the threshold is no longer changed
-CROWDED, CROWDED_MOST = 4.0, 30.0  # power of states over their limit, by which the threshold grows; at most
+CROWDED, CROWDED_MOST = (
+    4.0,
+    30.0,
+)  # power of states over their limit, by which the threshold grows; at most
 SPARE = 2.0  # known states over states with mass, beyond which the others are forgotten
 RELATIVE = 21.0  # error of 1 - x relative to it, over that of x relative to x, for x <= 1 / FASTER
 
@@ -127,10 +132,7 @@ class _Lists(NamedTuple):
 def moved(chain: GrowingChain, horizon: float, most: int) -> Moved:
     """Return where a chain is at a time in s, from its first state on, on at most about ``most`` states at once.
 
-    Raises
-    ------
-    ValueError
-        For a time in which the chain jumps too often.
+    The work is limited, too: with many jumps on fewer states, and where those are few, not until that time.
     """
     return _Sweep(chain, horizon, most).run()
 
@@ -174,16 +176,15 @@ class _Sweep:
                 states = self.lists.now[: self.size].copy()
                 held = self.mass.now[states]
                 rate, rest = self._rate(states), self.horizon - self.time
-                while True:
-                    if rate * rest > MOST_JUMPS:
-                        said = f"about {rate * rest:.1e} jumps, more than {MOST_JUMPS:.0e}"
-                        raise ValueError(f"{self.horizon:g} s: {said}")
+                found = None
+                while found is None and self.work > 0.0:
                     duration = rest if rate * rest <= 1.25 * jumps else jumps / rate
                     found = self._slice(rate, duration, bar)
-                    if found is not None:
-                        break
-                    self._allocate(states, held)
-                    rate = max(rate * RAISED, self._rate(np.arange(STATES, self.chain.count)))
+                    if found is None:
+                        self._allocate(states, held)
+                        rate = max(rate * RAISED, self._rate(np.arange(STATES, self.chain.count)))
+                if found is None:
+                    break
                 self.reached += found[0]
                 self.missed += found[1]
                 self.time = self.horizon if duration == rest else self.time + duration
@@ -235,12 +236,12 @@ class _Sweep:
                 self._set_threshold(rate, duration, k)
                 bar.show(self.jumps)
             sizes[0] = self.size
-            least = self.threshold / max(rest, RAREST)  # what is dropped counts by the chance of further jumps
+            least = self.threshold / max(rest, RAREST)  # lost in so few cases
             self._jump(sizes, np.array([least, largest, 1.0 / rate, weight]), sums)
             self.recent += rest * sums[0]
             ended += rest * sums[2:]
             fast += rest * sums[1]
-            if fast > TOO_FAST * self.budget * share :
+            if fast > TOO_FAST * self.budget * share:
                 return None
         self._add(float(weights.weights[-1]), largest)
         self.dropped += fast

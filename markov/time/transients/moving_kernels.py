@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = ["push"]
 
 BLOCK = 1024
+INFINITE = float("inf")
 
 
 def push(sizes, settings, rows, mass, lists, sums):
@@ -31,8 +32,11 @@ def push(sizes, settings, rows, mass, lists, sums):
             state = lists.now[place]
             here = now[state]
             now[state] = 0.0
-            if exits[state] > largest:  # it is left faster than that
-                fast += here
+            if exits[state] > largest:  # it is left faster than that; infinitely: its row has no room
+                if exits[state] < INFINITE:
+                    fast += here
+                else:
+                    lost += here
                 continue
             if weight > 0.0:
                 total[state] += weight * here
