@@ -88,7 +88,7 @@ def main(
             answer = outcome(path, most)
             found[same] = (*answer, f"{time.process_time() - begin:.1f}")
         rows.append((path.relative_to(folder).as_posix(), *found[same]))
-    write_rows(results, HEAD, rows)
+        write_rows(results, HEAD, rows)
     print(f"{time.process_time():.0f} s of CPU time")
     for said, count in Counter(row[2] for row in rows).most_common():
         print(count, said)

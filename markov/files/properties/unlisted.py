@@ -1,7 +1,8 @@
 """Values of properties of a model whose states are infinitely many, or too many for a list.
 
-From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that grows along
-the flow (`Flow`): what has left it counts for neither or for both, which gives the two ends of an interval.
+From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that moves with
+the distribution (`moved`), or, where states have no numbers, one that grows along the flow (`Flow`). What has left it
+counts for neither or for both, which gives the two ends of an interval.
 """
 
 from __future__ import annotations

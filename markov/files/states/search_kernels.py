@@ -148,26 +148,25 @@ def gather(group, tables, digits, room):
     made, fault = -1, False
     for p in range(tables.group_parts[group], tables.group_parts[group + 1]):
         part, more = tables.parts[p], 0
+        rates = room.rates if made < 0 else room.new_rates
+        changes = room.changes if made < 0 else room.new_changes
         for table in range(tables.part_tables[part], tables.part_tables[part + 1]):
             begin, end = look_up(table, tables, digits)
             for row in range(begin, end):
                 fault |= tables.faults[row]
-                room.new_rates[more] = tables.rates[row]
-                room.new_changes[more] = tables.changes[row]
+                rates[more] = tables.rates[row]
+                changes[more] = tables.changes[row]
                 more += 1
         if more == 0:
             return 0
         if made < 0:
-            for i in range(more):
-                room.rates[i] = room.new_rates[i]
-                room.changes[i] = room.new_changes[i]
             made = more
             continue
         for j in range(made - 1, -1, -1):  # from behind: none is overwritten before it is read
             rate, change = room.rates[j], room.changes[j]
             for i in range(more):
-                room.rates[j * more + i] = rate * room.new_rates[i]
-                room.changes[j * more + i] = change + room.new_changes[i]
+                room.rates[j * more + i] = rate * rates[i]
+                room.changes[j * more + i] = change + changes[i]
         made *= more
     return -1 if fault else made
 
