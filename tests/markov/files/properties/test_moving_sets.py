@@ -110,6 +110,19 @@ def test_faults_count_where_the_chain_comes(tmp_path: Path) -> None:
     assert abs(found.value - exact) <= found.error_bound < 1e-9
 
 
+def test_a_transition_out_of_a_range_with_rate_0_is_none(tmp_path: Path) -> None:
+    """Births at 2 until 3, counted beside births without end at 5."""
+    text = """ctmc
+module m
+  n : int init 0; k : [0..3] init 0;
+  [] n >= 0 -> 5 : (n' = n + 1);
+  [] k <= 3 -> (k < 3 ? 2 : 0) : (k' = k + 1);
+endmodule
+"""
+    found = model_of(tmp_path, text).property("P=? [ F[1,1] k=3 ]")
+    assert abs(found.value - tail_of_poisson(2.0, 3)) <= found.error_bound < 1e-9
+
+
 def test_mass_is_neither_made_nor_lost_by_a_jump() -> None:
     """The template as plain Python: what is dropped, too fast, and at the ends is counted."""
     generator = np.random.default_rng(5)
