@@ -10,6 +10,7 @@ long-run mean of its first reward. Files that differ in comments and blanks alon
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import time
@@ -24,8 +25,8 @@ from hopflow.csv_tables import write_rows
 from markov.files import FileError, read_prism
 
 RESULTS = Path(__file__).resolve().parent / "results" / "collection.csv"
-HEAD = ("file", "question", "outcome", "value", "bound", "effort", "seconds")
-WIDTHS = (1e-9, 1e-6, 1e-3)
+HEAD = ("file", "question", "outcome", "value", "bound", "effort", "most", "seconds")
+WIDTHS = ("1e-9", "1e-6", "1e-3")
 LONG_RUN = "R=? [ S ]"
 MAX_LONG_RUN_STATES = 2_000_000
 IGNORED = re.compile(r"//[^\n]*|\s+")
@@ -67,30 +68,44 @@ def outcome(path: Path, most: int) -> Outcome:
         return question, said, "", "", ""
     if found.value is None or not math.isfinite(found.error_bound):
         return question, "no bound", str(found.value), "", found.reason
-    width = next((w for w in WIDTHS if found.error_bound <= w), None)
-    said = "a wider bound" if width is None else f"bound at most {width:g}"
+    width = next((w for w in WIDTHS if found.error_bound <= float(w)), None)
+    said = "a wider bound" if width is None else f"bound at most {width}"
     value, bound = repr(float(found.value)), f"{found.error_bound:.1e}"
     return question, f"answered: {said}", value, bound, found.reason
+
+
+def rows_of(results: Path) -> dict[str, tuple[str, ...]]:
+    """Return the rows of a table that is there, by their files."""
+    if not results.exists():
+        return {}
+    with results.open(encoding="utf-8") as file:
+        found = [tuple(row.get(name) or "" for name in HEAD) for row in csv.DictReader(file)]
+    return {row[0]: row[1:] for row in found}
 
 
 def main(
     folder: Annotated[Path, typer.Argument(help="A copy of the collection.")],
     most: Annotated[int, typer.Option(help="Largest number of states of a property.")] = 100_000,
+    only: Annotated[
+        str, typer.Option(help="Files to evaluate, as a pattern: others keep rows.")
+    ] = "",
     results: Annotated[Path, typer.Option(help="Where the table goes.")] = RESULTS,
 ) -> None:
     """Read all PRISM files but the copies of SBML's tests, and evaluate a property of each."""
     paths = sorted(p for s in ("sm", "pm", "prism") for p in folder.rglob(f"*.{s}"))
-    rows, found = [], dict[str, tuple[str, ...]]()
+    rows, found = rows_of(results), dict[str, tuple[str, ...]]()
     for path in tqdm([p for p in paths if "SBMLstochasticTests" not in p.parts], disable=None):
+        if not re.search(only, path.name):
+            continue
         same = content(path)
         if same not in found:
             begin = time.process_time()
             answer = outcome(path, most)
-            found[same] = (*answer, f"{time.process_time() - begin:.1f}")
-        rows.append((path.relative_to(folder).as_posix(), *found[same]))
-        write_rows(results, HEAD, rows)
+            found[same] = (*answer, str(most), f"{time.process_time() - begin:.1f}")
+        rows[path.relative_to(folder).as_posix()] = found[same]
+        write_rows(results, HEAD, [(name, *rows[name]) for name in sorted(rows)])
     print(f"{time.process_time():.0f} s of CPU time")
-    for said, count in Counter(row[2] for row in rows).most_common():
+    for said, count in Counter(row[1] for row in rows.values()).most_common():
         print(count, said)
 
 
