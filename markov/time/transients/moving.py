@@ -194,13 +194,12 @@ class _Sweep:
                 self._tidy()
         if self.time < self.horizon:
             self.size = 0  # where the chain would have gone is not known
-        states = self.lists.now[: self.size].astype(np.int64)
-        values = self.mass.now[states]
+        last = self.lists.now[: self.size].astype(np.int64)
         return Moved(
             self.reached,
             self.missed,
-            states,
-            values,
+            last,
+            self.mass.now[last],
             self.error,
             self._rounding(),
             self.widest,
