@@ -247,7 +247,7 @@ def test_a_hashed_state_is_found_again_and_others_are_not() -> None:
     numbers[:20] = np.arange(20)  # in a row, and so side by side
     mask = 127
     slots = np.zeros(2 * (mask + 1), dtype=object)  # whole numbers of Python's do not wrap
-    kernels.rehash(numbers.tolist(), 50, slots, mask)
+    kernels.rehash(numbers.tolist(), 0, 50, slots, mask)
     assert sorted(slots[::2]) == [0] * 78 + list(range(1, 51))
     for s in range(50):
         assert slots[kernels.locate(int(numbers[s]), slots, mask)] == s + 1
