@@ -52,6 +52,30 @@ def searched() -> Any:
         return SimpleNamespace(pi=read_prism(path).chain.Q.data)
 
 
+def kanban(tickets: int) -> str:
+    """Return the Kanban system of four cells (G. Ciardo, M. Tilgner, ICASE 96-35, 1996) in PRISM's language."""
+    enter = {1: "in", 2: "split", 3: "split", 4: "join"}
+    leave = {1: "split", 2: "join", 3: "join", 4: "out"}
+    cells = [
+        f"module cell{n}\n w{n} : [0..{tickets}]; x{n} : [0..{tickets}]; y{n} : [0..{tickets}];\n"
+        f" [{enter[n]}] w{n} + x{n} + y{n} < {tickets} -> {1.0 if n != 3 else 0.4} : (w{n}'=w{n}+1);\n"
+        f" [] w{n} > 0 & x{n} < {tickets} -> 0.36 : (w{n}'=w{n}-1) & (x{n}'=x{n}+1);\n"
+        f" [] x{n} > 0 & w{n} < {tickets} -> 0.3 : (x{n}'=x{n}-1) & (w{n}'=w{n}+1);\n"
+        f" [] w{n} > 0 & y{n} < {tickets} -> 0.84 : (w{n}'=w{n}-1) & (y{n}'=y{n}+1);\n"
+        f" [{leave[n]}] y{n} > 0 -> {1.0 if n != 3 else 0.5} : (y{n}'=y{n}-1);\nendmodule"
+        for n in enter
+    ]
+    return "ctmc\n" + "\n".join(cells)
+
+
+def searched_kanban() -> Any:
+    """Return the generator of a model in PRISM's language, 58,400 states."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kanban.prism"
+        path.write_text(kanban(3))
+        return SimpleNamespace(pi=read_prism(path).explored.Q.data)
+
+
 def certified() -> Any:
     """Write the certificate of a chain of 4,600 states, and check it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -70,6 +94,7 @@ def disks(s: Any, q: Any) -> Any:  # noqa: ARG001
 
 CASES: dict[str, Callable[[], Any]] = {
     "states of a file": searched,
+    "Kanban of a file": searched_kanban,
     "states reached, compiled": lambda: SimpleNamespace(
         pi=explore(Kanban(tickets=2), compiled=True).chain.Q.data
     ),

@@ -30,6 +30,8 @@ FIRST_BITS = 40
 """Of the numbers of states at first, where the variables have more combinations than numbers of states."""
 GROWTH = 16
 """By how much a window grows that a variable has left."""
+SPARE = 8
+"""Steps by which a window that follows values is wider than these at least, on either side."""
 BITS = 62
 
 
@@ -76,6 +78,13 @@ class Range:
         below = min(below, self.start - self.ends[0]) // self.step * self.step
         above = min(above, self.ends[1] - self.start) // self.step * self.step
         return replace(self, low=self.start - int(below), high=self.start + int(above))
+
+    def around(self, low: int, high: int) -> Range:
+        """Return the range with some values and half as many on either side, as the file allows."""
+        room = ((high - low) // self.step // 2 + SPARE) * self.step
+        below = min(room, low - self.ends[0]) // self.step * self.step
+        above = min(room, self.ends[1] - high) // self.step * self.step
+        return replace(self, low=low - int(below), high=high + int(above))
 
     def stepped(self, step: int) -> Range:
         """Return the range of a variable whose changes are all multiples of a number."""
@@ -171,6 +180,27 @@ class Bound:
     def place(self, line: int) -> tuple[str, int]:
         """Return a place in the file."""
         return self.program.file, line
+
+    def narrowed(self, width: int) -> Bound:
+        """Return the program with windows of at most ``width`` on either side of the initial values."""
+        narrower = [
+            r.within(min(width, r.start - r.low), min(width, r.high - r.start))
+            if r.is_window
+            else r
+            for r in self.ranges
+        ]
+        return _with_ranges(self.program, self.constants, narrower)
+
+    def around(self, ends: Sequence[tuple[int, int]]) -> Bound | None:
+        """Return the program with windows twice as wide as from the least to the largest given values; None: there is no room.
+
+        Only the windows of variables that have left theirs change.
+        """
+        wider = [
+            r.around(low, high) if k in self.left and r.is_window else r
+            for k, (r, (low, high)) in enumerate(zip(self.ranges, ends, strict=True))
+        ]
+        return _with_ranges(self.program, self.constants, wider) if _fits(wider) else None
 
     def widened(self) -> Bound | None:
         """Return the program with wider windows of the variables that have left theirs; None: there is no room."""

@@ -237,7 +237,7 @@ class FileModel:
             result = answered(self._evaluation(given, constants, proof), query, text)
         except TooLargeError:
             declared = self._declared(given, constants)
-            unlisted = Unlisted(self.bound.with_names(declared), self.most)
+            unlisted = Unlisted(self.bound, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
         deliver(result, on_failure)

@@ -42,7 +42,8 @@ class PropertyResult(Result):
     status
         CONVERGED; UNDECIDED; INACCURATE where the error bound is infinite.
     reason
-        How close the threshold is, and in how many states.
+        How close the threshold is, and in how many states; or in how many states at once, and with how many jumps, a
+        probability was found.
     seconds
         Wall-clock time, in s.
 

@@ -1,7 +1,8 @@
 """Values of properties of a model whose states are infinitely many, or too many for a list.
 
-From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that grows along
-the flow (`Flow`): what has left it counts for neither or for both, which gives the two ends of an interval.
+From the initial state: long-run means by `stationary`, probabilities until a time on a set of states that moves with
+the distribution (`moved`), or, where states have no numbers, one that grows along the flow (`Flow`). What has left it
+counts for neither or for both, which gives the two ends of an interval.
 """
 
 from __future__ import annotations
@@ -12,24 +13,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.status import Status
+from markov.computing.costs import has_numba
 from markov.files.errors import FileError
 from markov.files.properties.answers import PropertyResult
 from markov.files.properties.queries import Filter, Operator, Path
+from markov.files.states.growing import growing_rows
 from markov.files.states.state_rules import FileRules, StateExpressions
+from markov.files.values import boolean, constant, negated
 from markov.generators.calls import Calls
 from markov.time.transients.infinite import ROUNDING, Flow
+from markov.time.transients.moving import moved
 from markov.time.transients.uniformization import Uniformized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from markov.files.binding import Bound
+    from markov.files.states.growing import GrowingRows, Truths
+    from markov.files.values import Value
     from markov.proofs.bounded import Bounded
 
 __all__ = ["Unlisted"]
 
 TOLERANCE = 1e-9
-MAX_FLOW_STATES = 200_000
+MAX_FLOW_STATES = 1_000_000
 USEFUL = 1e-6
 
 
@@ -39,15 +46,18 @@ class Unlisted:
     Parameters
     ----------
     bound
-        The program, whose scope knows the names of the properties.
+        The program.
+    names
+        Constants of the properties.
     most
         Largest number of states.
     """
 
-    def __init__(self, bound: Bound, most: int) -> None:
-        self.rules = FileRules(bound.program, bound.constants)
-        self.expressions = StateExpressions(bound)
-        self.bound, self.most = bound, min(most, MAX_FLOW_STATES)
+    def __init__(self, bound: Bound, names: Mapping[str, Value], most: int) -> None:
+        self.rules, self.names = FileRules(bound.program, bound.constants), names
+        self.bound, self.most = bound.with_names(names), min(most, MAX_FLOW_STATES)
+        self.expressions = StateExpressions(self.bound)
+        self.reason = ""
 
     def result(self, query: Any, text: str, stationary: Callable[[], Any]) -> PropertyResult:
         """Return the value of a property, with a bound on its error.
@@ -79,7 +89,7 @@ class Unlisted:
             errors=none,
             undecided=none.astype(bool),
             status=Status.CONVERGED if good else Status.INACCURATE,
-            reason="" if good else f"in {self.most} states",
+            reason=self.reason,
         )
 
     def _between(self, query: Operator, stationary: Callable[[], Any]) -> tuple[float, float]:
@@ -96,19 +106,21 @@ class Unlisted:
         )
         if path.kind not in "UFG" or not math.isfinite(last) or first not in (0.0, last):
             raise self._refused(query)
-        right = self._function(path.right)
-        left = self._function(path.left) if path.kind == "U" else lambda _s: True
-        if path.kind == "G":
-            low, high = self._until(left, lambda s: not right(s), first, last)
-            ends = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
-            return ends if low < high else (1.0 - high, 1.0 - low)
-        return self._until(left, right, first, last)
+        low, high = self._until(path, first, last)
+        if path.kind != "G":
+            return low, high
+        ends = math.nextafter(1.0 - high, 0.0), math.nextafter(1.0 - low, 1.0)
+        return ends if low < high else (1.0 - high, 1.0 - low)
 
-    def _until(self, left: Any, right: Any, first: float, last: float) -> tuple[float, float]:
+    def _until(self, path: Path, first: float, last: float) -> tuple[float, float]:
         """Return bounds on the probability that a set is entered at a time from first to last.
 
-        ``first`` is 0, or ``last``: then the chain goes on in states of the set.
+        The set is that of the path, or those outside of it for what holds globally. ``first`` is 0, or ``last``: then
+        the chain goes on in states of the set.
         """
+        inner = self._function(path.right)
+        right = (lambda s: not inner(s)) if path.kind == "G" else inner
+        left = self._function(path.left) if path.kind == "U" else lambda _s: True
         at_once = first == 0.0
 
         def stops(state: Any) -> bool:
@@ -119,6 +131,10 @@ class Unlisted:
         if last == 0.0 or stops(start):
             inside = float(bool(right(start)) and (at_once or last == 0.0))
             return inside, inside
+        rows = growing_rows(self.bound, self._truths(path, at_once)) if has_numba() else None
+        if rows is not None:
+            return self._moved(rows, path, at_once, last)
+        self.reason = f"in up to {self.most} states"
         flow = Flow(calls, start, self.most, stops)
         projection, begins, _ = flow.grown(last, 0.5 * TOLERANCE, partial=True)
         found = Uniformized(projection.Q).distribution(begins, last, 0.5 * TOLERANCE)
@@ -128,6 +144,34 @@ class Unlisted:
         outside = float(found.values[projection.size :].sum()) * (1.0 + ROUNDING)
         error = float(found.error)
         return max(low - error, 0.0), min(low * (1.0 + 3.0 * ROUNDING) + outside + error, 1.0)
+
+    def _moved(
+        self, rows: GrowingRows, path: Path, at_once: bool, last: float
+    ) -> tuple[float, float]:
+        """Return bounds on the probability of a path until a time, or at it, by a set that moves."""
+        found = moved(rows, last, self.most)
+        counted = np.zeros(len(found.states), dtype=bool)
+        if not at_once:
+            right = self._truths(path, True)(rows.bound)[0]
+            counted |= np.asarray(right.run(rows.columns(found.states)))
+        self.reason = f"in up to {found.widest} states at once, {found.jumps} jumps"
+        return found.between(counted)
+
+    def _truths(self, path: Path, at_once: bool) -> Truths:
+        """Return where a path has reached its target on the way, and where it goes on otherwise, by the program."""
+        place = self.bound.place(path.line)
+
+        def truths(bound: Bound) -> tuple[Value, Value]:
+            scope = bound.with_names(self.names).scope
+            right, left = constant(False), constant(True)
+            if at_once:
+                right = boolean(scope.value(path.right), place, "what is reached")
+                right = negated("!", right, place) if path.kind == "G" else right
+            if path.kind == "U":
+                left = boolean(scope.value(path.left), place, "what holds until then")
+            return right, left
+
+        return truths
 
     def _time(self, tree: Any, otherwise: float) -> float:
         return otherwise if tree is None else float(self.bound.scope.value(tree).single())

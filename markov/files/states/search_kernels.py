@@ -10,7 +10,20 @@ numbers in a row share a cache line; ``mask`` is the length of the table less 1,
 
 from __future__ import annotations
 
-__all__ = ["compress", "emit", "expand", "fill", "gather", "insert", "locate", "look_up", "rehash"]
+__all__ = [
+    "append",
+    "compress",
+    "emit",
+    "enter_rows",
+    "expand",
+    "expand_chosen",
+    "fill",
+    "gather",
+    "insert",
+    "locate",
+    "look_up",
+    "rehash",
+]
 
 SPREAD = 0x1E3779B97F4A7C15
 INFINITE = float("inf")
@@ -58,6 +71,75 @@ def expand(progress, codes, tables, states, edges, room):
         progress[0], progress[1], progress[2] = source, count, recorded
 
 
+def expand_chosen(progress, chosen, codes, tables, states, rows, room):
+    """Write the rows of chosen states, as long as there is room for them: transitions with the same target are one entry.
+
+    ``progress`` has how many of the chosen states are done, how many states were found, how many entries the rows
+    have, and whether the next of the chosen states has a transition with a fault.
+    """
+    digits, mask = codes.digits, states.mask
+    while (
+        progress[0] < len(chosen)
+        and progress[1] + tables.most <= len(states.numbers)
+        and progress[2] + tables.most <= len(rows.targets)
+        and 2 * (progress[1] + tables.most) <= mask + 1
+    ):
+        state = chosen[progress[0]]
+        number, count, begin = states.numbers[state], progress[1], progress[2]
+        end, leaving = begin, 0.0
+        for k in range(len(digits)):
+            digits[k] = (number >> codes.shifts[k]) & codes.masks[k]
+        for group in range(len(tables.rewarded)):
+            made = gather(group, tables, digits, room)
+            for j in range(made):
+                rate = room.rates[j]
+                if not 0.0 <= rate < INFINITE:
+                    made = -1
+                    break
+                if rate > 0.0 and room.changes[j] != 0:
+                    count = emit(number + room.changes[j], count, end, states, rows)
+                    end = append(begin, end, rate, rows)
+                    leaving += rate
+            if made < 0:
+                progress[1], progress[3] = count, 1
+                return
+        rows.starts[state] = begin
+        rows.degrees[state] = end - begin
+        rows.exits[state] = leaving
+        progress[0], progress[1], progress[2] = progress[0] + 1, count, end
+
+
+def enter_rows(progress, chosen, sources, edges, states, rows):
+    """Write the rows of chosen states from transitions that are listed by their sources, and by their targets' numbers.
+
+    ``progress`` as that of `expand_chosen`. There must be room for all.
+    """
+    edge, count, end = 0, progress[1], progress[2]
+    for k in range(len(chosen)):
+        begin, leaving = end, 0.0
+        while edge < len(sources) and sources[edge] == k:
+            count = emit(edges.numbers[edge], count, end, states, rows)
+            end = append(begin, end, edges.rates[edge], rows)
+            leaving += edges.rates[edge]
+            edge += 1
+        rows.starts[chosen[k]] = begin
+        rows.degrees[chosen[k]] = end - begin
+        rows.exits[chosen[k]] = leaving
+    progress[1], progress[2] = count, end
+
+
+def append(begin, end, rate, rows):
+    """Add a rate to a row, which begins at ``begin``, for the target at its end; return the new end."""
+    target = rows.targets[end]
+    for entry in range(begin, end):
+        if rows.targets[entry] == target:
+            rows.rates[entry] += rate
+            return end
+    rows.rates[end] = rate
+    rows.arrivals[target] += 1
+    return end + 1
+
+
 def gather(group, tables, digits, room):
     """Write the rows of a group in a state into ``room``; return how many, -1: one has a fault.
 
@@ -66,26 +148,25 @@ def gather(group, tables, digits, room):
     made, fault = -1, False
     for p in range(tables.group_parts[group], tables.group_parts[group + 1]):
         part, more = tables.parts[p], 0
+        rates = room.rates if made < 0 else room.new_rates
+        changes = room.changes if made < 0 else room.new_changes
         for table in range(tables.part_tables[part], tables.part_tables[part + 1]):
             begin, end = look_up(table, tables, digits)
             for row in range(begin, end):
                 fault |= tables.faults[row]
-                room.new_rates[more] = tables.rates[row]
-                room.new_changes[more] = tables.changes[row]
+                rates[more] = tables.rates[row]
+                changes[more] = tables.changes[row]
                 more += 1
         if more == 0:
             return 0
         if made < 0:
-            for i in range(more):
-                room.rates[i] = room.new_rates[i]
-                room.changes[i] = room.new_changes[i]
             made = more
             continue
         for j in range(made - 1, -1, -1):  # from behind: none is overwritten before it is read
             rate, change = room.rates[j], room.changes[j]
             for i in range(more):
-                room.rates[j * more + i] = rate * room.new_rates[i]
-                room.changes[j * more + i] = change + room.new_changes[i]
+                room.rates[j * more + i] = rate * rates[i]
+                room.changes[j * more + i] = change + changes[i]
         made *= more
     return -1 if fault else made
 
@@ -125,9 +206,9 @@ def locate(number, slots, mask):
     return 2 * slot
 
 
-def rehash(numbers, count, slots, mask):
-    """Enter the states into an empty table."""
-    for s in range(count):
+def rehash(numbers, first, count, slots, mask):
+    """Enter the states from ``first`` on into an empty table."""
+    for s in range(first, count):
         place = locate(numbers[s], slots, mask)
         slots[place] = s + 1
         slots[place + 1] = numbers[s]

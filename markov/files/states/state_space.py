@@ -13,7 +13,7 @@ from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.states.commands import WRONG_RATE, Rows
+from markov.files.states.commands import WRONG_RATE, Rows, together
 from markov.files.states.explored import Explored
 from markov.files.states.moves import Moves, moves_of
 from markov.files.states.rule_search import explored_by_rules, with_reached_windows
@@ -24,7 +24,7 @@ from markov.files.values import boolean
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Explored", "explored"]
+__all__ = ["Explored", "OutsideError", "explored", "transitions"]
 
 MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
@@ -63,7 +63,7 @@ def explored(
     while True:
         try:
             return _Search(bound, most).run(more)
-        except _OutsideError:
+        except OutsideError:
             wider = bound.widened()
         if wider is None:
             assert more is None  # there are no windows with events at given times
@@ -71,8 +71,8 @@ def explored(
         bound = wider
 
 
-class _OutsideError(Exception):
-    """A variable left its window."""
+class OutsideError(Exception):
+    """A variable left its window: the program has noted which one."""
 
 
 def program_is_open(bound: Bound) -> bool:
@@ -202,7 +202,7 @@ class _Search:
             by_action = self.moves.rows(c)
         targets = [numbers[:0]]
         for action, rows in by_action.items():
-            self._check(rows, c)
+            _check(self.bound, self.moves, rows, c)
             sources = rows.source + self.count
             if action in self.actions:
                 self.earned.append((action, sources, rows.rate))
@@ -222,26 +222,6 @@ class _Search:
         self.numbers.append(numbers)
         self.count += len(numbers)
         return np.concatenate(targets)
-
-    def _check(self, rows: Rows, c: Columns) -> None:
-        finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
-        if rows.fault is None and finite.all():
-            return
-        fault = np.where(finite, 0, WRONG_RATE) if rows.fault is None else rows.fault
-        bad = np.flatnonzero((fault != 0) & ~((fault % 4 != WRONG_RATE) & (rows.rate == 0.0)))
-        if not len(bad):
-            return
-        k = int(bad[0])
-        line, what = divmod(int(fault[k]), 4)
-        state = shown_state(self.bound, c.codes[:, rows.source[k]])
-        place = self.bound.program.file, line or None
-        if what == WRONG_RATE:
-            raise FileError(place, f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0")
-        self.bound.left.clear()
-        self.moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
-        if any(self.bound.ranges[k].is_window for k in self.bound.left):
-            raise _OutsideError
-        raise FileError(place, f"a variable leaves its range from state {state}")
 
     def _assembled(self, initial: NDArray[np.int64]) -> Explored:
         numbers = np.concatenate(self.numbers)
@@ -272,6 +252,54 @@ class _Search:
             action_rates,
             gains,
         )
+
+
+def transitions(
+    bound: Bound, moves: Moves, c: Columns
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the transitions out of some states, by their sources' places: these, the targets' numbers, and the rates.
+
+    Those from a state to itself, and those with rate 0, are left out.
+
+    Raises
+    ------
+    FileError
+        When a state has a rate that is none, or a transition out of the ranges.
+    OutsideError
+        When a variable leaves its window.
+    """
+    with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
+        by_action = moves.rows(c)
+    for rows in by_action.values():
+        _check(bound, moves, rows, c)
+    if not by_action:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    rows = together(list(by_action.values()))
+    rows = rows.taken(np.flatnonzero((rows.rate > 0.0) & (rows.change != 0)))
+    assert c.states is not None
+    return rows.source, c.states[rows.source] + rows.change, rows.rate
+
+
+def _check(bound: Bound, moves: Moves, rows: Rows, c: Columns) -> None:
+    """Refuse transitions with a rate that is none, or out of the ranges."""
+    finite = np.isfinite(rows.rate) & (rows.rate >= 0.0)
+    if rows.fault is None and finite.all():
+        return
+    fault = np.where(finite, 0, WRONG_RATE) if rows.fault is None else rows.fault
+    bad = np.flatnonzero((fault != 0) & ~((fault % 4 != WRONG_RATE) & (rows.rate == 0.0)))
+    if not len(bad):
+        return
+    k = int(bad[0])
+    line, what = divmod(int(fault[k]), 4)
+    state = shown_state(bound, c.codes[:, rows.source[k]])
+    place = bound.program.file, line or None
+    if what == WRONG_RATE:
+        raise FileError(place, f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0")
+    bound.left.clear()
+    moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
+    if any(bound.ranges[k].is_window for k in bound.left):
+        raise OutsideError
+    raise FileError(place, f"a variable leaves its range from state {state}")
 
 
 def shown_state(bound: Bound, codes: NDArray[np.int64]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markov.files.binding import Bound
     from markov.files.states.tables import Tables
 
-__all__ = ["Edges", "FilledRows", "Found", "States", "TableSearch"]
+__all__ = ["Codes", "Edges", "FilledRows", "Found", "Room", "States", "TableSearch"]
 
 DIRECT = 1 << 26  # states of a product space that has a place for each; beyond, they are hashed
 EDGES = 1 << 19  # transitions recorded between two checks of the size
@@ -49,12 +49,20 @@ class Found(NamedTuple):
     earned: NDArray[np.float64]
 
 
-class _Codes(NamedTuple):
+class Codes(NamedTuple):
     """Where the value of each variable is in the number of a state, and room for the values of one state."""
 
     shifts: NDArray[np.int64]
     masks: NDArray[np.int64]
     digits: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bound: Bound) -> Codes:
+        """Return those of a program whose variables have bits of their own."""
+        shifts = np.array(bound.shifts, dtype=np.int64)
+        widths = [(r.count - 1).bit_length() for r in bound.ranges]
+        masks = np.array([(1 << width) - 1 for width in widths], dtype=np.int64)
+        return cls(shifts, masks, np.zeros_like(shifts))
 
 
 class States(NamedTuple):
@@ -84,13 +92,19 @@ class FilledRows(NamedTuple):
     loops: NDArray[np.float64]
 
 
-class _Room(NamedTuple):
+class Room(NamedTuple):
     """Where the kernel writes the transitions of a group and those of one participant."""
 
     rates: NDArray[np.float64]
     changes: NDArray[np.int64]
     new_rates: NDArray[np.float64]
     new_changes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, tables: Tables) -> Room:
+        """Return room for the transitions of a state."""
+        n = tables.most
+        return cls(np.empty(n), np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64))
 
 
 class TableSearch:
@@ -112,14 +126,7 @@ class TableSearch:
         self, tables: Tables, bound: Bound, initial: NDArray[np.int64], actions: int
     ) -> None:
         self.tables = tables
-        shifts = np.array(bound.shifts, dtype=np.int64)
-        widths = [(r.count - 1).bit_length() for r in bound.ranges]
-        masks = np.array([(1 << width) - 1 for width in widths], dtype=np.int64)
-        self.codes = _Codes(shifts, masks, np.zeros_like(shifts))
-        most = tables.most
-        self.room = _Room(
-            np.empty(most), np.empty(most, np.int64), np.empty(most), np.empty(most, np.int64)
-        )
+        self.codes, self.room, most = Codes.of(bound), Room.of(tables), tables.most
         self.progress = np.array([0, len(initial), 0, 0])
         self.numbers = np.zeros(max(FIRST, 2 * len(initial) + most), dtype=np.int64)
         self.numbers[: len(initial)] = initial
@@ -187,7 +194,7 @@ class TableSearch:
     def _enlarge_hash(self) -> None:
         self.mask = max(4 * FIRST, 2 * (self.mask + 1)) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
-        rest = self.numbers, self.count, self.slots, self.mask
+        rest = self.numbers, 0, self.count, self.slots, self.mask
         compiled(kernels.rehash, shape_of(rest), helpers=(kernels.locate,))(*rest)
 
     def assembled(self) -> Found:

@@ -207,6 +207,9 @@ def _arrays(
     members: list[list[int]], tables: list[list[_Table]], rewarded: list[int], most: int
 ) -> Tables:
     flat = [table for made in tables for table in made]
+    means = [_mean_change(made) for made in tables]
+    order = sorted(range(len(members)), key=lambda g: sum(means[k] for k in members[g]))
+    members, rewarded = [members[g] for g in order], [rewarded[g] for g in order]
     rows = [table.rows for table in flat]
     before = np.cumsum([0, *(len(part) for part in rows)])
     indptr = [
@@ -232,6 +235,16 @@ def _arrays(
         np.array(rewarded, dtype=np.int64),
         most,
     )
+
+
+def _mean_change(tables: list[_Table]) -> float:
+    """Return by how much a participant changes the state's number on average.
+
+    Groups run in the order of their changes, so that the targets of a state come out nearly ascending, and its row sorted.
+    """
+    rows = [table.rows for table in tables if len(table.rows)]
+    count = sum(map(len, rows))
+    return sum(float(part.change.sum(dtype=np.float64)) for part in rows) / count if count else 0.0
 
 
 def _ends(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
