@@ -18,8 +18,8 @@ import numpy as np
 from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.progress import Counter
+from markov.time.exponentials.poisson_probabilities import UNIT, poisson_weights
 from markov.time.transients import moving_kernels as kernels
-from markov.time.transients.poisson import UNIT, poisson_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
