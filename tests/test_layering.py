@@ -152,9 +152,10 @@ def imported(path: Path, importing: str = "") -> Iterator[tuple[str, int]]:
         assert module, "imports name a module"
         source = module
         if level:  # in a kernel, which is copied and compiled as a whole
-            assert level == 1
             assert ".kernel." in importing
-            source = f"{importing.rpartition('.')[0]}.{module}"
+            folder = importing.rsplit(".", level)[0]
+            assert ".kernel" in folder, "a kernel imports nothing relatively from outside of it"
+            source = f"{folder}.{module}"
         full = [f"{source}.{name}" for name in names]
         for name in [each if each in modules() else source for each in full] or [source]:
             if name.partition(".")[0] in {*PACKAGES, "tests", "notebooks", "benchmarks"}:

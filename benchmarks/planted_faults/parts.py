@@ -83,19 +83,19 @@ PARTS: dict[str, tuple[Group, ...]] = {
     "dfcmodel": (
         Group(
             "fluid kernel",
-            ("dfcmodel/engine/kernel/*.py",),
+            ("dfcmodel/engine/kernel/**/*.py",),
             4.0,
             ("tests/dfcmodel/engine",),
         ),
         Group(
             "packet kernel",
-            ("dfcmodel/packets/kernel/*.py",),
+            ("dfcmodel/packets/kernel/**/*.py",),
             4.0,
             ("tests/dfcmodel/packets",),
         ),
         Group(
             "queue managers",
-            tuple(f"dfcmodel/network/{name}.py" for name in ("managers", "marking", "coupled")),
+            tuple(f"dfcmodel/network/queueing/{name}.py" for name in ("managers", "marking", "coupled")),
             2.0,
             ("tests/dfcmodel/network",),
         ),

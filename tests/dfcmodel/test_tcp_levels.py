@@ -18,8 +18,8 @@ from responsefn import NewReno
 ROOT = Path(__file__).parents[2]
 LEVELS = (Fluid(), Packets(seed=1))
 HOMES = {
-    "fluid": ("dfcmodel/engine/kernel/*.py",),
-    "packets": ("dfcmodel/packets/**/*.py", "dfcmodel/network/*.py"),
+    "fluid": ("dfcmodel/engine/kernel/**/*.py",),
+    "packets": ("dfcmodel/packets/**/*.py", "dfcmodel/network/**/*.py"),
     "responsefn": ("responsefn/**/*.py",),
 }
 

@@ -440,7 +440,7 @@ def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):
 
 # Texts of claims.
 
-CLAIMS = Path(texts.__file__).parent / "claims"
+CLAIMS = Path(texts.__file__).parents[1] / "claims"
 ledger()  # loads the claims
 
 

@@ -84,7 +84,7 @@ class Moved(NamedTuple):
     Attributes
     ----------
     reached, missed
-        Mass that has reached the target, and that has ended elsewhere: lower bounds but for errors.
+        Mass that has reached the target, and that has ended elsewhere: lower bounds, except for errors.
     states, values
         Numbers of the states that are held, and the mass of each, shape (n,): lower bounds in the same way.
     error, rounding

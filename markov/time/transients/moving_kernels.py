@@ -1,6 +1,6 @@
 """One jump of a distribution on a set of states that moves with it, as a template of a kernel.
 
-Two numbers stand for no states, but for the ends of the chain: 0 where the target is entered, 1 where it is missed.
+Two numbers stand for no states, they stand for the ends of the chain: 0 where the target is entered, 1 where it is missed.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"

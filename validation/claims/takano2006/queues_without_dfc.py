@@ -85,7 +85,7 @@ def judge(
 
 @measure.packet_level
 def packet_level(found: AtNode15, **asked: float) -> dict[str, Verdict]:
-    """Judge the same in the runs of hopflow's packet level, in the place of ns-2's."""
+    """Judge the same in the runs of hopflow's packet level, instead of ns-2's."""
     own = replace(found, runs=found.runs._replace(packets=found.level))
     return {key: sides.packets for key, sides in judge(own, **asked).items()}
 

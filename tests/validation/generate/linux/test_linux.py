@@ -476,9 +476,7 @@ def test_measures_of_linux_begin_after_the_warm_up() -> None:
     ],
 )
 def test_managers_beside_those_of_linux(discipline: str, run: str) -> None:
-    written = pd.read_csv(linux_queues.FOLDER / "linux_queues.csv").set_index(
-        ["discipline", "run", "quantity"]
-    )
+    written = pd.read_csv(FOLDER / "linux_queues.csv").set_index(["discipline", "run", "quantity"])
     found = list(linux_queues.compared({(discipline, run)}))
     assert len(found) == len(linux_queues.TOLERANCES)
     for each in found:
@@ -517,7 +515,7 @@ def test_what_a_difference_depends_on(discipline, run, quantity, switch, rest) -
 
 def test_codel_drops_what_linux_drops() -> None:
     """Within 6 % in each run with three or seven flows, on all paths."""
-    written = pd.read_csv(linux_queues.FOLDER / "linux_queues.csv")
+    written = pd.read_csv(FOLDER / "linux_queues.csv")
     rows = written[(written["discipline"] == "codel") & (written["quantity"] == "signals")]
     several = rows[~rows["run"].str.startswith("one")]
     assert len(several) == 8
@@ -525,7 +523,7 @@ def test_codel_drops_what_linux_drops() -> None:
 
 
 def test_the_expectations_that_hold_are_counted() -> None:
-    written = pd.read_csv(linux_queues.FOLDER / "linux_queues.csv")
+    written = pd.read_csv(FOLDER / "linux_queues.csv")
     drawn = written[written["run"].str.contains("drawn")].dropna(subset="holds")
     holds = drawn["holds"].astype(str) == "True"
     assert (int(holds.sum()), len(drawn)) == (249, 300)
@@ -533,4 +531,4 @@ def test_the_expectations_that_hold_are_counted() -> None:
     assert of.loc["codel"].tolist() == [52, 54]
     fresh = written[written["run"].str.endswith("fresh")]["holds"].astype(str)
     assert (len(fresh), set(fresh)) == (18, {"True"})
-    assert "249 of 300 expectations" in (linux_queues.FOLDER / "linux_queues.md").read_text()
+    assert "249 of 300 expectations" in (FOLDER / "linux_queues.md").read_text()
