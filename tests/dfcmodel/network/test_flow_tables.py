@@ -372,6 +372,7 @@ def test_recoveries_are_said_where_flows_differ() -> None:
     ],
 )
 def test_rules_on_one_path_have_one_recovery(rules, given: dict, said: list[str]) -> None:
+    """The words are those of `flow_recoveries`."""
     path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
     found = str(compare(*rules, **path, **given).summary()["recovery"])
     assert found.startswith(said[0])

@@ -1,4 +1,4 @@
-"""Queues, their lanes and queue managers: the compiled engine and the oracle, bit for bit."""
+"""Queues, their lanes, `feeders` and queue managers: the compiled engine and the oracle, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pauses by classes, and how fast a sender obeys them."""
+"""Pauses by classes, with the bytes of `frame_sizes`, and how fast a sender obeys them."""
 
 from __future__ import annotations
 

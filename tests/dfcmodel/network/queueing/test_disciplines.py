@@ -1,4 +1,4 @@
-"""Queueing disciplines, and those that a level knows."""
+"""Queueing disciplines, and those that a level knows (`level_options`)."""
 
 from __future__ import annotations
 
