@@ -33,7 +33,7 @@ from benchmarks.machines import Machine
 from benchmarks.outside.rows import Question
 from benchmarks.records import FLOORS, below_floors, save
 from benchmarks.timing import Row
-from dfcmodel import explain
+from dfcmodel import default_refinements, explain
 from dfcmodel.levels.accuracies import measured_accuracies
 from responsefn import AIMD
 from tests.surface import for_each
@@ -267,7 +267,7 @@ def test_explanations_follow_from_their_seeds() -> None:
     (case,) = (each for each in levels.cases() if each.scenario.name == "incast under pause")
     own = values[values["scenario"] == case.scenario.name]
     runs = int(own["runs"].iloc[0])
-    parts = levels.default_refinements(case.scenario, shared=True)
+    parts = default_refinements(case.scenario, shared=True)
     found = explain(
         case.scenario, case.measures, refinements=parts, runs=runs, **case.arguments
     ).table()
