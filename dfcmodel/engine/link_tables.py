@@ -91,13 +91,16 @@ def queue_records(scenario: Scenario, layout: Layout, links: Any, h: float, quan
     return queues
 
 
-def order_rows(links: Any, layout: Layout, quantum: float) -> int:
-    """Return how many steps the orders of queues remember: for as long as full buffers last."""
+def order_rows(links: Any, layout: Layout, quantum: float, steps: float) -> int:
+    """Return how many steps the orders of queues remember: for as long as full buffers last, and no more than the run has.
+
+    Interfaces of hosts have room without bound.
+    """
     longest = 1.0
     for link, _ in zip(links, layout.order, strict=False):
         buffers = 1.0 if link["shared"] else float(link["end"] - link["first"])
         longest = max(longest, buffers * link["limit"] / max(link["rate"], quantum))
-    return power_of_two(int(min(longest, MAX_ROWS)) + SPARE_ROWS)
+    return power_of_two(math.ceil(min(longest, steps, MAX_ROWS)) + SPARE_ROWS)
 
 
 def manager_records(scenario: Scenario, layout: Layout, links: Any) -> tuple[Signature, ...]:

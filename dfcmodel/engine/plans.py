@@ -189,7 +189,7 @@ def compile_scenario(
         network=_network(layout, flows, queues, links, max(held) / h),
         transport=_transport(scenario, layout, h, sum(held), (log, holes, schedule)),
         service=service,
-        order=_order(layout, links, len(service.bands), quantum),
+        order=_order(layout, len(service.bands), order_rows(links, layout, quantum, end / h)),
         shared=_shared(layout, flows),
         feedback=feedback,
     )
@@ -268,9 +268,8 @@ def _service(layout: Layout, links: Any, traced: set[int], rng: np.random.Genera
     )
 
 
-def _order(layout: Layout, links: Any, bands: int, quantum: float) -> Order:
-    """Return orders of queues that hold nothing."""
-    rows = order_rows(links, layout, quantum)
+def _order(layout: Layout, bands: int, rows: int) -> Order:
+    """Return orders of queues that hold nothing, of so many steps."""
     return Order(rows=np.zeros((rows, len(layout.up))), total=np.zeros((rows, bands)))
 
 

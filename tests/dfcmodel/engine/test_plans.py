@@ -735,3 +735,11 @@ def test_the_manager_of_pfc_and_steps_have_means() -> None:
         else:
             assert found.manager.fractional
             assert replace(found, manager=ramp) == rule
+
+
+def test_orders_of_queues_are_no_longer_than_the_run() -> None:
+    """Interfaces of hosts have room without bound: of a run of 100 steps 128 are kept."""
+    flow = Flow("f", ("a", "b"), NewReno(), host="nic")
+    scenario = Scenario("short", [Link("a", "b", 1e3, 0.01, 50)], [flow], duration=0.1)
+    plan = plans.compile_scenario(scenario, Fluid(steps_per_delay=10), np.random.default_rng(1))
+    assert plan.order.rows.shape[0] == 128
