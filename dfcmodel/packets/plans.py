@@ -599,9 +599,10 @@ class Plan:
         rule: Any = self.ports[p].discipline
         if not any(rule.thresholds):
             return []
-        paused = [(q, ALL) for q in self.pausable(p)]
         if rule.pauses == "class":
             paused = [key for key in self.ingress(p) if key[0] >= 0]
+        else:
+            paused = [(q, ALL) for q in self.pausable(p)]
         return [(q, c, self.ports[q].delay + rule.signalling) for q, c in paused]
 
     def ingress(self, p: int) -> dict[tuple[int, int], float]:

@@ -37,19 +37,15 @@ TIGHT, LOOSE = 5e-10, 4e-7  # mass that is to be dropped at most: of few states,
 FEW_STATES = 30_000
 RAREST = 1e-6  # chance of further jumps that matters
 GENTLE = 0.3  # power of the ratio of wanted to observed loss, by which the threshold changes
-MOST_JUMPS_OF_STATES, JUMPS_PER_STATE = (
-    1e8,
-    4e3,
-)  # that are computed: at least, and per state that may be held
+MOST_JUMPS_OF_STATES, JUMPS_PER_STATE = 1e8, 4e3
+"""Jumps of states that are computed: at least, and for each state that may be held."""
 COST_OF_JUMP = 500  # as many states as cost as much as the rest
 TOO_FAST = 0.2  # of the budget, that may come to states that are left faster than chosen
 RAISED = 1.25  # times the rate of jumps, where more does
 FIRST_THRESHOLD, LOWEST_THRESHOLD = 1e-7, 1e-10  # over the mass that is to be dropped
 LIKELY = 0.5  # probability of further jumps, below which the threshold is no longer changed
-CROWDED, CROWDED_MOST = (
-    4.0,
-    30.0,
-)  # power of states over their limit, by which the threshold grows; at most
+CROWDED, CROWDED_MOST = 4.0, 30.0
+"""Power of states over their limit by which the threshold grows, and the largest factor."""
 SPARE = 2.0  # known states over states with mass, beyond which the others are forgotten
 RELATIVE = 21.0  # error of 1 - x relative to it, over that of x relative to x, for x <= 1 / FASTER
 

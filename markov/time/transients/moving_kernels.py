@@ -32,9 +32,8 @@ def push(sizes, settings, rows, mass, lists, sums):
             state = lists.now[place]
             here = now[state]
             now[state] = 0.0
-            if (
-                exits[state] > largest
-            ):  # it is left faster than that; infinitely: its row has no room
+            if exits[state] > largest:
+                # It is left faster than that; infinitely fast: its row has no room.
                 if exits[state] < INFINITE:
                     fast += here
                 else:

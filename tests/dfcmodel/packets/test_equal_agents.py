@@ -218,7 +218,7 @@ def test_credits_paced_by_the_receiver_fill_the_link_without_a_loss() -> None:
 def test_a_notification_point_at_the_receiver_holds_the_published_queue(
     remembers: float, queue: float
 ) -> None:
-    """Ten DCQCN senders as in `tests/dfcmodel/network/test_marking.py`, where the sender keeps the interval."""
+    """Ten DCQCN senders as in `tests/dfcmodel/network/queueing/test_managers.py`, where the sender keeps the interval."""
     rate = 40e9 / 8000.0
     links = [Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
     links.append(Link("x", "d", rate, 1e-6, 4000, RampMarking(5.0, 200.0, 0.01)))
