@@ -17,7 +17,7 @@ from markov.computing import costs
 
 # As in a process that has worked for a while. Before, NumPy solves what does not repay loading a kernel, rounded in another way,
 # so that the figures of a test would depend on the tests before it.
-costs._spent["by NumPy"] = costs._missed["seconds"] = math.inf
+costs._spent["by NumPy"] = math.inf
 
 # Compilers make many objects that live long: looking for garbage less often takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)

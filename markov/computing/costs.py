@@ -4,10 +4,14 @@ One place for all constants. They were fitted by hand to CPU seconds of each par
 factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on one core of an Intel Xeon at 2.0 to
 2.5 GHz with AVX-512; ``python -m benchmarks choice`` judges what is chosen by them, on others that were set
 aside. Only their ratios matter, and those hold within a factor of about 1.5 between machines.
+
+Costs are those of a process that has loaded the compiled kernels, so that a method does not depend on what a process
+did before. Without Numba, what needs it costs inf.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -23,10 +27,10 @@ __all__ = [
     "by_numpy",
     "elimination",
     "has_numba",
+    "is_loaded",
     "layout",
     "levels",
     "levels_work",
-    "miss",
     "multigrid",
     "multigrid_proof",
     "order",
@@ -66,29 +70,6 @@ SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
 PLAIN_ENTRY = 1e-6
 
 
-def loading(loaded: bool = False) -> float:
-    """Return the seconds until a compiled kernel runs, ``loaded`` or not; inf without Numba.
-
-    They differ between processes. With ``loaded=True``, here and below, costs are those of a process that has
-    loaded the kernels, which is what counts as well once as many seconds were missed (`miss`).
-    """
-    if not has_numba():
-        return float("inf")
-    known = loaded or "numba" in sys.modules or _missed["seconds"] >= LOADING
-    return 0.0 if known else LOADING
-
-
-def miss(seconds: float) -> None:
-    """Count seconds by which something takes longer, since that is less than loading Numba takes.
-
-    Once they are as many as that it is loaded: a sweep over chains never takes twice as long as with the better choice.
-    """
-    _missed["seconds"] += seconds
-
-
-_missed = {"seconds": 0.0}
-
-
 def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
     """Return whether to use NumPy for work of ``seconds``, since loading a kernel, an `Entry`, takes longer.
 
@@ -97,7 +78,7 @@ def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
     """
     if not has_numba():
         return True
-    if "numba" in sys.modules:
+    if is_loaded():
         return False
     spent = _spent["by NumPy"] + seconds
     if spent >= LOADING_CODE and (spent >= LOADING or kernel().is_compiled):
@@ -115,6 +96,11 @@ def has_numba() -> bool:
     return find_spec("numba") is not None
 
 
+def is_loaded() -> bool:
+    """Return whether this process has loaded Numba."""
+    return "numba" in sys.modules
+
+
 def plain_elimination(n: int, work: float, blocked: bool) -> float:
     """Return the seconds that NumPy takes to eliminate n states by ``work`` multiplications."""
     if blocked:
@@ -127,18 +113,18 @@ def plain_substitution(n: int) -> float:
     return n * PLAIN_SUBSTITUTION
 
 
-def elimination(n: int, work: float, blocked: bool, loaded: bool = False) -> float:
-    """Return the seconds of the same by NumPy or by compiled kernels, whichever is faster."""
+def elimination(n: int, work: float, blocked: bool) -> float:
+    """Return the seconds of the same by compiled kernels, or by NumPy where Numba is not installed."""
+    if not has_numba():
+        return plain_elimination(n, work, blocked)
     if blocked:
-        kernels = n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
-    else:
-        kernels = n * PER_STATE + work * PER_PRODUCT
-    return min(plain_elimination(n, work, blocked), loading(loaded) + kernels)
+        return n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
+    return n * PER_STATE + work * PER_PRODUCT
 
 
-def levels(count: int, work: float, loaded: bool = False) -> float:
+def levels(count: int, work: float) -> float:
     """Return the seconds of a level reduction of ``count`` levels by ``work`` multiplications."""
-    return loading(loaded) + count * PER_LEVEL + work * PER_LEVEL_PRODUCT
+    return count * PER_LEVEL + work * PER_LEVEL_PRODUCT if has_numba() else math.inf
 
 
 def levels_work(seconds: float) -> float:
@@ -158,7 +144,7 @@ def plain_layout(entries: int) -> float:
 
 def order(entries: int) -> float:
     """Return the seconds to find an order for sparse LU, and its fill-in."""
-    return entries * (ORDERING + min(PLAIN_SYMBOLIC, SYMBOLIC + loading() / max(entries, 1)))
+    return entries * (ORDERING + (SYMBOLIC if has_numba() else PLAIN_SYMBOLIC))
 
 
 def plain_symbolic(entries: int) -> float:
@@ -176,14 +162,16 @@ def substitutions(entries: float) -> float:
     return entries * PER_SUBSTITUTION
 
 
-def multigrid(n: int, entries: int, loaded: bool = False) -> float:
+def multigrid(n: int, entries: int) -> float:
     """Return the seconds of multigrid for pi, some thirty cycles."""
-    return loading(loaded) + MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
+    if not has_numba():
+        return math.inf
+    return MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
 
 
-def multigrid_proof(n: int, entries: int, shared: bool, loaded: bool = False) -> float:
+def multigrid_proof(n: int, entries: int, shared: bool) -> float:
     """Return the seconds of multigrid for a bound, with the levels of the solution or others."""
-    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries, loaded)
+    return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries)
 
 
 def plain_products(entries: int) -> float:

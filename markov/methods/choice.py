@@ -30,12 +30,11 @@ FEW_CYCLES = 1.1  # pairs of states with transitions between them, per state
 
 class _Option(NamedTuple):
     seconds: float
-    loaded_seconds: float
     method: Method
     why: str
 
     def __str__(self) -> str:
-        return f"{self.why}, {_predicted(self.loaded_seconds)}"
+        return f"{self.why}, {_predicted(self.seconds)}"
 
 
 def choose(
@@ -44,9 +43,8 @@ def choose(
     """Return a method for an irreducible generator, and why this one.
 
     The predicted seconds of a solution with its bound decide (see `markov.computing.costs`). Methods with factors
-    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. What loads
-    compiled kernels first takes longer; the times that are stated do not include that, so that the text is the same in
-    every process.
+    are preferred to multigrid at up to 1.25 times its cost, or 50 ms more: they are right to rounding. What loading
+    compiled kernels takes, once per process, does not count: every process chooses the same.
 
     Parameters
     ----------
@@ -58,19 +56,13 @@ def choose(
     n, entries = Q.shape[0], Q.nnz
     cycles = costs.multigrid(n, entries) + costs.multigrid_proof(n, entries, shared=True)
     allowed = max(costs.LENIENT * cycles, cycles + costs.GRACE)
-    beside, loaded = "multigrid needs Numba", np.inf
-    if np.isfinite(cycles):
-        loaded = costs.multigrid(n, entries, loaded=True)
-        loaded += costs.multigrid_proof(n, entries, shared=True, loaded=True)
-        beside = f"multigrid {_predicted(loaded)}"
+    beside = f"multigrid {_predicted(cycles)}" if np.isfinite(cycles) else "multigrid needs Numba"
     shallow = SHALLOW * costs.LENIENT * cycles
     option = min(_eliminations(Q, components, allowed, shallow), default=None, key=_cost)
     if option is None or option.seconds > allowed:
         found = [option, _sparse_lu(Q, cycles)]
         option = min((each for each in found if each is not None), default=None, key=_cost)
     if option is not None and option.seconds <= allowed:
-        if option.loaded_seconds > max(costs.LENIENT * loaded, loaded + costs.GRACE):
-            costs.miss(option.loaded_seconds - loaded)
         return option.method, f"{n} states: {option}; {beside}"
     return Multilevel(), f"{n} states: {beside}; {option or 'elimination would fill in'}"
 
@@ -86,19 +78,18 @@ def _eliminations(
     Levels are looked for where single states take more than the ``allowed`` seconds, but not more than ``shallow``.
     """
     form = band(Q)
-    solves = costs.substitutions(form.n_values)
-    seconds = form.seconds + solves
+    seconds = form.seconds + costs.substitutions(form.n_values)
     options = []
     if form.memory <= costs.MEMORY:
         why = f"elimination in an order where none leads further than {form.span}"
-        options.append(_Option(seconds, form.loaded_seconds + solves, GTH(), why))
+        options.append(_Option(seconds, GTH(), why))
     if allowed < seconds <= shallow:
         levels = partition(Q, components, most=costs.levels_work(allowed))
         if levels.memory <= costs.MEMORY:
-            count, work = len(levels.sizes), levels.work
-            seconds, loaded = costs.levels(count, work), costs.levels(count, work, loaded=True)
+            count = len(levels.sizes)
             shape = f"{count} levels of at most {levels.sizes.max()}"
-            options.append(_Option(seconds, loaded, Levels(), f"{shape} by {levels.origin}"))
+            seconds = costs.levels(count, levels.work)
+            options.append(_Option(seconds, Levels(), f"{shape} by {levels.origin}"))
     return options
 
 
@@ -115,7 +106,7 @@ def _sparse_lu(Q: sp.csr_matrix, cycles: float) -> _Option | None:
     if order.nbytes > costs.MEMORY:
         return None
     seconds = order.seconds + costs.substitutions(order.fill)
-    return _Option(seconds, seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
+    return _Option(seconds, SparseLU(), f"sparse factors with {order.fill:.2g} entries")
 
 
 def _cost(option: _Option) -> float:

@@ -94,12 +94,6 @@ class Band(NamedTuple):
         return costs.elimination(len(self.first), self.work, self.block < len(self.first))
 
     @property
-    def loaded_seconds(self) -> float:
-        """Predicted time of the elimination in a process that has loaded the kernels."""
-        n = len(self.first)
-        return costs.elimination(n, self.work, self.block < n, loaded=True)
-
-    @property
     def plain_seconds(self) -> float:
         """Predicted time of the elimination by NumPy."""
         return costs.plain_elimination(len(self.first), self.work, self.block < len(self.first))

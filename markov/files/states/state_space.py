@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.computing.costs import has_numba, loading
+from markov.computing.costs import has_numba, is_loaded
 from markov.computing.matrices import from_edges
 from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
@@ -134,7 +134,7 @@ class _Search:
                     found.append(known.add_new(targets))
                     self._check_size(bar, self.count, self.transitions)
                 frontier = np.concatenate(found)
-                if few and self.count > (FEW_STATES if loading() == 0.0 else FEW_STATES_UNLOADED):
+                if few and self.count > (FEW_STATES if is_loaded() else FEW_STATES_UNLOADED):
                     few = False
                     if (compiled := self._by_tables(initial, first, bar)) is not None:
                         return compiled

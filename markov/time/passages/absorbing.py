@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 from hopflow.equality import WithoutCaches
-from markov.computing.costs import has_numba, loading
+from markov.computing.costs import has_numba
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
@@ -39,7 +39,7 @@ __all__ = ["Absorbing", "Refined"]
 UNIT = 2.0**-53
 LONG_UNIT = float(np.finfo(np.longdouble).eps)
 FACTORED = 3_000  # states up to which a factorization is quick on any graph
-FACTORED_TREE = 30_000  # and on one that is nearly a tree, or before Numba is loaded
+FACTORED_TREE = 30_000  # and on one that is nearly a tree, or where Numba is not installed
 TREE = 2.2  # transitions per state of such a graph
 FACTORED_TOO = 300_000  # and up to which it is quicker than iterations with an incomplete one
 MAX_ITERATIONS = 2_000
@@ -221,7 +221,7 @@ class Absorbing(WithoutCaches):
         """Whether there are more states than are best factored."""
         count = len(self.states)
         tree = self.F.nnz <= TREE * count
-        return count > (FACTORED_TREE if tree or loading() > 0.0 else FACTORED)
+        return count > (FACTORED_TREE if tree or not has_numba() else FACTORED)
 
     @cached_property
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:

@@ -218,7 +218,6 @@ def test_sides_of_the_cluster_are_alike(method):
 
 def test_what_is_chosen():
     """Elimination where it is short, factors on a tree, multigrid where both would fill in."""
-    stationary(explore(Polling(stations=8)), Multilevel(), proof=False)  # loads Numba
     assert isinstance(stationary(PauseTandem()).method, GTH)
     assert isinstance(stationary(tree(30_000)).method, SparseLU)
     answer = stationary(explore(Polling(stations=10)))
@@ -227,18 +226,14 @@ def test_what_is_chosen():
     assert "predicted" in answer.reason
 
 
-def test_a_sweep_loads_numba_once_it_has_missed_as_much(monkeypatch):
-    """A chain that multigrid solves sooner where its kernels are loaded, solved by elimination a few times."""
-    Q = MarkovChain(Kanban(tickets=2)).Q
+def test_what_a_process_did_before_does_not_choose(monkeypatch):
+    """The same method and reason with and without Numba loaded, where elimination is short and where it is not."""
     pytest.importorskip("numba")
-    assert isinstance(choose(Q, None)[0], Multilevel)
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setitem(costs._missed, "seconds", 0.0)
-    found = [type(choose(Q, None)[0]) for _ in range(30)]
-    first = found.index(Multilevel)
-    assert 1 < first < 25
-    assert set(found[:first]) == {GTH}
-    assert set(found[first:]) == {Multilevel}
+    asked = [(MarkovChain(model).Q, None) for model in (PauseTandem(), Kanban(tickets=2))]
+    found = [choose(*each) for each in asked]
+    assert [type(method) for method, _ in found] == [GTH, Multilevel]
+    monkeypatch.delitem(sys.modules, "numba")
+    assert [choose(*each) for each in asked] == found
 
 
 def test_without_numba_no_method_needs_it(monkeypatch):

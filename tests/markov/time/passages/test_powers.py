@@ -237,8 +237,7 @@ def test_what_twice_float64_cannot_tell_from_a_chain_that_is_never_left_has_no_b
 def test_only_a_graph_that_is_nearly_a_tree_is_factored(
     chain: MarkovChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With Numba loaded: by what is proved, which is rounding by factors, 1e-10 by cycles."""
-    monkeypatch.setattr(absorbing, "loading", lambda: 0.0)
+    """By what is proved: rounding by factors, 1e-10 by cycles."""
     monkeypatch.setattr(absorbing, "FACTORED", 100)
     n = 300
     line = np.diag(np.full(n - 1, 0.9), 1) + np.diag(np.full(n - 1, 1.0), -1)
