@@ -259,8 +259,10 @@ class Replay:
     def _checked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return times and packets as arrays, (N,) and (N,) or (); see `Replay` for errors."""
         try:
-            times = np.asarray(self.times, dtype=float)
-            packets = np.asarray(self.packets, dtype=float)
+            given = [np.asarray(each) for each in (self.times, self.packets)]
+            if any(each.dtype.kind not in "iufO" for each in given):
+                raise TypeError
+            times, packets = (each.astype(float) for each in given)
         except (TypeError, ValueError, OverflowError):
             msg = "must be numbers in double precision: times in s, and packets"
             raise ValueError(f"times and packets of a trace: {msg}") from None
@@ -277,15 +279,13 @@ class Replay:
         if packets.ndim and packets.shape != times.shape:
             msg = f"must be one for each of {len(times)} times, or one for all"
             raise ValueError(f"packets of shape {packets.shape}: {msg}")
-        given = np.atleast_1d(packets)
-        wrong = np.flatnonzero(
-            ~((given >= 1.0) & (given <= MAX_BATCH) & (given == np.floor(given)))
-        )
+        each = np.atleast_1d(packets)
+        wrong = np.flatnonzero(~((each >= 1.0) & (each <= MAX_BATCH) & (each == np.floor(each))))
         if wrong.size:
             n = int(wrong[0])
             place = f"packets[{n}]" if packets.ndim else "packets"
             raise ValueError(
-                f"{place} = {given[n]:g}: must be a whole number from 1 to {MAX_BATCH}"
+                f"{place} = {each[n]:g}: must be a whole number from 1 to {MAX_BATCH}"
             )
         return times, packets
 
