@@ -284,9 +284,7 @@ class Replay:
         if wrong.size:
             n = int(wrong[0])
             place = f"packets[{n}]" if packets.ndim else "packets"
-            raise ValueError(
-                f"{place} = {each[n]:g}: must be a whole number from 1 to {MAX_BATCH}"
-            )
+            raise ValueError(f"{place} = {each[n]:g}: must be a whole number from 1 to {MAX_BATCH}")
         return times, packets
 
     @cached_property

@@ -102,7 +102,9 @@ def test_round_trip_or_a_reason(rule, bandwidth):
     sure = p[(p > 3e-3) & (p < 0.1)]
     if rule.uses_closed_form(bandwidth):
         sure = p[rule.closed_form_holds(p, rtt)]
-    elif type(rule) is LinuxIllinois:  # with a capacity no cycle repeats between p = 0.001 and 0.012
+    elif (
+        type(rule) is LinuxIllinois
+    ):  # with a capacity no cycle repeats between p = 0.001 and 0.012
         sure = sure[rule.cycle(sure, rtt, bandwidth).period == 1]
     if type(rule) in (LinuxHTCP, LinuxVegas):
         # Vegas' whole windows have the same cycle, and rate, at several p; H-TCP's rate jumps up at
