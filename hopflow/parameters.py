@@ -15,7 +15,8 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections import namedtuple
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -24,10 +25,41 @@ from hopflow.checks import shown
 from hopflow.display.html_tables import table_html
 from hopflow.units import BARE, Dimension, quantity
 
-__all__ = ["Parametrized", "Swept", "canonical_text", "swept"]
+__all__ = ["Parametrized", "Swept", "canonical_text", "extends", "swept"]
 
 
+K = TypeVar("K", bound=type)
 P = TypeVar("P", bound="Parametrized")
+
+
+def extends(base: type[Any]) -> Callable[[K], K]:
+    """Put the fields of a NamedTuple, all with defaults, before those of the decorated one.
+
+    A field that both declare keeps its place in the first and has the default of the second.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Window(NamedTuple):
+    ...     cwnd: float = 1.0
+    ...     ssthresh: float = 64.0
+    >>> @extends(Window)
+    ... class Timed(NamedTuple):
+    ...     cwnd: float = 2.0
+    ...     since: float = 0.0
+    >>> Timed(ssthresh=8.0)
+    Timed(cwnd=2.0, ssthresh=8.0, since=0.0)
+    """
+
+    def extended(own: Any) -> Any:
+        defaults = base._field_defaults | own._field_defaults
+        make: Any = namedtuple  # noqa: PYI024  # its fields are those of two classes
+        made = make(own.__name__, defaults, defaults=defaults.values(), module=own.__module__)
+        made.__annotations__ = base.__annotations__ | own.__annotations__
+        made.__qualname__, made.__doc__ = own.__qualname__, own.__doc__
+        return made
+
+    return extended
 
 
 class _NoParams(NamedTuple):

@@ -9,11 +9,13 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
+from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 from responsefn.rules.classic import Reno
+from responsefn.rules.cubic import HyStartCUBICState
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -109,6 +111,7 @@ class ChromiumCUBIC(WindowRule):
     (1937, 970)
     """
 
+    @extends(HyStartCUBICState)
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
@@ -116,16 +119,6 @@ class ChromiumCUBIC(WindowRule):
         """
 
         cwnd: float = INITIAL_WINDOW
-        ssthresh: float = math.inf
-        peak: float = 0.0
-        origin: float = 0.0
-        plateau: float = 0.0
-        since: float = -1.0
-        base_rtt: float = math.inf
-        reno: float = 1.0
-        left: float = 0.0
-        least: float = math.inf
-        samples: float = 0.0
 
     class Params(NamedTuple):
         """Connections, packets/s^3, parts kept and remembered, slow start."""

@@ -158,8 +158,7 @@ def quasi_stationary(
         steps=steps,
         seconds=watch.seconds(),
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:
