@@ -39,12 +39,7 @@ class QUICNewReno(Reno):
     stands for a timeout, which in packet runs is RFC 6298's. Losses are found by selective ACKs, and all of a window are one
     event (Sect. 7.3.2).
 
-    The response functions are those of `Reno`, with the same domain.
-
-    Parameters
-    ----------
-    form
-        Which response function, see `AIMD`.
+    The response functions are those of `Reno`, with its parameter ``form`` and the same domain.
 
     Examples
     --------

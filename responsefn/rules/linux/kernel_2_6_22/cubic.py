@@ -32,7 +32,7 @@ class LinuxCUBIC2622(LinuxCUBIC):
     Parameters
     ----------
     C
-        Packets/s^3 (``bic_scale`` 41 of 1024, per 0.1 s).
+        As of `LinuxCUBIC`.
     b
         Fraction of the window lost at a loss (205/1024; later versions 0.3).
     largest
