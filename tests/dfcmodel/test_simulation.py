@@ -7,7 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    DFC,
+    Flow,
+    Fluid,
+    Packets,
+    Scenario,
+    chain,
+    check_step,
+    simulate,
+    takano2006,
+)
 from hopflow import mbps
 from responsefn import NewReno, WindowRule
 
@@ -21,30 +32,30 @@ from responsefn import NewReno, WindowRule
 )  # fmt: skip
 def test_simulate(arguments, part) -> None:
     with pytest.raises(ValueError, match=part):
-        dfc.simulate(dfc.takano2006("1"), **arguments)
+        simulate(takano2006("1"), **arguments)
 
 
-@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets()], ids=["fluid", "packets"])
+@pytest.mark.parametrize("method", [Fluid(), Packets()], ids=["fluid", "packets"])
 @pytest.mark.parametrize("sample", [0.06, 0.03, 0.007])
 def test_a_run_ends_when_asked_whatever_its_samples(method, sample: float) -> None:
     """The last sample is shorter (fluid), or all are a little (packets); the sources stop with the run."""
-    run = dfc.simulate(dfc.takano2006("1"), method, duration=0.1, sample=sample)
+    run = simulate(takano2006("1"), method, duration=0.1, sample=sample)
     assert run.time[-1] == pytest.approx(0.1, rel=1e-9)
     assert np.diff(run.time, prepend=0.0).max() <= sample * (1 + 1e-9)
-    fine = dfc.simulate(dfc.takano2006("1"), method, duration=0.1, sample=1e-3)
+    fine = simulate(takano2006("1"), method, duration=0.1, sample=1e-3)
     np.testing.assert_allclose(run.delivered[:, -1], fine.delivered[:, -1], rtol=1e-12)
 
 
 def test_beyond_the_stability_limit() -> None:
     """(2 - alpha) / (alpha (5 alpha - 4)): 1 for alpha = 1."""
-    beyond = with_law(dfc.DFC(diffusion=1.01))
+    beyond = with_law(DFC(diffusion=1.01))
     with pytest.warns(UserWarning, match=r"diffusion of link 1->2 = 1\.01: beyond 1, its stab"):
-        dfc.simulate(beyond, duration=0.01, level="fluid")
-    dfc.simulate(with_law(dfc.DFC(diffusion=1.0)), duration=0.01, level="fluid")
+        simulate(beyond, duration=0.01, level="fluid")
+    simulate(with_law(DFC(diffusion=1.0)), duration=0.01, level="fluid")
 
 
-def with_law(law: dfc.DFC) -> dfc.Scenario:
-    base = dfc.takano2006("1")
+def with_law(law: DFC) -> Scenario:
+    base = takano2006("1")
     return replace(base, links=[replace(link, discipline=law) for link in base.links])
 
 
@@ -61,7 +72,7 @@ CASES = [
 @pytest.mark.parametrize(("setting", "duration"), CASES)
 @pytest.mark.parametrize("name", ["1", "4"])
 def test_every_packet_is_accounted_for(name, setting, duration) -> None:
-    run = dfc.simulate(dfc.takano2006(name, **setting), duration=duration, level="fluid")
+    run = simulate(takano2006(name, **setting), duration=duration, level="fluid")
     assert run.imbalance.max() <= 1e-12
     assert run.status.ok
     assert (run.queued >= 0).all()
@@ -74,8 +85,8 @@ def test_every_packet_is_accounted_for(name, setting, duration) -> None:
 @pytest.mark.parametrize("name", ["1", "2", "3", "4", "5", "4S", "4L"])
 def test_dfc_with_shaped_hosts_shares_equally_and_loses_nothing(name) -> None:
     """Both flows get half the link; queues peak near B d packets, at most twice that."""
-    scenario = dfc.takano2006(name, tcp="newreno")
-    run = dfc.simulate(scenario, duration=0.6, level="fluid")
+    scenario = takano2006(name, tcp="newreno")
+    run = simulate(scenario, duration=0.6, level="fluid")
     np.testing.assert_allclose(run.mean_efficiency(0.4), 0.5, atol=1e-3)
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 2 * scenario.links[0].capacity
@@ -85,15 +96,15 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
     """One window-limited flow on an empty chain: rate = min(window / RTT, link rate)."""
     rate, delay = mbps(370), 1e-4
     for window in (50.0, 400.0):
-        flow = dfc.Flow("only", range(1, 31), NewReno(), window)
-        links = dfc.chain(30, rate=rate, delay=delay, buffer=1800)
-        scenario = dfc.Scenario("test", links, (flow,))
+        flow = Flow("only", range(1, 31), NewReno(), window)
+        links = chain(30, rate=rate, delay=delay, buffer=1800)
+        scenario = Scenario("test", links, (flow,))
         # with store-and-forward 0.29 s are 43 round trips and a part of one burst: 1e-3
         for fluid, packet, error in (
-            (dfc.Fluid(store_and_forward=False), 0.0, 1e-6),
-            (dfc.Fluid(), 0.5, 1e-3),
+            (Fluid(store_and_forward=False), 0.0, 1e-6),
+            (Fluid(), 0.5, 1e-3),
         ):
-            run = dfc.simulate(scenario, duration=0.6, method=fluid)
+            run = simulate(scenario, duration=0.6, method=fluid)
             expected = min(1.0, window / (2 * 29 * (delay * rate + packet)))
             fifty_rtts = run.mean_efficiency(since=0.31, until=0.6)  # the window leaves in bursts
             assert fifty_rtts[0] == pytest.approx(expected, rel=error)
@@ -102,37 +113,37 @@ def test_fifo_bottleneck_without_losses_is_filled() -> None:
 
 def test_overshoot_losses_of_slow_start() -> None:
     """2049 packets at node 1 in ns-2 and in the limit of small steps, for scenarios 4 to 6."""
-    run = dfc.simulate(dfc.takano2006("4", dfc=False), duration=0.09, method=dfc.Fluid(16))
+    run = simulate(takano2006("4", dfc=False), duration=0.09, method=Fluid(16))
     assert run.lost[0, 0].sum() == pytest.approx(2049, rel=0.01)
 
 
 def test_time_and_packet_scaling() -> None:
     """Twice the speed, twice the delay^-1: same packets at half the time, to the last bit."""
-    base = dfc.takano2006("1", tcp="newreno")
+    base = takano2006("1", tcp="newreno")
     fast = replace(
         base,
         links=[replace(link, rate=2 * link.rate, delay=link.delay / 2) for link in base.links],
         flows=tuple(replace(flow, start=flow.start / 2) for flow in base.flows),
         min_rto=base.min_rto / 2,
     )
-    one = dfc.simulate(base, duration=0.3, sample=1e-3, level="fluid")
-    two = dfc.simulate(fast, duration=0.15, sample=5e-4, level="fluid")
+    one = simulate(base, duration=0.3, sample=1e-3, level="fluid")
+    two = simulate(fast, duration=0.15, sample=5e-4, level="fluid")
     np.testing.assert_array_equal(one.queued, two.queued)
     np.testing.assert_array_equal(one.delivered, two.delivered)
 
 
 def test_seed_decides_the_phases_and_nothing_else() -> None:
-    scenario = dfc.takano2006("1")
+    scenario = takano2006("1")
     first, again, other = (
-        dfc.simulate(scenario, duration=0.2, seed=seed, level="fluid") for seed in (1, 1, 2)
+        simulate(scenario, duration=0.2, seed=seed, level="fluid") for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
-    law = dfc.DFC(phases="synchronous")
+    law = DFC(phases="synchronous")
     synchronous = replace(
         scenario, links=[replace(link, discipline=law) for link in scenario.links]
     )
-    a, b = (dfc.simulate(synchronous, duration=0.2, seed=seed, level="fluid") for seed in (1, 2))
+    a, b = (simulate(synchronous, duration=0.2, seed=seed, level="fluid") for seed in (1, 2))
     np.testing.assert_array_equal(a.queued, b.queued)
 
 
@@ -156,9 +167,9 @@ class Gentle(WindowRule):
 
 def test_a_rule_that_a_user_writes_is_simulated() -> None:
     """Congestion avoidance from the start: w dw = d(acks), and w ACKs come per round trip."""
-    flow = dfc.Flow("only", (1, 2, 3), Gentle(), 1000.0)
-    scenario = dfc.Scenario("test", dfc.chain(3, rate=1e5, delay=1e-3, buffer=1000), (flow,))
-    run = dfc.simulate(scenario, duration=0.4, method=dfc.Fluid(8))
+    flow = Flow("only", (1, 2, 3), Gentle(), 1000.0)
+    scenario = Scenario("test", chain(3, rate=1e5, delay=1e-3, buffer=1000), (flow,))
+    run = simulate(scenario, duration=0.4, method=Fluid(8))
     window = 1.0
     for _ in range(round(0.4 / 4e-3)):
         window = (window**2 + 2 * window) ** 0.5
@@ -166,13 +177,11 @@ def test_a_rule_that_a_user_writes_is_simulated() -> None:
 
 
 def test_times_may_be_texts() -> None:
-    run = dfc.simulate(
-        dfc.takano2006("1"), duration="20ms", sample="2ms", jitter="10us", level="fluid"
-    )
+    run = simulate(takano2006("1"), duration="20ms", sample="2ms", jitter="10us", level="fluid")
     assert run.time[-1] == pytest.approx(0.02)
     assert len(run.time) == 10
     with pytest.raises(ValueError, match=r"^duration = 'long': must be a number and a unit"):
-        dfc.simulate(dfc.takano2006("1"), duration="long", level="fluid")
+        simulate(takano2006("1"), duration="long", level="fluid")
 
 
 # Methods of `simulate`: the fluid's parameters.
@@ -184,11 +193,11 @@ def test_times_may_be_texts() -> None:
 )
 def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
     with pytest.raises(ValueError, match=part):
-        dfc.Fluid(**arguments)
+        Fluid(**arguments)
 
 
 def test_the_method_sets_the_step() -> None:
-    run = dfc.simulate(dfc.takano2006("1"), method=dfc.Fluid(steps_per_delay=2), duration=0.01)
+    run = simulate(takano2006("1"), method=Fluid(steps_per_delay=2), duration=0.01)
     assert run.step == pytest.approx(0.05e-3)
 
 
@@ -198,9 +207,9 @@ def test_the_method_sets_the_step() -> None:
 def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
     """The moment when the buffer is full is found inside the step."""
     times = [
-        dfc.simulate(
-            dfc.takano2006("4", dfc=False, tcp="newreno"),
-            dfc.Fluid(steps_per_delay=m, store_and_forward=False),
+        simulate(
+            takano2006("4", dfc=False, tcp="newreno"),
+            Fluid(steps_per_delay=m, store_and_forward=False),
             duration=0.08,
         ).first_loss[0]
         for m in (2, 4, 16)
@@ -211,9 +220,7 @@ def test_first_loss_in_a_fifo_network_does_not_depend_on_the_step() -> None:
 def test_first_loss_with_transmission_times_is_ns2s() -> None:
     """ns-2: 0.07178 s. Round trips are rounded by half a step at most, and there are 12 before."""
     times = [
-        dfc.simulate(dfc.takano2006("4", dfc=False), duration=0.08, method=dfc.Fluid(m)).first_loss[
-            0
-        ]
+        simulate(takano2006("4", dfc=False), duration=0.08, method=Fluid(m)).first_loss[0]
         for m in (4, 16, 64)
     ]
     assert abs(times[0] - times[2]) < 12 * 0.5 * 25e-6
@@ -222,27 +229,27 @@ def test_first_loss_with_transmission_times_is_ns2s() -> None:
 
 def test_first_loss_and_peak_queue_with_dfc_are_right_to_a_part_of_the_step() -> None:
     """Feedback clocks are rounded to steps: what follows errs by a tenth of one."""
-    law = dfc.DFC(diffusion=0.05, phases="synchronous")
+    law = DFC(diffusion=0.05, phases="synchronous")
     flows = [
-        dfc.Flow("one", range(1, 7), dfc.CBR(900.0), host="unshaped"),
-        dfc.Flow("two", (3, 4, 5, 6), dfc.CBR(700.0), start=0.0311, host="unshaped"),
+        Flow("one", range(1, 7), CBR(900.0), host="unshaped"),
+        Flow("two", (3, 4, 5, 6), CBR(700.0), start=0.0311, host="unshaped"),
     ]
-    links = dfc.chain(6, rate=1000.0, delay=2e-3, buffer=10.0, discipline=law)
-    scenario = dfc.Scenario("cbr", links, flows, duration=0.2)
+    links = chain(6, rate=1000.0, delay=2e-3, buffer=10.0, discipline=law)
+    scenario = Scenario("cbr", links, flows, duration=0.2)
     wide = replace(scenario, links=[replace(link, buffer=1e3) for link in links])
     steps = np.array([2, 4, 8, 16, 64])
-    first = np.array([dfc.simulate(scenario, method=dfc.Fluid(m)).first_loss[0] for m in steps])
-    peak = np.array([dfc.simulate(wide, method=dfc.Fluid(m)).peak_queue.max() for m in steps])
+    first = np.array([simulate(scenario, method=Fluid(m)).first_loss[0] for m in steps])
+    peak = np.array([simulate(wide, method=Fluid(m)).peak_queue.max() for m in steps])
     h = 2e-3 / steps[:-1]
     assert (np.abs(first[:-1] - first[-1]) < 0.1 * h).all()
     assert (np.abs(peak[:-1] - peak[-1]) < 0.1 * h * 1600.0).all()  # 1600 packets/s come in
 
 
 def test_a_run_that_chance_decides_says_so() -> None:
-    tahoe = dfc.check_step(dfc.takano2006("1", dfc=False))
+    tahoe = check_step(takano2006("1", dfc=False))
     assert tahoe.chaotic
     assert "ensemble" in repr(tahoe)
-    settled = dfc.check_step(dfc.takano2006("1"), duration=0.3)
+    settled = check_step(takano2006("1"), duration=0.3)
     assert not settled.chaotic
     assert settled.status.ok
     assert settled.efficiency_error.max() < 1e-3
@@ -251,4 +258,4 @@ def test_a_run_that_chance_decides_says_so() -> None:
 
 def test_a_run_shorter_than_a_step_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^duration = 1e-300: .*; in s; the step is 2\.5e-05 s"):
-        dfc.check_step(dfc.takano2006("1"), duration=1e-300)
+        check_step(takano2006("1"), duration=1e-300)

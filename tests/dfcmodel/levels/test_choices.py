@@ -11,7 +11,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CAKE,
+    CBR,
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    CoDel,
+    Fair,
+    Flow,
+    Fluid,
+    Link,
+    OnOff,
+    Packets,
+    Pause,
+    Poisson,
+    Replay,
+    Scenario,
+    chain,
+    choose_level,
+    ensemble,
+    share_intervals,
+    simulate,
+    takano2006,
+)
 from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.levels.predictions import (
     LONG_RUN,
@@ -37,24 +61,24 @@ from tests.dfcmodel.levels.conftest import by_input
 # `choose_level` and ``level="auto"``: what decides, and what the result says.
 
 
-def crowded(flows: int, window: float, duration: float = 1e4) -> dfc.Scenario:
+def crowded(flows: int, window: float, duration: float = 1e4) -> Scenario:
     """Return NewReno flows that share a link of 40 ms, so long that packets cost more than a second."""
-    link = dfc.Link("a", "b", flows * window / 0.04, 0.02, flows * window)
-    senders = tuple(dfc.Flow(f"{n}", "ab", NewReno(), max_window=1e5) for n in range(flows))
-    return dfc.Scenario("crowded", (link,), senders, duration=duration)
+    link = Link("a", "b", flows * window / 0.04, 0.02, flows * window)
+    senders = tuple(Flow(f"{n}", "ab", NewReno(), max_window=1e5) for n in range(flows))
+    return Scenario("crowded", (link,), senders, duration=duration)
 
 
 def test_what_packets_cannot_run_is_a_fluid() -> None:
-    found = dfc.choose_level(by_input(dfc.takano2006("1")))
-    assert isinstance(found.method, dfc.Fluid)
+    found = choose_level(by_input(takano2006("1")))
+    assert isinstance(found.method, Fluid)
     assert "per of link" in found.reason
     assert np.isnan(found.packet_seconds)
     assert found.summary()["packets"] == "cannot run this"
 
 
 def test_packets_where_they_are_cheap(bottleneck) -> None:
-    found = dfc.choose_level(bottleneck)
-    assert isinstance(found.method, dfc.Packets)
+    found = choose_level(bottleneck)
+    assert isinstance(found.method, Packets)
     assert found.packet_seconds < 1.0
 
 
@@ -64,76 +88,71 @@ def test_at_measured_points_the_measured_error_decides(flows: int, window: float
     table, scenario = measured(), crowded(flows, window)
     row, column = list(table.flows).index(flows), list(table.windows).index(window)
     error = table.errors[row, column]
-    found = dfc.choose_level(scenario, affordable=0.0, fluid=dfc.Fluid(steps_per_delay=1))
+    found = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
     assert found.error == pytest.approx(error)
     assert found.packet_seconds > found.fluid_seconds
-    given = {"affordable": 0.0, "fluid": dfc.Fluid(steps_per_delay=1)}
-    good = dfc.choose_level(scenario, **given, tolerance=1.01 * error)
-    assert isinstance(good.method, dfc.Fluid)
+    given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
+    good = choose_level(scenario, **given, tolerance=1.01 * error)
+    assert isinstance(good.method, Fluid)
     assert not good.doubt
-    doubted = dfc.choose_level(scenario, **given, tolerance=0.99 * error)
-    assert isinstance(doubted.method, dfc.Fluid)
+    doubted = choose_level(scenario, **given, tolerance=0.99 * error)
+    assert isinstance(doubted.method, Fluid)
     assert f"shares were measured to be {error:.2g} off" in doubted.doubt
     most = 1.01 * found.packet_seconds
-    assert isinstance(dfc.choose_level(scenario, affordable=most).method, dfc.Packets)
+    assert isinstance(choose_level(scenario, affordable=most).method, Packets)
 
 
 @pytest.mark.parametrize("times", [0.5, 0.75, 0.9, 3.0])
 def test_packets_that_take_long_must_cost_less_than_the_fluid(times: float) -> None:
     """The costs of the fluid are those of its steps, so that their number sets the ratio of both."""
     scenario = crowded(2, 10.0)
-    one = dfc.choose_level(scenario, affordable=0.0, fluid=dfc.Fluid(steps_per_delay=1))
+    one = choose_level(scenario, affordable=0.0, fluid=Fluid(steps_per_delay=1))
     steps = max(1, round(one.packet_seconds / one.fluid_seconds / times))
-    fluid = dfc.Fluid(steps_per_delay=steps)
-    found = dfc.choose_level(scenario, affordable=0.0, fluid=fluid, tolerance=0.0)
+    fluid = Fluid(steps_per_delay=steps)
+    found = choose_level(scenario, affordable=0.0, fluid=fluid, tolerance=0.0)
     ratio = found.packet_seconds / found.fluid_seconds
-    assert isinstance(found.method, dfc.Packets) is (ratio <= 0.8)
+    assert isinstance(found.method, Packets) is (ratio <= 0.8)
     assert bool(found.doubt) is (ratio > 0.8)
 
 
 def test_between_measured_points_the_error_is_between_theirs() -> None:
     table = measured()
-    found = dfc.choose_level(crowded(16, 17.0)).error
+    found = choose_level(crowded(16, 17.0)).error
     inside = table.errors[1:3, 2:4]
     assert inside.min() < found < inside.max()
-    assert dfc.choose_level(crowded(2, 1e4)).error == table.errors[0, -1]  # beyond: the nearest
+    assert choose_level(crowded(2, 1e4)).error == table.errors[0, -1]  # beyond: the nearest
 
 
-@pytest.mark.parametrize("rule", [dfc.DFC(), dfc.PFC((0,), 100.0, 50.0)])
+@pytest.mark.parametrize("rule", [DFC(), PFC((0,), 100.0, 50.0)])
 def test_dfc_and_pfc_have_tables_of_their_own(rule) -> None:
     scenario = crowded(8, 30.0)
     (link,) = scenario.links
     name, wide = type(rule).__name__, replace(link, discipline=rule, buffer=1e6)
     table = measured(name)
     error = table.errors[list(table.flows).index(8), list(table.windows).index(30.0)]
-    given = {"affordable": 0.0, "fluid": dfc.Fluid(steps_per_delay=1)}
-    found = dfc.choose_level(replace(scenario, links=(wide,)), **given)
+    given = {"affordable": 0.0, "fluid": Fluid(steps_per_delay=1)}
+    found = choose_level(replace(scenario, links=(wide,)), **given)
     assert found.error == pytest.approx(error)
     costs = [
         each.packet_nanoseconds[list(each.flows).index(8), list(each.windows).index(30.0)]
         for each in (table, measured())
     ]
-    fifo = dfc.choose_level(scenario, **given)
+    fifo = choose_level(scenario, **given)
     assert found.packet_seconds / fifo.packet_seconds == pytest.approx(costs[0] / costs[1])
-    before = dfc.Link("z", "a", 10.0 * link.rate, 1e-3, 1e6)  # FIFO, and not the bottleneck
+    before = Link("z", "a", 10.0 * link.rate, 1e-3, 1e6)  # FIFO, and not the bottleneck
     flows = tuple(replace(flow, path=("z", "a", "b")) for flow in scenario.flows)
-    both = dfc.choose_level(replace(scenario, links=(before, wide), flows=flows), **given)
+    both = choose_level(replace(scenario, links=(before, wide), flows=flows), **given)
     assert table.errors.min() <= both.error <= table.errors.max()
 
 
 @pytest.mark.parametrize(
     "rule",
-    [
-        dfc.DFC(diffusion=0.5),
-        dfc.PFC((1,), 100.0, 50.0),
-        dfc.PFC((0,), 100.0, 50.0, manager=dfc.CoDel()),
-        dfc.Fair(),
-    ],
+    [DFC(diffusion=0.5), PFC((1,), 100.0, 50.0), PFC((0,), 100.0, 50.0, manager=CoDel()), Fair()],
 )
 def test_of_other_disciplines_nothing_was_measured(rule) -> None:
     scenario = crowded(8, 30.0)
     links = (replace(scenario.links[0], discipline=rule, buffer=1e6),)
-    found = dfc.choose_level(replace(scenario, links=links), affordable=0.0)
+    found = choose_level(replace(scenario, links=links), affordable=0.0)
     assert np.isnan(found.error)
     assert found.summary()["error of the fluid"] == "not measured for such scenarios"
     assert "nan" not in str(found)
@@ -142,24 +161,24 @@ def test_of_other_disciplines_nothing_was_measured(rule) -> None:
 @pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
 def test_over_several_buffers_under_dfc_the_error_was_measured_for_shaped_hosts_only(host) -> None:
     """The measured queue is one; over several, the fluid lets a flow pass buffers that others fill."""
-    links = dfc.chain(4, rate="100Mbps", delay="5ms", buffer=50, discipline=dfc.DFC())
+    links = chain(4, rate="100Mbps", delay="5ms", buffer=50, discipline=DFC())
     paths = {"through": (1, 2, 3, 4)} | {f"hop {n}": (n, n + 1) for n in (1, 2, 3)}
-    flows = [dfc.Flow(name, path, NewReno(), host=host) for name, path in paths.items()]
-    scenario = dfc.Scenario("over hops", links, flows, duration=1e4)
-    assert isinstance(dfc.choose_level(scenario, duration=10.0).method, dfc.Packets)
-    found = dfc.choose_level(scenario)
-    assert isinstance(found.method, dfc.Fluid)
+    flows = [Flow(name, path, NewReno(), host=host) for name, path in paths.items()]
+    scenario = Scenario("over hops", links, flows, duration=1e4)
+    assert isinstance(choose_level(scenario, duration=10.0).method, Packets)
+    found = choose_level(scenario)
+    assert isinstance(found.method, Fluid)
     assert np.isnan(found.error) == (host != "shaped")
     assert ("measured for one shared queue" in found.doubt) == (host != "shaped")
     assert ("shares were measured" in found.reason) == (host == "shaped")
     alone = replace(scenario, flows=scenario.flows[1:])
-    assert np.isfinite(dfc.choose_level(alone).error)
+    assert np.isfinite(choose_level(alone).error)
 
 
 def test_of_transfers_after_idle_times_nothing_was_measured() -> None:
     scenario = crowded(8, 30.0)
     flows = tuple(replace(flow, size=50.0, idle=1.0) for flow in scenario.flows)
-    found = dfc.choose_level(replace(scenario, flows=flows), affordable=0.0)
+    found = choose_level(replace(scenario, flows=flows), affordable=0.0)
     assert np.isnan(found.error)
     assert packet_work(replace(scenario, flows=flows), 10.0) == packet_work(scenario, 10.0)
 
@@ -167,59 +186,59 @@ def test_of_transfers_after_idle_times_nothing_was_measured() -> None:
 def test_where_nothing_was_measured_the_fluid_is_doubted_unless_packets_cost_little() -> None:
     scenario = crowded(8, 100.0)
     cubic = replace(scenario, flows=tuple(replace(f, source=CUBIC()) for f in scenario.flows))
-    found = dfc.choose_level(cubic)
-    assert isinstance(found.method, dfc.Fluid)
+    found = choose_level(cubic)
+    assert isinstance(found.method, Fluid)
     assert "measured for AIMD" in found.doubt
     assert np.isnan(found.error)
-    assert isinstance(dfc.choose_level(cubic, duration=1.0).method, dfc.Packets)
+    assert isinstance(choose_level(cubic, duration=1.0).method, Packets)
     fast = replace(cubic, links=(replace(cubic.links[0], rate=1e8),))
     with pytest.warns(UserWarning, match=r"the fluid was chosen, .*level='packets'"):
-        run = dfc.simulate(fast, duration=1.0)
+        run = simulate(fast, duration=1.0)
     assert run.choice.startswith("fluid: ")
 
 
 def test_work_is_counted_in_packets_and_flow_steps(bottleneck) -> None:
-    assert fluid_work(bottleneck, 2.0, dfc.Fluid()) == pytest.approx(2.0 / 0.5e-3 * 2)
+    assert fluid_work(bottleneck, 2.0, Fluid()) == pytest.approx(2.0 / 0.5e-3 * 2)
     assert packet_work(bottleneck, 2.0) == pytest.approx(2.0 * 2e3)
-    flows = (replace(bottleneck.flows[0], source=dfc.CBR(100.0), start=0.5),)
+    flows = (replace(bottleneck.flows[0], source=CBR(100.0), start=0.5),)
     assert packet_work(replace(bottleneck, flows=flows), 2.0) == pytest.approx(150.0)
-    run = dfc.simulate(bottleneck, dfc.Packets(seed=1), duration=1.0)
+    run = simulate(bottleneck, Packets(seed=1), duration=1.0)
     assert run.delivered[:, -1].sum() <= packet_work(bottleneck, 1.0)
 
 
 def test_the_default_is_the_chosen_level_and_says_so(bottleneck) -> None:
-    run = dfc.simulate(bottleneck, duration=0.3, seed=5)
-    chosen = dfc.choose_level(bottleneck, duration=0.3)
+    run = simulate(bottleneck, duration=0.3, seed=5)
+    chosen = choose_level(bottleneck, duration=0.3)
     wait = chosen.packet_jitter
     assert wait == 1.0 / bottleneck.links[-1].rate  # flows of different round-trip times
-    same = dfc.simulate(bottleneck, dfc.Packets(), duration=0.3, seed=5, packet_jitter=wait)
+    same = simulate(bottleneck, Packets(), duration=0.3, seed=5, packet_jitter=wait)
     assert run == same
-    auto = dfc.simulate(bottleneck, level="auto", duration=0.3, seed=5)
+    auto = simulate(bottleneck, level="auto", duration=0.3, seed=5)
     assert run == auto
     assert run.choice == auto.choice == chosen.reason
     assert run.choice.startswith("packets: ")
     assert next(iter(run.summary().items())) == ("level", run.choice)
     assert same.summary()["level"] == "packets"
-    still = dfc.simulate(bottleneck, duration=0.3, seed=5, packet_jitter=0.0)
+    still = simulate(bottleneck, duration=0.3, seed=5, packet_jitter=0.0)
     assert still.packet_jitter == 0.0
     assert not np.array_equal(still.window, run.window)
-    fluid = dfc.simulate(by_input(dfc.takano2006("1")), duration=0.01)
+    fluid = simulate(by_input(takano2006("1")), duration=0.01)
     assert fluid.choice.startswith("fluid: ")
     assert fluid.step == 0.25e-4
 
 
 def test_runs_of_an_ensemble_choose_too(bottleneck) -> None:
-    many = dfc.ensemble(bottleneck, runs=2, duration=0.05)
-    chosen = dfc.choose_level(bottleneck, duration=0.05)
+    many = ensemble(bottleneck, runs=2, duration=0.05)
+    chosen = choose_level(bottleneck, duration=0.05)
     assert all(run.choice == chosen.reason for run in many.runs)
-    assert many.method == dfc.Packets()
+    assert many.method == Packets()
     assert many.packet_jitter == chosen.packet_jitter > 0.0
 
 
 def test_wrong_arguments_are_refused(refused, bottleneck) -> None:
-    refused(["level", "'fastest'"], lambda: dfc.simulate(bottleneck, level="fastest"))
+    refused(["level", "'fastest'"], lambda: simulate(bottleneck, level="fastest"))
     for name in ("duration", "affordable", "tolerance"):
-        refused([name], lambda name=name: dfc.choose_level(bottleneck, **{name: -1.0}))
+        refused([name], lambda name=name: choose_level(bottleneck, **{name: -1.0}))
 
 
 # Tables of measurements that the package brings.
@@ -238,39 +257,37 @@ def test_rows_are_complete_and_have_no_comments(name: str) -> None:
 # Predicted costs: long runs warn or are refused before they start.
 
 
-def short_link(delay: float = 1e-9, duration: float = 5.0, **flow) -> dfc.Scenario:
+def short_link(delay: float = 1e-9, duration: float = 5.0, **flow) -> Scenario:
     """Return a flow over a link whose delay sets the step of the fluid: a fourth of it."""
-    links = (dfc.Link(1, 2, 1000.0, delay, 50),)
-    return dfc.Scenario(
-        "short", links, (dfc.Flow("a", (1, 2), NewReno(), **flow),), duration=duration
-    )
+    links = (Link(1, 2, 1000.0, delay, 50),)
+    return Scenario("short", links, (Flow("a", (1, 2), NewReno(), **flow),), duration=duration)
 
 
 def test_predictions_are_those_of_the_choice() -> None:
-    scenario = dfc.takano2006("1")
-    found = dfc.choose_level(scenario, duration=2.0)
-    assert predicted_seconds(scenario, dfc.Fluid(), 2.0) == found.fluid_seconds
-    assert predicted_seconds(scenario, dfc.Packets(), 2.0) == found.packet_seconds
+    scenario = takano2006("1")
+    found = choose_level(scenario, duration=2.0)
+    assert predicted_seconds(scenario, Fluid(), 2.0) == found.fluid_seconds
+    assert predicted_seconds(scenario, Packets(), 2.0) == found.packet_seconds
 
 
 def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
     """10 s are 4e10 steps, 1.1 hours; 100 s are 11."""
     with pytest.warns(UserWarning, match="1.1 hours of CPU time predicted for 'short'") as told:
-        check_cost(short_link(), dfc.Fluid(), 10.0)
+        check_cost(short_link(), Fluid(), 10.0)
     assert "4e+10 steps of 2.5e-10 s" in str(told[0].message)
     assert "link 1->2" in str(told[0].message)
     assert "method=Packets() takes about" in str(told[0].message)
     with pytest.raises(
         ValueError, match=r"11 hours .* must be at most 3 hours; give max_cpu_time="
     ):
-        dfc.simulate(short_link(), duration=100.0, level="fluid")
+        simulate(short_link(), duration=100.0, level="fluid")
     with pytest.raises(ValueError, match="max_cpu_time"):
-        dfc.ensemble(short_link(), runs=2, duration=50.0, level="fluid")
+        ensemble(short_link(), runs=2, duration=50.0, level="fluid")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_cost(short_link(), dfc.Fluid(), 50.0, math.inf)
-        check_cost(short_link(), dfc.Fluid(), 50.0, "1200min")
-        check_cost(short_link(), dfc.Fluid(), 0.01)
+        check_cost(short_link(), Fluid(), 50.0, math.inf)
+        check_cost(short_link(), Fluid(), 50.0, "1200min")
+        check_cost(short_link(), Fluid(), 0.01)
 
 
 def test_runs_that_are_not_predicted_take_less_than_a_minute() -> None:
@@ -282,79 +299,70 @@ def test_runs_that_are_not_predicted_take_less_than_a_minute() -> None:
 
 def test_a_limit_of_the_user_replaces_both() -> None:
     with pytest.raises(ValueError, match="must be at most 1 s"):
-        dfc.simulate(short_link(), duration=0.01, max_cpu_time="1s", level="fluid")
-    run = dfc.simulate(short_link(1e-5), duration=0.01, max_cpu_time=1.0, level="fluid")
+        simulate(short_link(), duration=0.01, max_cpu_time="1s", level="fluid")
+    run = simulate(short_link(1e-5), duration=0.01, max_cpu_time=1.0, level="fluid")
     assert run.status.ok
     for bad in (0.0, -1.0, math.nan, "soon"):
         with pytest.raises(ValueError, match="max_cpu_time"):
-            dfc.simulate(short_link(1e-5), duration=0.01, max_cpu_time=bad, level="fluid")
+            simulate(short_link(1e-5), duration=0.01, max_cpu_time=bad, level="fluid")
 
 
 def test_packets_are_predicted_by_what_is_sent() -> None:
-    slow = dfc.Scenario(
-        "fast",
-        (dfc.Link(1, 2, 1e8, 1e-3, 500),),
-        (dfc.Flow("a", (1, 2), dfc.CBR(1e8)),),
-        duration=2000.0,
+    slow = Scenario(
+        "fast", (Link(1, 2, 1e8, 1e-3, 500),), (Flow("a", (1, 2), CBR(1e8)),), duration=2000.0
     )
     with pytest.raises(ValueError, match=r"2e\+11 packets"):
-        dfc.simulate(slow, dfc.Packets(seed=1))
-    check_cost(slow, dfc.Packets(loss={"1->2": 0.1}), 1000.0)  # not predicted
-    flow = dfc.Flow("a", (1, 2), dfc.CBR(1e8), size=1e3)
-    check_cost(dfc.Scenario("few", slow.links, (flow,), duration=1000.0), dfc.Packets(), 1000.0)
+        simulate(slow, Packets(seed=1))
+    check_cost(slow, Packets(loss={"1->2": 0.1}), 1000.0)  # not predicted
+    flow = Flow("a", (1, 2), CBR(1e8), size=1e3)
+    check_cost(Scenario("few", slow.links, (flow,), duration=1000.0), Packets(), 1000.0)
 
 
 def test_what_packets_cannot_run_is_not_advised() -> None:
-    links = (dfc.Link(1, 2, 1000.0, 1e-9, 50, shared=False),)
-    scenario = dfc.Scenario("own", links, short_link().flows, duration=5.0)
+    links = (Link(1, 2, 1000.0, 1e-9, 50, shared=False),)
+    scenario = Scenario("own", links, short_link().flows, duration=5.0)
     with pytest.warns(UserWarning, match="steps") as told:
-        check_cost(scenario, dfc.Fluid(), 5.0)
+        check_cost(scenario, Fluid(), 5.0)
     assert "Packets" not in str(told[0].message)
 
 
 @pytest.mark.parametrize("limit", [np.array([]), np.zeros((2, 3)), pd.NA, 0.0, -1.0, math.nan])
 def test_a_limit_must_be_a_number_above_zero(limit) -> None:
     with pytest.raises(ValueError, match=r"^max_cpu_time = "):
-        dfc.simulate(dfc.takano2006("1"), duration=0.01, max_cpu_time=limit, level="fluid")
+        simulate(takano2006("1"), duration=0.01, max_cpu_time=limit, level="fluid")
 
 
 # What one level refuses with the name of the other, where that does not run the scenario either.
 
 
-def chain_of_refusals(first: Any, second: Any, **given: Any) -> dfc.Scenario:
+def chain_of_refusals(first: Any, second: Any, **given: Any) -> Scenario:
     """Return a flow over two links."""
-    links = [dfc.Link("a", "s", 1e4, 1e-3, 100, first), dfc.Link("s", "b", 1e3, 1e-3, 50, second)]
-    return dfc.Scenario(
-        "two", links, [dfc.Flow("one", ("a", "s", "b"), NewReno(), **given)], duration=0.1
-    )
+    links = [Link("a", "s", 1e4, 1e-3, 100, first), Link("s", "b", 1e3, 1e-3, 50, second)]
+    return Scenario("two", links, [Flow("one", ("a", "s", "b"), NewReno(), **given)], duration=0.1)
 
 
 @pytest.mark.parametrize(
-    ("method", "other"), [(dfc.Fluid(), "Packets"), (dfc.Packets(), "Fluid"), ("auto", "")]
+    ("method", "other"), [(Fluid(), "Packets"), (Packets(), "Fluid"), ("auto", "")]
 )
 def test_a_refusal_says_that_the_other_level_refuses_too(method: Any, other: str) -> None:
-    scenario = chain_of_refusals(dfc.CAKE(), dfc.Pause(30.0, 10.0, paused_rate=10.0))
+    scenario = chain_of_refusals(CAKE(), Pause(30.0, 10.0, paused_rate=10.0))
     match = (
         rf"use .*method={other}\(\); but {other}\(\) does not run the scenario: "
         if other
         else "but "
     )
     with pytest.raises(ValueError, match=match):
-        dfc.simulate(scenario, level=method) if method == "auto" else dfc.simulate(scenario, method)
+        simulate(scenario, level=method) if method == "auto" else simulate(scenario, method)
 
 
 def test_a_refusal_names_the_level_that_runs_the_scenario() -> None:
     for scenario, method, runs in (
-        (chain_of_refusals(dfc.CAKE(), dfc.FIFO()), dfc.Fluid(), dfc.Packets(seed=1)),
-        (
-            chain_of_refusals(dfc.FIFO(), dfc.Pause(30.0, 10.0, paused_rate=10.0)),
-            dfc.Packets(seed=1),
-            dfc.Fluid(),
-        ),
+        (chain_of_refusals(CAKE(), FIFO()), Fluid(), Packets(seed=1)),
+        (chain_of_refusals(FIFO(), Pause(30.0, 10.0, paused_rate=10.0)), Packets(seed=1), Fluid()),
     ):
         with pytest.raises(ValueError, match=rf"method={type(runs).__name__}\(\)$"):
-            dfc.simulate(scenario, method)
-        assert dfc.simulate(scenario, runs).delivered[0, -1] > 0.0
+            simulate(scenario, method)
+        assert simulate(scenario, runs).delivered[0, -1] > 0.0
 
 
 # Goodput shares with intervals that contain the measured error of the model.
@@ -362,28 +370,26 @@ def test_a_refusal_names_the_level_that_runs_the_scenario() -> None:
 
 RATE = 1000.0
 LINKS = (
-    dfc.Link("near", "router", 10 * RATE, 2e-3, 1000.0),
-    dfc.Link("far", "router", 10 * RATE, 9e-3, 1000.0),
-    dfc.Link("router", "end", RATE, 8e-3, 30.0),
+    Link("near", "router", 10 * RATE, 2e-3, 1000.0),
+    Link("far", "router", 10 * RATE, 9e-3, 1000.0),
+    Link("router", "end", RATE, 8e-3, 30.0),
 )
-SCENARIO = dfc.Scenario(
+SCENARIO = Scenario(
     "two round-trip times",
     LINKS,
-    tuple(dfc.Flow(n, (n, "router", "end"), NewReno(), max_window=200.0) for n in ("near", "far")),
+    tuple(Flow(n, (n, "router", "end"), NewReno(), max_window=200.0) for n in ("near", "far")),
     duration=4.0,
 )
 
 
-def runs(
-    scenario: dfc.Scenario = SCENARIO, method: dfc.Fluid | dfc.Packets | None = None, **given
-) -> Ensemble:
+def runs(scenario: Scenario = SCENARIO, method: Fluid | Packets | None = None, **given) -> Ensemble:
     settings = {"runs": 3, "packet_jitter": 1 / RATE, "duration": 2.0} | given
-    return dfc.ensemble(scenario, method=method or dfc.Fluid(), **settings)
+    return ensemble(scenario, method=method or Fluid(), **settings)
 
 
 @pytest.fixture(scope="module")
 def packets() -> Ensemble:
-    return runs(method=dfc.Packets(), duration=4.0)
+    return runs(method=Packets(), duration=4.0)
 
 
 def test_the_table_has_all_levels_and_the_error_exceeds_chance() -> None:
@@ -398,7 +404,7 @@ def test_the_table_has_all_levels_and_the_error_exceeds_chance() -> None:
 
 
 def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> None:
-    found = dfc.share_intervals(packets, {"both": ["near", "far"], "far": ["far"]}, since=1.0)
+    found = share_intervals(packets, {"both": ["near", "far"], "far": ["far"]}, since=1.0)
     assert found.attrs["level"] == "packet level"
     goodput = [
         (run.delivered[:, -1] - [np.interp(1.0, run.time, flow) for flow in run.delivered]) / 3.0
@@ -412,11 +418,11 @@ def test_shares_are_goodput_over_the_rate_since_a_time(packets: Ensemble) -> Non
 
 
 def test_a_measurement_begins_after_a_quarter_of_the_run(packets: Ensemble) -> None:
-    assert dfc.share_intervals(packets).identical(dfc.share_intervals(packets, since=1.0))
+    assert share_intervals(packets).identical(share_intervals(packets, since=1.0))
 
 
 def test_chance_and_the_error_of_the_model_add_in_quadrature(packets: Ensemble) -> None:
-    found = dfc.share_intervals(packets, since=1.0)
+    found = share_intervals(packets, since=1.0)
     model = measured_accuracies()["packet level"].half_width
     half = np.hypot(found["by_chance"], model)
     inside = (found["low"] > 0.0) & (found["high"] < 1.0)
@@ -427,12 +433,12 @@ def test_chance_and_the_error_of_the_model_add_in_quadrature(packets: Ensemble) 
 
 def test_each_level_has_its_own_error(packets: Ensemble) -> None:
     for many, level in ((runs(), "fluid"), (packets, "packet level")):
-        found = dfc.share_intervals(many)
+        found = share_intervals(many)
         assert found.attrs["level"] == level
         assert found["model_error"] == measured_accuracies()[level].half_width
 
 
-def other_links(**changes) -> dfc.Scenario:
+def other_links(**changes) -> Scenario:
     return replace(SCENARIO, links=(*LINKS[:2], replace(LINKS[2], **changes)))
 
 
@@ -440,14 +446,14 @@ def other_links(**changes) -> dfc.Scenario:
     ("many", "message"),
     [
         (lambda: runs(packet_jitter=0.0), "packet_jitter = 0"),
-        (lambda: runs(method=dfc.Fluid(whole_losses=False)), "whole_losses = False"),
-        (lambda: runs(other_links(discipline=dfc.RED(5.0, 15.0, 0.1))), "link router->end: RED"),
-        (lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=dfc.CBR(500.0)),))), "flow near: CBR"),
+        (lambda: runs(method=Fluid(whole_losses=False)), "whole_losses = False"),
+        (lambda: runs(other_links(discipline=RED(5.0, 15.0, 0.1))), "link router->end: RED"),
+        (lambda: runs(replace(SCENARIO, flows=(replace(SCENARIO.flows[0], source=CBR(500.0)),))), "flow near: CBR"),
     ],
 )  # fmt: skip
 def test_what_was_not_measured_is_refused(many, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dfc.share_intervals(many())
+        share_intervals(many())
 
 
 @pytest.mark.parametrize(
@@ -464,25 +470,25 @@ def test_what_was_not_measured_is_refused(many, message: str) -> None:
 )
 def test_bad_input_is_named(packets: Ensemble, given, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dfc.share_intervals(packets, **given)
+        share_intervals(packets, **given)
 
 
 # Rates at equal shares, by hand: what predictions of the choice rest on.
 
-TWO_LINKS = dfc.Link("a", "b", 1000.0, 0.01, 50), dfc.Link("b", "c", 600.0, 0.02, 50)
+TWO_LINKS = Link("a", "b", 1000.0, 0.01, 50), Link("b", "c", 600.0, 0.02, 50)
 
 
 @pytest.fixture
-def mixed() -> dfc.Scenario:
+def mixed() -> Scenario:
     """Return three flows over the first link and three over the second, with a bottleneck each."""
     flows = (
-        dfc.Flow("both", ("a", "b", "c"), NewReno()),
-        dfc.Flow("narrow", ("a", "b"), NewReno(), max_window=4.0),
-        dfc.Flow("constant", ("a", "b"), dfc.CBR(5000.0), start=1.0),
-        dfc.Flow("on off", ("b", "c"), dfc.OnOff(50.0, 0.1, 0.3)),
-        dfc.Flow("rate", ("b", "c"), DCQCN(), size=30.0),
+        Flow("both", ("a", "b", "c"), NewReno()),
+        Flow("narrow", ("a", "b"), NewReno(), max_window=4.0),
+        Flow("constant", ("a", "b"), CBR(5000.0), start=1.0),
+        Flow("on off", ("b", "c"), OnOff(50.0, 0.1, 0.3)),
+        Flow("rate", ("b", "c"), DCQCN(), size=30.0),
     )
-    return dfc.Scenario("mixed", TWO_LINKS, flows, duration=2.0)
+    return Scenario("mixed", TWO_LINKS, flows, duration=2.0)
 
 
 def test_flows_are_counted_by_link_and_bottlenecks_have_the_smallest_share(mixed) -> None:
@@ -500,18 +506,16 @@ def test_packets_end_with_a_transfer_and_begin_with_a_start(mixed) -> None:
     assert offered_packets(mixed, 0.5)[2] == 0.0
 
 
-THREE_NODES = dfc.chain(3, rate=1000.0, delay=1e-3, buffer=50)
+THREE_NODES = chain(3, rate=1000.0, delay=1e-3, buffer=50)
 
 
 def test_offered_packets_end_with_the_stop() -> None:
     flows = [
-        dfc.Flow("poisson", (1, 2, 3), dfc.Poisson(100.0), start=0.5, stop=2.5),
-        dfc.Flow("trace", (1, 2, 3), dfc.Replay((0.0, 0.5), (10, 20))),
+        Flow("poisson", (1, 2, 3), Poisson(100.0), start=0.5, stop=2.5),
+        Flow("trace", (1, 2, 3), Replay((0.0, 0.5), (10, 20))),
     ]
-    scenario = dfc.Scenario("offered", THREE_NODES, flows)
+    scenario = Scenario("offered", THREE_NODES, flows)
     assert equal_shares(scenario) == [100.0, 60.0]
-    at_once = dfc.Scenario(
-        "at once", THREE_NODES, [dfc.Flow("a", (1, 2, 3), dfc.Replay((0.0,), 7))]
-    )
+    at_once = Scenario("at once", THREE_NODES, [Flow("a", (1, 2, 3), Replay((0.0,), 7))])
     assert offered_packets(at_once, 10.0) == [7.0]
     assert offered_packets(scenario, 10.0) == [200.0, 30.0]

@@ -14,7 +14,24 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    PFC,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Pause,
+    Refinement,
+    Scenario,
+    chain,
+    default_refinements,
+    dumbbell,
+    ensemble,
+    explain,
+    simulate,
+    takano2006,
+)
 from dfcmodel.levels import explaining
 from dfcmodel.levels.contributions import in_order, shapley_values
 from dfcmodel.levels.instances import Runs, checked_runs, refuse_one_level
@@ -230,9 +247,7 @@ def test_what_changes_nothing_gets_nothing() -> None:
 def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottleneck) -> None:
     runs = Runs(3, seed=1, duration=1.0, sample=0.01, jitter=0.5)
     found = {
-        level: [
-            dfc.simulate(bottleneck, level=level, **runs.settings(each)) for each in runs.seeds()
-        ]
+        level: [simulate(bottleneck, level=level, **runs.settings(each)) for each in runs.seeds()]
         for level in ("fluid", "packets")
     }
     fluid, packets = (np.array([run.started for run in found[level]]) for level in found)
@@ -243,18 +258,18 @@ def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottl
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
     given = {"runs": 2, "seed": 0}
-    runs = checked_runs(bottleneck, dfc.Fluid(), **given, duration=None, jitter=None)
+    runs = checked_runs(bottleneck, Fluid(), **given, duration=None, jitter=None)
     assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
-    short = checked_runs(bottleneck, dfc.Fluid(), **given, duration=1e-3, jitter=None)
+    short = checked_runs(bottleneck, Fluid(), **given, duration=1e-3, jitter=None)
     assert (short.jitter, short.sample) == (1e-3, 2e-3 / 4)  # no shorter than a step
 
 
 def test_what_one_level_cannot_run_is_refused(bottleneck) -> None:
-    refuse_one_level(bottleneck, dfc.Packets(loss={"near->router": 0.0}))
+    refuse_one_level(bottleneck, Packets(loss={"near->router": 0.0}))
     with pytest.raises(ValueError, match="both levels"):
-        refuse_one_level(by_input(dfc.takano2006("1")), dfc.Packets())
+        refuse_one_level(by_input(takano2006("1")), Packets())
     with pytest.raises(ValueError, match="loss"):
-        refuse_one_level(bottleneck, dfc.Packets(loss={"near->router": 0.1}))
+        refuse_one_level(bottleneck, Packets(loss={"near->router": 0.1}))
 
 
 # `explain`: its runs are those of `simulate`, its sums are exact, and it refuses before it runs.
@@ -269,14 +284,14 @@ def test_parts_add_up_to_the_gap_in_every_run(explanation) -> None:
 def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation) -> None:
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=explanation.jitter)
     wait = packet_time(bottleneck)
-    packets: Any = {"method": dfc.Packets(ack_transmission=False), "packet_jitter": wait}
+    packets: Any = {"method": Packets(ack_transmission=False), "packet_jitter": wait}
     for found, settings in (
         (explanation.fluid[0, 0], {"level": "fluid"}),
         (explanation.fluid[0, -1], {"level": "fluid", "packet_jitter": wait}),
         (explanation.packets[0, -1], {"level": "packets"}),
         (explanation.packets[0, 0], packets),
     ):
-        run = dfc.simulate(bottleneck, **settings, **runs.settings(runs.seeds()[0]))
+        run = simulate(bottleneck, **settings, **runs.settings(runs.seeds()[0]))
         shares = run.measures["goodput"].values / 2e3
         expected = [*shares, run.lost.sum(), np.nanmin(run.first_loss)]
         np.testing.assert_allclose(found, expected)
@@ -285,7 +300,7 @@ def test_the_ends_are_both_levels_as_simulate_runs_them(bottleneck, explanation)
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_its_runs_are_those_of_an_ensemble(bottleneck, explanation, level) -> None:
     """Starts, seeds and the default of ``jitter`` have one meaning: the same question has the same answer."""
-    many = dfc.ensemble(bottleneck, 2, seed=0, duration=1.0, level=level)
+    many = ensemble(bottleneck, 2, seed=0, duration=1.0, level=level)
     assert many.jitter == explanation.jitter
     values = {"fluid": explanation.fluid[:, 0, :2], "packets": explanation.packets[:, -1, :2]}
     np.testing.assert_allclose(values[level], many.goodput.to_numpy() / 2e3)
@@ -293,10 +308,10 @@ def test_its_runs_are_those_of_an_ensemble(bottleneck, explanation, level) -> No
 
 def test_transmission_times_account_for_first_losses_that_come_early() -> None:
     """A fluid without them loses early by half a packet time per link and direction, of 29 links."""
-    scenario = dfc.takano2006("1", dfc=False, tcp="newreno")
-    times = dfc.default_refinements(scenario, shared=True)[:1]
+    scenario = takano2006("1", dfc=False, tcp="newreno")
+    times = default_refinements(scenario, shared=True)[:1]
     assert times[0].name == "transmission times"
-    found = dfc.explain(scenario, "first_loss", refinements=times, runs=2, duration=0.13)
+    found = explain(scenario, "first_loss", refinements=times, runs=2, duration=0.13)
     part, rest = found.contributions[:, :, 0].T
     assert (part > 0.07 * found.packets[:, 0, 0]).all()
     assert (abs(rest) < 0.2 * part).all()
@@ -304,20 +319,19 @@ def test_transmission_times_account_for_first_losses_that_come_early() -> None:
 
 def test_what_sack_takes_for_in_flight_is_a_part(bottleneck) -> None:
     """CUBIC beside NewReno after a slow start that loses many packets: the rest is small, and is not without this part."""
-    links = dfc.dumbbell(
+    links = dumbbell(
         2, rate="24Mbps", delay="10ms", access_rate="100Mbps", access_delay="1ms", buffer=200
     )
     rules = (NewReno(), CUBIC())
     flows = [
-        dfc.Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule)
-        for n, rule in enumerate(rules, 1)
+        Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), rule) for n, rule in enumerate(rules, 1)
     ]
-    scenario = dfc.Scenario("pair", links, flows, duration=10.0)
-    parts = dfc.default_refinements(scenario)
+    scenario = Scenario("pair", links, flows, duration=10.0)
+    parts = default_refinements(scenario)
     rest = {}
     for with_pipe in (True, False):
         chosen = [each for each in parts if with_pipe or each.name != "SACK pipe"]
-        found = dfc.explain(scenario, runs=8, refinements=chosen)
+        found = explain(scenario, runs=8, refinements=chosen)
         place = found.parts.index("unexplained")
         rest[with_pipe] = found.contributions[:, place, 1]
     assert abs(rest[True].mean()) < 0.03
@@ -325,20 +339,20 @@ def test_what_sack_takes_for_in_flight_is_a_part(bottleneck) -> None:
     low, high = student_interval(rest[True])
     assert low < 0.0 < high
     assert "recovery of the rules" in found.summary()
-    names = [each.name for each in dfc.default_refinements(bottleneck)]
+    names = [each.name for each in default_refinements(bottleneck)]
     assert "SACK pipe" not in names  # nobody has SACK there
 
 
 def test_refinements_of_your_own(bottleneck) -> None:
-    steps = dfc.Refinement("shorter steps", "fluid", on={"steps_per_delay": 16})
-    found = dfc.explain(bottleneck, "first_loss", refinements=[steps], runs=2, duration=0.2)
+    steps = Refinement("shorter steps", "fluid", on={"steps_per_delay": 16})
+    found = explain(bottleneck, "first_loss", refinements=[steps], runs=2, duration=0.2)
     assert found.parts == ("shorter steps", "unexplained")
     assert (found.fluid.shape, found.packets.shape) == ((2, 2, 1), (2, 1, 1))
     assert (found.contributions[:, 0] == found.fluid[:, 1] - found.fluid[:, 0]).all()
 
 
 def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
-    one, other = (dfc.explain(bottleneck, runs=2, duration=0.1, seed=s) for s in (3, 3))
+    one, other = (explain(bottleneck, runs=2, duration=0.1, seed=s) for s in (3, 3))
     assert (one.contributions == other.contributions).all()
 
 
@@ -350,11 +364,11 @@ def test_a_part_of_the_same_seed_is_the_same(bottleneck) -> None:
         ({"since": 5.0}, ["since"]),
         ({"duration": 0.0}, ["duration"]),
         ({"packet_jitter": -1.0}, ["packet_jitter"]),
-        ({"packets": dfc.Packets(loss={"router->end": 0.1})}, ["loss"]),
-        ({"refinements": [dfc.Refinement("unexplained", "fluid", on={"timeouts": False})]}, ["unexplained"]),
-        ({"refinements": [dfc.Refinement("a", "fluid", on={"steps_per_delay": n}) for n in (2, 3)]}, ["'a'"]),
+        ({"packets": Packets(loss={"router->end": 0.1})}, ["loss"]),
+        ({"refinements": [Refinement("unexplained", "fluid", on={"timeouts": False})]}, ["unexplained"]),
+        ({"refinements": [Refinement("a", "fluid", on={"steps_per_delay": n}) for n in (2, 3)]}, ["'a'"]),
         (
-            {"refinements": [dfc.Refinement(f"{n}", "fluid", on={"steps_per_delay": n}) for n in range(9, 16)]},
+            {"refinements": [Refinement(f"{n}", "fluid", on={"steps_per_delay": n}) for n in range(9, 16)]},
             ["number of refinements"],
         ),
     ],
@@ -363,32 +377,32 @@ def test_wrong_arguments_are_refused_before_any_run(
     refused, bottleneck, monkeypatch, changes, parts
 ) -> None:
     monkeypatch.delattr(explaining, "_runs")
-    refused(parts, lambda: dfc.explain(bottleneck, **changes))
+    refused(parts, lambda: explain(bottleneck, **changes))
 
 
 def test_what_one_level_cannot_run_is_refused_before_any_run(
     refused, bottleneck, monkeypatch
 ) -> None:
     monkeypatch.delattr(explaining, "_runs")
-    refused(["both levels", "per of link"], lambda: dfc.explain(by_input(dfc.takano2006("1"))))
+    refused(["both levels", "per of link"], lambda: explain(by_input(takano2006("1"))))
     *others, last = bottleneck.links
-    slowed = replace(last, discipline=dfc.Pause(high=30.0, low=10.0, paused_rate=100.0))
+    slowed = replace(last, discipline=Pause(high=30.0, low=10.0, paused_rate=100.0))
     refused(
         ["both levels", "paused_rate"],
-        lambda: dfc.explain(replace(bottleneck, links=(*others, slowed))),
+        lambda: explain(replace(bottleneck, links=(*others, slowed))),
     )
 
 
 def test_defaults_are_those_of_the_scenario(bottleneck, explanation) -> None:
-    assert explanation.refinements == dfc.default_refinements(bottleneck)
+    assert explanation.refinements == default_refinements(bottleneck)
 
 
 def test_the_part_that_is_the_only_difference_is_named_first() -> None:
     """A way back of 10 packets/s takes 375 ACKs/s of 40 bytes: packets wait for them, the fluid does not."""
-    there = dfc.chain(3, rate=1000.0, delay=0.01, buffer=50)
-    back = [dfc.Link(3, 2, 1000.0, 0.01, 50), dfc.Link(2, 1, 10.0, 0.01, 100)]
-    flow = dfc.Flow("one", (1, 2, 3), NewReno(), max_window=30.0)
-    found = dfc.explain(dfc.Scenario("slow way back", [*there, *back], [flow], 3.0), runs=3)
+    there = chain(3, rate=1000.0, delay=0.01, buffer=50)
+    back = [Link(3, 2, 1000.0, 0.01, 50), Link(2, 1, 10.0, 0.01, 100)]
+    flow = Flow("one", (1, 2, 3), NewReno(), max_window=30.0)
+    found = explain(Scenario("slow way back", [*there, *back], [flow], 3.0), runs=3)
     table = found.table()
     assert list(table["row"])[:2] == ["fluid", "queued ACKs"]
     own = table.set_index("row")["mean"]
@@ -400,36 +414,36 @@ def test_the_part_that_is_the_only_difference_is_named_first() -> None:
 
 def test_phase_effects_are_measured_and_named() -> None:
     """The target of scenario 2 passes in step with departures where all delays are equal."""
-    scenario = dfc.takano2006("2", dfc=False)
+    scenario = takano2006("2", dfc=False)
     given = {"runs": 2, "duration": 0.6, "measures": ["share", "first_loss"]}
     with pytest.warns(UserWarning, match=r"share of target .*packet_jitter='1pkt'"):
-        found = dfc.explain(scenario, **given)
+        found = explain(scenario, **given)
     assert found.limits[0] == found.phase_effects
     assert "first loss" not in found.phase_effects
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        at_random = dfc.explain(scenario, packet_jitter="1pkt", **given)
+        at_random = explain(scenario, packet_jitter="1pkt", **given)
     assert at_random.parts == ("unexplained", "queued ACKs")
     assert not at_random.phase_effects
     assert abs(at_random.gap[:, 0]).max() < 0.05 < abs(found.gap[:, 0]).min()
 
 
 def test_both_levels_wait_as_simulate_does(bottleneck) -> None:
-    changed = [each for each in dfc.default_refinements(bottleneck) if each.name == "packet phases"]
-    found = dfc.explain(bottleneck, "losses", runs=2, refinements=changed, packet_jitter="2pkt")
+    changed = [each for each in default_refinements(bottleneck) if each.name == "packet phases"]
+    found = explain(bottleneck, "losses", runs=2, refinements=changed, packet_jitter="2pkt")
     assert found.parts == ("unexplained",)
     runs = Runs(2, seed=0, duration=1.0, sample=0.01, jitter=found.jitter)
     for values, level in ((found.fluid, "fluid"), (found.packets, "packets")):
         given = runs.settings(runs.seeds()[1])
-        run = dfc.simulate(bottleneck, level=level, packet_jitter="2pkt", **given)
+        run = simulate(bottleneck, level=level, packet_jitter="2pkt", **given)
         assert values[1, 0, 0] == run.lost.sum()
 
 
 def test_waits_of_a_refinement_are_in_packets_of_the_scenario(bottleneck) -> None:
     found = [
-        dfc.explain(
+        explain(
             bottleneck, "losses", runs=2, refinements=[
-                dfc.Refinement("phases", "packets", off={"packet_jitter": wait}, on={"packet_jitter": 0.0})
+                Refinement("phases", "packets", off={"packet_jitter": wait}, on={"packet_jitter": 0.0})
             ],
         )
         for wait in ("2pkt", 2 * packet_time(bottleneck))
@@ -442,7 +456,7 @@ def test_waits_of_a_refinement_are_in_packets_of_the_scenario(bottleneck) -> Non
 def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
     *others, last = bottleneck.links
     small = replace(bottleneck, links=(*others, replace(last, buffer=4.0)))
-    found = dfc.explain(small, "losses", runs=2, refinements=[], packet_jitter="1pkt")
+    found = explain(small, "losses", runs=2, refinements=[], packet_jitter="1pkt")
     assert found.limits == found.limits_of_fluid
     assert "small buffer" in found.summary()
 
@@ -450,9 +464,9 @@ def test_known_limits_of_the_fluid_are_named(bottleneck) -> None:
 def test_processes_give_the_same_as_threads(bottleneck) -> None:
     """What crosses the border of a process can be pickled, and the answer too."""
     given = {"measures": ["share", "losses"], "runs": 2, "duration": 0.1, "refinements": []}
-    one = dfc.explain(bottleneck, **given)
+    one = explain(bottleneck, **given)
     with _Pickling() as pool:
-        other = dfc.explain(bottleneck, **given, executor=pool)
+        other = explain(bottleneck, **given, executor=pool)
     np.testing.assert_array_equal(one.fluid, other.fluid)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(other)).packets, one.packets)
 
@@ -468,15 +482,15 @@ class _Pickling(Executor):
 
 
 def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> None:
-    rule = dfc.PFC((0,), xoff=20, xon=10, headroom=0)
+    rule = PFC((0,), xoff=20, xon=10, headroom=0)
     links = [
-        dfc.Link("a", "s", 8e3, 1e-3, 500),
-        dfc.Link("b", "s", 8e3, 1e-3, 500),
-        dfc.Link("s", "d", 1e4, 1e-3, 60, rule),
+        Link("a", "s", 8e3, 1e-3, 500),
+        Link("b", "s", 8e3, 1e-3, 500),
+        Link("s", "d", 1e4, 1e-3, 60, rule),
     ]
-    flows = [dfc.Flow(name, (name, "s", "d"), dfc.CBR(8e3), host="unshaped") for name in "ab"]
-    scenario = dfc.Scenario("too little headroom", links, flows, duration=0.05)
-    found = dfc.explain(scenario, "share", runs=2, refinements=[])
+    flows = [Flow(name, (name, "s", "d"), CBR(8e3), host="unshaped") for name in "ab"]
+    scenario = Scenario("too little headroom", links, flows, duration=0.05)
+    found = explain(scenario, "share", runs=2, refinements=[])
     assert found.status is Status.LOST_LOSSLESS
     assert {each.label for each in found.statuses} == {"lost in a lossless class"}
     said = found.summary()
@@ -486,9 +500,9 @@ def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> Non
     def share_of_all(run: Trajectory) -> float:  # a function of the caller, whatever its name
         return 1.0
 
-    own = dfc.explain(scenario, share_of_all, runs=2, refinements=[])
+    own = explain(scenario, share_of_all, runs=2, refinements=[])
     assert "shares are" not in own.summary()
-    many = dfc.ensemble(scenario, 2, level="packets")
+    many = ensemble(scenario, 2, level="packets")
     assert many.status is Status.LOST_LOSSLESS
     assert "in 2 of 2 runs" in str(many.summary()["status"])
 
@@ -497,19 +511,15 @@ def test_the_status_says_in_how_many_runs_a_lossless_class_lost_packets() -> Non
 
 
 def test_a_field_that_a_level_does_not_have_is_refused(refused) -> None:
-    refused(
-        ["timeout", "'timers'"], lambda: dfc.Refinement("timers", "fluid", off={"timeout": False})
-    )
-    refused(
-        ["level", "'hybrid'"], lambda: dfc.Refinement("timers", "hybrid", off={"timeouts": False})
-    )
-    refused(["off", "on"], lambda: dfc.Refinement("nothing", "fluid"))
+    refused(["timeout", "'timers'"], lambda: Refinement("timers", "fluid", off={"timeout": False}))
+    refused(["level", "'hybrid'"], lambda: Refinement("timers", "hybrid", off={"timeouts": False}))
+    refused(["off", "on"], lambda: Refinement("nothing", "fluid"))
 
 
 def test_every_default_changes_the_method_only_where_it_is_off(bottleneck) -> None:
     """With all refinements the levels are `Fluid` and `Packets` as they are."""
-    given = dfc.default_refinements(bottleneck, shared=True)
-    for level, method in (("fluid", dfc.Fluid()), ("packets", dfc.Packets())):
+    given = default_refinements(bottleneck, shared=True)
+    for level, method in (("fluid", Fluid()), ("packets", Packets())):
         own = [each for each in given if each.level == level]
         assert with_refinements(method, own, 2 ** len(own) - 1)["method"] == method
         assert with_refinements(method, own, 0)["method"] != method
@@ -517,59 +527,56 @@ def test_every_default_changes_the_method_only_where_it_is_off(bottleneck) -> No
 
 def test_the_levels_share_what_the_default_leaves_out(bottleneck) -> None:
     """Without the shared ones the fluid begins as `simulate` runs it."""
-    of_both = dfc.default_refinements(bottleneck, shared=True)
-    of_one = dfc.default_refinements(bottleneck)
+    of_both = default_refinements(bottleneck, shared=True)
+    of_one = default_refinements(bottleneck)
     assert of_both[-len(of_one) :] == of_one
     fluid = [each for each in of_both if each.level == "fluid"]
-    shared = usual_refinements(dfc.Fluid(), fluid)
+    shared = usual_refinements(Fluid(), fluid)
     on = {each.name for n, each in enumerate(fluid) if shared >> n & 1}
     assert on == {each.name for each in of_both} - {each.name for each in of_one}
     own = [each for each in of_one if each.level == "fluid"]
-    assert with_refinements(dfc.Fluid(), own, 0) == {"method": dfc.Fluid(), "packet_jitter": 0.0}
+    assert with_refinements(Fluid(), own, 0) == {"method": Fluid(), "packet_jitter": 0.0}
 
 
 def test_bits_choose_refinements() -> None:
     given = [
-        dfc.Refinement("steps", "fluid", on={"steps_per_delay": 9}),
-        dfc.Refinement("timers", "fluid", off={"timeouts": False}),
-        dfc.Refinement("waits", "fluid", on={"packet_jitter": 1e-3}),
+        Refinement("steps", "fluid", on={"steps_per_delay": 9}),
+        Refinement("timers", "fluid", off={"timeouts": False}),
+        Refinement("waits", "fluid", on={"packet_jitter": 1e-3}),
     ]
-    assert with_refinements(dfc.Fluid(), given, 0b000) == {
-        "method": dfc.Fluid(timeouts=False),
+    assert with_refinements(Fluid(), given, 0b000) == {
+        "method": Fluid(timeouts=False),
         "packet_jitter": 0.0,
     }
-    assert with_refinements(dfc.Fluid(), given, 0b001, 2e-3) == {
-        "method": dfc.Fluid(9, timeouts=False),
+    assert with_refinements(Fluid(), given, 0b001, 2e-3) == {
+        "method": Fluid(9, timeouts=False),
         "packet_jitter": 2e-3,
     }
-    assert with_refinements(dfc.Fluid(), given, 0b110) == {
-        "method": dfc.Fluid(),
-        "packet_jitter": 1e-3,
-    }
+    assert with_refinements(Fluid(), given, 0b110) == {"method": Fluid(), "packet_jitter": 1e-3}
 
 
 @pytest.mark.parametrize(
     ("tcp", "names"), [("newreno", {"recovery", "timeouts"}), (None, {"recovery", "timeouts"})]
 )
 def test_window_rules_have_recovery_and_timeouts(tcp, names) -> None:
-    found = dfc.default_refinements(dfc.takano2006("1", dfc=False, tcp=tcp), shared=True)
+    found = default_refinements(takano2006("1", dfc=False, tcp=tcp), shared=True)
     assert names <= {each.name for each in found}
 
 
 def test_constant_rates_have_transmission_times_alone(bottleneck) -> None:
-    flows = tuple(replace(flow, source=dfc.CBR(500.0)) for flow in bottleneck.flows)
+    flows = tuple(replace(flow, source=CBR(500.0)) for flow in bottleneck.flows)
     scenario = replace(bottleneck, flows=flows)
-    assert dfc.default_refinements(scenario) == ()
-    found = dfc.default_refinements(scenario, shared=True)
+    assert default_refinements(scenario) == ()
+    found = default_refinements(scenario, shared=True)
     assert [each.name for each in found] == ["transmission times"]
 
 
 def test_whole_counts_are_a_refinement_where_a_law_reads_them() -> None:
     (found,) = (
-        each for each in dfc.default_refinements(dfc.takano2006("1")) if each.name == "whole counts"
+        each for each in default_refinements(takano2006("1")) if each.name == "whole counts"
     )
-    assert found.off == {"count_smoothing": packet_time(dfc.takano2006("1"))}
-    names = {each.name for each in dfc.default_refinements(dfc.takano2006("1", dfc=False))}
+    assert found.off == {"count_smoothing": packet_time(takano2006("1"))}
+    names = {each.name for each in default_refinements(takano2006("1", dfc=False))}
     assert "whole counts" not in names
 
 
@@ -582,7 +589,7 @@ def test_a_packet_takes_longest_on_the_slowest_link(bottleneck) -> None:
 
 @pytest.fixture(scope="module")
 def run(bottleneck):
-    return dfc.simulate(bottleneck, duration=0.6, level="fluid")
+    return simulate(bottleneck, duration=0.6, level="fluid")
 
 
 def test_shares_are_goodputs_over_the_slowest_link(run, bottleneck) -> None:
@@ -599,12 +606,9 @@ def test_shares_can_begin_later(run, bottleneck) -> None:
 
 
 def test_many_flows_have_a_mean_and_a_smallest_share(bottleneck) -> None:
-    flows = [
-        dfc.Flow(f"{n}", ("near", "router", "end"), dfc.CBR(50.0 + n))
-        for n in range(MOST_FLOWS + 1)
-    ]
+    flows = [Flow(f"{n}", ("near", "router", "end"), CBR(50.0 + n)) for n in range(MOST_FLOWS + 1)]
     scenario = replace(bottleneck, flows=tuple(flows))
-    run = dfc.simulate(scenario, duration=0.5, level="fluid")
+    run = simulate(scenario, duration=0.5, level="fluid")
     found = [each.of(run) for each in quantities_of(scenario, "share")]
     shares = run.measures["goodput"].values / 2e3
     np.testing.assert_allclose(found, [shares.mean(), shares.min()])
@@ -624,9 +628,9 @@ def test_losses_times_and_functions(run, bottleneck) -> None:
 
 
 def test_time_paused_is_the_sum_of_the_pauses() -> None:
-    links = dfc.chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=dfc.Pause(high=50, low=25))
-    flows = (dfc.Flow("a", (1, 2, 3), dfc.CBR(8e3)), dfc.Flow("b", (2, 3), dfc.CBR(8e3)))
-    run = dfc.simulate(dfc.Scenario("pause", links, flows, duration=0.1), level="fluid")
+    links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    flows = (Flow("a", (1, 2, 3), CBR(8e3)), Flow("b", (2, 3), CBR(8e3)))
+    run = simulate(Scenario("pause", links, flows, duration=0.1), level="fluid")
     (found,) = quantities_of(run.scenario, "paused")
     assert found.of(run) == run.pauses()["duration"].values.sum() > 0.0
 
@@ -653,19 +657,19 @@ def test_a_measure_of_the_caller_must_return_a_number(run, bottleneck) -> None:
 OF_FLOWS = ["initial window", "delayed ACKs", "quick ACKs", "segments", "counting of packets"]
 OF_CUBIC = ["HyStart", "beta", "whole windows at a loss", "count of ACKs"]
 OF_RECOVERY = ["Linux's PRR", "RACK-TLP", "RACK-TLP and PRR"]
-METHOD = dfc.Packets(seed=1, ack_delay=0.04)
+METHOD = Packets(seed=1, ack_delay=0.04)
 
 
-def path(rule: Any, buffer: float = 33.0, **options: Any) -> dfc.Scenario:
+def path(rule: Any, buffer: float = 33.0, **options: Any) -> Scenario:
     """Return a path of 20 Mb/s and 40 ms for one flow."""
     links = [
-        dfc.Link("a", "b", "20Mbps", "20ms", buffer),
-        dfc.Link("b", "a", "20Mbps", "20ms", 1000.0),
+        Link("a", "b", "20Mbps", "20ms", buffer),
+        Link("b", "a", "20Mbps", "20ms", 1000.0),
     ]
-    return dfc.Scenario("path", links, [dfc.Flow("f", ("a", "b"), rule, **options)], duration=6.0)
+    return Scenario("path", links, [Flow("f", ("a", "b"), rule, **options)], duration=6.0)
 
 
-def names(scenario: dfc.Scenario, method: dfc.Packets = METHOD) -> list[str]:
+def names(scenario: Scenario, method: Packets = METHOD) -> list[str]:
     return [part.name for part in parts_of_stacks(scenario, method)]
 
 
@@ -681,7 +685,7 @@ def test_a_stack_has_the_parts_that_its_flows_and_rules_have() -> None:
 
 def test_other_flows_stay_as_they_are() -> None:
     one = path(LinuxCUBIC(), stack="linux-6.12")
-    both = replace(one, flows=(*one.flows, dfc.Flow("g", ("a", "b"), LinuxCUBIC())))
+    both = replace(one, flows=(*one.flows, Flow("g", ("a", "b"), LinuxCUBIC())))
     for part in parts_of_stacks(both, METHOD):
         assert part.scenario.flows[1] == both.flows[1]
         assert dict(part.method.recovery or {}).keys() <= {"f"}
@@ -693,13 +697,13 @@ def test_each_part_changes_a_run(part: str) -> None:
     scenario = path(LinuxCUBIC(), stack="linux-6.12")
     method = replace(METHOD, loss={"a->b": 0.001})
     (off,) = (each for each in parts_of_stacks(scenario, method) if each.name == part)
-    runs = [dfc.simulate(s, m, sample=0.01) for s, m in ((scenario, method), off[1:])]
+    runs = [simulate(s, m, sample=0.01) for s, m in ((scenario, method), off[1:])]
     assert not np.array_equal(runs[0].window, runs[1].window)
 
 
 def test_explain_says_what_a_run_without_a_part_differs_by() -> None:
     scenario = path(LinuxCUBIC(), stack="linux-6.12")
-    found = dfc.explain(
+    found = explain(
         scenario, ["losses", "share"], runs=2, packets=METHOD, refinements=[], jitter=0.0
     )
     assert list(found.stack) == OF_FLOWS + OF_CUBIC + OF_RECOVERY
@@ -707,8 +711,7 @@ def test_explain_says_what_a_run_without_a_part_differs_by() -> None:
     parts = len(found.stack)
     assert found.without.shape == found.stack_effects.shape == (2, parts, 2)
     lost = [
-        dfc.simulate(path(LinuxCUBIC(hystart=h), stack="linux-6.12"), METHOD).lost.sum()
-        for h in (3, 0)
+        simulate(path(LinuxCUBIC(hystart=h), stack="linux-6.12"), METHOD).lost.sum() for h in (3, 0)
     ]
     hystart = found.stack.index("HyStart")
     assert found.stack_effects[:, hystart, 0] == pytest.approx(lost[0] - lost[1])
@@ -722,7 +725,7 @@ def test_explain_says_what_a_run_without_a_part_differs_by() -> None:
 
 
 def test_without_a_stack_nothing_more_runs() -> None:
-    found = dfc.explain(path(NewReno()), "losses", runs=2, refinements=[])
+    found = explain(path(NewReno()), "losses", runs=2, refinements=[])
     assert found.stack == ()
     assert found.without.shape == (2, 0, 1)
     assert "stack" not in found.text()

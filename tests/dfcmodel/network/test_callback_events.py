@@ -11,7 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CAKE,
+    PIE,
+    CoDel,
+    Credits,
+    FlowQueueCoDel,
+    LinkEvent,
+    QueuedPacket,
+    QueueManager,
+    ReceivedPacket,
+    ReceiverAgent,
+    SwitchProgram,
+    WeightedFair,
+)
 from dfcmodel.engine.kernel.records import MAX_PARAMETERS, MAX_STATE, SEEN
 from dfcmodel.network.callback_events import (
     LAW_EVENTS,
@@ -35,10 +48,8 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "manager", [dfc.CoDel(), dfc.PIE()], ids=lambda manager: type(manager).__name__
-)
-def test_the_event_of_a_manager_is_its_function(manager: dfc.QueueManager) -> None:
+@pytest.mark.parametrize("manager", [CoDel(), PIE()], ids=lambda manager: type(manager).__name__)
+def test_the_event_of_a_manager_is_its_function(manager: QueueManager) -> None:
     """Compiled, by address, against the function in plain Python, step after step, to rounding."""
     signature = manager_signature_of(manager)
     (address,) = manager_events_of((signature,)).tolist()
@@ -61,7 +72,7 @@ def test_the_event_of_a_manager_is_its_function(manager: dfc.QueueManager) -> No
 
 def test_more_numbers_than_a_record_holds_are_refused() -> None:
     @dataclass(frozen=True)
-    class Many(dfc.QueueManager):
+    class Many(QueueManager):
         class State(NamedTuple):
             drop: float = 0.0
             mark: float = 0.0
@@ -80,8 +91,8 @@ def test_more_numbers_than_a_record_holds_are_refused() -> None:
 EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))
 
 
-@pytest.mark.parametrize("program", [dfc.WeightedFair(1.0, 2.0, 3.0, 4.0), dfc.FlowQueueCoDel()])
-def test_an_event_at_its_address_is_the_function(program: dfc.SwitchProgram) -> None:
+@pytest.mark.parametrize("program", [WeightedFair(1.0, 2.0, 3.0, 4.0), FlowQueueCoDel()])
+def test_an_event_at_its_address_is_the_function(program: SwitchProgram) -> None:
     rng = np.random.default_rng(1)
     signature = signature_of(program)
     addresses = program_events_of((signature,))[0]
@@ -89,7 +100,7 @@ def test_an_event_at_its_address_is_the_function(program: dfc.SwitchProgram) -> 
     fields = len(kind.State._fields)
     for _ in range(200):
         state = np.round(rng.random(fields) * 2.0, 1)
-        seen = dfc.QueuedPacket(*np.round(rng.random(len(dfc.QueuedPacket._fields)) * 3.0))
+        seen = QueuedPacket(*np.round(rng.random(len(QueuedPacket._fields)) * 3.0))
         for address, name in zip(addresses.tolist()[:2], ("on_enqueue", "on_dequeue"), strict=True):
             record = np.zeros(64)
             record[:fields] = state
@@ -101,22 +112,22 @@ def test_an_event_at_its_address_is_the_function(program: dfc.SwitchProgram) -> 
 
 
 def test_the_choice_of_a_queue_is_written_behind_what_a_program_sees() -> None:
-    address = int(program_events_of((signature_of(dfc.CAKE()),))[0, 2])
+    address = int(program_events_of((signature_of(CAKE()),))[0, 2])
     record = np.zeros(64)
     record[19] = 1024.0  # its parameters are target, interval, quantum, queues
-    record[32 + dfc.QueuedPacket._fields.index("hash")] = 0.375
+    record[32 + QueuedPacket._fields.index("hash")] = 0.375
     EVENT(address)(record.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
     assert record[56] == 384.0
-    assert list(dfc.CAKE().numbers()) == ["target", "interval", "quantum", "queues"]
-    assert program_events_of((signature_of(dfc.WeightedFair()),))[0, 2] == 0
+    assert list(CAKE().numbers()) == ["target", "interval", "quantum", "queues"]
+    assert program_events_of((signature_of(WeightedFair()),))[0, 2] == 0
 
 
 def test_programs_that_differ_in_parameters_alone_share_their_events() -> None:
-    assert signature_of(dfc.WeightedFair(1.0)) == signature_of(dfc.WeightedFair(2.0))
+    assert signature_of(WeightedFair(1.0)) == signature_of(WeightedFair(2.0))
 
 
 @dataclass(frozen=True)
-class Batched(dfc.ReceiverAgent):
+class Batched(ReceiverAgent):
     """Acknowledges packets by batches; credits come by the timer."""
 
     unsolicited: float = 2.0
@@ -141,7 +152,7 @@ def test_compiled_events_do_what_python_does() -> None:
     assert agent_events_of(()).shape == (1, 2)
     state = Batched.State()
     for number in (1.0, 2.0):
-        seen = dfc.ReceivedPacket(1.5, 0.0, number, number + 1.0, 0.0, 9.0, number + 1.0, 1.0, 1e-3)
+        seen = ReceivedPacket(1.5, 0.0, number, number + 1.0, 0.0, 9.0, number + 1.0, 1.0, 1e-3)
         for address, event in zip(addresses[0], (Batched.on_packet, Batched.on_timer), strict=True):
             record = np.zeros(42)
             record[:5], record[16:18], record[32:] = state, (2.0, 3.0), seen
@@ -151,7 +162,7 @@ def test_compiled_events_do_what_python_does() -> None:
 
 
 def test_the_events_of_a_law_change_their_end_alone() -> None:
-    law = dfc.Credits(update=2.0)
+    law = Credits(update=2.0)
     addresses = law_events_of((law_signature_of(law),))[0].tolist()
     call = {
         name: ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))(address)
@@ -160,7 +171,7 @@ def test_the_events_of_a_law_change_their_end_alone() -> None:
     numbers = np.zeros(41)
     values = list(law.numbers().values())
     numbers[16 : 16 + len(values)] = values
-    numbers[32:39] = dfc.LinkEvent(0.0, 1.0, 0.0, 0.0, 2.0, 1e6, 1e-6)
+    numbers[32:39] = LinkEvent(0.0, 1.0, 0.0, 0.0, 2.0, 1e6, 1e-6)
     at = numbers.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
     allowed = []
     for _ in range(3):
@@ -190,5 +201,5 @@ def test_the_events_of_a_law_change_their_end_alone() -> None:
 )
 def test_answers_out_of_range_are_named(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=f"^here: {message}"):
-        check_answer(dfc.ReceiverAgent.State(**wrong), 1.0, "here", in_timer=False)
-    check_answer(dfc.ReceiverAgent.State(timer=1.0), 1.0, "here", in_timer=False)
+        check_answer(ReceiverAgent.State(**wrong), 1.0, "here", in_timer=False)
+    check_answer(ReceiverAgent.State(timer=1.0), 1.0, "here", in_timer=False)

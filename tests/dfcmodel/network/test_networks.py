@@ -9,7 +9,28 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    INT,
+    RED,
+    Fair,
+    Flow,
+    Link,
+    Packets,
+    Pause,
+    Scenario,
+    chain,
+    choose_level,
+    dumbbell,
+    from_networkx,
+    parking_lot,
+    ring,
+    simulate,
+    takano2006,
+    tree,
+)
 from hopflow import gbps
 from responsefn import CUBIC, DCQCN, HPCC, TIMELY, NewReno, NS2Vegas, RateRule, Reno
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
@@ -31,13 +52,13 @@ ONE_LINK = {"source": "a", "target": "b", "rate": 1e4, "delay": 1e-3, "buffer": 
         ({"buffer": 0.5}, ["buffer", "0.5"]),
         ({"buffer": float("inf")}, ["buffer", "inf", "<= 1e+09"]),
         ({"discipline": "red"}, ["discipline", "'red'", "FIFO"]),
-        ({"discipline": dfc.Pause()}, ["high", "a->b", "= 900", "< 100", "high = 50", "low = 25"]),
-        ({"discipline": dfc.Pause(high=100, low=9)}, ["high", "a->b", "= 100", "< 100", "FIFO"]),
-        ({"discipline": dfc.Pause(high=9, low=9), "buffer": 2}, ["high", "= 9", "< 2", "high = 1"]),
+        ({"discipline": Pause()}, ["high", "a->b", "= 900", "< 100", "high = 50", "low = 25"]),
+        ({"discipline": Pause(high=100, low=9)}, ["high", "a->b", "= 100", "< 100", "FIFO"]),
+        ({"discipline": Pause(high=9, low=9), "buffer": 2}, ["high", "= 9", "< 2", "high = 1"]),
     ],
 )
 def test_link_fields(refused, change, parts) -> None:
-    refused(parts, lambda: dfc.Link(**{**ONE_LINK, **change}))
+    refused(parts, lambda: Link(**{**ONE_LINK, **change}))
 
 
 @pytest.mark.parametrize(
@@ -46,21 +67,21 @@ def test_link_fields(refused, change, parts) -> None:
 )
 def test_a_pause_must_be_able_to_come(refused, count, shared, room) -> None:
     """What fits into a buffer, or into those of all flows, is never above `high`, or just above it."""
-    flows = [dfc.Flow(str(n), "abc", dfc.CBR(2e3 / count), host="unshaped") for n in range(count)]
+    flows = [Flow(str(n), "abc", CBR(2e3 / count), host="unshaped") for n in range(count)]
 
     def network(high):
-        last = dfc.Link("b", "c", 1e3, 1e-3, 20, dfc.Pause(high=high, low=9), shared)
-        return dfc.Scenario("x", (dfc.Link("a", "b", 2e3, 1e-3, 1e3), last), flows, duration=0.1)
+        last = Link("b", "c", 1e3, 1e-3, 20, Pause(high=high, low=9), shared)
+        return Scenario("x", (Link("a", "b", 2e3, 1e-3, 1e3), last), flows, duration=0.1)
 
     refused(["high", "b->c", f"< {room:g}"], lambda: network(room))
-    waits = dfc.simulate(network(room - 0.001), level="fluid").occupancy.max("time")
+    waits = simulate(network(room - 0.001), level="fluid").occupancy.max("time")
     assert float(waits[1]) == pytest.approx(room, abs=1e-6)  # drops are rounded up to the quantum
     assert waits[0] > 1  # it comes at link a's own rate, and waits there only while that is paused
 
 
 def test_a_pause_on_a_link_that_no_flow_takes() -> None:
-    one = dfc.takano2006("1")
-    unused = dfc.Link("off", 1, 1e3, 1e-3, 20, dfc.Pause(), shared=False)
+    one = takano2006("1")
+    unused = Link("off", 1, 1e3, 1e-3, 20, Pause(), shared=False)
     assert replace(one, links=(*one.links, unused)).links[-1] == unused
 
 
@@ -75,25 +96,25 @@ def test_a_pause_on_a_link_that_no_flow_takes() -> None:
     ],
 )
 def test_scenario_fields(refused, change, parts) -> None:
-    refused(parts, lambda: replace(dfc.takano2006("1"), **change))
+    refused(parts, lambda: replace(takano2006("1"), **change))
 
 
 def test_the_name_of_a_scenario_is_a_text() -> None:
     with pytest.raises(TypeError, match="name = 3: must be a text"):
-        replace(dfc.takano2006("1"), name=3)
+        replace(takano2006("1"), name=3)
 
 
 def test_names_are_there_once(refused) -> None:
-    scenario = dfc.takano2006("1")
+    scenario = takano2006("1")
     refused(["links", "'1->2'"], lambda: replace(scenario, links=scenario.links * 2))
     refused(["flows", "'target'"], lambda: replace(scenario, flows=scenario.flows[:1] * 2))
 
 
 def test_links_of_a_graph(refused) -> None:
     graph = nx.DiGraph([("a", "b")])
-    refused(["buffer", "a->b"], lambda: dfc.from_networkx(graph, rate=1.0, delay=1.0))
+    refused(["buffer", "a->b"], lambda: from_networkx(graph, rate=1.0, delay=1.0))
     with pytest.raises(TypeError, match="speed"):
-        dfc.from_networkx(graph, speed=1.0)
+        from_networkx(graph, speed=1.0)
 
 
 LINK = {"rate": 1000.0, "delay": 0.01, "buffer": 50}
@@ -101,15 +122,15 @@ LINK = {"rate": 1000.0, "delay": 0.01, "buffer": 50}
 
 def test_there_and_back_through_networkx() -> None:
     links = (
-        dfc.Link("a", "b", 1000.0, 0.01, 50),
-        dfc.Link("b", "c", 2000.0, 0.02, 70, dfc.DFC(diffusion=0.2), shared=False),
+        Link("a", "b", 1000.0, 0.01, 50),
+        Link("b", "c", 2000.0, 0.02, 70, DFC(diffusion=0.2), shared=False),
     )
-    scenario = dfc.Scenario("test", links, (dfc.Flow("one", "abc", Reno()),))
-    assert dfc.from_networkx(scenario.to_networkx()) == links
+    scenario = Scenario("test", links, (Flow("one", "abc", Reno()),))
+    assert from_networkx(scenario.to_networkx()) == links
 
 
 def test_paths() -> None:
-    scenario = dfc.takano2006("4S")
+    scenario = takano2006("4S")
     target, background = scenario.flows
     assert scenario.nodes == tuple(range(1, 17))
     assert scenario.senders == tuple(range(1, 16))
@@ -120,27 +141,21 @@ def test_paths() -> None:
 
 
 def test_everything_is_immutable() -> None:
-    scenario = dfc.takano2006("1")
+    scenario = takano2006("1")
     with pytest.raises(FrozenInstanceError):
         scenario.links[0].rate = 1.0
-    assert hash(scenario) == hash(dfc.takano2006("1"))
+    assert hash(scenario) == hash(takano2006("1"))
 
 
 @pytest.mark.parametrize(
     ("make", "part"),
     [
-        (
-            lambda: dfc.Link(1, 2, [1e4], 1e-3, 100.0),
-            r"rate of link 1->2 = \[10000.0\]: one number",
-        ),
-        (
-            lambda: dfc.Link(1, 2, 1e4, np.array([1e-3]), 100.0),
-            "delay of link 1->2 = .*: one number",
-        ),
-        (lambda: dfc.Link(1, 2, 1e4, 1e-3, [100.0, 50.0]), "buffer of link 1->2 = .*: one number"),
-        (lambda: dfc.Flow("a", (1, 2), Reno(), max_window=[3.0]), "max_window of flow 'a' = .*one"),
-        (lambda: dfc.Flow("a", (1, 2), Reno(), start=[0.0]), "start of flow 'a' = .*: one number"),
-        (lambda: dfc.RED(ecn="false"), "ecn = 'false': must be True or False"),
+        (lambda: Link(1, 2, [1e4], 1e-3, 100.0), r"rate of link 1->2 = \[10000.0\]: one number"),
+        (lambda: Link(1, 2, 1e4, np.array([1e-3]), 100.0), "delay of link 1->2 = .*: one number"),
+        (lambda: Link(1, 2, 1e4, 1e-3, [100.0, 50.0]), "buffer of link 1->2 = .*: one number"),
+        (lambda: Flow("a", (1, 2), Reno(), max_window=[3.0]), "max_window of flow 'a' = .*one"),
+        (lambda: Flow("a", (1, 2), Reno(), start=[0.0]), "start of flow 'a' = .*: one number"),
+        (lambda: RED(ecn="false"), "ecn = 'false': must be True or False"),
     ],
 )
 def test_lists_and_texts_in_the_place_of_numbers_are_refused(make, part) -> None:
@@ -152,14 +167,9 @@ def test_whole_numbers_are_times_too() -> None:
     """Starts and timeouts as int, float32 or float64 give one run."""
 
     def run(start, min_rto):
-        links = dfc.chain(3, rate=1e3, delay=5e-3, buffer=8)
-        flows = [
-            dfc.Flow("a", (1, 2, 3), Reno(), start=0),
-            dfc.Flow("b", (1, 2, 3), Reno(), start=start),
-        ]
-        return dfc.simulate(
-            dfc.Scenario("s", links, flows, duration=2, min_rto=min_rto), level="fluid"
-        )
+        links = chain(3, rate=1e3, delay=5e-3, buffer=8)
+        flows = [Flow("a", (1, 2, 3), Reno(), start=0), Flow("b", (1, 2, 3), Reno(), start=start)]
+        return simulate(Scenario("s", links, flows, duration=2, min_rto=min_rto), level="fluid")
 
     first, second = run(1, 0.25), run(np.float32(1.0), np.float32(0.25))
     assert first.lost.sum() > 0
@@ -168,19 +178,19 @@ def test_whole_numbers_are_times_too() -> None:
 
 def test_numbers_of_links_may_be_arrays_without_dimensions() -> None:
     """They are kept as numbers, which can be told apart as keys."""
-    link = dfc.Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
-    assert link == dfc.Link("a", "b", 1e3, 0.01, 50.0)
+    link = Link("a", "b", np.array(1e3), np.array(0.01), np.array(50.0))  # type: ignore[arg-type]
+    assert link == Link("a", "b", 1e3, 0.01, 50.0)
     assert [type(value) for value in (link.rate, link.delay, link.buffer)] == [float] * 3
-    assert dfc.Scenario(
-        "one", [link], [dfc.Flow("f", ("a", "b"), dfc.CBR(10.0))]
+    assert Scenario(
+        "one", [link], [Flow("f", ("a", "b"), CBR(10.0))]
     ).link_table.kind_of.tolist() == [0]
 
 
 def test_a_printed_scenario_is_a_table() -> None:
     """`repr` has all that makes two scenarios equal; a table fits on a terminal."""
-    lines = str(dfc.takano2006("1")).splitlines()
+    lines = str(takano2006("1")).splitlines()
     assert lines[0] == "Scenario"
-    assert len(lines) == 1 + len(dfc.takano2006("1").summary())
+    assert len(lines) == 1 + len(takano2006("1").summary())
 
 
 # Topologies and the scenarios of takano2006 by name.
@@ -199,11 +209,11 @@ def test_a_printed_scenario_is_a_table() -> None:
     ],
 )
 def test_scenario_names(refused, arguments, parts) -> None:
-    refused(parts, lambda: dfc.takano2006(**arguments))
+    refused(parts, lambda: takano2006(**arguments))
 
 
 def test_tcp_that_the_name_says_anyway_is_fine() -> None:
-    assert dfc.takano2006("4R", tcp="reno") == dfc.takano2006("4R")
+    assert takano2006("4R", tcp="reno") == takano2006("4R")
 
 
 ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
@@ -212,11 +222,11 @@ ACCESS = {"access_rate": 1e4, "access_delay": 1e-3}
 @pytest.mark.parametrize(
     ("links", "graph"),
     [
-        (dfc.chain(4, **LINK), nx.path_graph([1, 2, 3, 4], create_using=nx.DiGraph)),
-        (dfc.ring(5, **LINK), nx.cycle_graph([1, 2, 3, 4, 5], create_using=nx.DiGraph)),
-        (dfc.tree(3, **LINK), nx.DiGraph([(i, i // 2) for i in range(2, 16)])),
-        (dfc.dumbbell(2, **LINK, **ACCESS), nx.DiGraph([("s1", "left"), ("s2", "left"), ("left", "right"), ("right", "d1"), ("right", "d2")])),
-        (dfc.parking_lot(2, **LINK, **ACCESS), nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")])),
+        (chain(4, **LINK), nx.path_graph([1, 2, 3, 4], create_using=nx.DiGraph)),
+        (ring(5, **LINK), nx.cycle_graph([1, 2, 3, 4, 5], create_using=nx.DiGraph)),
+        (tree(3, **LINK), nx.DiGraph([(i, i // 2) for i in range(2, 16)])),
+        (dumbbell(2, **LINK, **ACCESS), nx.DiGraph([("s1", "left"), ("s2", "left"), ("left", "right"), ("right", "d1"), ("right", "d2")])),
+        (parking_lot(2, **LINK, **ACCESS), nx.DiGraph([("s1", 1), ("s2", 2), (1, 2), (2, 3), (2, "d2"), (3, "d3")])),
     ],
 )  # fmt: skip
 def test_shapes(links, graph) -> None:
@@ -225,9 +235,9 @@ def test_shapes(links, graph) -> None:
 
 @pytest.mark.parametrize(("name", "buffer"), [("4V", 1800), ("4V'", 400)])
 def test_vegas_scenarios(name: str, buffer: int) -> None:
-    scenario = dfc.takano2006(name, dfc=False)
+    scenario = takano2006(name, dfc=False)
     assert {link.buffer for link in scenario.links} == {buffer}
-    assert {link.discipline for link in scenario.links} == {dfc.FIFO()}
+    assert {link.discipline for link in scenario.links} == {FIFO()}
     assert all(flow.source == NS2Vegas() for flow in scenario.flows)
 
 
@@ -237,17 +247,17 @@ def test_vegas_scenarios(name: str, buffer: int) -> None:
 ALIKE = (NewReno(), NewReno())
 
 
-def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> dfc.Scenario:
+def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> Scenario:
     """Return two flows that share a link of 1000 packets/s behind links of their own."""
     links = (
-        dfc.Link("a", "c", 1e4, near, 1e4), dfc.Link("b", "c", 1e4, far, 1e4),
-        replace(dfc.Link("c", "d", 1e3, 0.01, 20.0), **shared),
+        Link("a", "c", 1e4, near, 1e4), Link("b", "c", 1e4, far, 1e4),
+        replace(Link("c", "d", 1e3, 0.01, 20.0), **shared),
     )  # fmt: skip
     flows = tuple(
-        dfc.Flow(name, (name, "c", "d"), rule, max_window=200.0)
+        Flow(name, (name, "c", "d"), rule, max_window=200.0)
         for name, rule in zip("ab", rules, strict=True)
     )
-    return dfc.Scenario("pair", links, flows, duration=20.0)
+    return Scenario("pair", links, flows, duration=20.0)
 
 
 @pytest.mark.parametrize(
@@ -256,34 +266,34 @@ def pair(near: float = 2e-3, far: float = 9e-3, rules=ALIKE, **shared) -> dfc.Sc
         (pair(), True),  # round-trip times differ
         (pair(far=2e-3, rules=(NewReno(), CUBIC())), True),
         (pair(far=2e-3), False),  # alike
-        (pair(discipline=dfc.Fair()), False),  # a queue of their own
-        (pair(discipline=dfc.RED(5.0, 15.0, 0.1)), False),  # drops at random
-        (pair(rules=(NewReno(), dfc.CBR(300.0))), False),  # one window
+        (pair(discipline=Fair()), False),  # a queue of their own
+        (pair(discipline=RED(5.0, 15.0, 0.1)), False),  # drops at random
+        (pair(rules=(NewReno(), CBR(300.0))), False),  # one window
         (pair(rate=1e6), False),  # a bottleneck each
     ],
 )  # fmt: skip
-def test_flows_that_differ_at_one_queue_are_found(scenario: dfc.Scenario, found: bool) -> None:
+def test_flows_that_differ_at_one_queue_are_found(scenario: Scenario, found: bool) -> None:
     """A choice of the level gives packets of both a random time of one packet at the queue, 1 ms."""
-    limits = dfc.simulate(scenario, dfc.Packets(seed=1)).limits
+    limits = simulate(scenario, Packets(seed=1)).limits
     assert any(limit.startswith("phase effects: flows a, b") for limit in limits) == found
-    chosen = dfc.choose_level(scenario)
-    assert isinstance(chosen.method, dfc.Packets)
+    chosen = choose_level(scenario)
+    assert isinstance(chosen.method, Packets)
     assert chosen.packet_jitter == (1e-3 if found else 0.0)
 
 
 def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
     """Random times of one packet move the share by more than their runs differ."""
     scenario = pair(far=2.5e-3)  # 0.18 where random times have 0.42 +- 0.02
-    plain = dfc.simulate(scenario, dfc.Packets(seed=1))
+    plain = simulate(scenario, Packets(seed=1))
     (limit,) = plain.limits
     assert limit.startswith("phase effects: flows a, b")
     assert "limit, phase effects" in plain.summary()
-    runs = [dfc.simulate(scenario, dfc.Packets(seed=n), packet_jitter=1e-3) for n in range(1, 7)]
+    runs = [simulate(scenario, Packets(seed=n), packet_jitter=1e-3) for n in range(1, 7)]
     assert all(run.limits == () for run in runs)
     first, second = scenario.flows
     one = replace(scenario, flows=(first, replace(second, size=1.0)))
-    assert dfc.simulate(one, dfc.Packets(seed=1)).limits == ()  # the other one loses nothing
-    lost = dfc.simulate(scenario, dfc.Packets(seed=1, loss={"c->d": 1e-3}))
+    assert simulate(one, Packets(seed=1)).limits == ()  # the other one loses nothing
+    lost = simulate(scenario, Packets(seed=1, loss={"c->d": 1e-3}))
     assert lost.limits == ()  # random losses break the phases
 
     def share(run) -> float:
@@ -297,13 +307,13 @@ def test_a_packet_run_names_them_unless_it_has_random_times() -> None:
 # What rate rules take from the network: its packets, and its longest round-trip time.
 
 
-def with_rules(*rules: RateRule, size: float = 4096.0, delay: float = 1e-6) -> dfc.Scenario:
+def with_rules(*rules: RateRule, size: float = 4096.0, delay: float = 1e-6) -> Scenario:
     """Return a scenario of flows over two links of 10 Gb/s, each rule on a path that is longer by a link."""
     rate = gbps(10, packet_size=size)
     nodes = ["a", *(f"s{n}" for n in range(len(rules))), "b"]
-    links = [dfc.Link(*ends, rate, delay, 1000, dfc.INT()) for ends in itertools.pairwise(nodes)]
-    flows = [dfc.Flow(f"{n}", tuple(nodes[n:]), rule) for n, rule in enumerate(rules)]
-    return dfc.Scenario("rules", links, flows, duration=1e-3, packet_size=size)
+    links = [Link(*ends, rate, delay, 1000, INT()) for ends in itertools.pairwise(nodes)]
+    flows = [Flow(f"{n}", tuple(nodes[n:]), rule) for n, rule in enumerate(rules)]
+    return Scenario("rules", links, flows, duration=1e-3, packet_size=size)
 
 
 @pytest.mark.parametrize("size", [1000.0, 1500.0, 4096.0])
@@ -328,9 +338,7 @@ def test_a_rule_in_other_packets_is_another_one() -> None:
     assert with_rules(DCQCN(), size=1500.0).flows[0].source == DCQCN()
     assert with_rules(packets, size=1500.0).flows[0].source == packets
     rates = [
-        dfc.simulate(with_rules(rule, size=4096.0), dfc.Packets(seed=1))
-        .scenario.flows[0]
-        .source.counter
+        simulate(with_rules(rule, size=4096.0), Packets(seed=1)).scenario.flows[0].source.counter
         for rule in (DCQCN(), packets)
     ]
     assert rates == pytest.approx([10e6 / 4096, 10e6 / 1500])
@@ -358,7 +366,7 @@ def test_base_rtt_is_the_longest_one_of_the_network() -> None:
 def test_hpcc_reaches_its_target_on_a_path_that_it_is_not_told() -> None:
     """A load of eta / (1 - W_AI / W), without a queue."""
     scenario = replace(with_rules(HPCC(), size=1000.0, delay=1e-5), duration=4e-3)
-    run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-4)
+    run = simulate(scenario, Packets(seed=1), sample=1e-4)
     rate = scenario.links[0].rate
     window = 0.95 * rate * scenario.flows[0].source.base_rtt
     part = run.mean_goodput(since=2e-3)[0] / rate

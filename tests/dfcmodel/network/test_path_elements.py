@@ -12,34 +12,60 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    DFC,
+    PFC,
+    Aggregation,
+    BurstLoss,
+    ByteBuffer,
+    DelayTrace,
+    Flow,
+    Fluid,
+    Jitter,
+    Link,
+    Links,
+    Packets,
+    PathElement,
+    PeriodicLoss,
+    Policer,
+    RateTrace,
+    Reordering,
+    Scenario,
+    Twin,
+    links_from,
+    load_scenario,
+    read_mahimahi,
+    save_scenario,
+    simulate,
+    to_ns3,
+    trace_packets,
+)
 from responsefn import AIMD, CUBIC, NewReno
 from tests.oracles.engines import plain_simulate
 
 # Elements of paths: what each does to packets, what the fluid has of them, files, refusals.
 
 
-LINKS = [dfc.Link("a", "b", 5000.0, 1e-3, 1000), dfc.Link("b", "c", 1000.0, 1e-3, 200)]
+LINKS = [Link("a", "b", 5000.0, 1e-3, 1000), Link("b", "c", 1000.0, 1e-3, 200)]
 
 
-def path_of(
-    *elements: Any, source: Any = None, duration: float = 10.0, **given: Any
-) -> dfc.Scenario:
+def path_of(*elements: Any, source: Any = None, duration: float = 10.0, **given: Any) -> Scenario:
     """Return a flow over two links, the second of which has elements in front of its queue."""
-    flow = dfc.Flow("flow", ("a", "b", "c"), source or dfc.CBR(500.0), **given)
-    return dfc.Scenario("path", LINKS, [flow], duration=duration, elements=elements)
+    flow = Flow("flow", ("a", "b", "c"), source or CBR(500.0), **given)
+    return Scenario("path", LINKS, [flow], duration=duration, elements=elements)
 
 
-def arrivals_at_end(scenario: dfc.Scenario, seed: int = 1) -> Any:
+def arrivals_at_end(scenario: Scenario, seed: int = 1) -> Any:
     """Return the table of packets of data that leave the queue of the second link."""
-    found = dfc.trace_packets(scenario, ["b->c"], dfc.Packets(seed=seed)).to_pandas()
+    found = trace_packets(scenario, ["b->c"], Packets(seed=seed)).to_pandas()
     return found[~found["ack"].astype(bool)]
 
 
 def test_jitter_is_even_up_to_its_bound_and_keeps_the_order() -> None:
     plain = arrivals_at_end(path_of())["arrived"].to_numpy()
     for in_order in (True, False):
-        held = arrivals_at_end(path_of(dfc.Jitter("b->c", 0.05, in_order=in_order)))
+        held = arrivals_at_end(path_of(Jitter("b->c", 0.05, in_order=in_order)))
         held = held.sort_values("number")["arrived"].to_numpy()
         delays = held - plain[: len(held)]
         assert -1e-12 < delays.min() < 1e-3
@@ -50,13 +76,13 @@ def test_jitter_is_even_up_to_its_bound_and_keeps_the_order() -> None:
 
 
 def test_a_constant_delay_moves_every_packet() -> None:
-    held = arrivals_at_end(path_of(dfc.Jitter("b->c", 0.02, "constant")))["arrived"].to_numpy()
+    held = arrivals_at_end(path_of(Jitter("b->c", 0.02, "constant")))["arrived"].to_numpy()
     plain = arrivals_at_end(path_of())["arrived"].to_numpy()[: len(held)]
     np.testing.assert_allclose(held - plain, 0.02, rtol=1e-9)
 
 
 def test_a_policer_passes_its_rate_and_once_its_burst() -> None:
-    run = dfc.simulate(path_of(dfc.Policer("b->c", 200.0, 50.0)), dfc.Packets())
+    run = simulate(path_of(Policer("b->c", 200.0, 50.0)), Packets())
     assert run.delivered[0, -1] == pytest.approx(200.0 * 10.0 + 50.0, abs=3.0)
     drops = run.drops().to_pandas()
     assert set(drops["cause"]) == {"policer"}
@@ -65,7 +91,7 @@ def test_a_policer_passes_its_rate_and_once_its_burst() -> None:
 
 def test_bursts_of_losses_have_the_mean_rate_and_length() -> None:
     """Gilbert's chain: bursts of 1 / to_good packets in the mean, losses to_bad / (to_bad + to_good)."""
-    element = dfc.BurstLoss("b->c", to_bad=0.01, to_good=0.25)
+    element = BurstLoss("b->c", to_bad=0.01, to_good=0.25)
     table = arrivals_at_end(path_of(element, duration=100.0), seed=2).sort_values("number")
     lost = table["sent"].isna().to_numpy()
     begins = np.flatnonzero(np.diff(lost.astype(int)) == 1)
@@ -75,11 +101,11 @@ def test_bursts_of_losses_have_the_mean_rate_and_length() -> None:
 
 def test_aggregated_acks_come_at_multiples_or_in_batches() -> None:
     for element, steps in (
-        (dfc.Aggregation("b->c", interval=0.025), True),
-        (dfc.Aggregation("b->c", count=5, hold=1.0), False),
+        (Aggregation("b->c", interval=0.025), True),
+        (Aggregation("b->c", count=5, hold=1.0), False),
     ):
         scenario = path_of(element, source=NewReno(), duration=3.0, max_window=20)
-        found = dfc.trace_packets(scenario, ["c->b"], dfc.Packets(seed=1)).to_pandas()
+        found = trace_packets(scenario, ["c->b"], Packets(seed=1)).to_pandas()
         times, counts = np.unique(found["arrived"].round(9), return_counts=True)
         if steps:
             np.testing.assert_allclose((times / 0.025) % 1.0 % (1.0 - 1e-6), 0.0, atol=1e-6)
@@ -90,20 +116,20 @@ def test_aggregated_acks_come_at_multiples_or_in_batches() -> None:
 
 def test_a_batch_that_is_not_full_is_passed_on_at_its_end() -> None:
     scenario = path_of(
-        dfc.Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0
+        Aggregation("b->c", count=100, hold=0.2), source=NewReno(), size=1, duration=1.0
     )
-    found = dfc.trace_packets(scenario, ["c->b"], dfc.Packets()).to_pandas()
+    found = trace_packets(scenario, ["c->b"], Packets()).to_pandas()
     assert found["arrived"].min() > 0.2
-    assert dfc.simulate(scenario, dfc.Packets()).finished[0] < 0.01
+    assert simulate(scenario, Packets()).finished[0] < 0.01
 
 
 def test_reordered_packets_are_losses_by_count_and_not_by_time() -> None:
     """Packets that are 4 ms late are overtaken by more than three others, and by less than a quarter of a round trip."""
     links = [LINKS[0], replace(LINKS[1], delay=0.02)]
-    scenario = path_of(dfc.Reordering("b->c", 0.02, 4e-3), source=CUBIC(), max_window=100)
+    scenario = path_of(Reordering("b->c", 0.02, 4e-3), source=CUBIC(), max_window=100)
     scenario = replace(scenario, links=links)
     events = [
-        dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery)).loss_events[0]
+        simulate(scenario, Packets(seed=1, recovery=recovery)).loss_events[0]
         for recovery in ("sack", "rack")
     ]
     assert events[0] > 20
@@ -112,21 +138,19 @@ def test_reordered_packets_are_losses_by_count_and_not_by_time() -> None:
 
 def test_a_rate_over_time_carries_its_integral_at_both_levels() -> None:
     """A source that always has data gets the area under the rate; an outage delays what waits."""
-    trace = dfc.RateTrace("b->c", (0.0, 2.0, 3.0), (800.0, 0.0, 400.0), period=5.0)
+    trace = RateTrace("b->c", (0.0, 2.0, 3.0), (800.0, 0.0, 400.0), period=5.0)
     assert trace.mean == pytest.approx((1600.0 + 800.0) / 5.0)
-    scenario = path_of(trace, source=dfc.CBR(2000.0))
-    packets = dfc.simulate(scenario, dfc.Packets(), sample=0.5).delivered[0]
-    fluid = dfc.simulate(scenario, dfc.Fluid(), sample=0.5).delivered[0]
+    scenario = path_of(trace, source=CBR(2000.0))
+    packets = simulate(scenario, Packets(), sample=0.5).delivered[0]
+    fluid = simulate(scenario, Fluid(), sample=0.5).delivered[0]
     assert packets[-1] == pytest.approx(2 * 2400.0, abs=5.0)
     np.testing.assert_allclose(fluid, packets, atol=8.0)
 
 
 def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
-    trace = dfc.RateTrace("b->c", (0.0, 10.0, 20.0), (1000.0, 300.0, 1000.0))
+    trace = RateTrace("b->c", (0.0, 10.0, 20.0), (1000.0, 300.0, 1000.0))
     scenario = path_of(trace, source=NewReno(), duration=30.0, max_window=150)
-    goodputs = [
-        dfc.simulate(scenario, method).delivered[0, -1] for method in (dfc.Packets(), dfc.Fluid())
-    ]
+    goodputs = [simulate(scenario, method).delivered[0, -1] for method in (Packets(), Fluid())]
     assert goodputs[0] == pytest.approx(23_000.0, rel=0.03)
     assert goodputs[1] == pytest.approx(goodputs[0], rel=0.03)
 
@@ -134,9 +158,9 @@ def test_a_window_follows_a_rate_over_time_alike_at_both_levels() -> None:
 @pytest.mark.parametrize("link", ["a->b", "b->c"])
 def test_a_delay_over_time_shifts_what_arrives_alike_at_both_levels(link: str) -> None:
     """500 packets/s: 100 of them are held longer, then come together; within a packet of the packet level throughout."""
-    trace = dfc.DelayTrace(link, (0.0, 2.0, 3.0), (0.01, 0.2101, 0.05), period=5.0)
+    trace = DelayTrace(link, (0.0, 2.0, 3.0), (0.01, 0.2101, 0.05), period=5.0)
     scenario = path_of(trace)
-    found = [dfc.simulate(scenario, method, sample=0.02) for method in (dfc.Packets(), dfc.Fluid())]
+    found = [simulate(scenario, method, sample=0.02) for method in (Packets(), Fluid())]
     packets, fluid = (run.delivered[0] for run in found)
     np.testing.assert_allclose(fluid, packets, atol=1.0)
     standing = fluid[found[1].time > 2.05][:7]
@@ -150,14 +174,12 @@ def test_a_delay_over_time_shifts_what_arrives_alike_at_both_levels(link: str) -
 
 def test_the_order_of_what_a_trace_holds_is_kept_only_while_something_is_held() -> None:
     """A source that begins after the fall finds an empty way; one that began before waits for what is under way."""
-    trace = dfc.DelayTrace("b->c", (0.0, 1.0), (0.5, 0.0))
+    trace = DelayTrace("b->c", (0.0, 1.0), (0.5, 0.0))
     for start in (0.9, 1.01):
-        scenario = path_of(trace, source=dfc.CBR(500.0), start=start, duration=2.0)
+        scenario = path_of(trace, source=CBR(500.0), start=start, duration=2.0)
         first = [
             run.time[np.argmax(run.delivered[0] > 1.5)]
-            for run in (
-                dfc.simulate(scenario, each, sample=2e-3) for each in (dfc.Packets(), dfc.Fluid())
-            )
+            for run in (simulate(scenario, each, sample=2e-3) for each in (Packets(), Fluid()))
         ]
         assert first[1] == pytest.approx(first[0], abs=8e-3)
         assert first[0] == pytest.approx(1.402 if start < 1.0 else 1.015, abs=8e-3)
@@ -166,24 +188,24 @@ def test_the_order_of_what_a_trace_holds_is_kept_only_while_something_is_held() 
 @pytest.mark.parametrize(
     "trace",
     [
-        dfc.DelayTrace("b->c", (0.0, 1.0), (0.0, 0.02), period=2.0),
-        dfc.DelayTrace("a->b", (0.0, 0.7), (0.0, 0.03), period=1.4, flows=("first",)),
-        dfc.DelayTrace("b->c", tuple(0.1 * n for n in range(7)), (0.0, 0.01, 0.003, 0.02, 0.007, 0.015, 0.001), period=0.7),
+        DelayTrace("b->c", (0.0, 1.0), (0.0, 0.02), period=2.0),
+        DelayTrace("a->b", (0.0, 0.7), (0.0, 0.03), period=1.4, flows=("first",)),
+        DelayTrace("b->c", tuple(0.1 * n for n in range(7)), (0.0, 0.01, 0.003, 0.02, 0.007, 0.015, 0.001), period=0.7),
     ],
     ids=["both flows", "one flow", "seven delays"],
 )  # fmt: skip
-def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: dfc.DelayTrace) -> None:
+def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: DelayTrace) -> None:
     """Mean shares over three starts of the second flow."""
-    links = [dfc.Link("a", "b", 4000.0, 5e-3, 500), dfc.Link("b", "c", 1000.0, 15e-3, 80)]
+    links = [Link("a", "b", 4000.0, 5e-3, 500), Link("b", "c", 1000.0, 15e-3, 80)]
     shares = np.zeros((2, 3))
     for n, start in enumerate((0.3, 0.35, 0.41)):
         flows = [
-            dfc.Flow(name, ("a", "b", "c"), NewReno(), start=each)
+            Flow(name, ("a", "b", "c"), NewReno(), start=each)
             for name, each in (("first", 0.0), ("second", start))
         ]
-        scenario = dfc.Scenario("delays", links, flows, duration=60.0, elements=[trace])
-        for m, method in enumerate((dfc.Packets(seed=1), dfc.Fluid())):
-            sent = dfc.simulate(scenario, method, sample=0.1).delivered[:, -1]
+        scenario = Scenario("delays", links, flows, duration=60.0, elements=[trace])
+        for m, method in enumerate((Packets(seed=1), Fluid())):
+            sent = simulate(scenario, method, sample=0.1).delivered[:, -1]
             assert sent.sum() > 0.95 * 60_000
             shares[m, n] = sent[0] / sent.sum()
     means = shares.mean(axis=1)
@@ -193,8 +215,8 @@ def test_flows_share_alike_at_both_levels_under_a_delay_over_time(trace: dfc.Del
 
 
 def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
-    trace = dfc.DelayTrace("b->c", (0.0, 1.0), (0.0, 0.03), period=2.0)
-    run = dfc.simulate(path_of(trace, source=NewReno(), max_window=4), dfc.Packets(), sample=0.1)
+    trace = DelayTrace("b->c", (0.0, 1.0), (0.0, 0.03), period=2.0)
+    run = simulate(path_of(trace, source=NewReno(), max_window=4), Packets(), sample=0.1)
     trips = run.round_trip[0]
     assert np.nanmin(trips) < 0.007
     assert np.nanmax(trips) == pytest.approx(np.nanmin(trips) + 0.03, abs=2e-3)
@@ -202,23 +224,21 @@ def test_a_delay_over_time_is_that_of_the_round_trip() -> None:
 
 def test_every_kth_packet_is_lost() -> None:
     """Also of those that are sent again; counted over all flows of the element."""
-    run = dfc.simulate(
-        path_of(dfc.PeriodicLoss("b->c", 40), source=dfc.CBR(500.0), duration=4.0), dfc.Packets()
-    )
+    run = simulate(path_of(PeriodicLoss("b->c", 40), source=CBR(500.0), duration=4.0), Packets())
     arrived = run.delivered[0, -1]
     assert run.lost.sum() == pytest.approx(arrived / 39.0, abs=1.0)
-    assert dfc.PeriodicLoss("b->c", 40).mean == 1 / 40
+    assert PeriodicLoss("b->c", 40).mean == 1 / 40
 
 
 @pytest.mark.parametrize("every", [100, 400])
 def test_a_window_rule_has_its_response_under_periodic_losses(every: int) -> None:
     """NewReno at packet level beside the response function of AIMD with the time of recovery, which is derived for such losses."""
-    links = (dfc.Link("a", "b", 1e5, 0.05, 1e5), dfc.Link("b", "a", 1e5, 0.05, 1e5))
-    flow = dfc.Flow("f", ("a", "b"), NewReno(), delayed_acks=False)
-    scenario = dfc.Scenario(
-        "periodic", links, (flow,), duration=60.0, elements=(dfc.PeriodicLoss("a->b", every),)
+    links = (Link("a", "b", 1e5, 0.05, 1e5), Link("b", "a", 1e5, 0.05, 1e5))
+    flow = Flow("f", ("a", "b"), NewReno(), delayed_acks=False)
+    scenario = Scenario(
+        "periodic", links, (flow,), duration=60.0, elements=(PeriodicLoss("a->b", every),)
     )
-    run = dfc.simulate(scenario, dfc.Packets(recovery="sack"))
+    run = simulate(scenario, Packets(recovery="sack"))
     late = run.time > 20.0
     sent = run.delivered[0, late]
     rate = (sent[-1] - sent[0]) / (run.time[-1] - run.time[late][0])
@@ -227,71 +247,69 @@ def test_a_window_rule_has_its_response_under_periodic_losses(every: int) -> Non
 
 def test_files_keep_elements(tmp_path: Path) -> None:
     elements = (
-        dfc.Jitter("b->c", 0.01, "constant", acks=True, flows=("flow",)),
-        dfc.Aggregation("b->c", count=4),
-        dfc.DelayTrace("b->c", (0.0, 1.0), (0.0, 0.5), period=3.0),
-        dfc.RateTrace("b->c", (0.0, 1.0), (500.0, 1000.0)),
-        dfc.BurstLoss("b->c", 0.1, 0.2),
-        dfc.PeriodicLoss("b->c", 50),
-        dfc.Policer("b->c", 100.0, 5.0),
-        dfc.Reordering("b->c", 0.1, 0.01),
+        Jitter("b->c", 0.01, "constant", acks=True, flows=("flow",)),
+        Aggregation("b->c", count=4),
+        DelayTrace("b->c", (0.0, 1.0), (0.0, 0.5), period=3.0),
+        RateTrace("b->c", (0.0, 1.0), (500.0, 1000.0)),
+        BurstLoss("b->c", 0.1, 0.2),
+        PeriodicLoss("b->c", 50),
+        Policer("b->c", 100.0, 5.0),
+        Reordering("b->c", 0.1, 0.01),
     )
     scenario = path_of(*elements, source=NewReno())
-    assert dfc.load_scenario(dfc.save_scenario(scenario, tmp_path / "path.toml")) == scenario
+    assert load_scenario(save_scenario(scenario, tmp_path / "path.toml")) == scenario
 
 
 def test_mahimahi_traces(tmp_path: Path) -> None:
     """12 Mb/s for 50 ms, nothing for 50 ms: as many packets as opportunities."""
     file = tmp_path / "up.trace"
     file.write_text("\n".join(str(n) for n in range(1, 51)) + "\n100\n")
-    trace = dfc.read_mahimahi(file, "b->c", bin=0.01, packet_size=1504.0)
+    trace = read_mahimahi(file, "b->c", bin=0.01, packet_size=1504.0)
     assert trace.period == 0.1
     assert trace.rates[:6] == pytest.approx((1000.0,) * 5 + (0.0,))
     assert trace.mean == pytest.approx(510.0)
-    scenario = replace(path_of(trace, source=dfc.CBR(3000.0), duration=5.0), packet_size=1504.0)
-    assert dfc.simulate(scenario, dfc.Packets()).delivered[0, -1] == pytest.approx(
-        5 * 510.0, abs=15.0
-    )
+    scenario = replace(path_of(trace, source=CBR(3000.0), duration=5.0), packet_size=1504.0)
+    assert simulate(scenario, Packets()).delivered[0, -1] == pytest.approx(5 * 510.0, abs=15.0)
     for text, why in (("3\n2\n", "line 2"), ("0\n", "above 0"), ("1.5\n", "line 1")):
         file.write_text(text)
         with pytest.raises(ValueError, match=why):
-            dfc.read_mahimahi(file, "b->c")
+            read_mahimahi(file, "b->c")
 
 
-LATE = dfc.DelayTrace("b->c", (0.0,), (0.01,))
+LATE = DelayTrace("b->c", (0.0,), (0.01,))
 
 
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: dfc.PathElement("b->c"), ("base",)),
-        (lambda: dfc.Jitter("b->c", -1.0), ("bound", "-1")),
-        (lambda: dfc.Jitter("b->c", 1.0, "normal"), ("distribution", "normal")),
-        (lambda: dfc.Jitter("b->c", 1.0, flows=()), ("flows",)),
-        (lambda: dfc.Reordering("b->c", 1.5, 0.1), ("p", "1.5")),
-        (lambda: dfc.Aggregation("b->c"), ("interval", "count")),
-        (lambda: dfc.Aggregation("b->c", count=2.5), ("count", "2.5")),
-        (lambda: dfc.Policer("b->c", 10.0, 0.5), ("burst", "0.5")),
-        (lambda: dfc.BurstLoss("b->c", 2.0, 0.5), ("to_bad", "2")),
-        (lambda: dfc.PeriodicLoss("b->c", 1), ("every", "1")),
-        (lambda: dfc.PeriodicLoss("b->c", 2.5), ("every", "2.5")),
-        (lambda: dfc.DelayTrace("b->c", (1.0, 2.0), (0.0, 0.0)), ("times[0]",)),
-        (lambda: dfc.DelayTrace("b->c", (0.0, 2.0), (0.0,)), ("lists of one length",)),
-        (lambda: dfc.DelayTrace("b->c", (0.0, 2.0), (0.0, 1.0), period=1.0), ("period", "1")),
-        (lambda: dfc.RateTrace("b->c", (0.0, 2.0), (1.0, 0.0)), ("rates[-1]",)),
-        (lambda: dfc.RateTrace("b->c", (0.0,), (1.0,), acks=True), ("leave them out",)),
-        (lambda: path_of(dfc.Jitter("x->y", 1.0)), ("link of Jitter", "x->y")),
-        (lambda: path_of(dfc.Jitter("b->c", 1.0, flows=("other",))), ("flows of Jitter", "other")),
-        (lambda: path_of(dfc.RateTrace("b->c", (0.0,), (2000.0,))), ("rates", "2000", "1000")),
-        (lambda: path_of(*[dfc.RateTrace("b->c", (0.0,), (100.0,))] * 2), ("second RateTrace",)),
-        (lambda: dfc.simulate(path_of(dfc.Jitter("b->c", 1.0)), dfc.Fluid()), ("Jitter", "Packets()")),
-        (lambda: dfc.simulate(path_of(replace(LATE, acks=True)), dfc.Fluid()), ("elements: DelayTrace at b->c", "delays ACKs; use method=Packets")),
-        (lambda: dfc.simulate(path_of(replace(LATE, in_order=False)), dfc.Fluid()), ("elements: DelayTrace at b->c", "overtake; use method=Packets")),
-        (lambda: dfc.simulate(path_of(LATE, LATE), dfc.Fluid()), ("elements: DelayTrace at b->c", "a second one acts on flow 'flow'; use method=Packets")),
-        (lambda: dfc.Twin(path_of(LATE)), ("elements: DelayTrace at b->c: the twin has no elements",)),
-        (lambda: dfc.simulate(path_of(dfc.Jitter("b->c", 1.0)), dfc.Packets(convention="ns2")), ("elements", "ns2")),
-        (lambda: dfc.simulate(path_of(dfc.RateTrace("b->c", (0.0,), (100.0,))), dfc.Packets(loss={"b->c": 0.1})), ("RateTrace", "BurstLoss")),
-        (lambda: dfc.to_ns3(path_of(dfc.Jitter("b->c", 1.0), source=NewReno())), ("elements", "ns-3")),
+        (lambda: PathElement("b->c"), ("base",)),
+        (lambda: Jitter("b->c", -1.0), ("bound", "-1")),
+        (lambda: Jitter("b->c", 1.0, "normal"), ("distribution", "normal")),
+        (lambda: Jitter("b->c", 1.0, flows=()), ("flows",)),
+        (lambda: Reordering("b->c", 1.5, 0.1), ("p", "1.5")),
+        (lambda: Aggregation("b->c"), ("interval", "count")),
+        (lambda: Aggregation("b->c", count=2.5), ("count", "2.5")),
+        (lambda: Policer("b->c", 10.0, 0.5), ("burst", "0.5")),
+        (lambda: BurstLoss("b->c", 2.0, 0.5), ("to_bad", "2")),
+        (lambda: PeriodicLoss("b->c", 1), ("every", "1")),
+        (lambda: PeriodicLoss("b->c", 2.5), ("every", "2.5")),
+        (lambda: DelayTrace("b->c", (1.0, 2.0), (0.0, 0.0)), ("times[0]",)),
+        (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0,)), ("lists of one length",)),
+        (lambda: DelayTrace("b->c", (0.0, 2.0), (0.0, 1.0), period=1.0), ("period", "1")),
+        (lambda: RateTrace("b->c", (0.0, 2.0), (1.0, 0.0)), ("rates[-1]",)),
+        (lambda: RateTrace("b->c", (0.0,), (1.0,), acks=True), ("leave them out",)),
+        (lambda: path_of(Jitter("x->y", 1.0)), ("link of Jitter", "x->y")),
+        (lambda: path_of(Jitter("b->c", 1.0, flows=("other",))), ("flows of Jitter", "other")),
+        (lambda: path_of(RateTrace("b->c", (0.0,), (2000.0,))), ("rates", "2000", "1000")),
+        (lambda: path_of(*[RateTrace("b->c", (0.0,), (100.0,))] * 2), ("second RateTrace",)),
+        (lambda: simulate(path_of(Jitter("b->c", 1.0)), Fluid()), ("Jitter", "Packets()")),
+        (lambda: simulate(path_of(replace(LATE, acks=True)), Fluid()), ("elements: DelayTrace at b->c", "delays ACKs; use method=Packets")),
+        (lambda: simulate(path_of(replace(LATE, in_order=False)), Fluid()), ("elements: DelayTrace at b->c", "overtake; use method=Packets")),
+        (lambda: simulate(path_of(LATE, LATE), Fluid()), ("elements: DelayTrace at b->c", "a second one acts on flow 'flow'; use method=Packets")),
+        (lambda: Twin(path_of(LATE)), ("elements: DelayTrace at b->c: the twin has no elements",)),
+        (lambda: simulate(path_of(Jitter("b->c", 1.0)), Packets(convention="ns2")), ("elements", "ns2")),
+        (lambda: simulate(path_of(RateTrace("b->c", (0.0,), (100.0,))), Packets(loss={"b->c": 0.1})), ("RateTrace", "BurstLoss")),
+        (lambda: to_ns3(path_of(Jitter("b->c", 1.0), source=NewReno())), ("elements", "ns-3")),
     ],
 )  # fmt: skip
 def test_what_is_refused(make: Any, parts: tuple[str, ...]) -> None:
@@ -300,12 +318,12 @@ def test_what_is_refused(make: Any, parts: tuple[str, ...]) -> None:
     assert all(part in str(error.value) for part in parts), error.value
 
 
-@pytest.mark.parametrize("rule", [dfc.PFC(), dfc.DFC()])
+@pytest.mark.parametrize("rule", [PFC(), DFC()])
 def test_flow_control_of_a_link_needs_a_plain_wire(rule: Any) -> None:
     links = [LINKS[0], replace(LINKS[1], discipline=rule)]
-    scenario = replace(path_of(source=NewReno()), links=links, elements=(dfc.Jitter("b->c", 0.01),))
+    scenario = replace(path_of(source=NewReno()), links=links, elements=(Jitter("b->c", 0.01),))
     with pytest.raises(ValueError, match=r"link of Jitter = 'b->c'"):
-        dfc.simulate(scenario, dfc.Packets())
+        simulate(scenario, Packets())
 
 
 # Links as columns: the same links as objects, refused input, and the same runs.
@@ -313,28 +331,28 @@ def test_flow_control_of_a_link_needs_a_plain_wire(rule: Any) -> None:
 
 ENDS = ["a", "b", "b", "c"], ["b", "a", "c", "b"]
 ONE: dict[str, Any] = {"rate": 1e3, "delay": 1e-3, "buffer": 20.0}
-RULES = dfc.PFC(xoff=8, xon=4), dfc.DFC()
+RULES = PFC(xoff=8, xon=4), DFC()
 
 
-def objects(**options: Any) -> tuple[dfc.Link, ...]:
+def objects(**options: Any) -> tuple[Link, ...]:
     """Return the links of `ENDS`, each with its value of options that are lists."""
     given: dict[str, Any] = {**ONE, **options}
     return tuple(
-        dfc.Link(a, b, **{k: v[n] if isinstance(v, list) else v for k, v in given.items()})
+        Link(a, b, **{k: v[n] if isinstance(v, list) else v for k, v in given.items()})
         for n, (a, b) in enumerate(zip(*ENDS, strict=True))
     )
 
 
 @given(
     rates=st.lists(st.sampled_from([1e3, 2e3]), min_size=4, max_size=4),
-    buffers=st.lists(st.sampled_from([20.0, dfc.ByteBuffer("30 kB")]), min_size=4, max_size=4),
+    buffers=st.lists(st.sampled_from([20.0, ByteBuffer("30 kB")]), min_size=4, max_size=4),
     rules=st.lists(st.sampled_from(RULES), min_size=4, max_size=4),
 )
 @settings(max_examples=30, deadline=None)
 def test_columns_are_their_links(rates: list[float], buffers: list[Any], rules: list[Any]) -> None:
     options: dict[str, Any] = {"rate": rates, "buffer": buffers, "discipline": rules}
-    columns, links = dfc.links_from(*ENDS, **{**ONE, **options}), objects(**options)
-    for found in (columns, dfc.Links.of(links), pickle.loads(pickle.dumps(columns))):
+    columns, links = links_from(*ENDS, **{**ONE, **options}), objects(**options)
+    for found in (columns, Links.of(links), pickle.loads(pickle.dumps(columns))):
         assert found == links
         assert hash(found) == hash(links)
         assert found.names == tuple(link.name for link in links)
@@ -347,7 +365,7 @@ def test_columns_are_their_links(rates: list[float], buffers: list[Any], rules: 
 
 
 def test_links_of_columns_are_made_once() -> None:
-    links = dfc.links_from(*ENDS, **ONE)
+    links = links_from(*ENDS, **ONE)
     assert links[2] is links[2]
     with pytest.raises(IndexError):
         links[4]
@@ -369,27 +387,27 @@ def test_links_of_columns_are_made_once() -> None:
 def test_links_that_are_refused(change: dict[str, Any], error: str) -> None:
     parts = {"sources": ENDS[0], "targets": ENDS[1], **ONE, **change}
     with pytest.raises((ValueError, TypeError), match=error):
-        dfc.links_from(**parts)
+        links_from(**parts)
 
 
 def test_two_links_of_one_name_are_refused() -> None:
-    flows = [dfc.Flow("f", ("a", "b"), dfc.CBR(10.0))]
+    flows = [Flow("f", ("a", "b"), CBR(10.0))]
     for sources, targets in ((["a", "a"], ["b", "b"]), (["a", "a->b"], ["b->c", "c"])):
         with pytest.raises(ValueError, match=r"links: '.*' occurs twice, names must differ"):
-            dfc.Scenario("twice", dfc.links_from(sources, targets, **ONE), flows)
+            Scenario("twice", links_from(sources, targets, **ONE), flows)
 
 
-@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)])
+@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)])
 @pytest.mark.parametrize("rule", [*RULES, None])
 def test_runs_are_those_of_the_objects(method: Any, rule: Any) -> None:
     options = {} if rule is None else {"discipline": [rule] * 4}
-    flows = [dfc.Flow("f", ("a", "b", "c"), NewReno()), dfc.Flow("g", ("c", "b", "a"), NewReno())]
+    flows = [Flow("f", ("a", "b", "c"), NewReno()), Flow("g", ("c", "b", "a"), NewReno())]
     columns, plain = (
-        dfc.simulate(dfc.Scenario("x", links, flows), method, duration=0.3)
-        for links in (dfc.links_from(*ENDS, **{**ONE, **options}), objects(**options))
+        simulate(Scenario("x", links, flows), method, duration=0.3)
+        for links in (links_from(*ENDS, **{**ONE, **options}), objects(**options))
     )
     assert columns == plain
-    if isinstance(method, dfc.Packets):
-        scenario = dfc.Scenario("x", dfc.links_from(*ENDS, **{**ONE, **options}), flows)
+    if isinstance(method, Packets):
+        scenario = Scenario("x", links_from(*ENDS, **{**ONE, **options}), flows)
         oracle = plain_simulate(scenario, method, duration=0.3)
         assert np.array_equal(columns.delivered, oracle.delivered)

@@ -10,7 +10,21 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    Fabric,
+    Flow,
+    Link,
+    Packets,
+    Scenario,
+    all_to_all,
+    chain,
+    flows_from,
+    from_networkx,
+    incast,
+    permutation,
+    simulate,
+)
 from dfcmodel.lossless import fat_tree, leaf_spine, torus, with_hosts
 from responsefn import FixedRate, NewReno
 
@@ -26,10 +40,10 @@ LINK = {"rate": 1e6, "delay": 1e-6, "buffer": 100.0}
 def test_paths_are_among_the_shortest(graph: nx.DiGraph, routes: str) -> None:
     hosts = [node for node in graph if node[0] == "host"] or list(graph)
     pairs = [(a, b) for a in hosts[:6] for b in hosts if a != b]
-    flows = dfc.flows_from(
+    flows = flows_from(
         *zip(*pairs, strict=True),
-        source=dfc.CBR(1.0),
-        links=dfc.from_networkx(graph, **LINK),
+        source=CBR(1.0),
+        links=from_networkx(graph, **LINK),
         routes=routes,
     )
     for (a, b), flow in zip(pairs, flows, strict=True):
@@ -49,11 +63,9 @@ def test_flows_in_turn_load_spines_evenly_and_hashed_ones_use_all() -> None:
     graph = with_hosts(leaf_spine(2, 4, hosts=8))
     left, right = [("host", n) for n in range(8)], [("host", n) for n in range(8, 16)]
     pairs = [(a, b) for a in left for b in right]
-    links = dfc.from_networkx(graph, **LINK)
+    links = from_networkx(graph, **LINK)
     for routes, counts in (("even", {16}), ("first", {64}), ("ecmp", None)):
-        flows = dfc.flows_from(
-            *zip(*pairs, strict=True), source=dfc.CBR(1.0), links=links, routes=routes
-        )
+        flows = flows_from(*zip(*pairs, strict=True), source=CBR(1.0), links=links, routes=routes)
         loads = Counter(flow.path[2] for flow in flows)
         if counts is None:
             # 64 flows over 4 spines: each has 16, standard deviation 3.5
@@ -66,10 +78,10 @@ def test_flows_in_turn_load_spines_evenly_and_hashed_ones_use_all() -> None:
 def test_single_flows_to_each_destination_take_other_spines_in_turn() -> None:
     """One flow from each leaf to each other one: none of the links to a leaf has more than two of seven."""
     graph = with_hosts(leaf_spine(8, 8))
-    flows = dfc.all_to_all(
+    flows = all_to_all(
         [("host", n) for n in range(8)],
-        source=dfc.CBR(1.0),
-        links=dfc.from_networkx(graph, **LINK),
+        source=CBR(1.0),
+        links=from_networkx(graph, **LINK),
         routes="even",
     )
     for at in (1, 2):  # links up, and links down
@@ -79,19 +91,19 @@ def test_single_flows_to_each_destination_take_other_spines_in_turn() -> None:
 
 
 def test_directed_links_are_followed_in_their_direction() -> None:
-    links = dfc.chain(4, **LINK)
-    assert dfc.flows_from([1, 2], [4, 3], source=dfc.CBR(1.0), links=links)[0].path == (1, 2, 3, 4)
+    links = chain(4, **LINK)
+    assert flows_from([1, 2], [4, 3], source=CBR(1.0), links=links)[0].path == (1, 2, 3, 4)
     with pytest.raises(ValueError, match=r"targets\[1\] = 1: there is no path from 3"):
-        dfc.flows_from([1, 3], [4, 1], source=dfc.CBR(1.0), links=links)
-    detour = [*links, dfc.Link(4, 1, **LINK), dfc.Link(1, 3, **LINK)]
-    assert dfc.flows_from([4], [3], source=dfc.CBR(1.0), links=detour)[0].path == (4, 1, 3)
+        flows_from([1, 3], [4, 1], source=CBR(1.0), links=links)
+    detour = [*links, Link(4, 1, **LINK), Link(1, 3, **LINK)]
+    assert flows_from([4], [3], source=CBR(1.0), links=detour)[0].path == (4, 1, 3)
 
 
 # Tables of flows between given ends: ends, options, and the errors of `Flow`.
 
-LINKS = dfc.from_networkx(with_hosts(leaf_spine(2, 2, hosts=4)), rate=1e6, delay=1e-6, buffer=100.0)
+LINKS = from_networkx(with_hosts(leaf_spine(2, 2, hosts=4)), rate=1e6, delay=1e-6, buffer=100.0)
 HOSTS = [("host", n) for n in range(8)]
-GIVEN = {"source": dfc.CBR(1e6), "links": LINKS}
+GIVEN = {"source": CBR(1e6), "links": LINKS}
 
 
 def ends(flows: object) -> list[tuple]:
@@ -100,32 +112,30 @@ def ends(flows: object) -> list[tuple]:
 
 
 def test_collectives_have_their_pairs() -> None:
-    assert ends(dfc.all_to_all(HOSTS, **GIVEN)) == [(a, b) for a in HOSTS for b in HOSTS if a != b]
-    assert ends(dfc.incast(HOSTS, HOSTS[3], **GIVEN)) == [
-        (a, HOSTS[3]) for a in HOSTS if a != HOSTS[3]
-    ]
-    pairs = ends(dfc.permutation(HOSTS, seed=4, **GIVEN))
+    assert ends(all_to_all(HOSTS, **GIVEN)) == [(a, b) for a in HOSTS for b in HOSTS if a != b]
+    assert ends(incast(HOSTS, HOSTS[3], **GIVEN)) == [(a, HOSTS[3]) for a in HOSTS if a != HOSTS[3]]
+    pairs = ends(permutation(HOSTS, seed=4, **GIVEN))
     assert all(a != b for a, b in pairs)
     sources, targets = zip(*pairs, strict=True)
     assert len(set(sources)) == len(set(targets)) == len(pairs)
-    assert pairs != ends(dfc.permutation(HOSTS, seed=5, **GIVEN))
-    assert len(dfc.permutation(HOSTS[:2], seed=1, **GIVEN)) == 2  # the identity is shifted
+    assert pairs != ends(permutation(HOSTS, seed=5, **GIVEN))
+    assert len(permutation(HOSTS[:2], seed=1, **GIVEN)) == 2  # the identity is shifted
 
 
 def test_options_are_one_for_all_or_one_for_each() -> None:
-    flows = dfc.flows_from(
+    flows = flows_from(
         HOSTS[:3], HOSTS[3:6], [1, 2, np.inf], np.array([0.0, 0.5, 0.5]),
-        source=[dfc.CBR(1.0), NewReno(), dfc.CBR(1.0)], links=LINKS, priority=np.array([1, 0, 1]), names=["a", "b", "c"],
+        source=[CBR(1.0), NewReno(), CBR(1.0)], links=LINKS, priority=np.array([1, 0, 1]), names=["a", "b", "c"],
         host="direct",
     )  # fmt: skip
     expected = [
-        dfc.Flow("a", flows[0].path, dfc.CBR(1.0), size=1.0, start=0.0, priority=1, host="direct"),
-        dfc.Flow("b", flows[1].path, NewReno(), size=2.0, start=0.5, priority=0, host="direct"),
-        dfc.Flow("c", flows[2].path, dfc.CBR(1.0), start=0.5, priority=1, host="direct"),
+        Flow("a", flows[0].path, CBR(1.0), size=1.0, start=0.0, priority=1, host="direct"),
+        Flow("b", flows[1].path, NewReno(), size=2.0, start=0.5, priority=0, host="direct"),
+        Flow("c", flows[2].path, CBR(1.0), start=0.5, priority=1, host="direct"),
     ]
     assert list(flows) == expected
     paths = [(HOSTS[0], ("leaf", 0), HOSTS[1])]
-    assert dfc.flows_from(HOSTS[:1], HOSTS[1:2], routes=paths, **GIVEN)[0].path == paths[0]
+    assert flows_from(HOSTS[:1], HOSTS[1:2], routes=paths, **GIVEN)[0].path == paths[0]
 
 
 @pytest.mark.parametrize(
@@ -157,14 +167,14 @@ def test_options_are_one_for_all_or_one_for_each() -> None:
 )  # fmt: skip
 def test_what_a_flow_refuses_a_table_refuses(options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dfc.flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, **options})
+        flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, **options})
 
 
 def test_a_table_has_loops_as_single_flows_do() -> None:
-    links = [dfc.Link(*ends, 1e6, 1e-6, 100) for ends in ("hA", "AB", "BA", "AC")]
+    links = [Link(*ends, 1e6, 1e-6, 100) for ends in ("hA", "AB", "BA", "AC")]
     paths = [("h", "A", "B", "A"), ("h", "A", "B", "A", "C"), ("h", "A", "C")]
-    source, ttls = dfc.CBR(1e5), [16, 3, None]
-    table = dfc.flows_from(
+    source, ttls = CBR(1e5), [16, 3, None]
+    table = flows_from(
         ["h"] * 3,
         ["A", "C", "C"],
         20,
@@ -175,12 +185,12 @@ def test_a_table_has_loops_as_single_flows_do() -> None:
         names=[*"xyz"],
     )
     single = tuple(
-        dfc.Flow(name, path, source, size=20, ttl=ttl)
+        Flow(name, path, source, size=20, ttl=ttl)
         for name, path, ttl in zip("xyz", paths, ttls, strict=True)
     )
     assert table == single
     runs = [
-        dfc.simulate(dfc.Scenario("loops", links, flows, duration=1e-3), dfc.Packets(seed=1))
+        simulate(Scenario("loops", links, flows, duration=1e-3), Packets(seed=1))
         for flows in (table, single)
     ]
     assert runs[0].drops().equals(runs[1].drops())
@@ -189,26 +199,26 @@ def test_a_table_has_loops_as_single_flows_do() -> None:
 
 def test_ends_are_checked() -> None:
     with pytest.raises(ValueError, match=r"sources\[1\] = 'x': must be a node of the links"):
-        dfc.flows_from([HOSTS[0], "x"], HOSTS[1:3], **GIVEN)
+        flows_from([HOSTS[0], "x"], HOSTS[1:3], **GIVEN)
     with pytest.raises(ValueError, match=r"targets\[0\] = .*: must differ from its source"):
-        dfc.flows_from(HOSTS[:1], HOSTS[:1], **GIVEN)
+        flows_from(HOSTS[:1], HOSTS[:1], **GIVEN)
     with pytest.raises(ValueError, match="2 sources and 1 targets"):
-        dfc.flows_from(HOSTS[:2], HOSTS[:1], **GIVEN)
+        flows_from(HOSTS[:2], HOSTS[:1], **GIVEN)
     with pytest.raises(TypeError, match=r"sources\[0\] = \[\]: a node must be hashable"):
-        dfc.flows_from([[]], HOSTS[:1], **GIVEN)
+        flows_from([[]], HOSTS[:1], **GIVEN)
     path = (HOSTS[0], [], HOSTS[1])
     with pytest.raises(TypeError, match=r"routes\[0\]\[1\] = \[\]: a node must be hashable"):
-        dfc.flows_from(HOSTS[:1], HOSTS[1:2], **{**GIVEN, "routes": [path]})
+        flows_from(HOSTS[:1], HOSTS[1:2], **{**GIVEN, "routes": [path]})
     with pytest.raises(TypeError, match="hosts = 5: must be a list of nodes"):
-        dfc.all_to_all(5, **GIVEN)
+        all_to_all(5, **GIVEN)
     with pytest.raises(ValueError, match=r"hosts = .*at least two nodes"):
-        dfc.all_to_all(HOSTS[:1], **GIVEN)
+        all_to_all(HOSTS[:1], **GIVEN)
     with pytest.raises(ValueError, match="must not visit a node twice"):
-        dfc.flows_from(
+        flows_from(
             [1],
             [3],
-            source=dfc.CBR(1.0),
-            links=dfc.chain(3, rate=1.0, delay=1.0, buffer=5),
+            source=CBR(1.0),
+            links=chain(3, rate=1.0, delay=1.0, buffer=5),
             routes=[(1, 2, 1, 3)],
         )
 
@@ -216,7 +226,7 @@ def test_ends_are_checked() -> None:
 # Tables of next hops: the paths that follow, beside those of shortest routes, and what is refused.
 
 
-FABRIC = dfc.Fabric(leaf_spine(4, 3, hosts=2))
+FABRIC = Fabric(leaf_spine(4, 3, hosts=2))
 ENDS = FABRIC.hosts
 OPTIONS: dict[str, Any] = {"source": FixedRate(), "links": FABRIC.links}
 
@@ -236,13 +246,13 @@ def _shortest() -> dict[Any, dict[Any, list[Any]]]:
 
 
 def test_tables_of_all_shortest_paths_are_ecmp() -> None:
-    given = dfc.all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS)
+    given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS)
     assert [flow.path for flow in given] == [
-        flow.path for flow in dfc.all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS)
+        flow.path for flow in all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS)
     ]
     entropy = {"entropy": list(range(56, 0, -1))}
-    given = dfc.all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS, **entropy)
-    hashed = dfc.all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS, **entropy)
+    given = all_to_all(ENDS, sizes=3, routes=_shortest(), **OPTIONS, **entropy)
+    hashed = all_to_all(ENDS, sizes=3, routes="ecmp", **OPTIONS, **entropy)
     assert [flow.path for flow in given] == [flow.path for flow in hashed]
 
 
@@ -250,7 +260,7 @@ def test_a_node_without_an_entry_has_one_way_on() -> None:
     """Hosts have one link, spines need an entry, and the last leaf sends straight to its hosts."""
     far = ENDS[2]
     tables = {("leaf", 0): {far: [("spine", 2)]}, ("spine", 2): {far: [("leaf", 1)]}}
-    (flow,) = dfc.flows_from([ENDS[0]], [far], sizes=3, routes=tables, **OPTIONS)
+    (flow,) = flows_from([ENDS[0]], [far], sizes=3, routes=tables, **OPTIONS)
     assert flow.path == (ENDS[0], ("leaf", 0), ("spine", 2), ("leaf", 1), far)
 
 
@@ -259,7 +269,7 @@ def test_a_detour_is_followed() -> None:
     ways = ["leaf", 0], ["spine", 2], ["leaf", 3], ["spine", 1], ["leaf", 1]
     path = [tuple(each) for each in ways]
     tables = {a: {far: [b]} for a, b in itertools.pairwise(path)}
-    (flow,) = dfc.flows_from([ENDS[0]], [far], sizes=3, routes=tables, **OPTIONS)
+    (flow,) = flows_from([ENDS[0]], [far], sizes=3, routes=tables, **OPTIONS)
     assert flow.path == (ENDS[0], *path, far)
 
 
@@ -279,7 +289,7 @@ LEAF, SPINE, FAR = ("leaf", 0), ("spine", 0), ENDS[2]
 )  # fmt: skip
 def test_what_is_refused(tables: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
-        dfc.flows_from([ENDS[0]], [FAR], sizes=3, routes=tables, **OPTIONS)
+        flows_from([ENDS[0]], [FAR], sizes=3, routes=tables, **OPTIONS)
 
 
 def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
@@ -289,12 +299,12 @@ def test_next_hops_that_lead_back_are_a_loop_with_a_time_to_live() -> None:
         ("leaf", 1): {HOSTS[0]: [SPINE]},
     }
     given = {"routes": tables, "ttl": [7, None], **GIVEN}
-    caught, other = dfc.flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
-    assert caught == dfc.Flow(
+    caught, other = flows_from([HOSTS[0], FAR], [FAR, HOSTS[0]], sizes=3, **given)
+    assert caught == Flow(
         f"{HOSTS[0]}->{FAR}", (HOSTS[0], LEAF, SPINE, LEAF), GIVEN["source"], size=3, ttl=7
     )
     assert caught.path == (HOSTS[0], *[LEAF, SPINE] * 4)
     assert other.path[-1] == HOSTS[0]
     assert other.name == f"{FAR}->{HOSTS[0]}"
-    twice = dfc.flows_from([HOSTS[0]] * 2, [FAR] * 2, sizes=3, **{**given, "ttl": 7})
+    twice = flows_from([HOSTS[0]] * 2, [FAR] * 2, sizes=3, **{**given, "ttl": 7})
     assert [flow.name for flow in twice] == [f"{n}: {caught.name}" for n in range(2)]

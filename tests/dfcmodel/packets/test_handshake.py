@@ -9,10 +9,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    FIFO,
+    RED,
+    Flow,
+    Fluid,
+    Link,
+    Packets,
+    Scenario,
+    StepMarking,
+    chain,
+    simulate,
+    to_ns3,
+    trace_packets,
+)
 from responsefn import AIMD, BBR, CUBIC, DCTCP, BBRv1, NewReno, Reno, Tahoe, Vegas
 from responsefn.linux import LinuxCDG, LinuxCUBIC, LinuxHSTCP, LinuxHybla
-from tests.oracles.engines import equal_records, plan_scenario
+from tests.oracles.engines import (
+    equal_records,
+    plan_scenario,
+)
 
 # The handshake of window senders: SYN and SYN-ACK are packets, and data follow; the FIN is in the last packet.
 
@@ -22,18 +39,18 @@ KINDS = [False, True, "data"]
 RULES = [NewReno(), Reno(), CUBIC(), DCTCP(), BBR(), Tahoe(), AIMD()]
 
 
-def network(seed: int) -> dfc.Scenario:
+def network(seed: int) -> Scenario:
     """Return flows of any kind over two links that lose packets."""
     rng = np.random.default_rng([79, seed])
-    rule = (dfc.FIFO(), dfc.RED(5.0, 15.0, ecn=True), dfc.StepMarking(5.0))[seed % 3]
+    rule = (FIFO(), RED(5.0, 15.0, ecn=True), StepMarking(5.0))[seed % 3]
     slow = 20.0 if seed % 4 == 0 else 1.0  # round trips of more than a second: SYNs are sent twice
     links = [
         replace(link, discipline=rule)
-        for link in dfc.chain(3, rate=float(rng.uniform(200, 2000)),
+        for link in chain(3, rate=float(rng.uniform(200, 2000)),
                           delay=slow * float(rng.uniform(1e-4, 0.02)), buffer=int(rng.integers(1, 20)))
     ]  # fmt: skip
     flows = [
-        dfc.Flow(
+        Flow(
             f"{n}", [(1, 2, 3), (1, 2), (2, 3)][rng.integers(3)], RULES[(seed + 2 * n) % 7],
             max_window=float(rng.integers(4, 80)), start=float(rng.uniform(0.0, 0.3)),
             size=float(rng.integers(1, 200)), handshake=[True, "data", False][(seed + n) % 3],
@@ -42,14 +59,14 @@ def network(seed: int) -> dfc.Scenario:
         )
         for n in range(3)
     ]  # fmt: skip
-    return dfc.Scenario("handshakes", links, flows, duration=3.0)
+    return Scenario("handshakes", links, flows, duration=3.0)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_both_engines_are_equal_with_handshakes(seed: int) -> None:
     recovery, loss = (None, "sack", "prr")[seed % 3], {"1->2": 0.1} if seed % 2 else None
     plan = plan_scenario(
-        network(seed), dfc.Packets(seed=seed + 1, recovery=recovery, loss=loss), duration=3.0,
+        network(seed), Packets(seed=seed + 1, recovery=recovery, loss=loss), duration=3.0,
         sample=0.05, packet_jitter=1e-4 * (seed % 4 == 1),
     )  # fmt: skip
     equal_records(plan)
@@ -59,7 +76,7 @@ def test_both_engines_are_equal_with_handshakes(seed: int) -> None:
 def test_data_follow_the_syn_ack(one_link, kind) -> None:
     """First data at once, after the round trip of 40 bytes, or in the SYN and the rest after its round trip."""
     flow = replace(one_link.flows[0], size=8.0, handshake=kind)
-    trace = dfc.trace_packets(replace(one_link, flows=(flow,)), ["a->b", "b->a"], duration=0.5)
+    trace = trace_packets(replace(one_link, flows=(flow,)), ["a->b", "b->a"], duration=0.5)
     rows = trace.to_pandas()
     there, back = rows[~rows["ack"]], rows[rows["ack"]]
     whole = there[there["bytes"] == 1500.0]
@@ -77,14 +94,14 @@ def test_data_follow_the_syn_ack(one_link, kind) -> None:
 
 def test_a_lost_syn_is_sent_again_after_one_then_two_seconds() -> None:
     """The window then begins with one packet, and the first timeout of data is 3 s (RFC 6298, 5.7; RFC 5681, 3.1)."""
-    flood = {"source": dfc.CBR(1e5), "max_window": 1.0}
+    flood = {"source": CBR(1e5), "max_window": 1.0}
     flows = [
-        dfc.Flow("flood", ("a", "b"), start=0.0, stop=2.5, **flood),
-        dfc.Flow("again", ("a", "b"), start=3.015, stop=3.2, **flood),
-        dfc.Flow("one", ("a", "b"), CUBIC(), start=0.001, handshake=True),
+        Flow("flood", ("a", "b"), start=0.0, stop=2.5, **flood),
+        Flow("again", ("a", "b"), start=3.015, stop=3.2, **flood),
+        Flow("one", ("a", "b"), CUBIC(), start=0.001, handshake=True),
     ]
-    scenario = dfc.Scenario("flood", [dfc.Link("a", "b", 1000.0, 0.01, 1)], flows, duration=6.5)
-    rows = dfc.trace_packets(scenario, "a->b", dfc.Packets(seed=1)).to_pandas()
+    scenario = Scenario("flood", [Link("a", "b", 1000.0, 0.01, 1)], flows, duration=6.5)
+    rows = trace_packets(scenario, "a->b", Packets(seed=1)).to_pandas()
     rows = rows[rows["flow"] == "one"]
     syn = rows[rows["number"] == 0]
     assert syn["bytes"].unique() == [40.0]
@@ -98,9 +115,7 @@ def test_a_lost_syn_is_sent_again_after_one_then_two_seconds() -> None:
 def test_the_syn_is_measured_once_and_does_not_grow_the_window(one_link) -> None:
     """RFC 5681, 3.1; the round trip of the SYN is the first one that a run records."""
     flow = replace(one_link.flows[0], source=CUBIC(), handshake=True)
-    run = dfc.simulate(
-        replace(one_link, flows=(flow,)), dfc.Packets(seed=1), duration=0.03, sample=1e-3
-    )
+    run = simulate(replace(one_link, flows=(flow,)), Packets(seed=1), duration=0.03, sample=1e-3)
     after = np.isfinite(run.round_trip[0])
     assert run.round_trip[0, after][0] == pytest.approx(SYN_TRIP, abs=1e-12)
     assert run.time[after][0] == pytest.approx(np.ceil(SYN_TRIP * 1e3) * 1e-3)
@@ -113,9 +128,7 @@ def test_syn_and_fin_are_acknowledged_at_once(one_link) -> None:
     found = []
     for kind in KINDS:
         scenario = replace(one_link, flows=(replace(flow, handshake=kind),))
-        rows = dfc.trace_packets(
-            scenario, ["b->a"], dfc.Packets(ack_delay=0.5), duration=1.0
-        ).to_pandas()
+        rows = trace_packets(scenario, ["b->a"], Packets(ack_delay=0.5), duration=1.0).to_pandas()
         found.append(rows["sent"].tolist())
     trip = SYN_TRIP / 2 + 1e-3 * (1 - 40 / 1500)
     assert found[0] == pytest.approx([trip + 0.5])
@@ -127,12 +140,10 @@ def test_syns_are_not_ecn_capable_but_those_of_dctcp() -> None:
     """RFC 3168, 6.1.1, and RFC 8257, 3.5: a mark on every packet is no mark on a SYN, unless its sender is DCTCP."""
     marked = []
     for rule in (NewReno(), DCTCP()):
-        link = dfc.Link("a", "b", 1000.0, 0.01, 50, dfc.StepMarking(2.0))
-        flow = dfc.Flow("one", ("a", "b"), rule, start=0.0201, handshake=True)
-        flows = [dfc.Flow("rest", ("a", "b"), dfc.CBR(2000.0)), flow]
-        rows = dfc.trace_packets(
-            dfc.Scenario("marks", [link], flows, duration=0.1), "a->b"
-        ).to_pandas()
+        link = Link("a", "b", 1000.0, 0.01, 50, StepMarking(2.0))
+        flow = Flow("one", ("a", "b"), rule, start=0.0201, handshake=True)
+        flows = [Flow("rest", ("a", "b"), CBR(2000.0)), flow]
+        rows = trace_packets(Scenario("marks", [link], flows, duration=0.1), "a->b").to_pandas()
         rows = rows[(rows["flow"] == "one") & (rows["number"] == 0)]
         marked.append(bool(rows["marked"].any()))
     assert marked == [False, True]
@@ -140,18 +151,15 @@ def test_syns_are_not_ecn_capable_but_those_of_dctcp() -> None:
 
 def test_a_stop_before_the_syn_ack_sends_no_data(one_link) -> None:
     flow = replace(one_link.flows[0], handshake=True, stop=0.015)
-    run = dfc.simulate(replace(one_link, flows=(flow,)), dfc.Packets(seed=1), duration=0.5)
+    run = simulate(replace(one_link, flows=(flow,)), Packets(seed=1), duration=0.5)
     assert (run.delivered[0, -1], run.emitted[0]) == (0.0, 1.0)
 
 
 def test_ns2_and_ns3_refuse_what_they_do_not_have(refused, one_link) -> None:
     flow = replace(one_link.flows[0], handshake="data")
     scenario = replace(one_link, flows=(flow,))
-    refused(
-        ["handshake", "'data'", "ns-2"],
-        lambda: dfc.simulate(scenario, dfc.Packets(convention="ns2")),
-    )
-    refused(["handshake", "'data'", "ns-3"], lambda: dfc.to_ns3(scenario))
+    refused(["handshake", "'data'", "ns-2"], lambda: simulate(scenario, Packets(convention="ns2")))
+    refused(["handshake", "'data'", "ns-3"], lambda: to_ns3(scenario))
 
 
 # Initial windows, delayed ACKs of which the packets are counted, and the stacks that have them.
@@ -160,29 +168,25 @@ RATE, DELAY = 20e6 / 12000, 0.02
 """20 Mb/s in packets of 1500 bytes, 20 ms each way: the path of the kernel's runs."""
 
 
-def path(source: Any, buffer: float = 67.0, duration: float = 30.0, **options: Any) -> dfc.Scenario:
-    links = [dfc.Link("a", "b", RATE, DELAY, buffer), dfc.Link("b", "a", RATE, DELAY, 1000.0)]
-    return dfc.Scenario(
-        "path", links, [dfc.Flow("f", ("a", "b"), source, **options)], duration=duration
-    )
+def path(source: Any, buffer: float = 67.0, duration: float = 30.0, **options: Any) -> Scenario:
+    links = [Link("a", "b", RATE, DELAY, buffer), Link("b", "a", RATE, DELAY, 1000.0)]
+    return Scenario("path", links, [Flow("f", ("a", "b"), source, **options)], duration=duration)
 
 
 def test_a_stack_gives_what_is_not_given() -> None:
-    flow = dfc.Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
+    flow = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12")
     assert (flow.initial_window, flow.delayed_acks, flow.quick_acks) == (10.0, "counted", 1079)
-    off = dfc.Flow(
-        "f", ("a", "b"), NewReno(), stack="linux-6.12", delayed_acks=False, initial_window=1
-    )
+    off = Flow("f", ("a", "b"), NewReno(), stack="linux-6.12", delayed_acks=False, initial_window=1)
     assert (off.initial_window, off.delayed_acks, off.quick_acks) == (1, False, 0)
-    plain = dfc.Flow("f", ("a", "b"), NewReno())
+    plain = Flow("f", ("a", "b"), NewReno())
     assert (plain.initial_window, plain.delayed_acks, plain.quick_acks) == (None, False, 0)
     scenario = path(NewReno(), stack="linux-6.12")
-    assert dfc.Packets().recovery_of(scenario) == ("linux-6.12",)
-    assert dfc.Packets(recovery="sack").recovery_of(scenario) == ("sack",)
+    assert Packets().recovery_of(scenario) == ("linux-6.12",)
+    assert Packets(recovery="sack").recovery_of(scenario) == ("sack",)
     for given, window in ((flow, 10.0), (plain, NewReno().start(0.04).cwnd)):
-        one = dfc.Scenario("one", scenario.links, [given], duration=2 * DELAY)
+        one = Scenario("one", scenario.links, [given], duration=2 * DELAY)
         for level in ("fluid", "packets"):
-            assert dfc.simulate(one, level=level).window[0, 0] == pytest.approx(window), level
+            assert simulate(one, level=level).window[0, 0] == pytest.approx(window), level
 
 
 @pytest.mark.parametrize(
@@ -193,15 +197,15 @@ def test_a_stack_gives_what_is_not_given() -> None:
         ({"delayed_acks": "twice"}, r"delayed_acks of flow 'f' = 'twice': must be one of 'counted'"),
         ({"quick_acks": 3}, r"quick_acks of flow 'f' = 3: must be 0 without delayed_acks"),
         ({"quick_acks": -1, "delayed_acks": True}, r"quick_acks of flow 'f' = -1"),
-        ({"source": dfc.CBR(10.0), "initial_window": 4}, r"initial_window of flow 'f' = 4: must be None"),
+        ({"source": CBR(10.0), "initial_window": 4}, r"initial_window of flow 'f' = 4: must be None"),
         ({"ssthresh": 0.5}, r"ssthresh of flow 'f' = 0.5: must be a finite number >= 1"),
-        ({"source": dfc.CBR(10.0), "ssthresh": 4}, r"ssthresh of flow 'f' = 4: must be None for CBR\(rate=10.0\): it has no slow-start threshold"),
-        ({"source": dfc.CBR(10.0), "stack": "linux-6.12"}, r"stack of flow 'f' = 'linux-6.12': must be None"),
+        ({"source": CBR(10.0), "ssthresh": 4}, r"ssthresh of flow 'f' = 4: must be None for CBR\(rate=10.0\): it has no slow-start threshold"),
+        ({"source": CBR(10.0), "stack": "linux-6.12"}, r"stack of flow 'f' = 'linux-6.12': must be None"),
     ],
 )  # fmt: skip
 def test_what_a_flow_cannot_have_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        dfc.Flow(**{"name": "f", "path": ("a", "b"), "source": NewReno(), **options})
+        Flow(**{"name": "f", "path": ("a", "b"), "source": NewReno(), **options})
 
 
 @pytest.mark.parametrize(
@@ -217,45 +221,41 @@ def test_what_a_flow_cannot_have_is_refused(options: dict[str, Any], message: st
 def test_ns2s_senders_have_none_of_it(options: dict[str, Any], name: str) -> None:
     scenario = path(NewReno(), duration=1.0, **options)
     with pytest.raises(ValueError, match=f'^{name} of flow .*convention="ns2"'):
-        dfc.simulate(scenario, level="packets", method=dfc.Packets(convention="ns2"))
+        simulate(scenario, level="packets", method=Packets(convention="ns2"))
 
 
-CASES: tuple[tuple[Any, dict[str, Any], dfc.Packets], ...] = (
-    (NewReno(), {"stack": "linux-6.12"}, dfc.Packets(seed=1)),
+CASES: tuple[tuple[Any, dict[str, Any], Packets], ...] = (
+    (NewReno(), {"stack": "linux-6.12"}, Packets(seed=1)),
     (
         CUBIC(),
         {"stack": "linux-6.12", "handshake": True, "size": 300},
-        dfc.Packets(seed=1, recovery="prr"),
+        Packets(seed=1, recovery="prr"),
     ),
-    (
-        LinuxHSTCP(),
-        {"delayed_acks": "counted", "quick_acks": 5},
-        dfc.Packets(seed=2, recovery="sack"),
-    ),
+    (LinuxHSTCP(), {"delayed_acks": "counted", "quick_acks": 5}, Packets(seed=2, recovery="sack")),
     (
         Vegas(),
         {"delayed_acks": "counted", "initial_window": 4},
-        dfc.Packets(seed=1, recovery="newreno"),
+        Packets(seed=1, recovery="newreno"),
     ),
-    (NewReno(), {"delayed_acks": "counted"}, dfc.Packets(seed=3, recovery="tahoe")),
-    (BBRv1(), {"stack": "linux-6.12"}, dfc.Packets(seed=1)),
-    (LinuxHybla(), {"stack": "linux-6.12"}, dfc.Packets(seed=1)),
-    (LinuxCDG(), {"stack": "linux-6.12"}, dfc.Packets(seed=1)),
-    (CUBIC(), {"ssthresh": 7}, dfc.Packets(seed=1, recovery="sack")),
+    (NewReno(), {"delayed_acks": "counted"}, Packets(seed=3, recovery="tahoe")),
+    (BBRv1(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxHybla(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (LinuxCDG(), {"stack": "linux-6.12"}, Packets(seed=1)),
+    (CUBIC(), {"ssthresh": 7}, Packets(seed=1, recovery="sack")),
 )
 
 
-PARTS: dict[str, tuple[Any, dict[str, Any], dfc.Packets]] = {
-    "initial window": (LinuxCUBIC(), {"initial_window": 1}, dfc.Packets(seed=1)),
-    "delayed ACKs": (LinuxCUBIC(), {"delayed_acks": False}, dfc.Packets(seed=1)),
-    "counting of packets": (LinuxCUBIC(), {"delayed_acks": True}, dfc.Packets(seed=1)),
-    "quick ACKs": (LinuxCUBIC(), {"quick_acks": 0}, dfc.Packets(seed=1)),
-    "Linux's PRR": (LinuxCUBIC(), {}, dfc.Packets(seed=1, recovery="rack")),
-    "RACK-TLP": (LinuxCUBIC(), {}, dfc.Packets(seed=1, recovery="prr")),
-    "PRR": (LinuxCUBIC(), {}, dfc.Packets(seed=1, recovery="sack")),
-    "HyStart": (LinuxCUBIC(hystart=0), {}, dfc.Packets(seed=1)),
-    "trains of HyStart": (LinuxCUBIC(hystart=2), {}, dfc.Packets(seed=1)),
-    "beta 717/1024": (LinuxCUBIC(b=0.5), {}, dfc.Packets(seed=1)),
+PARTS: dict[str, tuple[Any, dict[str, Any], Packets]] = {
+    "initial window": (LinuxCUBIC(), {"initial_window": 1}, Packets(seed=1)),
+    "delayed ACKs": (LinuxCUBIC(), {"delayed_acks": False}, Packets(seed=1)),
+    "counting of packets": (LinuxCUBIC(), {"delayed_acks": True}, Packets(seed=1)),
+    "quick ACKs": (LinuxCUBIC(), {"quick_acks": 0}, Packets(seed=1)),
+    "Linux's PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="rack")),
+    "RACK-TLP": (LinuxCUBIC(), {}, Packets(seed=1, recovery="prr")),
+    "PRR": (LinuxCUBIC(), {}, Packets(seed=1, recovery="sack")),
+    "HyStart": (LinuxCUBIC(hystart=0), {}, Packets(seed=1)),
+    "trains of HyStart": (LinuxCUBIC(hystart=2), {}, Packets(seed=1)),
+    "beta 717/1024": (LinuxCUBIC(b=0.5), {}, Packets(seed=1)),
 }
 """Of the profile of Linux 6.12 with its CUBIC: how each part is switched off, all others kept."""
 
@@ -265,24 +265,21 @@ def test_each_part_of_linux_can_be_switched_off(part: str) -> None:
     """A buffer that the slow start without HyStart overflows, with a loss now and then so that recoveries act."""
     rule, options, method = PARTS[part]
 
-    def run(rule: Any, method: dfc.Packets, **options: Any) -> Any:
+    def run(rule: Any, method: Packets, **options: Any) -> Any:
         scenario = path(rule, 33.0, 8.0, stack="linux-6.12", **options)
         lossy = replace(method, loss={"a->b": 0.002}, ack_delay=0.04)
-        return dfc.simulate(scenario, method=lossy, sample=0.01)
+        return simulate(scenario, method=lossy, sample=0.01)
 
-    whole = run(LinuxCUBIC(), dfc.Packets(seed=1))
+    whole = run(LinuxCUBIC(), Packets(seed=1))
     without = run(rule, method, **options)
     assert whole.window.shape == without.window.shape
     assert np.abs(whole.window - without.window).max() > 1.0
 
 
 @pytest.mark.parametrize(("rule", "options", "method"), CASES)
-def test_the_engine_is_the_oracle(rule: Any, options: dict[str, Any], method: dfc.Packets) -> None:
+def test_the_engine_is_the_oracle(rule: Any, options: dict[str, Any], method: Packets) -> None:
     scenario = path(rule, 12.0, 1.2, **options)
-    links = [
-        replace(scenario.links[0], discipline=dfc.RED(3.0, 9.0, 0.1, ecn=True)),
-        scenario.links[1],
-    ]
+    links = [replace(scenario.links[0], discipline=RED(3.0, 9.0, 0.1, ecn=True)), scenario.links[1]]
     for each in (scenario, replace(scenario, links=tuple(links))):
         equal_records(plan_scenario(each, method, duration=1.2, sample=0.1))
 
@@ -299,9 +296,7 @@ def test_counted_acks_double_the_window_of_a_slow_start_as_an_ack_per_packet_doe
     found = {}
     for kind in (False, True, "counted"):
         scenario = path(NewReno(), 500.0, 0.2, initial_window=10, delayed_acks=kind)
-        found[kind] = packets_per_round(
-            dfc.simulate(scenario, level="packets", method=dfc.Packets())
-        )
+        found[kind] = packets_per_round(simulate(scenario, level="packets", method=Packets()))
     assert found["counted"] == found[False] == [10.0, 20.0, 40.0]
     assert found[True] == [10.0, 15.0, pytest.approx(22.5, abs=0.5)]
 
@@ -321,18 +316,16 @@ def test_counted_acks_double_the_window_of_a_slow_start_as_an_ack_per_packet_doe
 )
 def test_the_fluid_grows_by_acks_and_packets(rule: Any, kind: Any, windows: list[float]) -> None:
     scenario = path(rule, 500.0, 0.2, initial_window=10, delayed_acks=kind)
-    assert packets_per_round(dfc.simulate(scenario, dfc.Fluid())) == pytest.approx(
-        windows, rel=1e-2
-    )
+    assert packets_per_round(simulate(scenario, Fluid())) == pytest.approx(windows, rel=1e-2)
 
 
 @pytest.mark.parametrize("level", ["fluid", "packets"])
 def test_the_first_slow_start_ends_at_the_threshold(level: str) -> None:
     """Packets per round trip double up to 16, and then grow by one."""
     scenario = path(NewReno(), 500.0, 0.3, ssthresh=16)
-    windows = np.asarray(dfc.simulate(scenario, level=level, sample=0.01).window)[0]
+    windows = np.asarray(simulate(scenario, level=level, sample=0.01).window)[0]
     assert 16.0 < windows.max() < 16.0 + 0.3 / (2 * DELAY)
-    free = np.asarray(dfc.simulate(path(NewReno(), 500.0, 0.3), level=level, sample=0.01).window)[0]
+    free = np.asarray(simulate(path(NewReno(), 500.0, 0.3), level=level, sample=0.01).window)[0]
     assert free.max() > 64.0
 
 
@@ -341,9 +334,7 @@ def test_linuxs_bbr_probes_the_round_trip_every_ten_seconds() -> None:
     rule = BBRv1(
         pacing_margin=0.01, probe_packets=2, min_rtt_tick=1e-6, extra_acked_rounds=10, segments=1
     )
-    run = dfc.simulate(
-        path(rule, stack="linux-6.12"), level="packets", method=dfc.Packets(ack_delay=0.04)
-    )
+    run = simulate(path(rule, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04))
     time, window = np.asarray(run.time), np.asarray(run.window).reshape(-1)
     low = time[window <= 4.0]
     begins = low[np.diff(low, prepend=-1.0) > 1.0]
@@ -370,8 +361,8 @@ def test_windows_and_losses_are_those_of_the_kernel(
     rule: Any, buffer: float, drops: int, mean: float, peak: float
 ) -> None:
     """Linux 6.12 and 6.18 on this path for 30 s: drops within 10 % or 8, mean windows 1.5 %, peaks a packet."""
-    run = dfc.simulate(
-        path(rule, buffer, stack="linux-6.12"), level="packets", method=dfc.Packets(ack_delay=0.04)
+    run = simulate(
+        path(rule, buffer, stack="linux-6.12"), level="packets", method=Packets(ack_delay=0.04)
     )
     found = late_windows(run)
     assert float(np.asarray(run.lost).sum()) == pytest.approx(drops, rel=0.1, abs=8)

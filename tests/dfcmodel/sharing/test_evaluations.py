@@ -8,14 +8,37 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    Aggregation,
+    DelayTrace,
+    DualPI2,
+    Flow,
+    JitteredPath,
+    Link,
+    Packets,
+    Scenario,
+    evaluate_rfc9743,
+    simulate,
+    worst_case,
+)
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from dfcmodel.sharing.evaluations import PATHS, PathSet
 from dfcmodel.sharing.rfc9743_measures import MEASURES, QUEUES, Bench
 from dfcmodel.sharing.rfc9743_verdicts import ANSWERS, MARGIN, differences, judge
 from dfcmodel.sharing.seed_budgets import WIDTH
 from dfcmodel.sharing.worst_paths import SHARE
-from responsefn import BBR, CUBIC, DCTCP, FAST, BBRv1, Copa, NewReno, Vegas, Vivace, WindowRule
+from responsefn import (
+    BBR,
+    CUBIC,
+    DCTCP,
+    FAST,
+    BBRv1,
+    Copa,
+    NewReno,
+    Vegas,
+    Vivace,
+    WindowRule,
+)
 
 # RFC 9743: the standard rule equals itself, sections are answered or named as not covered.
 
@@ -23,7 +46,7 @@ ONE = (PathSet("small", 500.0, 0.02, 10),)
 
 
 def test_every_section_is_measured_or_named() -> None:
-    found = dfc.evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=1)
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=1)
     named = {*found.table["section"].str.split().str[0], *" ".join(found.not_covered).split()}
     for section in ("5.1.1", "5.1.2", "5.1.3", "5.1.4", "5.1.5", "5.2.1", "5.2.2", "5.2.3",
                     "5.3", "6.2", "6.3", "6.4", "7.1", "7.2", "7.3", "7.4", "7.6", "7.7", "7.8", "7.9",
@@ -43,18 +66,18 @@ def test_paths_are_a_range() -> None:
 @pytest.mark.parametrize("rule", [BBR(), DCTCP()], ids=repr)
 def test_other_queues_and_senders(rule: WindowRule) -> None:
     """With L4S's queue, which marks; rules that answer marks are refused where nothing does."""
-    found = dfc.evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1, discipline=dfc.DualPI2())
+    found = evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1, discipline=DualPI2())
     assert np.isfinite(found.table.query("unit != 'RTTs'")["value"]).all()
     assert {"7.1", "5.2.1"} <= {*found.table["section"].str.split().str[0]}
     if rule.signal == "mark":
         with pytest.raises(ValueError, match="answers congestion marks"):
-            dfc.evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1)
+            evaluate_rfc9743(rule, paths=ONE, duration=5.0, runs=1)
     with pytest.raises(TypeError, match="discipline = 'codel': must be a discipline"):
-        dfc.evaluate_rfc9743(rule, paths=ONE, discipline="codel")  # type: ignore[arg-type]
+        evaluate_rfc9743(rule, paths=ONE, discipline="codel")  # type: ignore[arg-type]
 
 
 def test_intervals_end_where_a_measure_does() -> None:
-    found = dfc.evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=2).table
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=5.0, runs=2).table
     shares = found.query(
         "measure.str.startswith('losses') or measure.str.startswith('utilisation')"
     )
@@ -90,7 +113,7 @@ def test_measures_have_names_of_their_own() -> None:
 
 def test_the_standard_rule_is_no_worse_than_itself() -> None:
     """Its differences are 0 on all seeds, so that three of them are enough; only what cannot be judged is left."""
-    found = dfc.evaluate_rfc9743(NewReno(), paths=ONE, duration=5.0, runs=9)
+    found = evaluate_rfc9743(NewReno(), paths=ONE, duration=5.0, runs=9)
     np.testing.assert_array_equal(found.table["value"], found.table["newreno"])
     assert (found.table[["difference", "difference_low", "difference_high"]] == 0.0).all(axis=None)
     assert (found.table["seeds"] == 3).all()
@@ -103,7 +126,7 @@ def test_the_standard_rule_is_no_worse_than_itself() -> None:
 
 @pytest.mark.slow
 def test_seeds_stop_where_the_interval_is_narrow_or_the_budget_is_spent() -> None:
-    found = dfc.evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=4)
+    found = evaluate_rfc9743(CUBIC(), paths=ONE, duration=10.0, runs=4)
     width = found.table["difference_high"] - found.table["difference_low"]
     narrow = width <= WIDTH
     assert (found.table["seeds"][~narrow] == 4).all()
@@ -178,12 +201,12 @@ def test_differences_are_better_where_they_are_positive() -> None:
 # The delay within a bound that hurts a rule most.
 
 
-PATH = dfc.JitteredPath("12Mbps", "50ms", buffer=300, bound="30ms")
+PATH = JitteredPath("12Mbps", "50ms", buffer=300, bound="30ms")
 
 
 def test_vegas_starves_by_a_delay_that_is_absent_for_two_round_trips() -> None:
     """It takes the delay for its own queue and has less than a tenth of the share, without loss."""
-    found = dfc.worst_case(Vegas(), PATH, runs=9)
+    found = worst_case(Vegas(), PATH, runs=9)
     assert found.without > 0.3
     assert found.value < 0.05
     assert found.value == found.tried.min()
@@ -191,24 +214,24 @@ def test_vegas_starves_by_a_delay_that_is_absent_for_two_round_trips() -> None:
 
 
 def test_a_trace_is_replayed_to_the_value_that_was_found() -> None:
-    found = dfc.worst_case(Vegas(), PATH, runs=9)
+    found = worst_case(Vegas(), PATH, runs=9)
     again = found.replay()
     begin = np.searchsorted(again.time, 0.4 * PATH.duration)
     rates = again.delivered[:, -1] - again.delivered[:, begin]
     assert rates.min() / rates.sum() == pytest.approx(found.value, abs=1e-3)
     scenario = replace(PATH.scenario(Vegas(), None), elements=(found.trace,))
-    run = dfc.simulate(scenario, dfc.Packets(seed=0), duration=PATH.duration)
+    run = simulate(scenario, Packets(seed=0), duration=PATH.duration)
     assert run.delivered[:, -1].min() < 0.15 * run.delivered[:, -1].sum()
 
 
 def test_a_longer_search_finds_nothing_better_for_the_rule() -> None:
-    short, long = (dfc.worst_case(FAST(), PATH, runs=runs) for runs in (4, 16))
+    short, long = (worst_case(FAST(), PATH, runs=runs) for runs in (4, 16))
     np.testing.assert_array_equal(long.tried[:4], short.tried)
     assert long.value <= short.value
 
 
 def test_a_bound_of_nothing_hurts_nobody() -> None:
-    found = dfc.worst_case(NewReno(), replace(PATH, bound=0.0), SHARE, runs=3)
+    found = worst_case(NewReno(), replace(PATH, bound=0.0), SHARE, runs=3)
     assert found.trace is None
     assert found.value == found.without
     assert found.summary()["delay"] == "none"
@@ -216,7 +239,7 @@ def test_a_bound_of_nothing_hurts_nobody() -> None:
 
 def test_the_utilisation_of_one_flow() -> None:
     """Copa takes alternating delays for its own queue and halves its rate."""
-    found = dfc.worst_case(Copa(), PATH, "utilisation", runs=8)
+    found = worst_case(Copa(), PATH, "utilisation", runs=8)
     assert found.without > 0.95
     assert found.value < 0.6 * found.without
     assert found.plot().get_ylabel() == "rate (packets/s)"
@@ -226,30 +249,30 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="bound = -1"):
         replace(PATH, bound=-1.0)
     with pytest.raises(ValueError, match="measure"):
-        dfc.worst_case(Vegas(), PATH, "delay")
+        worst_case(Vegas(), PATH, "delay")
     with pytest.raises(TypeError, match="path"):
-        dfc.worst_case(Vegas(), 3.0)  # type: ignore[arg-type]
+        worst_case(Vegas(), 3.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="answers congestion marks"):
-        dfc.worst_case(DCTCP(), PATH)
+        worst_case(DCTCP(), PATH)
 
 
 def rates(rule, trips, elements=()) -> np.ndarray:
     """Return the mean rates of flows over 120 Mb/s from 10 s to 60 s, Mb/s."""
     names = ("first", "second")[: len(trips)]
-    links = [dfc.Link("router", "end", "120Mbps", "1ms", 10_000)]
+    links = [Link("router", "end", "120Mbps", "1ms", 10_000)]
     links += [
-        dfc.Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5)
+        Link(name, "router", "1200Mbps", 0.5 * trip - 1e-3, 1e5)
         for name, trip in zip(names, trips, strict=True)
     ]
-    flows = [dfc.Flow(name, (name, "router", "end"), rule) for name in names]
-    scenario = dfc.Scenario("flows", links, flows, duration=60.0, elements=elements)
-    run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=0.1, packet_jitter="1pkt")
+    flows = [Flow(name, (name, "router", "end"), rule) for name in names]
+    scenario = Scenario("flows", links, flows, duration=60.0, elements=elements)
+    run = simulate(scenario, Packets(seed=1), sample=0.1, packet_jitter="1pkt")
     return run.mean_goodput(10.0) * 12e-3
 
 
-def misled(by: float) -> dfc.DelayTrace:
+def misled(by: float) -> DelayTrace:
     times, delays = (0.0, 0.06, 0.061), (by, 0.0, by)
-    return dfc.DelayTrace("first->router", times, delays, period=4.0, acks=True, in_order=False)
+    return DelayTrace("first->router", times, delays, period=4.0, acks=True, in_order=False)
 
 
 @pytest.mark.parametrize("by", [1e-3, 3e-3])
@@ -269,7 +292,7 @@ def test_the_first_version_of_bbr_starves_the_shorter_round_trip() -> None:
 
 def test_vivace_of_the_module_for_linux_starves_behind_acks_in_groups() -> None:
     """Arun et al. 2022, Sect. 5.3: 9.9 and 99.4 Mb/s; a regression over the packets of an interval sees no increase."""
-    together = (dfc.Aggregation("first->router", interval=0.06),)
+    together = (Aggregation("first->router", interval=0.06),)
     linux, user = (rates(Vivace(smoothed=n), (0.06, 0.06), together) for n in (1, 0))
     assert linux[0] / linux.sum() == pytest.approx(9.9 / 109.3, abs=0.06)
     assert user.min() > 0.3 * user.max()

@@ -10,7 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    PFC,
+    RED,
+    ByteBuffer,
+    Flow,
+    Fluid,
+    Link,
+    Pause,
+    Scenario,
+    Twin,
+    chain,
+    simulate,
+    takano2006,
+)
 from dfcmodel.theory import bare_law
 from dfcmodel.theory.law import Loop, advance
 from responsefn import AIMD, NewReno
@@ -18,14 +34,14 @@ from responsefn import AIMD, NewReno
 B, d = 10_000.0, 1e-3  # ten packets fit on a link
 
 
-def network(D: float = 0.1, buffer: float = 1e6, joins=None, **flow) -> dfc.Scenario:
+def network(D: float = 0.1, buffer: float = 1e6, joins=None, **flow) -> Scenario:
     """Five links; a second flow joins at the fourth node after 20 ms, different as ``joins`` says."""
-    law = dfc.DFC(diffusion=D, phases="synchronous")
-    given = {"source": dfc.CBR(B), "host": "shaped", "max_window": 500.0} | flow
-    target = dfc.Flow("target", (1, 2, 3, 4, 5, 6), **given)
-    other = dfc.Flow("joins", **{"path": (4, 5, 6)} | given | (joins or {}), start=0.02)
-    links = dfc.chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
-    return dfc.Scenario("two flows", links, (target, other), duration=0.06)
+    law = DFC(diffusion=D, phases="synchronous")
+    given = {"source": CBR(B), "host": "shaped", "max_window": 500.0} | flow
+    target = Flow("target", (1, 2, 3, 4, 5, 6), **given)
+    other = Flow("joins", **{"path": (4, 5, 6)} | given | (joins or {}), start=0.02)
+    links = chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
+    return Scenario("two flows", links, (target, other), duration=0.06)
 
 
 @pytest.mark.parametrize(
@@ -38,60 +54,56 @@ def test_twin_takes_the_engines_steps(phases: str, delays) -> None:
     engine goes through the links, and what a node says may not yet reflect what it hears.
     """
     plain = network(buffer=1000.0)
-    law = dfc.DFC(phases=phases)
+    law = DFC(phases=phases)
     links = [
         replace(link, delay=n * d, discipline=law)
         for link, n in zip(plain.links, delays, strict=True)
     ]
     scenario = replace(plain, links=tuple(links))
-    engine = dfc.simulate(scenario, sample=d, seed=6, level="fluid")
-    twin = dfc.Twin(scenario, sample=d, seed=6)()
+    engine = simulate(scenario, sample=d, seed=6, level="fluid")
+    twin = Twin(scenario, sample=d, seed=6)()
     np.testing.assert_allclose(np.asarray(twin.efficiency).T, engine.efficiency.values, atol=1e-6)
     queued = np.asarray(twin.queued).sum(axis=1).T
     np.testing.assert_allclose(queued, engine.occupancy.values, atol=1e-5)
 
 
-def parking_lot(rule=None) -> dfc.Scenario:
+def parking_lot(rule=None) -> Scenario:
     """Three links of unequal rates and delays; a long flow and one that crosses each of them."""
-    rule = rule or dfc.FIFO()
+    rule = rule or FIFO()
     given = {"max_window": 60.0, "host": "unshaped"}
     links = (
-        dfc.Link(1, 2, B, d, 1e3, rule),
-        dfc.Link(2, 3, 0.9 * B, 1.3 * d, 1e3, rule),
-        dfc.Link(3, 4, 0.8 * B, d, 1e3, rule),
+        Link(1, 2, B, d, 1e3, rule),
+        Link(2, 3, 0.9 * B, 1.3 * d, 1e3, rule),
+        Link(3, 4, 0.8 * B, d, 1e3, rule),
     )
     flows = (
-        dfc.Flow("long", (1, 2, 3, 4), NewReno(), **given),
-        dfc.Flow("one", (1, 2), dfc.CBR(4e3), host="direct"),
-        dfc.Flow("two", (2, 3), AIMD(0.5, 0.5), start=0.02, **given),
-        dfc.Flow("three", (3, 4), dfc.CBR(5e3), start=0.05, host="unshaped"),
+        Flow("long", (1, 2, 3, 4), NewReno(), **given),
+        Flow("one", (1, 2), CBR(4e3), host="direct"),
+        Flow("two", (2, 3), AIMD(0.5, 0.5), start=0.02, **given),
+        Flow("three", (3, 4), CBR(5e3), start=0.05, host="unshaped"),
     )
-    return dfc.Scenario("parking lot", links, flows, duration=0.1)
+    return Scenario("parking lot", links, flows, duration=0.1)
 
 
-def dumbbell() -> dfc.Scenario:
+def dumbbell() -> Scenario:
     """Two access links, a bottleneck, links behind that pause it, and two more with DFC."""
-    law = dfc.DFC(phases="synchronous")
+    law = DFC(phases="synchronous")
     links = (
-        dfc.Link("a", "r", 2 * B, d, 300.0),
-        dfc.Link("b", "r", B, 1.5 * d, 300.0),
-        dfc.Link("r", "s", B, d, 500.0, dfc.Pause(high=61.3, low=37.9)),
-        dfc.Link("s", "t", 0.53 * B, d, 300.0, dfc.Pause(high=43.7, low=21.1)),
-        dfc.Link(
-            "s", "u", 0.37 * B, 1.5 * d, 300.0, dfc.Pause(high=40.3, low=22.7, paused_rate=100.0)
-        ),
-        dfc.Link("t", "v", 0.4 * B, d, 300.0, law),
-        dfc.Link("v", "w", 0.4 * B, 2 * d, 300.0, law),
+        Link("a", "r", 2 * B, d, 300.0),
+        Link("b", "r", B, 1.5 * d, 300.0),
+        Link("r", "s", B, d, 500.0, Pause(high=61.3, low=37.9)),
+        Link("s", "t", 0.53 * B, d, 300.0, Pause(high=43.7, low=21.1)),
+        Link("s", "u", 0.37 * B, 1.5 * d, 300.0, Pause(high=40.3, low=22.7, paused_rate=100.0)),
+        Link("t", "v", 0.4 * B, d, 300.0, law),
+        Link("v", "w", 0.4 * B, 2 * d, 300.0, law),
     )
     flows = (
-        dfc.Flow("one", ("a", "r", "s", "t"), dfc.CBR(0.713 * B), host="unshaped"),
-        dfc.Flow(
-            "two", ("b", "r", "s", "u"), NewReno(), start=0.01, max_window=90.0, host="unshaped"
-        ),
-        dfc.Flow("three", ("b", "r", "s", "t", "v", "w"), dfc.CBR(2000.0), host="direct"),
-        dfc.Flow("four", ("t", "v", "w"), dfc.CBR(3500.0), start=0.02),
+        Flow("one", ("a", "r", "s", "t"), CBR(0.713 * B), host="unshaped"),
+        Flow("two", ("b", "r", "s", "u"), NewReno(), start=0.01, max_window=90.0, host="unshaped"),
+        Flow("three", ("b", "r", "s", "t", "v", "w"), CBR(2000.0), host="direct"),
+        Flow("four", ("t", "v", "w"), CBR(3500.0), start=0.02),
     )
-    return dfc.Scenario("dumbbell", links, flows, duration=0.1)
+    return Scenario("dumbbell", links, flows, duration=0.1)
 
 
 @pytest.mark.parametrize(
@@ -99,19 +111,17 @@ def dumbbell() -> dfc.Scenario:
     [
         pytest.param(dumbbell(), id="dumbbell", marks=pytest.mark.slow),
         pytest.param(parking_lot(), id="parking lot", marks=pytest.mark.slow),
-        pytest.param(
-            parking_lot(dfc.Pause(high=31.3, low=17.9)), id="paused", marks=pytest.mark.slow
-        ),
+        pytest.param(parking_lot(Pause(high=31.3, low=17.9)), id="paused", marks=pytest.mark.slow),
     ],
 )
-def test_twin_takes_the_engines_steps_on_networks(scenario: dfc.Scenario) -> None:
+def test_twin_takes_the_engines_steps_on_networks(scenario: Scenario) -> None:
     """FIFO, DFC and pause on links that differ, flows that share some of them; nothing is lost.
 
     Amounts on the engine's grid of 2^-26 packets drift apart by 1e-6, those that pass thresholds by more.
     """
-    plain = dfc.Fluid(steps_per_delay=2, store_and_forward=False, timeouts=False)
-    engine = dfc.simulate(scenario, plain, sample=d)
-    twin = dfc.Twin(scenario, sample=d, steps_per_delay=2)()
+    plain = Fluid(steps_per_delay=2, store_and_forward=False, timeouts=False)
+    engine = simulate(scenario, plain, sample=d)
+    twin = Twin(scenario, sample=d, steps_per_delay=2)()
     assert engine.lost.sum() == 0.0
     assert (engine.peak_queue > 20).any()
     queued = np.asarray(twin.queued).sum(axis=1).T
@@ -129,7 +139,7 @@ def test_derivatives_on_a_network() -> None:
     Central differences over 2e-5 of the parameter, for seven scenarios at once by `jax.vmap`: 1e-6.
     """
     scenario = parking_lot()
-    twin = dfc.Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
+    twin = Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
 
     def outcome(at):
         p = twin.parameters._replace(
@@ -186,7 +196,7 @@ def test_derivatives_of_the_fluid() -> None:
     Central differences over 2e-5 of the parameter: 1e-6 of the largest slope, away from kinks.
     """
     scenario = network(buffer=9.0, joins={"source": AIMD(0.5, 0.5), "max_window": 60.0})
-    twin = dfc.Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
+    twin = Twin(scenario, sample=d, steps_per_delay=2, smoothing=0.5)
 
     def merits(at):
         D, alpha, buffer, threshold = at
@@ -215,7 +225,7 @@ def test_derivatives_of_the_fluid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "most"), [(dfc.CBR(B), 2.0), pytest.param(NewReno(), 1.5, marks=pytest.mark.slow)]
+    ("source", "most"), [(CBR(B), 2.0), pytest.param(NewReno(), 1.5, marks=pytest.mark.slow)]
 )
 def test_buffer_that_loses_nothing(source, most: float) -> None:
     """Largest queue where a flow joins a saturated one, D -> 0, in units of B d.
@@ -225,16 +235,16 @@ def test_buffer_that_loses_nothing(source, most: float) -> None:
     its host sends at B until it hears r_0; none where it starts slowly. Synchronous: 1.5 and 1 B d.
     """
     scenario = network(D=1e-14, joins={"source": source})
-    constant = isinstance(source, dfc.CBR)
+    constant = isinstance(source, CBR)
     for u1, u2 in ((8, 8), (1, 8), (8, 1), (3, 5)):
         phases = (0, 0, 0, u2 % 8, u1 % 8, 0)
-        queued = dfc.Twin(scenario, sample=d / 8, steps_per_delay=8, phases=phases)().queued
+        queued = Twin(scenario, sample=d / 8, steps_per_delay=8, phases=phases)().queued
         peak = float(np.asarray(queued)[:, :, 3].sum(axis=1).max()) / (B * d)
         expected = 0.5 * (2 + (u2 - u1) / 8) + (0.5 if constant else 0.0)
         # of a window that starts slowly the first packet may be there too
         assert expected - 1e-10 <= peak <= expected + (1e-10 if constant else 1 / (B * d))
         assert peak <= most + (0 if constant else 1 / (B * d))
-    twin = dfc.Twin(scenario, sample=d / 8, steps_per_delay=8)
+    twin = Twin(scenario, sample=d / 8, steps_per_delay=8)
     for D in (0.03, 0.1, 0.5):  # synchronous clocks
         queued = twin(twin.parameters._replace(diffusion=D)).queued
         expected = 1.5 if constant else (4 + D) / (4 + 2 * D)
@@ -253,7 +263,7 @@ def test_surplus_window_spreads_evenly() -> None:
     surplus = 200.0 - B / 2 * 12 * d
     joins = {"path": (5, 6), "max_window": surplus / 5 + B / 2 * 4 * d}
     scenario = network(D=0.3, source=NewReno(), max_window=200.0, host="unshaped", joins=joins)
-    queue = np.asarray(dfc.Twin(scenario, duration=5.0, sample=0.1, steps_per_delay=1)().queued)[-1]
+    queue = np.asarray(Twin(scenario, duration=5.0, sample=0.1, steps_per_delay=1)().queued)[-1]
     np.testing.assert_allclose(queue[0], surplus / 5, atol=1e-10)
     np.testing.assert_allclose(queue[1], [0] * 4 + [surplus / 5], atol=1e-10)
 
@@ -265,14 +275,14 @@ def test_no_buffer_below_the_surplus_holds(D: float) -> None:
     More is needed on the way there, at the first node, the more the smaller D is. The slowest mode
     is gone to 1e-6 of the level.
     """
-    law = dfc.DFC(diffusion=D, phases="synchronous")
-    flow = dfc.Flow("one", (1, 2, 3, 4, 5, 6), NewReno(), max_window=200.0, host="unshaped")
+    law = DFC(diffusion=D, phases="synchronous")
+    flow = Flow("one", (1, 2, 3, 4, 5, 6), NewReno(), max_window=200.0, host="unshaped")
     level = (200.0 - B / 2 * 12 * d) / 5
 
     def run(buffer: float):
-        links = dfc.chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
+        links = chain(6, rate=B, delay=d, buffer=buffer, discipline=law)
         links = (*links[:-1], replace(links[-1], rate=B / 2))
-        return dfc.simulate(dfc.Scenario("surplus", links, (flow,), duration=2.0), level="fluid")
+        return simulate(Scenario("surplus", links, (flow,), duration=2.0), level="fluid")
 
     wide = run(1e6)
     np.testing.assert_allclose(wide.occupancy.values[:, -1], level, rtol=1e-6)
@@ -284,41 +294,41 @@ def test_no_buffer_below_the_surplus_holds(D: float) -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="sample"):
-        dfc.Twin(network(), sample=1e-9)
+        Twin(network(), sample=1e-9)
     with pytest.raises(ValueError, match="phases = nan"):
-        dfc.Twin(network(), phases=math.nan)
+        Twin(network(), phases=math.nan)
     scenario = network()
-    marking = replace(scenario.links[0], discipline=dfc.RED())
+    marking = replace(scenario.links[0], discipline=RED())
     direct = tuple(replace(flow, host="direct") for flow in scenario.flows)
     with pytest.raises(
         ValueError, match=r"discipline of link 1->2 = RED.*: must be DFC, FIFO or P"
     ):
-        dfc.Twin(replace(scenario, links=(marking, *scenario.links[1:]), flows=direct))
-    by_input = [replace(link, discipline=dfc.DFC(per="input")) for link in scenario.links]
+        Twin(replace(scenario, links=(marking, *scenario.links[1:]), flows=direct))
+    by_input = [replace(link, discipline=DFC(per="input")) for link in scenario.links]
     with pytest.raises(ValueError, match="per of link 1->2 = 'input': must be 'flow'"):
-        dfc.Twin(replace(scenario, links=tuple(by_input)))
+        Twin(replace(scenario, links=tuple(by_input)))
     uneven = replace(scenario.links[2], delay=1.1 * d)
     with pytest.raises(ValueError, match=r"delay of link 3->4 .* is 4\.4 steps; increase"):
-        dfc.Twin(replace(scenario, links=(*scenario.links[:2], uneven, *scenario.links[3:])))()
+        Twin(replace(scenario, links=(*scenario.links[:2], uneven, *scenario.links[3:])))()
     short = replace(scenario.flows[0], size=10.0)
     with pytest.raises(ValueError, match="size of flow 'target' = 10: must be inf"):
-        dfc.Twin(replace(scenario, flows=(short,)))
-    vegas = dfc.takano2006("4V")
+        Twin(replace(scenario, flows=(short,)))
+    vegas = takano2006("4V")
     with pytest.raises(TypeError, match="source of flow 'target'"):
-        dfc.Twin(vegas)
+        Twin(vegas)
     with pytest.raises(ValueError, match="smoothing"):
-        dfc.Twin(scenario, smoothing=-1.0)
+        Twin(scenario, smoothing=-1.0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dfc", "pause"])
 def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
     """171 steps, 8 samples of 20 and one of 11; what they hold is that of single steps."""
-    rule = dfc.DFC() if name == "dfc" else dfc.Pause(high=4.0, low=2.0)
-    links = dfc.chain(4, rate=2000.0, delay=2e-3, buffer=20.0, discipline=rule)
-    flow = dfc.Flow("a", (1, 2, 3, 4), dfc.CBR(1900.0), host="unshaped")
-    scenario = dfc.Scenario("short", links, [flow], duration=0.0855)
-    twin, fine = (dfc.Twin(scenario, sample=sample) for sample in (0.01, 0.5e-3))
+    rule = DFC() if name == "dfc" else Pause(high=4.0, low=2.0)
+    links = chain(4, rate=2000.0, delay=2e-3, buffer=20.0, discipline=rule)
+    flow = Flow("a", (1, 2, 3, 4), CBR(1900.0), host="unshaped")
+    scenario = Scenario("short", links, [flow], duration=0.0855)
+    twin, fine = (Twin(scenario, sample=sample) for sample in (0.01, 0.5e-3))
     assert twin.steps == 171
     assert twin.time[-1] == fine.time[-1] == pytest.approx(0.0855)
     assert np.diff(twin.time) == pytest.approx([0.01] * 7 + [0.0055])
@@ -335,21 +345,17 @@ def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) 
 
 def test_pauses_by_class_are_refused() -> None:
     """As all that the twin cannot differentiate."""
-    links = dfc.chain(3, rate=2000.0, delay=2e-3, buffer=300.0, discipline=dfc.PFC())
-    scenario = dfc.Scenario(
-        "classes", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(1e3), host="unshaped")]
-    )
+    links = chain(3, rate=2000.0, delay=2e-3, buffer=300.0, discipline=PFC())
+    scenario = Scenario("classes", links, [Flow("a", (1, 2, 3), CBR(1e3), host="unshaped")])
     with pytest.raises(ValueError, match="PFC"):
-        dfc.Twin(scenario)()
-    storm = replace(links[1], discipline=dfc.Pause(high=4.0, low=2.0, storm=0.1))
+        Twin(scenario)()
+    storm = replace(links[1], discipline=Pause(high=4.0, low=2.0, storm=0.1))
     other = replace(links[0], discipline=storm.discipline)
     with pytest.raises(ValueError, match=r"storm = 0\.1 of link 1->2: must be None"):
-        dfc.Twin(replace(scenario, links=[other, storm]))()
+        Twin(replace(scenario, links=[other, storm]))()
 
 
 def test_a_buffer_in_bytes_is_one_of_as_many_packets() -> None:
-    links = dfc.chain(3, rate=1e3, delay=1e-2, buffer=dfc.ByteBuffer("48 kB"))
-    one = dfc.Scenario(
-        "one", links, (dfc.Flow("x", (1, 2, 3), dfc.CBR(1.5e3)),), packet_size=1200.0
-    )
-    assert dfc.Twin(one, duration=0.1, sample=0.01).parameters.buffer == 40.0
+    links = chain(3, rate=1e3, delay=1e-2, buffer=ByteBuffer("48 kB"))
+    one = Scenario("one", links, (Flow("x", (1, 2, 3), CBR(1.5e3)),), packet_size=1200.0)
+    assert Twin(one, duration=0.1, sample=0.01).parameters.buffer == 40.0

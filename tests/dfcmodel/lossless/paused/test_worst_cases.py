@@ -11,7 +11,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    FIFO,
+    Flow,
+    Link,
+    Packets,
+    Pause,
+    PausedLink,
+    Scenario,
+    search_worst,
+    simulate,
+)
 from dfcmodel.lossless import credits, witness
 from dfcmodel.lossless.paused.random_bursts import frame_counts
 from dfcmodel.lossless.paused.worst_cases import largest_burst, largest_drain
@@ -36,7 +47,7 @@ def test_worst_case_is_the_best_of_all_orders_of_all_sizes(seed, best_by_enumera
     rng = np.random.default_rng(seed)
     lossless = int(rng.integers(64, 300))
     cell = 1 if seed % 3 == 0 else int(rng.integers(64, lossless + 1))
-    link = dfc.PausedLink(10**10, 300, lossless, cell, 1.0, response=int(rng.integers(0, 4000)))
+    link = PausedLink(10**10, 300, lossless, cell, 1.0, response=int(rng.integers(0, 4000)))
     assert largest_burst(link).cells == best_by_enumeration(link, link.window // 8 - 12)
     for window in (8, 1000, 5000):
         budget = (window - 1) // 8
@@ -56,7 +67,7 @@ def test_with_a_smallest_frame_the_worst_case_is_the_best_of_all_orders(
     lossless = int(rng.integers(64, 700))
     cell = 1 if seed % 5 == 0 else int(rng.integers(64, lossless + 1))
     smallest = int(rng.integers(64, lossless + 1))
-    link = dfc.PausedLink(
+    link = PausedLink(
         10**10, 700, lossless, cell, 1.0, response=int(rng.integers(0, 30_000)), smallest=smallest
     )
     assert largest_burst(link).cells == best_by_enumeration(link, link.window // 8 - 12)
@@ -66,7 +77,7 @@ def test_with_a_smallest_frame_the_worst_case_is_the_best_of_all_orders(
     assert witness(link).holds
 
 
-def cells_of_random_frames(link: dfc.PausedLink, small: int, rng: np.random.Generator) -> int:
+def cells_of_random_frames(link: PausedLink, small: int, rng: np.random.Generator) -> int:
     """Return the cells above a threshold of frames drawn one by one, with one byte of the frame that crosses."""
     left, cells = link.window // 8 - 12 - 1, 1
     while left >= 0:
@@ -77,7 +88,7 @@ def cells_of_random_frames(link: dfc.PausedLink, small: int, rng: np.random.Gene
 
 @pytest.mark.parametrize(("share", "size"), [(0.5, 1024), (0.9, 4096)])
 def test_a_share_of_the_traffic_is_exceeded_as_rarely_as_asked(share: float, size: int) -> None:
-    link = dfc.PausedLink(
+    link = PausedLink(
         4 * 10**11, 9216, size, 192, share, cable=600_000, response=463_360, exceeded=0.01
     )
     found = largest_burst(link)
@@ -94,7 +105,7 @@ def test_a_share_of_the_traffic_is_exceeded_as_rarely_as_asked(share: float, siz
 
 
 def test_the_distribution_of_random_frames_is_complete_and_its_tail_exact() -> None:
-    link = dfc.PausedLink(10**10, 1500, 1500, 192, 0.3)
+    link = PausedLink(10**10, 1500, 1500, 192, 0.3)
     counts = frame_counts(link, 64, 40_000)
     assert counts.probability.sum() == pytest.approx(1.0, abs=1e-12)
     tail: dict[int, float] = {}
@@ -117,7 +128,7 @@ def test_a_share_of_small_frames_takes_the_best_numbers_of_both() -> None:
     rng = np.random.default_rng(5)
     for _ in range(50):
         lossless, share = int(rng.integers(200, 1500)), float(rng.random())
-        link = dfc.PausedLink(
+        link = PausedLink(
             10**10,
             1500,
             lossless,
@@ -137,22 +148,21 @@ def test_a_share_of_small_frames_takes_the_best_numbers_of_both() -> None:
             best = max(best, cells)
         assert found.cells >= best
         assert found.cells <= max(
-            best, largest_burst(dfc.PausedLink(**{**vars(link), "small_packets": 0.0})).cells
+            best, largest_burst(PausedLink(**{**vars(link), "small_packets": 0.0})).cells
         )
 
 
-def frames_above_in_packets(link: dfc.PausedLink) -> float:
+def frames_above_in_packets(link: PausedLink) -> float:
     """Return the packets above a threshold at the packet level: a queue, a saturated link and a message."""
     rate, delay = link.rate / (8 * (link.lossless_mtu + 20)), link.cable / link.rate
     wait = (link.window - 2 * link.cable) / link.rate
     links = (
-        dfc.Link("a", "b", rate, delay, 1e7, dfc.FIFO()),
-        dfc.Link("b", "c", 1e-6 * rate, delay, 1e7, dfc.Pause(high=100, low=50, signalling=wait)),
+        Link("a", "b", rate, delay, 1e7, FIFO()),
+        Link("b", "c", 1e-6 * rate, delay, 1e7, Pause(high=100, low=50, signalling=wait)),
     )
-    flow = dfc.Flow("one", ("a", "b", "c"), dfc.CBR(rate), host="direct")
-    run = dfc.simulate(
-        dfc.Scenario("pause", links, (flow,), 110 / rate + 3 * (2 * delay + wait)),
-        dfc.Packets(seed=1),
+    flow = Flow("one", ("a", "b", "c"), CBR(rate), host="direct")
+    run = simulate(
+        Scenario("pause", links, (flow,), 110 / rate + 3 * (2 * delay + wait)), Packets(seed=1)
     )
     return float(run.peak_queue[1]) - 100
 
@@ -164,12 +174,12 @@ def test_the_packet_level_has_as_many_frames_above_the_threshold() -> None:
     for n in range(60):
         rate, size = int(1e9 * 800 ** rng.random()), int(rng.integers(512, 9601))
         cable = math.ceil(rate * 80_000 ** rng.random() * 5e-9)
-        link = dfc.PausedLink(
+        link = PausedLink(
             rate, 9600, size, cable=cable, response=int(rng.integers(10_000, 500_000))
         )
         if n % 4 == 0:  # move the end of the window into these 13 bytes
             late = (link.window // 8 - int(rng.integers(1, 12))) % (size + 20)
-            link = dfc.PausedLink(
+            link = PausedLink(
                 rate, 9600, size, cable=cable, response=link.response + 8 * (size + 20 - late)
             )
         edge = link.window / 8 % (size + 20) < 13
@@ -191,7 +201,7 @@ def test_a_thousand_headrooms_are_filled_to_the_last_cell_and_one_less_loses(ran
 
 
 def test_a_witness_would_notice_a_headroom_that_is_too_large() -> None:
-    link = dfc.PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
+    link = PausedLink(10**10, 9216, 1500, cell=192, cable=1500, response=34304)
     fills = witness(link).fills
     more = type(fills)(**{**vars(fills), "capacity": fills.capacity + 1}).run()
     assert more.peak == fills.capacity
@@ -204,8 +214,8 @@ def test_no_search_over_sizes_and_phases_finds_more(small, random_link) -> None:
     gaps = []
     for seed in range(10):
         link = random_link(rng, small=small, top=1500)
-        link = dfc.PausedLink(**{**vars(link), "cable": link.cable % 20_000, "rate": 10**10})
-        gaps.append(largest_burst(link).cells - dfc.search_worst(link, 400, seed=seed))
+        link = PausedLink(**{**vars(link), "cable": link.cable % 20_000, "rate": 10**10})
+        gaps.append(largest_burst(link).cells - search_worst(link, 400, seed=seed))
     assert min(gaps) >= 0
 
 
@@ -273,14 +283,14 @@ def test_bad_values_are_named(read, value):
 
 
 def test_cells_are_those_that_a_frame_touches():
-    link = dfc.PausedLink(10**10, 9216, 1500, cell=192)
+    link = PausedLink(10**10, 9216, 1500, cell=192)
     assert [link.cells_of(size) for size in (64, 192, 193, 1500)] == [1, 1, 2, 8]
 
 
 def test_the_window_has_two_cables_and_the_response():
     """A pause crosses the cable, and what was sent before it was obeyed crosses it back."""
-    near = dfc.PausedLink(10**10, 9216, 1500, cable=0, response=0)
-    far = dfc.PausedLink(10**10, 9216, 1500, cable=1000, response=512)
+    near = PausedLink(10**10, 9216, 1500, cable=0, response=0)
+    far = PausedLink(10**10, 9216, 1500, cable=1000, response=512)
     assert far.window - near.window == 2 * 1000 + 512
 
 
@@ -291,7 +301,7 @@ def test_the_window_has_two_cables_and_the_response():
 def test_bad_parameters_are_named(changes, said):
     arguments = {"rate": 10**10, "mtu": 9216, "lossless_mtu": 1500} | changes
     with pytest.raises(ValueError, match=said):
-        dfc.PausedLink(**arguments)
+        PausedLink(**arguments)
 
 
 # One port, simulated event by event in bit times without any formula of the product: PFC and credits.
@@ -316,7 +326,7 @@ class Events:
 
 
 def above_threshold(
-    link: dfc.PausedLink, sizes: list[int], room: int, phase: int | None
+    link: PausedLink, sizes: list[int], room: int, phase: int | None
 ) -> tuple[int, int]:
     """Return the cells above the threshold, and how many frames the sender started.
 
@@ -354,7 +364,7 @@ def above_threshold(
     return state["cells"] - room, state["sent"]
 
 
-def candidates(link: dfc.PausedLink) -> list[int]:
+def candidates(link: PausedLink) -> list[int]:
     """Return frame sizes that an adversary may like: the ends, and one byte more than whole cells."""
     if link.small_packets == 0.0:
         return [link.lossless_mtu]
@@ -365,14 +375,14 @@ def candidates(link: dfc.PausedLink) -> list[int]:
     return sorted(sizes)
 
 
-def grown(link: dfc.PausedLink, size: int) -> list[int]:
+def grown(link: PausedLink, size: int) -> list[int]:
     """Return sizes with more cells than a frame has, a dozen at most: the smallest of each number of cells."""
     first = (size - 1) // link.cell + 1
     cells = range(first, (link.lossless_mtu - 1) // link.cell + 1)
     return [n * link.cell + 1 for n in cells[:: max(1, len(cells) // 12)]]
 
 
-def worst_found(link: dfc.PausedLink, rng: np.random.Generator) -> int:
+def worst_found(link: PausedLink, rng: np.random.Generator) -> int:
     """Return the most cells above a threshold that an adversary finds."""
     sizes, found, top, tails = candidates(link), 0, link.lossless_mtu, [link.lossless_mtu] * 3
     for first in {
@@ -394,7 +404,7 @@ def worst_found(link: dfc.PausedLink, rng: np.random.Generator) -> int:
     return found
 
 
-def random_found(link: dfc.PausedLink, rng: np.random.Generator) -> int:
+def random_found(link: PausedLink, rng: np.random.Generator) -> int:
     """Return the cells above the threshold of random frames, threshold and phase."""
     sizes = rng.choice(candidates(link), 3000)
     if link.small_packets:
@@ -405,7 +415,7 @@ def random_found(link: dfc.PausedLink, rng: np.random.Generator) -> int:
     return above_threshold(link, sizes.tolist(), room, phase)[0]
 
 
-def draw_link(rng: np.random.Generator, *, new: bool) -> dfc.PausedLink:
+def draw_link(rng: np.random.Generator, *, new: bool) -> PausedLink:
     """Return a link whose window holds up to some hundred frames, with the new assumptions or without."""
     lossless = int(rng.integers(64, 9601))
     cell = int(rng.integers(64, min(lossless, 420) + 1))
@@ -413,7 +423,7 @@ def draw_link(rng: np.random.Generator, *, new: bool) -> dfc.PausedLink:
     smallest = int(rng.integers(64, lossless + 1)) if new else 64
     window = int(rng.integers(0, 150_000))
     parts = (rng.dirichlet(np.ones(5)) * window).astype(int).tolist()
-    return dfc.PausedLink(
+    return PausedLink(
         10**11, mtu, lossless, cell, float(rng.choice([0.0, 1.0])), int(rng.integers(1, 9)),
         parts[0] // 2, parts[1], parts[2], parts[3] // 2, parts[4], smallest,
         merged=new and bool(rng.integers(2)), resume_queued=new and bool(rng.integers(2)),

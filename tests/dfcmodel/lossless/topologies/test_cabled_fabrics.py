@@ -9,7 +9,23 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    CBR,
+    DFC,
+    FIFO,
+    INT,
+    PFC,
+    Cable,
+    Credits,
+    Fabric,
+    Packets,
+    Scenario,
+    StepMarking,
+    flows_from,
+    headroom,
+    permutation,
+    simulate,
+)
 from dfcmodel.lossless import (
     chip,
     deadlock,
@@ -36,14 +52,12 @@ TOPOLOGIES = {
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_one_object_serves_simulation_headroom_and_deadlock(name: str) -> None:
     graph, is_free = TOPOLOGIES[name]
-    rule = dfc.PFC(xoff=20, xon=10, counts="switch")
-    fabric = dfc.Fabric(
-        graph, dfc.Cable("100Gbps", "3m"), dfc.Cable("400Gbps", "50m"), "1 MB", discipline=rule
-    )
+    rule = PFC(xoff=20, xon=10, counts="switch")
+    fabric = Fabric(graph, Cable("100Gbps", "3m"), Cable("400Gbps", "50m"), "1 MB", discipline=rule)
     assert deadlock(fabric.graph).is_free == is_free
-    assert fabric.headroom().bytes == dfc.headroom("400Gbps", "50m", mtu=1500).bytes
-    flows = dfc.permutation(fabric.hosts, 1, sizes=50, source=FixedRate(), links=fabric.links)
-    run = dfc.simulate(fabric.scenario(name, flows, 1e-3), dfc.Packets(seed=1), sample=1e-3)
+    assert fabric.headroom().bytes == headroom("400Gbps", "50m", mtu=1500).bytes
+    flows = permutation(fabric.hosts, 1, sizes=50, source=FixedRate(), links=fabric.links)
+    run = simulate(fabric.scenario(name, flows, 1e-3), Packets(seed=1), sample=1e-3)
     assert np.isfinite(run.finished).all()
     assert run.lost_by_flow.sum() == 0
     assert (
@@ -52,12 +66,8 @@ def test_one_object_serves_simulation_headroom_and_deadlock(name: str) -> None:
 
 
 def test_links_have_the_rate_delay_and_buffer_of_their_cables() -> None:
-    fabric = dfc.Fabric(
-        leaf_spine(2, 2, hosts=3),
-        dfc.Cable("100Gbps", "4m"),
-        dfc.Cable("400Gbps", "100m"),
-        "600 kB",
-        3000,
+    fabric = Fabric(
+        leaf_spine(2, 2, hosts=3), Cable("100Gbps", "4m"), Cable("400Gbps", "100m"), "600 kB", 3000
     )
     assert len(fabric.links) == 2 * (6 + 4)
     for link in fabric.links:
@@ -68,16 +78,16 @@ def test_links_have_the_rate_delay_and_buffer_of_their_cables() -> None:
     assert fabric.scenario("one", _pair(fabric), 1e-3).packet_size == 3000
 
 
-def _pair(fabric: dfc.Fabric) -> list:
-    return dfc.permutation(fabric.hosts, 1, sizes=1, source=FixedRate(), links=fabric.links)
+def _pair(fabric: Fabric) -> list:
+    return permutation(fabric.hosts, 1, sizes=1, source=FixedRate(), links=fabric.links)
 
 
 def test_an_edge_with_a_cable_of_its_own_has_that_one() -> None:
     graph = dragonfly(2, 1)
     for a, b, data in graph.edges(data=True):
         if a[0] != b[0]:
-            data["cable"] = dfc.Cable("400Gbps", "30m")
-    fabric = dfc.Fabric(graph, dfc.Cable("400Gbps", "2m"))
+            data["cable"] = Cable("400Gbps", "30m")
+    fabric = Fabric(graph, Cable("400Gbps", "2m"))
     lengths = {
         (link.source[0] == link.target[0]): link.delay
         for link in fabric.links
@@ -88,10 +98,10 @@ def test_an_edge_with_a_cable_of_its_own_has_that_one() -> None:
 
 def test_a_port_has_its_part_of_the_buffer_of_a_chip_in_whole_cells() -> None:
     known = chip("tomahawk6")
-    fabric = dfc.Fabric(leaf_spine(2, 2), dfc.Cable("800Gbps"), packet_size=4000)
+    fabric = Fabric(leaf_spine(2, 2), Cable("800Gbps"), packet_size=4000)
     share = known.buffer * 800e9 / known.capacity
     cells = -(-4000 // known.cell)  # of a packet
-    assert fabric.port_buffer(dfc.Cable("800Gbps")) == int(share // known.cell / cells)
+    assert fabric.port_buffer(Cable("800Gbps")) == int(share // known.cell / cells)
     assert 128 * share == pytest.approx(known.buffer)  # 128 ports of 800 Gb/s
     assert fabric.headroom().cells is not None
 
@@ -121,7 +131,7 @@ def test_hosts_of_rails_are_numbered_server_by_server() -> None:
 )
 def test_what_is_no_fabric_is_refused(given: dict, said: str) -> None:
     with pytest.raises((ValueError, TypeError), match=said):
-        _ = dfc.Fabric(**{"switches": leaf_spine(2, 2), **given}).links
+        _ = Fabric(**{"switches": leaf_spine(2, 2), **given}).links
 
 
 @pytest.mark.parametrize(
@@ -135,7 +145,7 @@ def test_what_is_no_fabric_is_refused(given: dict, said: str) -> None:
 )
 def test_what_is_no_cable_is_refused(given: tuple, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        dfc.Cable(*given)
+        Cable(*given)
 
 
 @pytest.mark.parametrize("name", ["servers", "rails", "spines", "groups"])
@@ -145,33 +155,31 @@ def test_rails_refuse_bad_sizes(name: str) -> None:
 
 
 def test_a_cable_that_no_link_has_is_refused() -> None:
-    fabric = dfc.Fabric(leaf_spine(2, 2))
+    fabric = Fabric(leaf_spine(2, 2))
     with pytest.raises(ValueError, match=r"cable = .*: must be one of"):
-        fabric.headroom(dfc.Cable("400Gbps"))
+        fabric.headroom(Cable("400Gbps"))
     assert "links" in repr(replace(fabric, packet_size=4000))
 
 
-@pytest.mark.parametrize(
-    "rule", [dfc.FIFO(), dfc.INT(), dfc.PFC(counts="switch"), dfc.Credits(), dfc.StepMarking(40)]
-)
+@pytest.mark.parametrize("rule", [FIFO(), INT(), PFC(counts="switch"), Credits(), StepMarking(40)])
 def test_hosts_of_fabrics_have_network_interfaces_under_any_discipline(rule: Any) -> None:
-    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=rule)
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=rule)
     given: Any = {"sizes": 10, "source": FixedRate(), "links": fabric.links}
-    flows = dfc.flows_from(fabric.hosts[:1], fabric.hosts[3:], **given)
-    scenario = dfc.Scenario("hosts", fabric.links, flows, packet_size=fabric.packet_size)
+    flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], **given)
+    scenario = Scenario("hosts", fabric.links, flows, packet_size=fabric.packet_size)
     assert scenario.host_of(flows[0]) == "nic"
     assert scenario.host_is("nic").all()
     assert not scenario.host_is("direct").any()
-    run = dfc.simulate(fabric.scenario("said", flows, 1e-3), dfc.Packets(seed=1))
+    run = simulate(fabric.scenario("said", flows, 1e-3), Packets(seed=1))
     assert run.summary()["scenario"].endswith("1 flow, host 'nic'")
-    if not isinstance(rule, dfc.Credits):  # which need an interface
-        flows = dfc.flows_from(fabric.hosts[:1], fabric.hosts[3:], host="direct", **given)
+    if not isinstance(rule, Credits):  # which need an interface
+        flows = flows_from(fabric.hosts[:1], fabric.hosts[3:], host="direct", **given)
         assert fabric.scenario("direct", flows, 1e-3).host_of(flows[0]) == "direct"
 
 
 def test_a_law_that_reports_a_rate_has_no_network_interface() -> None:
-    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=dfc.DFC())
-    flows = dfc.flows_from(
-        fabric.hosts[:1], fabric.hosts[3:], source=dfc.CBR(1e5), links=fabric.links, sizes=10
+    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="1 MB", discipline=DFC())
+    flows = flows_from(
+        fabric.hosts[:1], fabric.hosts[3:], source=CBR(1e5), links=fabric.links, sizes=10
     )
     assert fabric.scenario("law", flows, 1e-3).host_of(flows[0]) == "direct"

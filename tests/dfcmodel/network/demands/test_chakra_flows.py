@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    PFC,
+    Fabric,
+    Flows,
+    Packets,
+    all_gather,
+    all_reduce,
+    all_to_all_rounds,
+    load_workload,
+    read_workload,
+    reduce_scatter,
+    simulate,
+)
 from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.demands.chakra_traces import Attributes, Kind, nodes_of_trace
 from dfcmodel.network.demands.protobuf_wire import Field, fields, messages, signed, varints, zigzag
@@ -38,22 +50,22 @@ from tests.dfcmodel.network.chakra_writer import (
 
 
 RANKS, PACKET = 8, 1500
-STAR = dfc.Fabric(leaf_spine(1, 1, hosts=RANKS), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
+STAR = Fabric(leaf_spine(1, 1, hosts=RANKS), buffer="1 MB", discipline=PFC(counts="switch"))
 GIVEN: dict[str, Any] = {"source": FixedRate(), "links": STAR.links}
 
 
-def _flows(*traces: bytes, **given: Any) -> dfc.Flows:
-    return dfc.read_workload(traces, STAR.hosts, **{**GIVEN, **given})
+def _flows(*traces: bytes, **given: Any) -> Flows:
+    return read_workload(traces, STAR.hosts, **{**GIVEN, **given})
 
 
-def _finished(flows: dfc.Flows) -> Any:
+def _finished(flows: Flows) -> Any:
     """Return when the flows are complete, s."""
-    run = dfc.simulate(STAR.scenario("step", flows, duration=20e-3), dfc.Packets(seed=1))
+    run = simulate(STAR.scenario("step", flows, duration=20e-3), Packets(seed=1))
     assert np.isfinite(run.finished).all()
     return run.finished
 
 
-def _end(flows: dfc.Flows) -> float:
+def _end(flows: Flows) -> float:
     return float(_finished(flows).max())
 
 
@@ -82,7 +94,7 @@ def _ring_all_reduce(packets: int, computation: int) -> list[bytes]:
 def test_messages_of_a_ring_end_with_the_collective(computation: int) -> None:
     """Traces of sends, receives and computations of an all-reduce take as long as `all_reduce` with a delay at each rank."""
     found = _flows(*_ring_all_reduce(80, computation))
-    known = dfc.all_reduce(STAR.hosts, 80, delay=1e-6 * computation, **GIVEN)
+    known = all_reduce(STAR.hosts, 80, delay=1e-6 * computation, **GIVEN)
     assert len(found) == len(known)
     assert _end(found) == pytest.approx(_end(known), rel=1e-12)
 
@@ -90,15 +102,13 @@ def test_messages_of_a_ring_end_with_the_collective(computation: int) -> None:
 @pytest.mark.parametrize(
     ("kind", "size", "known"),
     [
-        (ALL_REDUCE, 80, lambda: dfc.all_reduce(STAR.hosts, 80, **GIVEN)),
-        (REDUCE_SCATTER, 80, lambda: dfc.reduce_scatter(STAR.hosts, 80, **GIVEN)),
-        (ALL_GATHER, 10, lambda: dfc.all_gather(STAR.hosts, 80, **GIVEN)),
-        (ALL_TO_ALL, 80, lambda: dfc.all_to_all_rounds(STAR.hosts, 10, **GIVEN)),
+        (ALL_REDUCE, 80, lambda: all_reduce(STAR.hosts, 80, **GIVEN)),
+        (REDUCE_SCATTER, 80, lambda: reduce_scatter(STAR.hosts, 80, **GIVEN)),
+        (ALL_GATHER, 10, lambda: all_gather(STAR.hosts, 80, **GIVEN)),
+        (ALL_TO_ALL, 80, lambda: all_to_all_rounds(STAR.hosts, 10, **GIVEN)),
     ],
 )
-def test_operations_are_the_collectives(
-    kind: int, size: int, known: Callable[[], dfc.Flows]
-) -> None:
+def test_operations_are_the_collectives(kind: int, size: int, known: Callable[[], Flows]) -> None:
     """``comm_size`` is what each rank has before the operation, as in ASTRA-sim."""
     found = _flows(*_every(node(0, COLL, comm_type=kind, comm_size=size * PACKET)))
     assert _end(found) == pytest.approx(_end(known()), rel=1e-12)
@@ -107,7 +117,7 @@ def test_operations_are_the_collectives(
 @pytest.mark.parametrize("algorithm", ["halving-doubling", "tree"])
 def test_the_algorithm_is_that_of_all_reduces(algorithm: str) -> None:
     found = _flows(*_every(node(0, COLL, comm_type=0, comm_size=80 * PACKET)), algorithm=algorithm)
-    known = dfc.all_reduce(STAR.hosts, 80, algorithm, **GIVEN)
+    known = all_reduce(STAR.hosts, 80, algorithm, **GIVEN)
     assert _end(found) == pytest.approx(_end(known), rel=1e-9)
 
 
@@ -225,7 +235,7 @@ def test_a_step_of_data_parallelism_is_that_of_its_layers() -> None:
         node(5, COMP, [4], 40),
         node(6, COLL, [5], comm_type=0, comm_size=120_000),
     ]
-    known = dfc.read_workload(text, STAR.hosts, tick="1us", **GIVEN)
+    known = read_workload(text, STAR.hosts, tick="1us", **GIVEN)
     assert _end(_flows(*_every(*nodes))) == pytest.approx(_end(known), rel=1e-12)
 
 
@@ -234,15 +244,15 @@ def test_files_of_ranks(tmp_path: Path) -> None:
     for rank, data in enumerate(_ring_all_reduce(80, 7)):
         (tmp_path / f"step.{rank}.et").write_bytes(data)
     (tmp_path / "step.txt.0.et").write_bytes(b"of another workload")
-    found = dfc.load_workload(tmp_path / "step", STAR.hosts, **GIVEN)
+    found = load_workload(tmp_path / "step", STAR.hosts, **GIVEN)
     assert list(found) == list(_flows(*_ring_all_reduce(80, 7)))
     (tmp_path / "step.3.et").unlink()
     with pytest.raises(ValueError, match=r"path = '.*step': step\.3\.et is missing"):
-        dfc.load_workload(tmp_path / "step", STAR.hosts, **GIVEN)
+        load_workload(tmp_path / "step", STAR.hosts, **GIVEN)
     with pytest.raises(FileNotFoundError):
-        dfc.load_workload(tmp_path / "nothing", STAR.hosts, **GIVEN)
+        load_workload(tmp_path / "nothing", STAR.hosts, **GIVEN)
     with pytest.raises(ValueError, match=r"step\.0\.et is the trace of a rank, must be .*step'"):
-        dfc.load_workload(tmp_path / "step.0.et", STAR.hosts, **GIVEN)
+        load_workload(tmp_path / "step.0.et", STAR.hosts, **GIVEN)
 
 
 SIZE = {"comm_size": PACKET}
@@ -313,9 +323,9 @@ def test_options_that_do_not_fit(given: dict[str, Any], message: str) -> None:
 
 def test_texts_have_no_groups() -> None:
     with pytest.raises(ValueError, match="groups: must be None for a text"):
-        dfc.read_workload("DATA\n", STAR.hosts, groups={}, **GIVEN)
+        read_workload("DATA\n", STAR.hosts, groups={}, **GIVEN)
     with pytest.raises(TypeError, match=r"text\[0\] = 'a': must be a bytes"):
-        dfc.read_workload(["a"], STAR.hosts, **GIVEN)  # type: ignore[list-item]
+        read_workload(["a"], STAR.hosts, **GIVEN)  # type: ignore[list-item]
 
 
 # Nodes of execution traces of Chakra.

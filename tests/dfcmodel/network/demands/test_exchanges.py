@@ -9,13 +9,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import dfcmodel as dfc
+from dfcmodel import (
+    PFC,
+    Cable,
+    Fabric,
+    Flows,
+    Packets,
+    all_gather,
+    all_reduce,
+    all_to_all_rounds,
+    completion_bounds,
+    flows_from,
+    reduce_scatter,
+    simulate,
+)
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
 
 # Messages of collective operations, executed: what each host knows at the end.
 
-STAR = dfc.Fabric(leaf_spine(1, 1, hosts=16), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
+STAR = Fabric(leaf_spine(1, 1, hosts=16), buffer="1 MB", discipline=PFC(counts="switch"))
 
 
 class Messages(NamedTuple):
@@ -28,9 +41,7 @@ class Messages(NamedTuple):
     step: list[int]
 
 
-def messages(
-    operation: Callable[..., dfc.Flows], hosts: int, packets: int, **given: Any
-) -> Messages:
+def messages(operation: Callable[..., Flows], hosts: int, packets: int, **given: Any) -> Messages:
     """Return the flows of an operation as columns."""
     flows = operation(STAR.hosts[:hosts], packets, links=STAR.links, source=FixedRate(), **given)
     rank = {host: n for n, host in enumerate(STAR.hosts)}
@@ -42,15 +53,15 @@ def messages(
     return Messages(*ends, [flow.size for flow in flows], after, step)
 
 
-RING = partial(dfc.all_reduce, algorithm="ring")
-HALVING = partial(dfc.all_reduce, algorithm="halving-doubling")
-TREE = partial(dfc.all_reduce, algorithm="tree")
+RING = partial(all_reduce, algorithm="ring")
+HALVING = partial(all_reduce, algorithm="halving-doubling")
+TREE = partial(all_reduce, algorithm="tree")
 EXCHANGES = {
-    "scatter": (dfc.reduce_scatter, (2, 3, 5, 8)),
+    "scatter": (reduce_scatter, (2, 3, 5, 8)),
     "ring": (RING, (2, 3, 5, 8)),
     "halving-doubling": (HALVING, (2, 4, 8, 16)),
     "tree": (TREE, (2, 3, 4, 6, 13)),
-    "rounds": (dfc.all_to_all_rounds, (2, 3, 6)),
+    "rounds": (all_to_all_rounds, (2, 3, 6)),
 }
 
 
@@ -126,7 +137,7 @@ def test_a_tree_brings_the_sum_up_and_down(hosts: int) -> None:
 
 @pytest.mark.parametrize("hosts", [2, 3, 6])
 def test_rounds_are_permutations_that_meet_all_pairs(hosts: int) -> None:
-    found = messages(dfc.all_to_all_rounds, hosts, 7)
+    found = messages(all_to_all_rounds, hosts, 7)
     assert len({*zip(found.source, found.target, strict=True)}) == hosts * (hosts - 1)
     for step in range(hosts - 1):
         own = [m for m, each in enumerate(found.step) if each == step]
@@ -143,7 +154,7 @@ def test_a_host_sends_what_the_best_algorithm_must(operation) -> None:
 
 
 def test_chunks_hold_all_packets() -> None:
-    sizes = messages(dfc.reduce_scatter, 4, 11).size
+    sizes = messages(reduce_scatter, 4, 11).size
     assert sizes[:4] == [3, 3, 3, 2]
     assert sum(sizes) == 3 * 11
 
@@ -152,26 +163,24 @@ def test_chunks_hold_all_packets() -> None:
 
 
 ONE_SWITCH, TWO_TIERS = (
-    dfc.Fabric(
-        graph, dfc.Cable("100Gbps", "10m"), buffer="1 MB", discipline=dfc.PFC(counts="switch")
-    )
+    Fabric(graph, Cable("100Gbps", "10m"), buffer="1 MB", discipline=PFC(counts="switch"))
     for graph in (leaf_spine(1, 1, hosts=8), leaf_spine(4, 4, hosts=4))
 )
 GIVEN = {"source": FixedRate(), "routes": "even"}
 OPERATIONS = {
-    "ring": (dfc.all_reduce, {"algorithm": "ring"}, 14),
-    "halving-doubling": (dfc.all_reduce, {"algorithm": "halving-doubling"}, 6),
-    "tree": (dfc.all_reduce, {"algorithm": "tree"}, 6),
-    "pieces": (dfc.all_reduce, {"algorithm": "tree", "pieces": 4}, None),
-    "reduce-scatter": (dfc.reduce_scatter, {}, 7),
-    "all-gather": (dfc.all_gather, {}, 7),
-    "rounds": (dfc.all_to_all_rounds, {}, 7),
+    "ring": (all_reduce, {"algorithm": "ring"}, 14),
+    "halving-doubling": (all_reduce, {"algorithm": "halving-doubling"}, 6),
+    "tree": (all_reduce, {"algorithm": "tree"}, 6),
+    "pieces": (all_reduce, {"algorithm": "tree", "pieces": 4}, None),
+    "reduce-scatter": (reduce_scatter, {}, 7),
+    "all-gather": (all_gather, {}, 7),
+    "rounds": (all_to_all_rounds, {}, 7),
 }
 
 
-def _run(fabric: dfc.Fabric, flows):
-    method = dfc.Packets(seed=1, recovery="none")
-    return dfc.simulate(fabric.scenario("operation", flows, 0.05), method, sample=0.05)
+def _run(fabric: Fabric, flows):
+    method = Packets(seed=1, recovery="none")
+    return simulate(fabric.scenario("operation", flows, 0.05), method, sample=0.05)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -184,7 +193,7 @@ def test_operations_end_and_keep_their_order(name: str) -> None:
     for f, flow in enumerate(flows):
         ready = max((run.finished[before] for before in flow.after), default=0.0)
         assert run.started[f] == ready
-    bound = dfc.completion_bounds(run.scenario).job
+    bound = completion_bounds(run.scenario).job
     assert run.finished.max() >= bound * (1 - 1e-12)
     if steps is not None:  # one switch: no two flows of a step share a link, except into a parent
         assert run.finished.max() <= 1.5 * bound
@@ -192,7 +201,7 @@ def test_operations_end_and_keep_their_order(name: str) -> None:
 
 def test_steps_of_a_ring_take_the_time_of_a_chunk_in_an_empty_network() -> None:
     """Without ACKs each step of a ring at one switch is a transfer of 10 packets over two links."""
-    flows = dfc.all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN)
+    flows = all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN)
     run = _run(ONE_SWITCH, flows)
     step = 11 * 1500 * 8 / 100e9 + 2 * 50e-9
     assert np.sort(run.finished).reshape(14, 8) == pytest.approx(
@@ -201,18 +210,18 @@ def test_steps_of_a_ring_take_the_time_of_a_chunk_in_an_empty_network() -> None:
 
 
 def test_a_delay_is_between_steps_and_starts_are_of_the_first_flows() -> None:
-    flows = dfc.all_reduce(
+    flows = all_reduce(
         ONE_SWITCH.hosts, 80, delay=1e-6, starts=5e-6, links=ONE_SWITCH.links, **GIVEN
     )
     run, plain = (
         _run(ONE_SWITCH, each)
-        for each in (flows, dfc.all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN))
+        for each in (flows, all_reduce(ONE_SWITCH.hosts, 80, links=ONE_SWITCH.links, **GIVEN))
     )
     assert run.finished.max() == pytest.approx(plain.finished.max() + 5e-6 + 13e-6, rel=1e-9)
 
 
 def test_flows_of_one_connection_share_a_path() -> None:
-    flows = dfc.all_reduce(TWO_TIERS.hosts, 160, source=FixedRate(), links=TWO_TIERS.links)
+    flows = all_reduce(TWO_TIERS.hosts, 160, source=FixedRate(), links=TWO_TIERS.links)
     paths: dict[tuple, set] = {}
     for flow in flows:
         paths.setdefault((flow.path[0], flow.path[-1]), set()).add(flow.path)
@@ -225,10 +234,10 @@ def test_flows_of_one_connection_share_a_path() -> None:
 def test_entropy_decides_the_path_of_a_flow() -> None:
     ends = [TWO_TIERS.hosts[0]] * 64, [TWO_TIERS.hosts[-1]] * 64
     given = {"source": FixedRate(), "links": TWO_TIERS.links}
-    same = dfc.flows_from(*ends, entropy=np.full(64, 7), **given)
+    same = flows_from(*ends, entropy=np.full(64, 7), **given)
     assert len({flow.path for flow in same}) == 1
-    own = dfc.flows_from(*ends, entropy=np.arange(64), **given)
-    assert own == dfc.flows_from(*ends, **given)
+    own = flows_from(*ends, entropy=np.arange(64), **given)
+    assert own == flows_from(*ends, **given)
     assert len({flow.path for flow in own}) == 4
 
 
@@ -258,9 +267,9 @@ def test_entropy_decides_the_path_of_a_flow() -> None:
 def test_bad_arguments_are_refused(given: dict, said: str) -> None:
     options = {"hosts": ONE_SWITCH.hosts, "packets": 80, "links": ONE_SWITCH.links}
     with pytest.raises((ValueError, TypeError), match=said):
-        dfc.all_reduce(**{**options, "source": FixedRate(), **given})
+        all_reduce(**{**options, "source": FixedRate(), **given})
 
 
 def test_rounds_have_packets() -> None:
     with pytest.raises(ValueError, match="packets = 0: must be a whole number"):
-        dfc.all_to_all_rounds(ONE_SWITCH.hosts, 0, links=ONE_SWITCH.links, source=FixedRate())
+        all_to_all_rounds(ONE_SWITCH.hosts, 0, links=ONE_SWITCH.links, source=FixedRate())

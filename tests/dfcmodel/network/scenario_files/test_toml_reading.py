@@ -8,8 +8,39 @@ from typing import NamedTuple
 
 import pytest
 
-import dfcmodel as dfc
 import responsefn
+from dfcmodel import (
+    AFD,
+    CAKE,
+    CBR,
+    DFC,
+    FIFO,
+    INT,
+    PFC,
+    RED,
+    ArrivalProcess,
+    ByteBuffer,
+    CoDel,
+    DeficitRoundRobin,
+    Fair,
+    Flow,
+    FlowQueueCoDel,
+    Link,
+    OnOff,
+    Pause,
+    Priority,
+    RampMarking,
+    Scenario,
+    ScenarioFileError,
+    ShortestRemaining,
+    StepMarking,
+    SwitchProgram,
+    Trimming,
+    WeightedFair,
+    load_scenario,
+    save_scenario,
+    takano2006,
+)
 from hopflow import gbps, mbps, ms
 from responsefn import CUBIC, HSTCP, DeliveryRule, Reno, WindowRule, linux
 from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
@@ -17,11 +48,9 @@ from tests.dfcmodel.scenario_texts import read_scenario, write_scenario
 # Reading of scenario files: units, defaults, and errors with file, line and key.
 
 
-def scenario(discipline=dfc.FIFO(), source=Reno(), **flow) -> dfc.Scenario:  # noqa: B008
-    links = (dfc.Link("a", "b", 1e4 / 3, 1e-3, 1800, discipline), dfc.Link("b", 3, 1e3, 0.1, 20.5))
-    return dfc.Scenario(
-        "two hops", links, (dfc.Flow("one", ("a", "b"), source, **flow),), packet_size=576
-    )
+def scenario(discipline=FIFO(), source=Reno(), **flow) -> Scenario:  # noqa: B008
+    links = (Link("a", "b", 1e4 / 3, 1e-3, 1800, discipline), Link("b", 3, 1e3, 0.1, 20.5))
+    return Scenario("two hops", links, (Flow("one", ("a", "b"), source, **flow),), packet_size=576)
 
 
 class Timid(WindowRule):
@@ -52,10 +81,10 @@ def test_rules_of_ones_own_are_given_to_the_reader() -> None:
     text = write_scenario(one)
     assert read_scenario(text, rules=[Timid]) == one
     with pytest.raises(
-        dfc.ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one of .*rules="
+        ScenarioFileError, match=r"flows\[1\].source.kind: 'Timid': must be one of .*rules="
     ):
         read_scenario(text)
-    with pytest.raises(dfc.ScenarioFileError, match=r"'newreno': must be one of .*'NewReno'"):
+    with pytest.raises(ScenarioFileError, match=r"'newreno': must be one of .*'NewReno'"):
         read_scenario(text.replace("Timid", "newreno"), rules=[Timid])
 
 
@@ -111,12 +140,12 @@ max_window = 1000
 
 def test_the_example_of_the_module_is_read() -> None:
     text = (
-        sys.modules[dfc.load_scenario.__module__]
+        sys.modules[load_scenario.__module__]
         .__doc__.partition("::\n")[2]
         .partition("\nPlain numbers")[0]
     )
     one = read_scenario(textwrap.dedent(text))
-    assert one.links[1].discipline == dfc.Pause(high=600)
+    assert one.links[1].discipline == Pause(high=600)
     assert [link.rate for link in one.links] == [mbps(370), mbps(100)]
 
 
@@ -125,9 +154,9 @@ def test_units_and_defaults() -> None:
     assert one.duration == 3.0
     assert [link.rate for link in one.links] == [mbps(100), mbps(100), gbps(1.5), mbps(100)]
     assert {link.delay for link in one.links} == {ms(0.1)}
-    assert {link.buffer for link in one.links} == {dfc.ByteBuffer(150_000)}
-    assert one.links[1].discipline == dfc.Pause(high=6, low=2)
-    assert one.flows[0] == dfc.Flow("cubic", "abcde", CUBIC(), 1000)
+    assert {link.buffer for link in one.links} == {ByteBuffer(150_000)}
+    assert one.links[1].discipline == Pause(high=6, low=2)
+    assert one.flows[0] == Flow("cubic", "abcde", CUBIC(), 1000)
     assert one.flows[1].start == ms(1)
     sizes = {"10 MB": 6667.0, "3 kB": 2.0, "33 kB": 22.0, "1.6 kB": 2.0, "7pkt": 7.0}
     for given, packets in sizes.items():  # the last packet of a transfer need not be full
@@ -141,14 +170,14 @@ def test_units_and_defaults() -> None:
 def test_buffers_in_bytes_and_cells_are_read_and_written() -> None:
     cells = '{size = "12 kB", cell = 80}'
     for given, buffer in (
-        ('"12 kB"', dfc.ByteBuffer(12_000)),
-        (cells, dfc.ByteBuffer(12_000, cell=80)),
+        ('"12 kB"', ByteBuffer(12_000)),
+        (cells, ByteBuffer(12_000, cell=80)),
         ('"12 packets"', 12.0),
     ):
         one = read_scenario(FIVE.replace('"150 kB"', given))
         assert one.links[0].buffer == buffer
         assert read_scenario(write_scenario(one)) == one
-    with pytest.raises(dfc.ScenarioFileError, match=r"line 24, link.buffer.cells: unknown key"):
+    with pytest.raises(ScenarioFileError, match=r"line 24, link.buffer.cells: unknown key"):
         read_scenario(FIVE.replace('"150 kB"', cells.replace("cell", "cells")))
 
 
@@ -195,8 +224,8 @@ def test_errors_name_file_line_and_key(old, new, line, parts, tmp_path) -> None:
     assert old in FIVE
     file = tmp_path / "five.toml"
     file.write_text(FIVE.replace(old, new, 1))
-    with pytest.raises(dfc.ScenarioFileError) as error:
-        dfc.load_scenario(file)
+    with pytest.raises(ScenarioFileError) as error:
+        load_scenario(file)
     for part in parts:
         assert part in str(error.value)
     assert str(file) in str(error.value)
@@ -207,13 +236,13 @@ def test_text_that_is_no_toml(tmp_path) -> None:
     file = tmp_path / "five.toml"
     for text, line in (("a = 1\nb = = 2\n", 2), ("a = 1\na = 2\n", 2)):
         file.write_text(text)
-        with pytest.raises(dfc.ScenarioFileError, match=rf"five\.toml: .*line {line}"):
-            dfc.load_scenario(file)
+        with pytest.raises(ScenarioFileError, match=rf"five\.toml: .*line {line}"):
+            load_scenario(file)
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(dfc.ScenarioFileError, match="cannot be read"):
-        dfc.load_scenario(file)
-    with pytest.raises(dfc.ScenarioFileError, match="cannot be read"):
-        dfc.load_scenario(tmp_path / "none.toml")
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(file)
+    with pytest.raises(ScenarioFileError, match="cannot be read"):
+        load_scenario(tmp_path / "none.toml")
 
 
 # Scenarios written as TOML are read back as they were.
@@ -241,29 +270,29 @@ NAMES = ["1", "2", "3", "4", "5", "6", "4S", "4L", "4R", "4N", "4V", "4V'"]
 
 
 DISCIPLINES = [
-    dfc.FIFO(),
-    dfc.DFC(),
-    dfc.DFC(diffusion=1 / 3, intensity=1.25, phases="synchronous"),
-    dfc.Pause(),
-    dfc.Pause(high=100, low=7.5, quanta=512, signalling=1e-6, paused_rate=2.0),
-    dfc.RED(),
-    dfc.RED(low=1 / 3, high=9, weight=1e-300, max_p=1, gentle=False, mean_packet=500, ecn=True),
-    dfc.Fair(),
-    dfc.Priority(),
-    dfc.WeightedFair(1.0, 1 / 3),
-    dfc.ShortestRemaining(),
-    dfc.FlowQueueCoDel(target=1e-3),
-    dfc.AFD(memory=400.0),
-    dfc.CAKE(queues=64),
-    dfc.DeficitRoundRobin(),
-    dfc.INT(),
-    dfc.Trimming(limit=12.0),
-    dfc.PFC(acks="class", manager=dfc.RampMarking(at="arrival"), managed=0, xoff=9, xon=3),
-    dfc.StepMarking(at="departure"),
-    dfc.PFC(classes=(3,), xoff=40.0, xon=20.0, headroom=30.0, counts="switch"),
-    dfc.Pause(high=100.0, low=50.0, manager=dfc.RED(ecn=True)),
-    dfc.Fair(manager=dfc.CoDel(target=0.01)),
-    dfc.Priority(manager=dfc.StepMarking(20.0)),
+    FIFO(),
+    DFC(),
+    DFC(diffusion=1 / 3, intensity=1.25, phases="synchronous"),
+    Pause(),
+    Pause(high=100, low=7.5, quanta=512, signalling=1e-6, paused_rate=2.0),
+    RED(),
+    RED(low=1 / 3, high=9, weight=1e-300, max_p=1, gentle=False, mean_packet=500, ecn=True),
+    Fair(),
+    Priority(),
+    WeightedFair(1.0, 1 / 3),
+    ShortestRemaining(),
+    FlowQueueCoDel(target=1e-3),
+    AFD(memory=400.0),
+    CAKE(queues=64),
+    DeficitRoundRobin(),
+    INT(),
+    Trimming(limit=12.0),
+    PFC(acks="class", manager=RampMarking(at="arrival"), managed=0, xoff=9, xon=3),
+    StepMarking(at="departure"),
+    PFC(classes=(3,), xoff=40.0, xon=20.0, headroom=30.0, counts="switch"),
+    Pause(high=100.0, low=50.0, manager=RED(ecn=True)),
+    Fair(manager=CoDel(target=0.01)),
+    Priority(manager=StepMarking(20.0)),
 ]
 
 
@@ -280,14 +309,14 @@ SOURCES = [
     *(rule() for rule in RULES if rule not in (WindowRule, DeliveryRule)),
     CUBIC(C=0.1 + 0.2, friendly=0.0),
     HSTCP(table=1),
-    dfc.CBR(1e5 / 3),
-    dfc.OnOff(rate=2.0, on=1e-9, off=3, random=True),
+    CBR(1e5 / 3),
+    OnOff(rate=2.0, on=1e-9, off=3, random=True),
 ]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_named_scenarios_come_back(name) -> None:
-    for one in (dfc.takano2006(name, dfc=True), dfc.takano2006(name, dfc=False)):
+    for one in (takano2006(name, dfc=True), takano2006(name, dfc=False)):
         assert read_scenario(write_scenario(one)) == one
 
 
@@ -306,18 +335,18 @@ def test_sources_come_back(source) -> None:
 @pytest.mark.parametrize("host", ["direct", "unshaped", "shaped"])
 def test_hosts_and_all_other_fields_come_back(host, tmp_path) -> None:
     one = scenario(
-        dfc.DFC(), host=host, max_window=2.5, start=1 / 7, size=123457.0, priority=-3
+        DFC(), host=host, max_window=2.5, start=1 / 7, size=123457.0, priority=-3
     )  # fmt: skip
-    file = dfc.save_scenario(one, tmp_path / "new" / "one.toml")
-    assert dfc.load_scenario(file) == one
+    file = save_scenario(one, tmp_path / "new" / "one.toml")
+    assert load_scenario(file) == one
 
 
 @pytest.mark.parametrize(
     "nodes", [("a", "b"), (0, -7), ((0, 1), (0, 2)), ('"\\\n\t', "µ ü 網"), (1, "1")], ids=repr
 )
 def test_nodes_come_back(nodes) -> None:
-    flow = dfc.Flow('a "flow"', nodes, Reno())
-    one = dfc.Scenario("x", (dfc.Link(*nodes, 1.0, 1.0, 1, shared=False),), (flow,))
+    flow = Flow('a "flow"', nodes, Reno())
+    one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1, shared=False),), (flow,))
     again = read_scenario(write_scenario(one))
     assert again == one
     assert list(map(type, again.nodes)) == list(map(type, nodes))
@@ -330,28 +359,28 @@ def test_keys_that_are_no_bare_keys_are_quoted() -> None:
 
 def test_nodes_that_no_file_holds() -> None:
     nodes = (frozenset({1}), "b")
-    one = dfc.Scenario("x", (dfc.Link(*nodes, 1.0, 1.0, 1),), (dfc.Flow("f", nodes, Reno()),))
+    one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1),), (Flow("f", nodes, Reno()),))
     with pytest.raises(ValueError, match=r"frozenset.*must be"):
         write_scenario(one)
 
 
-class Own(dfc.SwitchProgram):
+class Own(SwitchProgram):
     @staticmethod
     def on_enqueue(s, q, e):
         return s
 
 
-class OwnRED(dfc.RED):
+class OwnRED(RED):
     pass
 
 
-class OwnSource(dfc.ArrivalProcess):
+class OwnSource(ArrivalProcess):
     @staticmethod
     def next(s, q, e):
         return s
 
 
-@pytest.mark.parametrize("given", [Own(), OwnRED(), dfc.Fair(manager=OwnRED())], ids=repr)
+@pytest.mark.parametrize("given", [Own(), OwnRED(), Fair(manager=OwnRED())], ids=repr)
 def test_disciplines_of_ones_own_are_refused(given) -> None:
     with pytest.raises(ValueError, match=r"discipline = .*Own.*must be of a class of dfcmodel"):
         write_scenario(scenario(given))
