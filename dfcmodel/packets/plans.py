@@ -1,4 +1,4 @@
-"""Plan of a packet-level run, common to the engine and its oracle: what the ports of a scenario tell each other."""
+"""Plan of a packet-level run, common to the engine and its oracle: pauses, lossless buffers, rate reports and faults of ports."""
 
 from __future__ import annotations
 

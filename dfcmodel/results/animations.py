@@ -51,8 +51,8 @@ class Animation:
     runs
         The trajectories to show, by label; their nodes are the same.
     since, until, frames, fps
-        As of `Trajectory.animate`; None is the end of the shortest run. There is at most one frame per sample of the
-        first run, and others are shown at their latest sample before.
+        As of `Trajectory.animate`, with its errors; None is the end of the shortest run. There is at most one frame per
+        sample of the first run, and others are shown at their latest sample before.
     """
 
     runs: Mapping[str, Records]

@@ -137,6 +137,11 @@ class Watermark:
     peak
         Bytes above the threshold.
 
+    Raises
+    ------
+    ValueError
+        As `BufferRow` does.
+
     Examples
     --------
     >>> from dfcmodel.lossless import Watermark
