@@ -36,6 +36,7 @@ from dfcmodel import (
 from dfcmodel.network.queueing.disciplines import Discipline, QueueManager
 from dfcmodel.packets.traces import PacketTrace
 from hopflow import where
+from hopflow.parameters import extends
 from responsefn import DCTCP, NewReno, WindowRule
 from responsefn.linux import LinuxCUBIC
 from validation.generate.cases import Run
@@ -119,15 +120,10 @@ expected_drops = PIE.on_step
 class EvenPIE(PIE):
     """PIE that drops neither early after a drop nor late (RFC 8033, 5.4), as Linux has it."""
 
+    @extends(PIE.State)
     class State(NamedTuple):
         """As of `PIE`, and the sum of the probabilities since the last drop."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        p: float = 0.0
-        next: float = 0.0
-        delay: float = 0.0
-        spent: float = 0.0
         total: float = 0.0
 
     @staticmethod

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hopflow.console.command_line import (
-    AsJson,
-    as_json,
-    beginning,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-    warn_deprecated_option,
-)
+from hopflow.console import command_line as cli
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -47,7 +38,7 @@ def _names(incomplete: str) -> list[str]:
 
 def _explained(incomplete: str) -> list[str]:
     """Complete the name of a scenario, or the id of a claim."""
-    return _names(incomplete) + beginning(incomplete, explained)
+    return _names(incomplete) + cli.beginning(incomplete, explained)
 
 
 def _tcps(incomplete: str) -> list[str]:
@@ -74,7 +65,7 @@ def _rules(incomplete: str) -> list[str]:
     from responsefn.rules.base import WindowRule
 
     windows = (name for name in names() if isinstance(rule_named("rule", name), WindowRule))
-    return beginning(incomplete, windows)
+    return cli.beginning(incomplete, windows)
 
 
 PaperTcp = Annotated[
@@ -164,7 +155,7 @@ class _Run:
 
         level, steps_per_delay = self.level, self.steps_per_delay
         if self.steps is not None:
-            warn_deprecated_option(f"--steps {self.steps}", f"--steps-per-delay {self.steps}")
+            cli.warn_deprecated_option(f"--steps {self.steps}", f"--steps-per-delay {self.steps}")
             steps_per_delay = self.steps
         if level is None:
             level = "auto" if steps_per_delay is None else "fluid"
@@ -196,7 +187,7 @@ class _Files:
         """Refuse files that cannot be written, and those of a single run for several."""
         from dfcmodel.results.animations import animation_format
 
-        check_output("plot", self.plot)
+        cli.check_output("plot", self.plot)
         if self.animation is not None:
             animation_format(self.animation)
         of_one = (("animation", self.animation), ("netcdf", self.netcdf))
@@ -204,18 +195,18 @@ class _Files:
             if value is not None and runs != 1:
                 raise ValueError(f"{option} = {value}: needs a single run, omit --runs")
         for option, path in (*of_one, ("save", self.save)):
-            check_output(option, path, ())
+            cli.check_output(option, path, ())
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow simulate takano2006/4 --dfc --tcp newreno --plot out.png",
         "hopflow simulate my_network.toml --duration 200ms --json",
         "hopflow simulate takano2006/1 --no-dfc --runs 16",
         "hopflow simulate takano2006/1 --save my_network.toml",
     )
 )
-@takes_records
+@cli.takes_records
 def simulate(
     scenario: Annotated[
         str, typer.Argument(help="takano2006/4, or my_network.toml", autocompletion=_names)
@@ -227,7 +218,7 @@ def simulate(
         str | None,
         typer.Option(help="Largest predicted CPU time of a run: 600min (default: 180min)."),
     ] = None,
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
@@ -251,14 +242,14 @@ def simulate(
     settings["packet_jitter"] = run.packet_jitter
     if run.runs != 1:
         many = ensemble(chosen, run.runs, method=method, **settings)
-        typer.echo(as_json(_of_ensemble(many)) if json else many)
+        typer.echo(cli.as_json(_of_ensemble(many)) if json else many)
         if files.plot is not None:
-            save_figure(many.plot(), files.plot, quiet=json)
+            cli.save_figure(many.plot(), files.plot, quiet=json)
         return
     found = run_once(chosen, method, **settings)
-    typer.echo(as_json(_of_run(found)) if json else found)
+    typer.echo(cli.as_json(_of_run(found)) if json else found)
     if files.plot is not None:
-        save_figure(found.plot(), files.plot, quiet=json)
+        cli.save_figure(found.plot(), files.plot, quiet=json)
     if files.animation is not None:
         typer.echo(f"animation: {found.animate().save(files.animation)}", err=json)
     if files.netcdf is not None:
@@ -358,12 +349,12 @@ class _Path:
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow compare newreno cubic --bandwidth 24Mbps --rtt 40ms --buffer 80pkt",
         "hopflow compare reno htcp bic --bandwidth 100Mbps --rtt 80ms --buffer 1MB --loss 1e-6 --json",
     )
 )
-@takes_records
+@cli.takes_records
 def compare(
     rules: Annotated[
         list[str],
@@ -373,14 +364,14 @@ def compare(
     times: _Times,
     senders: _Senders,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."""
     from dfcmodel.sharing.comparisons import compare_rules
     from responsefn.rule_catalogue import rule_named
     from responsefn.rules.base import WindowRule
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     chosen = [rule_named("rule", name) for name in rules]
     windows = [rule for rule in chosen if isinstance(rule, WindowRule)]
     if len(windows) < len(chosen):
@@ -391,14 +382,16 @@ def compare(
     )
     if json:
         data = found.to_xarray()
-        typer.echo(as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data}))
+        typer.echo(
+            cli.as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data})
+        )
     else:
         typer.echo(
             f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.packet_size:g} bytes"
         )
         typer.echo(found)
     if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(found.plot(), plot, quiet=json)
 
 
 @dataclass(frozen=True)
@@ -462,13 +455,13 @@ class _Explained:
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow explain takano2006/1 --duration 200ms --runs 4",
         "hopflow explain my_network.toml --measures share,losses --plot waterfall.png --json",
         "hopflow explain D05",
     )
 )
-@takes_records
+@cli.takes_records
 def explain(
     scenario: Annotated[
         str,
@@ -480,25 +473,25 @@ def explain(
     asked: _Explained,
     table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Explain how far packets are from the fluid: what each part that they do not share accounts for."""
     from dfcmodel.levels.explaining import explain as explain_gap
 
-    check_output("plot", plot)
-    check_output("table", table, ())
+    cli.check_output("plot", plot)
+    cli.check_output("table", table, ())
     found = explain_gap(**asked.parameters(scenario))
-    typer.echo(as_json(found.table().to_dict("records")) if json else found)
+    typer.echo(cli.as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)
         found.table().to_csv(table, index=False)
         typer.echo(f"table: {table}", err=json)
     if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(found.plot(), plot, quiet=json)
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow pde takano2006/1 --packets 1000 --plot densities.png",
         "hopflow pde takano2006/1 --no-feedback --json",
     )
@@ -514,7 +507,7 @@ def pde(
         bool, typer.Option(help="r fed back by eq. (5); otherwise r = 0, eq. (7).")
     ] = True,
     plot: Annotated[Path | None, typer.Option(help="Write a plot of the densities here.")] = None,
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Solve the continuous limit of DFC for one loaded node in the chain of a scenario.
 
@@ -526,7 +519,7 @@ def pde(
     from dfcmodel.theory.pde import loaded_node
     from dfcmodel.theory.spectra import spectrum
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     chain = _Network().scenario(scenario)
     times = np.linspace(0.0, periods, 6) * law_of(chain).delay
     solution = loaded_node(chain, packets, times, node=node, feedback=feedback)
@@ -539,9 +532,9 @@ def pde(
             "settling_time": limits.settling_time,
             "stable": limits.stable,
         }
-        typer.echo(as_json(about | {"law": law}))
+        typer.echo(cli.as_json(about | {"law": law}))
     else:
         typer.echo(solution)
         typer.echo(limits)
     if plot is not None:
-        save_figure(solution.plot(), plot, quiet=json)
+        cli.save_figure(solution.plot(), plot, quiet=json)

@@ -15,7 +15,8 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections import namedtuple
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -24,10 +25,81 @@ from hopflow.checks import shown
 from hopflow.display.html_tables import table_html
 from hopflow.units import BARE, Dimension, quantity
 
-__all__ = ["Parametrized", "Swept", "canonical_text", "swept"]
+__all__ = ["Parametrized", "Swept", "canonical_text", "extends", "series", "swept"]
 
 
+K = TypeVar("K", bound=type)
 P = TypeVar("P", bound="Parametrized")
+
+
+def extends(base: type[Any]) -> Callable[[K], K]:
+    """Put the fields of a NamedTuple, all with defaults, before those of the decorated one.
+
+    A field that both declare keeps its place in the first and has the default of the second.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Window(NamedTuple):
+    ...     cwnd: float = 1.0
+    ...     ssthresh: float = 64.0
+    >>> @extends(Window)
+    ... class Timed(NamedTuple):
+    ...     cwnd: float = 2.0
+    ...     since: float = 0.0
+    >>> Timed(ssthresh=8.0)
+    Timed(cwnd=2.0, ssthresh=8.0, since=0.0)
+    """
+
+    def extended(own: Any) -> Any:
+        return _declared(own, base._field_defaults | own._field_defaults, base.__annotations__)
+
+    return extended
+
+
+def series(ends: Iterable[object], **defaults: float) -> Callable[[K], K]:
+    """Put fields ``name_end``, for each name and end, behind those of the decorated NamedTuple, which all have defaults.
+
+    A field that it declares itself keeps its place and default.
+
+    Parameters
+    ----------
+    ends
+        Numbers or words.
+    **defaults
+        Default of the fields of each name.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> @series(range(1, 4), low=8.0)
+    ... class Lowest(NamedTuple):
+    ...     cwnd: float = 1.0
+    ...     low_2: float = 9.0
+    >>> Lowest()
+    Lowest(cwnd=1.0, low_2=9.0, low_1=8.0, low_3=8.0)
+    """
+    added = {f"{name}_{end}": value for end in ends for name, value in defaults.items()}
+
+    def continued(own: Any) -> Any:
+        return _declared(
+            own, own._field_defaults | added | own._field_defaults, dict.fromkeys(added, "float")
+        )
+
+    return continued
+
+
+def _declared(own: Any, defaults: Mapping[str, Any], others: Mapping[str, Any]) -> Any:
+    """Return a NamedTuple of fields with defaults that stands for another one; ``others``: types of those it lacks."""
+    types = {**others, **own.__annotations__}
+    if missing := types.keys() - defaults.keys():
+        msg = f"{own.__qualname__}: the fields {', '.join(sorted(missing))} must have defaults"
+        raise TypeError(msg)
+    make: Any = namedtuple  # noqa: PYI024  # its fields are not all in one class
+    made = make(own.__name__, defaults, defaults=defaults.values(), module=own.__module__)
+    made.__annotations__ = {name: types[name] for name in defaults}
+    made.__qualname__, made.__doc__ = own.__qualname__, own.__doc__
+    return made
 
 
 class _NoParams(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 from hopflow.checks import choice
 
@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 OnFailure = Literal["raise", "return"]
+R = TypeVar("R", bound="HasStatus")
 RESULT_PLACE = " complete, kept as `result` of this error (sys.last_value.result)"
 
 
@@ -214,7 +215,15 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"{said}{kept}")
 
 
-def deliver(result: Any, on_failure: OnFailure) -> Any:
+class HasStatus(Protocol):
+    """What `deliver` takes."""
+
+    @property
+    def status(self) -> Status:
+        """How the computation ended."""
+
+
+def deliver(result: R, on_failure: OnFailure) -> R:
     """Return ``result``, or raise an error for a status that is not ok if ``on_failure`` says so.
 
     Raises

@@ -11,16 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from hopflow.checks import choice
-from hopflow.console.command_line import (
-    AsJson,
-    Verbose,
-    as_json,
-    beginning,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.console import command_line as cli
 from hopflow.display.results import table_text
 from hopflow.status import Status
 from hopflow.units import quantity
@@ -54,14 +45,14 @@ def _chains(incomplete: str) -> list[str]:
     """Complete the name of a chain."""
     from markov.registries import chain_names
 
-    return beginning(incomplete, chain_names())
+    return cli.beginning(incomplete, chain_names())
 
 
 def _methods(incomplete: str) -> list[str]:
     """Complete the name of a method."""
     from markov.registries import method_names
 
-    return beginning(incomplete, method_names())
+    return cli.beginning(incomplete, method_names())
 
 
 Certified = Annotated[
@@ -90,7 +81,7 @@ solve = typer.Typer(
     no_args_is_help=True,
     help="Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in "
     "files: hopflow solve model.prism --property 'S=? [ x > 3 ]'.",
-    epilog=examples("hopflow solve pause --rtt 40ms", "hopflow solve my_chain.py --json"),
+    epilog=cli.examples("hopflow solve pause --rtt 40ms", "hopflow solve my_chain.py --json"),
 )
 commands.add_typer(solve, name="solve")
 
@@ -149,23 +140,23 @@ class _Tandem:
 
 
 @solve.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow solve pause --high-threshold 18 --rtt 2s",
         "hopflow solve pause --buffers 10,20 --link-rate 1.2Mbps --arrival-rates 25,1 --json",
         "hopflow solve pause --high-threshold 20pkt --plot marginals.png",
     )
 )
-@takes_records
+@cli.takes_records
 def pause(
     tandem: _Tandem,
     plot: Annotated[Path | None, typer.Option(help="Draw the marginals into this file.")] = None,
-    verbose: Verbose = False,
-    json: AsJson = False,
+    verbose: cli.Verbose = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Solve the 802.3x pause tandem of malhotra2005. A bit rate means packets of 1500 bytes."""
     from markov.driver import stationary
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     _show(stationary(tandem.model()), plot, json=json, verbose=verbose)
 
 
@@ -191,7 +182,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
             "iterations", "seconds",
         )  # fmt: skip
         about = {name: getattr(answer, name) for name in names}
-        typer.echo(as_json(about | {"states": answer.chain.size}))
+        typer.echo(cli.as_json(about | {"states": answer.chain.size}))
     elif verbose:
         typer.echo(answer)
     else:
@@ -202,7 +193,7 @@ def _show(answer: Stationary, plot: Path | None, *, json: bool, verbose: bool) -
         }
         typer.echo(table_text(type(answer).__name__, rows))
     if plot is not None:
-        save_figure(answer.plot(), plot, quiet=json)
+        cli.save_figure(answer.plot(), plot, quiet=json)
 
 
 @dataclass(frozen=True)
@@ -213,13 +204,13 @@ class _Output:
         Path | None, typer.Option(help="Draw the stationary marginals into this file.")
     ] = None
     certificate: Certified = None
-    verbose: Verbose = False
-    json: AsJson = False
+    verbose: cli.Verbose = False
+    json: cli.AsJson = False
 
     def check(self) -> None:
         """Refuse files that cannot be written, before anything is solved."""
-        check_output("plot", self.plot)
-        check_output("certificate", self.certificate, ())
+        cli.check_output("plot", self.plot)
+        cli.check_output("certificate", self.certificate, ())
 
     def show(self, answer: Stationary) -> None:
         """Print an answer, and draw it where asked to."""
@@ -227,13 +218,13 @@ class _Output:
 
 
 @solve.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow solve kanban --set tickets=2 --method multilevel",
         "hopflow solve birthdeath --set 'births=(3, 2)' --set 'deaths=(1, 2)'",
         "hopflow solve chain mm1k --json",
     )
 )
-@takes_records
+@cli.takes_records
 def chain(
     name: Annotated[str, typer.Argument(help="MM1K, Kanban, ...", autocompletion=_chains)],
     output: _Output,
@@ -323,14 +314,14 @@ class _Asked:
 
 
 @solve.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow solve my_chain.py --const failure=0.2",
         "hopflow solve model.prism --property 'S=? [ x > 3 ]' --const N=5",
         "hopflow solve model.jani --json",
         "hopflow solve model.umb",
     )
 )
-@takes_records
+@cli.takes_records
 def file(
     path: Annotated[Path, typer.Argument(help=f"A model: {', '.join(SUFFIXES)}.")],
     asked: _Asked,
@@ -403,7 +394,7 @@ def _certify(
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow check kanban.cert.gz",
         "hopflow check kanban.cert.gz kanban.sm --const t=3",
     )
@@ -417,7 +408,7 @@ def check(
         ),
     ] = None,
     const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves.
 
@@ -430,7 +421,7 @@ def check(
     constants = written_constants(const)
     try:
         found = checked(certificate, None if model is None else source_of(model, constants))
-        typer.echo(as_json(_of_statement(found)) if json else found)
+        typer.echo(cli.as_json(_of_statement(found)) if json else found)
     except CertificateError as error:
         typer.echo(f"refused     {error}", err=True)
         raise typer.Exit(1) from None
@@ -454,7 +445,7 @@ def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> Non
     found = [model.property(text, proof=proof, on_failure="return") for text in names]
     if json:
         fields = ("text", "value", "error_bound", "status", "reason", "seconds")
-        typer.echo(as_json([{name: getattr(each, name) for name in fields} for each in found]))
+        typer.echo(cli.as_json([{name: getattr(each, name) for name in fields} for each in found]))
     else:
         for each in found:
             typer.echo(each)

@@ -111,8 +111,7 @@ def stationary(
     if isinstance(chain, ChainModel) and not exact:
         answer = _without_matrix(chain, method, proof)
         if answer is not None:
-            deliver(answer, on_failure)
-            return answer
+            return deliver(answer, on_failure)
     try:
         chain = _made(chain)
     except InfiniteStatesError as error:
@@ -316,8 +315,7 @@ def _solve(
         history=tuple(history),
         levels=() if solution.hierarchy is None else solution.hierarchy.sizes,
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 def _status(pi: NDArray[np.float64], met: bool, asked: bool, bound: float) -> Status:

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hopflow.console.command_line import (
-    AsJson,
-    as_json,
-    beginning,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.console import command_line as cli
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
@@ -33,7 +25,7 @@ def _names(incomplete: str) -> list[str]:
     """Complete the name of a rule."""
     from responsefn.rule_catalogue import names
 
-    return beginning(incomplete, names())
+    return cli.beginning(incomplete, names())
 
 
 @dataclass(frozen=True)
@@ -76,13 +68,13 @@ class _Asked:
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow response reno cubic --rtt 40ms --plot curves.png",
         "hopflow response cubic --p 1e-5 --rtt 40ms --json",
         "hopflow response --invert tfrc --rate 1Mbps --rtt 100ms",
     )
 )
-@takes_records
+@cli.takes_records
 def response(
     rules: Annotated[
         list[str] | None,
@@ -99,7 +91,7 @@ def response(
     unit_check: Annotated[
         bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")
     ] = True,
-    json: AsJson = False,
+    json: cli.AsJson = False,
 ) -> None:
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
     import numpy as np
@@ -107,7 +99,7 @@ def response(
     from responsefn.responses.curves import curve
     from responsefn.rule_catalogue import rule_named
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     trip, capacity, invert = asked.trip, asked.capacity, asked.invert
     if asked.rate is not None and invert is None:
         raise ValueError(f"rate = {asked.rate!r}: is for --invert RULE only")
@@ -130,13 +122,13 @@ def response(
     if json:
         rates = {repr(rule): table.rate[n] for n, rule in enumerate(chosen)}
         inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(chosen)}
-        typer.echo(as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
+        typer.echo(cli.as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
         _print(table, asked.packet_size)
     if plot is not None:
         between = np.geomspace(at.min(), at.max(), 121)
         fine = curve(chosen, between, trip, capacity, unit_check=unit_check)
-        save_figure(fine.plot(), plot, quiet=json)
+        cli.save_figure(fine.plot(), plot, quiet=json)
 
 
 def _invert(
@@ -154,7 +146,7 @@ def _invert(
     if json:
         inside = bool(rule.in_domain(found))
         answer = {"rule": repr(rule), "p": found, "rate": rate, "rtt": rtt, "in_domain": inside}
-        typer.echo(as_json(answer))
+        typer.echo(cli.as_json(answer))
     else:
         mark = "" if rule.in_domain(found) else f" (outside of its domain, {domain_of(rule)})"
         typer.echo(f"{rule!r}: p = {float(found):.6g} for {rate:.6g} packets/s at {rtt:g} s{mark}")
@@ -165,7 +157,7 @@ def _list(json: bool) -> None:
 
     rows = catalogue().rows()
     if json:
-        typer.echo(as_json(rows))
+        typer.echo(cli.as_json(rows))
         return
     for row in rows:
         typer.echo(f"{row['name']:<28} {row['domain']:<20} {row['source']}")

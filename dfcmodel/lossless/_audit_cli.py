@@ -8,18 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from hopflow.console.command_line import (
-    AsJson,
-    as_json,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.console import command_line as cli
 
 __all__ = ["audit"]
 
-EPILOG = examples(
+EPILOG = cli.examples(
     "hopflow headroom audit pg_profile_lookup.ini",
     "hopflow headroom audit pg_profile_lookup.ini --chip tomahawk5 --json",
     "hopflow headroom audit config_db.json --cell 192 --lossless-mtu 4096",
@@ -44,7 +37,7 @@ class _Switch:
     ] = None
 
 
-@takes_records
+@cli.takes_records
 def audit(
     file: Annotated[
         Path,
@@ -59,7 +52,7 @@ def audit(
     cable: Annotated[
         str | None, typer.Option(help="Of profiles without a length in their name: 300m.")
     ] = None,
-    json: AsJson = False,
+    json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file.")] = None,
 ) -> None:
     """Print a verdict on each row of a table of headrooms, with the reason and the value to write.
@@ -68,14 +61,14 @@ def audit(
     """
     from dfcmodel.lossless import audit_headroom, read_table
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     found = audit_headroom(
         read_table(file, rate=rate, cable=cable), chip=switch.chip, cell=in_bytes(switch.cell),
         mtu=in_bytes(switch.mtu), lossless_mtu=in_bytes(switch.lossless_mtu), response=switch.response,
     )  # fmt: skip
-    typer.echo(as_json(found.to_dict()) if json else found.text())
+    typer.echo(cli.as_json(found.to_dict()) if json else found.text())
     if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(found.plot(), plot, quiet=json)
     raise typer.Exit(1 if found.impossible else 0)
 
 

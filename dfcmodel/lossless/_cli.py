@@ -12,14 +12,7 @@ import typer
 
 from dfcmodel.lossless._audit_cli import EPILOG, audit, in_bytes
 from dfcmodel.lossless.paused.headroom_items import FIBRE
-from hopflow.console.command_line import (
-    AsJson,
-    as_json,
-    check_output,
-    examples,
-    save_figure,
-    takes_records,
-)
+from hopflow.console import command_line as cli
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.pools.headroom_pools import HeadroomPool
@@ -129,18 +122,18 @@ class _Ports:
 
 
 @group.callback(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow headroom --rate 400Gbps --cable 300m",
         "hopflow headroom --rate 100Gbps --cable 100m..300m --response 1.2us --response-measured --json",
         "hopflow headroom --rate 400Gbps --cable 300m --cell 192 --small-packets 0..0.5",
         "hopflow headroom --rate 100Gbps --rate 400Gbps --cable 30m --cable 300m",
     )
 )
-@takes_records
+@cli.takes_records
 def headroom(
     context: typer.Context,
     ports: _Ports,
-    json: AsJson = False,
+    json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the parts to this file.")] = None,
     chip: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -163,15 +156,15 @@ def headroom(
     several = len(rates) * len(cables) > 1
     if several and plot is not None:
         raise ValueError(f"plot = '{plot}': takes one rate and one cable, not a table")
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     if several:
         table = headroom_tables.headroom_table(rates, cables, **ports.parameters())
-        typer.echo(as_json({"bytes": table.to_dict("index")}) if json else table)
+        typer.echo(cli.as_json({"bytes": table.to_dict("index")}) if json else table)
         return
     found = headrooms.headroom(rates[0], cables[0], **ports.parameters())
     port = float(found.high.rate), found.metres[1]
     tables, laws = census_lines(*port), chip_lines(*port)
-    typer.echo(as_json({**found.to_dict(), "census": [*tables, *laws]}) if json else found)
+    typer.echo(cli.as_json({**found.to_dict(), "census": [*tables, *laws]}) if json else found)
     for heading, lines in (
         ("Public tables for this rate and cable:", tables),
         (
@@ -182,7 +175,7 @@ def headroom(
         if lines and not json:
             typer.echo("\n  ".join([heading, *lines]))
     if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(found.plot(), plot, quiet=json)
 
 
 @dataclass(frozen=True)
@@ -227,22 +220,22 @@ class _Traffic:
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         'hopflow pool --headroom "225792 B" --rate 400Gbps --ports 64 --classes 8 --size "40 MB" --shared "60 MB" --alpha 0.125',
         'hopflow pool --headroom "80 kB" --rate 100Gbps --ports 32 --size "1 MB" --shared "16 MB" --xoff "50 kB" --blocked 20us --json',
     )
 )
-@takes_records
+@cli.takes_records
 def pool(
     shared_pool: _Pool,
     traffic: _Traffic,
-    json: AsJson = False,
+    json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the worst case to this file.")] = None,
 ) -> None:
     """Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."""
     from dfcmodel.lossless import PausedGroups, longest_blocking, overflow, worst_demand
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     given = shared_pool.checked()
     active: dict[str, Any] = {
         "active_ports": traffic.active_ports,
@@ -257,7 +250,7 @@ def pool(
         chance = {"paused": traffic.paused, "overflow": risk.probability, "least_size": sizes}
         rows = {"oversubscription": given.oversubscription, "demand": demand}
         blocks = {name: t if t < math.inf else None for name, t in times._asdict().items()}
-        typer.echo(as_json({**rows, "blocked": blocks, "probability": chance}))
+        typer.echo(cli.as_json({**rows, "blocked": blocks, "probability": chance}))
     else:
         typer.echo(worst)
         safe, overflows = (f"{t * 1e6:.4g} us" if t < math.inf else "ever" for t in times)
@@ -266,32 +259,32 @@ def pool(
             f"\nEach paused {traffic.paused:.3g} of the time, independently of the others:\n{risk}"
         )
     if plot is not None:
-        save_figure(worst.plot(), plot, quiet=json)
+        cli.save_figure(worst.plot(), plot, quiet=json)
 
 
 @commands.command(
-    epilog=examples(
+    epilog=cli.examples(
         "hopflow deadlock topology.toml --plot cycle.svg", "hopflow deadlock topology.toml --json"
     )
 )
 def deadlock(
     topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and routes.")],
     most: Annotated[int, typer.Option(help="Cycles to print.", min=1)] = 5,
-    json: AsJson = False,
+    json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw network and cycle to this file.")] = None,
 ) -> None:
     """Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."""
     from dfcmodel.lossless.cycles.deadlocks import deadlock as examine
     from dfcmodel.lossless.topologies.topology_files import load_topology
 
-    check_output("plot", plot)
+    cli.check_output("plot", plot)
     found = examine(*load_topology(topology))
     cycles = list(itertools.islice(found.cycles(), most))
     if json:
-        typer.echo(as_json({"free": found.is_free, "cycles": cycles}))
+        typer.echo(cli.as_json({"free": found.is_free, "cycles": cycles}))
     else:
         typer.echo(found)
         for cycle in cycles[1:]:
             typer.echo("  another  " + ", ".join(f"{a}->{b}" for a, b, *_ in cycle))
     if plot is not None:
-        save_figure(found.plot(), plot, quiet=json)
+        cli.save_figure(found.plot(), plot, quiet=json)

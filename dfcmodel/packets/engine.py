@@ -46,11 +46,11 @@ from dfcmodel.packets.planning import (
     check_rate,
     check_window,
 )
-from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
+from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
 from hopflow.long_runs import LONGER, parts

@@ -14,9 +14,10 @@ from dfcmodel.network.demands.arrivals import MAX_BATCH
 from dfcmodel.network.endpoints.sources import CBR
 from dfcmodel.network.frame_sizes import BLOCK, HEADER, SHORTEST_FRAME
 from dfcmodel.packets import ns2_random
-from dfcmodel.packets.plans import ENDLESS, MOST_KEPT_HOPS, SIZES, Plan
+from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.ports import Ports
 from dfcmodel.packets.refusals import check_scenario
+from dfcmodel.packets.routed_plans import ENDLESS, MOST_KEPT_HOPS, SIZES
 from hopflow.checks import one_number
 from responsefn import RateRule, WindowRule
 

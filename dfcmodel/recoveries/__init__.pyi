@@ -1,13 +1,15 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
 from ..packets.recoveries import (
     LinuxRecovery,
-    LossRecovery,
     NewRenoRecovery,
     PRRRecovery,
     RackRecovery,
     RenoRecovery,
     SackRecovery,
     TahoeRecovery,
+)
+from ..packets.recoveries.base import (
+    LossRecovery,
     grow_window,
     limited_transmit,
     reduce_window,

@@ -50,18 +50,9 @@ class Animation:
     ----------
     runs
         The trajectories to show, by label; their nodes are the same.
-    since, until
-        Time interval to show in s; None is the end of the shortest run.
-    frames
-        Number of frames, evenly spaced over that interval, at least 2; at most one per sample of the first
-        run. Others are shown at their latest sample before.
-    fps
-        Frames per second.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameter, its value and what is allowed.
+    since, until, frames, fps
+        As of `Trajectory.animate`, with its errors; None is the end of the shortest run. There is at most one frame per
+        sample of the first run, and others are shown at their latest sample before.
     """
 
     runs: Mapping[str, Records]

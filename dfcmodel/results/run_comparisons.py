@@ -116,16 +116,8 @@ class RunComparison(SideBySide[Trajectory]):
     ) -> Animation:
         """Return an animation of the runs' queues, one above another, at the same times.
 
-        A notebook plays it; ``.save("queues.gif")`` writes a GIF, MP4 (with ffmpeg) or HTML file.
-
-        Parameters
-        ----------
-        since, until
-            Time interval to show in s; None is the end of the shortest run.
-        frames
-            Number of frames, evenly spaced over the samples of the first run in that interval.
-        fps
-            Frames per second.
+        Parameters as for `Trajectory.animate`. ``until=None`` is the end of the shortest run; frames are spaced over
+        the samples of the first one.
 
         Raises
         ------

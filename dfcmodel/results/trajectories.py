@@ -274,32 +274,13 @@ class Trajectory(Records, Result):
         return draw_panels(self) if ax is None else draw_goodput(self, ax)
 
     def plot_space_time(self, ax: Any = None) -> Any:
-        """Draw the packets queued at each node (vertical axis) over time, and the losses.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; None makes new ones.
-
-        Returns
-        -------
-        The Axes.
-        """
+        """Draw the packets queued at each node (vertical axis) over time, and the losses; return the Axes."""
         from dfcmodel.results.plots import draw_space_time
 
         return draw_space_time(self, figure()[1] if ax is None else ax)
 
     def plot_notifications(self, ax: Any = None) -> Any:
-        """Draw how many congestion notifications (CNPs) each sender has got, those with most first.
-
-        Parameters
-        ----------
-        ax
-            Axes to draw on; None makes new ones.
-
-        Returns
-        -------
-        The Axes.
+        """Draw how many congestion notifications (CNPs) each sender has got, those with most first; return the Axes.
 
         Raises
         ------

@@ -185,8 +185,7 @@ def coexist(
         scenario, method, duration=before + duration, sample=step, packet_jitter=wait
     )
     result = _simulated(path, rtts, plan, early, before)
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 def _at_senders(path: Bottleneck, flows: int) -> dict[str, float] | None:

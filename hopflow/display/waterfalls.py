@@ -18,18 +18,12 @@ GREY = "0.6"
 
 
 def draw_waterfall(data: xr.Dataset, ax: Any = None) -> Any:
-    """Draw the waterfall of one quantity.
+    """Draw the waterfall of one quantity, on ``ax`` or on new axes, and return the Axes.
 
     Parameters
     ----------
     data
         What `dfcmodel.results.Explanation.to_xarray` returns, of one quantity; bars come in the order of its parts.
-    ax
-        Axes to draw on; None makes new ones.
-
-    Returns
-    -------
-    The Axes.
     """
     names, parts = data["part"].to_numpy().tolist(), data["contribution"].to_numpy()
     if ax is None:

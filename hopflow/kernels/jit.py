@@ -8,6 +8,8 @@ import numba
 import numba.extending
 from numba import types
 
+from hopflow.kernels import plain_jit
+
 try:
     from hopflow.kernels.compilers import (
         CalledCompiler,
@@ -36,23 +38,7 @@ else:
     UNALIASED = {"pipeline_class": UnaliasedCompiler}
     CALLED_BY = {"no_cpython_wrapper": True}  # `hopflow.kernels.entries` calls it
 
-__all__ = [
-    "call_agent",
-    "call_event",
-    "call_law",
-    "call_manager",
-    "call_on_array",
-    "call_on_record",
-    "calling_entry",
-    "compiled",
-    "counting_entry",
-    "entry",
-    "inlined",
-    "multiply_add",
-    "prefetch",
-    "summing",
-    "unaliased_entry",
-]
+__all__ = plain_jit.__all__  # the same names, compiled
 
 njit: Any = numba.njit  # its stubs lack three of these options
 intrinsic: Any = numba.extending.intrinsic
@@ -130,22 +116,22 @@ def _call_law(typing_context, address, link):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_event(event, flow, now, rtt, acks, marks):  # type: ignore[no-untyped-def]
     _call_event(event, flow, now, rtt, acks, marks)
 
 
 @inlined
-def call_manager(manager, link):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_manager(manager, link):  # type: ignore[no-untyped-def]
     _call_manager(manager, link)
 
 
 @inlined
-def call_agent(event, agent):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_agent(event, agent):  # type: ignore[no-untyped-def]
     _call_agent(event, agent)
 
 
 @inlined
-def call_law(event, link):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_law(event, link):  # type: ignore[no-untyped-def]
     _call_law(event, link)
 
 
@@ -171,7 +157,7 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]  # 
 
 
 @inlined
-def prefetch(array, index):  # type: ignore[no-untyped-def]  # noqa: D103
+def prefetch(array, index):  # type: ignore[no-untyped-def]
     _prefetch(array, index)
 
 
@@ -190,7 +176,7 @@ def _multiply_add(typing_context, a, b, c):  # type: ignore[no-untyped-def]  # n
 
 
 @inlined
-def multiply_add(a, b, c):  # type: ignore[no-untyped-def]  # noqa: D103
+def multiply_add(a, b, c):  # type: ignore[no-untyped-def]
     return _multiply_add(a, b, c)
 
 
@@ -235,10 +221,10 @@ def _call_on_record(typing_context, function, record, array, *numbers):  # type:
 
 
 @inlined
-def call_on_record(function, record, array, *numbers):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_on_record(function, record, array, *numbers):  # type: ignore[no-untyped-def]
     _call_on_record(function, record, array, *numbers)
 
 
 @inlined
-def call_on_array(function, array, a, b, c, d):  # type: ignore[no-untyped-def]  # noqa: D103
+def call_on_array(function, array, a, b, c, d):  # type: ignore[no-untyped-def]
     _call_on_array(function, array, a, b, c, d)

@@ -240,8 +240,7 @@ class FileModel:
             unlisted = Unlisted(self.bound, declared, self.most)
             result = unlisted.result(query, text, lambda: self._stationary)
         result = replace(result, seconds=watch.seconds())
-        deliver(result, on_failure)
-        return result
+        return deliver(result, on_failure)
 
     def long_run_functions(self, texts: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         """Return the functions of the state, shape (states,), whose long-run means are the values of properties.

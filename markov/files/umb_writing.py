@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from markov.chains import MarkovChain
 
-    Vector = NDArray[np.float64]
 
 __all__ = ["write_umb"]
 

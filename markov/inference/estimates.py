@@ -240,8 +240,7 @@ def estimate(
         steps=steps,
         seconds=watch.seconds(),
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 def _checked(parameters: Any) -> list[str]:

@@ -17,14 +17,7 @@ from markov.infinite.bases import Basis, given_basis
 from markov.infinite.bounds import mean_between, sides_of
 from markov.infinite.lyapunov import Wanted, find_lyapunov
 from markov.infinite.members import NamedFunction
-from markov.infinite.solving import (
-    Problem,
-    Step,
-    height_of,
-    include_inner,
-    solved,
-    steps,
-)
+from markov.infinite.solving import Problem, Step, height_of, include_inner, solved, steps
 from markov.models.measures import functionals
 from markov.proofs.bounded import Bounded
 from markov.proofs.certificates import relative_residual
@@ -247,8 +240,7 @@ def stationary_of_infinite(
         function=function,
     )
     answer.__dict__["_problem"] = problem
-    deliver(answer, on_failure)
-    return answer
+    return deliver(answer, on_failure)
 
 
 def _status(step: Step, tolerance: float) -> Status:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from markov.models.measures import Measure
     from markov.proofs.bounded import Bounded, ExactBounded
 
+    Averaged = str | ArrayLike | tuple[ArrayLike, ArrayLike]
+    """A name, a function of the state, or two such for a ratio of means."""
+
 __all__ = ["Stationary"]
 
 TOLERANCE = 2e-13  # relative, of the equations behind a variance
@@ -164,28 +167,16 @@ class Stationary(Solved):
 
     @overload
     def bound(
-        self,
-        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
-        *,
-        tolerance: float = ...,
-        exact: Literal[False] = ...,
+        self, measure: Averaged, *, tolerance: float = ..., exact: Literal[False] = ...
     ) -> Bounded | list[Bounded]: ...
 
     @overload
     def bound(
-        self,
-        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
-        *,
-        tolerance: float = ...,
-        exact: Literal[True],
+        self, measure: Averaged, *, tolerance: float = ..., exact: Literal[True]
     ) -> ExactBounded | list[ExactBounded]: ...
 
     def bound(
-        self,
-        measure: str | ArrayLike | tuple[ArrayLike, ArrayLike],
-        *,
-        tolerance: float = 2e-13,
-        exact: bool = False,
+        self, measure: Averaged, *, tolerance: float = 2e-13, exact: bool = False
     ) -> Bounded | list[Bounded] | ExactBounded | list[ExactBounded]:
         """Return a measure with a bound on its error, more accurate than under ``pi``.
 

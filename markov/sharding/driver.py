@@ -16,16 +16,7 @@ from markov.sharding.answers import ShardedStationary
 from markov.sharding.chains import ShardedChain
 from markov.sharding.combinations import best_combination
 from markov.sharding.elimination import eliminate
-from markov.sharding.levels import (
-    AXIS,
-    Level,
-    aggregate,
-    arrivals,
-    given,
-    rated,
-    refine,
-    total_out,
-)
+from markov.sharding.levels import AXIS, Level, aggregate, arrivals, given, rated, refine, total_out
 from markov.sharding.plans import N_FORMER_ITERATES, held_bytes
 from markov.sharding.reachability import reached, start_of
 from markov.sharding.stencils import stencil_of
@@ -132,8 +123,7 @@ def stationary_sharded(
         _chain=chain,
         _start=start,
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 class _Solver:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from hopflow.parameters import Parametrized
-from hopflow.units import WithUnit, quantities
+from hopflow.units import quantities
 from responsefn.responses.equations import formula_of, table_of
 from responsefn.responses.input_checks import (
     LossRates,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.responses.input_checks import Bandwidth, Rates
     from responsefn.responses.references import Reference
 
 __all__ = ["Response"]
@@ -127,13 +128,8 @@ class Response(Parametrized):
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def rate(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
+    ) -> Rates:
         """Return the rate in packets/s.
 
         Of a window rule it is the closed form where it holds, as `closed_form_holds` says, else that of the numerical
@@ -169,7 +165,7 @@ class Response(Parametrized):
         rtt: Any,
         bandwidth: float | None,  # noqa: ARG002
         unit_check: bool,
-    ) -> float | NDArray[np.float64]:
+    ) -> Rates:
         """Return `rate` of plain arrays, by the closed form; other responses override this."""
         losses, rtt = LossRates(p), round_trip(rtt, unit_check)
         shape = same_shape(p=losses.values, rtt=rtt)
@@ -179,13 +175,8 @@ class Response(Parametrized):
     @quiet()
     @keeps_labels
     def elasticity(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
+    ) -> Rates:
         """Return d log T / d log p: -1/2 for a square-root law, -3/4 for CUBIC's.
 
         By SymPy where there is a closed form, else, and where its derivative is beyond the range of numbers, a

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from responsefn.responses.input_checks import Bandwidth, Rates
+
     Floats = NDArray[np.float64]
 
 __all__ = ["Cycle", "Dynamics", "Event"]
@@ -116,22 +118,12 @@ class Dynamics(Protocol):
         """Return the state of a new connection."""
 
     def rate(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: float | None = None,
-        *,
-        unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
+    ) -> Rates:
         """Return the rate in packets/s."""
 
     def cycle(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: float | None = None,
-        *,
-        unit_check: bool = True,
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
     ) -> Cycle:
         """Return the numerical cycle."""
 

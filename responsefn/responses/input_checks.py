@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.checks import flag, number, one_number
-from hopflow.units import in_units
+from hopflow.units import WithUnit, in_units
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    Bandwidth = WithUnit | None
+    """Capacity in packets/s, or a string such as ``"100Mbps"``; None: a path that never queues."""
+    Rates = float | NDArray[np.float64]
+    """A float for numbers, otherwise an array of the shape in which the arguments broadcast."""
 
 __all__ = [
     "LARGEST_RATE",

@@ -31,10 +31,8 @@ from responsefn.responses.kernel.rows import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from responsefn.responses.dynamics import Floats
 
-    Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 __all__ = ["abreast", "ack", "alone", "block", "doubling", "loss", "power_cycles"]

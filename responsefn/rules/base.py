@@ -28,9 +28,10 @@ from responsefn.responses.labels import keeps_labels
 from responsefn.responses.response_warnings import warns
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from responsefn.responses.dynamics import Cycle
+    from responsefn.responses.input_checks import Bandwidth, Rates
 
 __all__ = ["Event", "RenoGrowth", "WindowRule", "answers_marks", "cut", "grow"]
 
@@ -221,12 +222,7 @@ class WindowRule(Response, ABC):
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     def cycle(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
     ) -> Cycle:
         """Return the numerical solution of the deterministic loss cycle.
 
@@ -305,16 +301,12 @@ class WindowRule(Response, ABC):
             remedy = '; if the round-trip time is to stay fixed, write capacity = "optional" in the class'
         return f"bandwidth is missing: {why}, in packets/s, for example bandwidth=mbps(100){remedy}"
 
-    def _rate(
-        self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool
-    ) -> float | NDArray[np.float64]:
+    def _rate(self, p: Any, rtt: Any, bandwidth: float | None, unit_check: bool) -> Rates:
         """Return `rate` of plain arrays: the closed form where it holds, else the numerical cycle."""
         bandwidth = self._capacity(bandwidth, unit_check)
         return self._either("rate", LossRates(p), round_trip(rtt, unit_check), bandwidth)
 
-    def _either(
-        self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None
-    ) -> float | NDArray[np.float64]:
+    def _either(self, name: str, losses: LossRates, rtt: Any, bandwidth: float | None) -> Rates:
         """Return a field of the closed form where it holds, else of the numerical cycle."""
         p = losses.values
         shape = same_shape(p=p, rtt=rtt)
@@ -372,7 +364,7 @@ class WindowRule(Response, ABC):
         bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+    ) -> Rates:
         """Return the time average of the window in packets (``rate * rtt`` without a queue).
 
         Parameters
@@ -402,7 +394,7 @@ class WindowRule(Response, ABC):
         bandwidth: WithUnit | None = None,
         *,
         unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+    ) -> Rates:
         """Return the window in packets just before a loss when one packet in 1/p is lost.
 
         Parameters and shapes as for `mean_window`.
@@ -412,13 +404,8 @@ class WindowRule(Response, ABC):
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def packet_mean_window(
-        self,
-        p: ArrayLike,
-        rtt: ArrayLike,
-        bandwidth: WithUnit | None = None,
-        *,
-        unit_check: bool = True,
-    ) -> float | NDArray[np.float64]:
+        self, p: ArrayLike, rtt: ArrayLike, bandwidth: Bandwidth = None, *, unit_check: bool = True
+    ) -> Rates:
         """Return the average over packets of the window that each found, in packets.
 
         It exceeds the time average, since a larger window sends more packets. By the numerical
@@ -433,7 +420,7 @@ class WindowRule(Response, ABC):
         rtt: ArrayLike | None,
         bandwidth: float | None,
         unit_check: bool,
-    ) -> float | NDArray[np.float64]:
+    ) -> Rates:
         losses = LossRates(p)
         bandwidth = self._capacity(bandwidth, unit_check)
         if rtt is not None:

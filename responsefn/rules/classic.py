@@ -143,12 +143,7 @@ class Reno(RenoGrowth):
 class NewReno(Reno):
     """TCP NewReno (RFC 6582): Reno's window, and one fast recovery for all losses of a window.
 
-    The response functions are those of `Reno`, with the same domain.
-
-    Parameters
-    ----------
-    form
-        Which response function, see `AIMD`.
+    The response functions are those of `Reno`, with its parameter ``form`` and the same domain.
 
     Examples
     --------

@@ -18,6 +18,25 @@ if TYPE_CHECKING:
 __all__ = ["CUBIC", "begin_curve"]
 
 
+class HyStartCUBICState(NamedTuple):
+    """Window and threshold in packets; the last peak, where the curve begins and its plateau; times in s.
+
+    ``reno``: window of the Reno-friendly region; then what HyStart knows of this round trip.
+    """
+
+    cwnd: float = 1.0
+    ssthresh: float = math.inf
+    peak: float = 0.0
+    origin: float = 0.0
+    plateau: float = 0.0
+    since: float = -1.0
+    base_rtt: float = math.inf
+    reno: float = 1.0
+    left: float = 0.0
+    least: float = math.inf
+    samples: float = 0.0
+
+
 class CUBIC(WindowRule):
     r"""CUBIC (RFC 9438): the window is a cubic function of the time since the last loss.
 

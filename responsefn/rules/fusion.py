@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import queued
+from responsefn.rules.westwood import Westwood
 
 __all__ = ["Fusion"]
 
@@ -42,13 +43,10 @@ class Fusion(WindowRule):
     2000
     """
 
+    @extends(Westwood.State)
     class State(NamedTuple):
         """Window and threshold; shortest RTT in s; RE and top rate in packets/s; Reno's window."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
-        estimate: float = 0.0
         top_rate: float = 0.0
         reno: float = 1.0
 

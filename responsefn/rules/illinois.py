@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
+from responsefn.rules.delay_based import QueueRule
 
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
@@ -45,12 +46,10 @@ class Illinois(WindowRule):
     [612, 87]
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, shortest and longest RTT in s."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         top_rtt: float = 0.0
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt")

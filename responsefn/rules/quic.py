@@ -9,11 +9,13 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
+from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import WindowRule
 from responsefn.rules.classic import Reno
+from responsefn.rules.cubic import HyStartCUBICState
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -37,12 +39,7 @@ class QUICNewReno(Reno):
     stands for a timeout, which in packet runs is RFC 6298's. Losses are found by selective ACKs, and all of a window are one
     event (Sect. 7.3.2).
 
-    The response functions are those of `Reno`, with the same domain.
-
-    Parameters
-    ----------
-    form
-        Which response function, see `AIMD`.
+    The response functions are those of `Reno`, with its parameter ``form`` and the same domain.
 
     Examples
     --------
@@ -109,6 +106,7 @@ class ChromiumCUBIC(WindowRule):
     (1937, 970)
     """
 
+    @extends(HyStartCUBICState)
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
@@ -116,16 +114,6 @@ class ChromiumCUBIC(WindowRule):
         """
 
         cwnd: float = INITIAL_WINDOW
-        ssthresh: float = math.inf
-        peak: float = 0.0
-        origin: float = 0.0
-        plateau: float = 0.0
-        since: float = -1.0
-        base_rtt: float = math.inf
-        reno: float = 1.0
-        left: float = 0.0
-        least: float = math.inf
-        samples: float = 0.0
 
     class Params(NamedTuple):
         """Connections, packets/s^3, parts kept and remembered, slow start."""

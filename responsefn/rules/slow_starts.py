@@ -94,16 +94,8 @@ def hystart(
     css_rounds
         Rounds that it lasts.
 
-    The defaults are the constants that RFC 9406 recommends in Sect. 4.3.
-
-    Returns
-    -------
-    A rule of a class derived from the given one, with the constants among its parameters.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a rule with another slow start, or a parameter out of its range.
+    The defaults are the constants that RFC 9406 recommends in Sect. 4.3. The rule that is returned has them among its
+    parameters. Errors are those of `limited_slow_start`.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, is_endless, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import cut
@@ -65,6 +66,7 @@ class Vegas(QueueRule):
     2000
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, RTTs in s (shortest, mean, of the round), its samples, ACKs left, a time.
 
@@ -72,9 +74,6 @@ class Vegas(QueueRule):
         begins. The minimum of the round, its samples and the ACKs left in it are those of ``by_rounds``.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         mean_rtt: float = 0.0
         turn: float = 0.0
         least: float = math.inf

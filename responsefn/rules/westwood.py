@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.delay_based import QueueRule
 
 __all__ = ["Westwood"]
 
@@ -37,12 +38,10 @@ class Westwood(WindowRule):
     2000
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, shortest RTT in s, rate estimate in packets/s."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         estimate: float = 0.0
 
     class Params(NamedTuple):

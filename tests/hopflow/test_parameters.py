@@ -7,7 +7,7 @@ import inspect
 import math
 import pickle
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ from hopflow.checks import (
     shown,
     whole,
 )
-from hopflow.parameters import Parametrized, canonical_text, swept
+from hopflow.parameters import Parametrized, canonical_text, extends, series, swept
 from hopflow.units import in_units, quantities, quantity, readable
 from responsefn import CUBIC
 
@@ -53,6 +53,47 @@ class Sibling(Parametrized):
 
 class Bare(Parametrized):
     pass
+
+
+class Moved(Point):
+    @extends(Parametrized.Params)
+    class State(NamedTuple):
+        """Where it is, and where it was."""
+
+        here: float = 1.0
+
+    @series(range(2), was=3.0)
+    @extends(State)
+    class Params(NamedTuple):
+        x: float = 5.0
+        here: int = 2
+
+
+class TestFieldsOfSeveralClasses:
+    def test_fields_of_the_first_come_first_with_the_defaults_of_the_second(self):
+        assert Moved.Params() == (2, 5.0, 3.0, 3.0)
+        assert Moved.Params._fields == ("here", "x", "was_0", "was_1")
+        kinds = {"here": int, "x": float, "was_0": float, "was_1": float}
+        assert get_type_hints(Moved.Params) == kinds
+        assert list(get_type_hints(Moved.Params)) == list(kinds)
+
+    def test_they_are_named_and_pickled_as_what_was_declared(self):
+        assert Moved.State.__doc__ == "Where it is, and where it was."
+        assert Moved.State.__qualname__ == "Moved.State"
+        state = pickle.loads(pickle.dumps(Moved.State(here=4.0)))
+        assert type(state) is Moved.State
+        assert state._replace(here=1.0) == Moved.State()
+
+    def test_fields_without_defaults_are_refused(self):
+        for put in (extends(Moved.State), series(range(2), was=3.0)):
+            with pytest.raises(TypeError, match="Params: the fields x must have defaults"):
+                put(Point.Params)
+        with pytest.raises(TypeError, match="State: the fields x must have defaults"):
+            extends(Point.Params)(Moved.State)
+
+    def test_a_model_has_them_as_parameters(self):
+        assert repr(Moved(was_1=7)) == "Moved(was_1=7)"
+        assert list(inspect.signature(Moved).parameters) == ["here", "x", "was_0", "was_1"]
 
 
 class TestParametrized:

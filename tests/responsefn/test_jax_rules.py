@@ -13,7 +13,6 @@ from responsefn import (
     CTCP,
     CUBIC,
     HTCP,
-    TFRC,
     Fusion,
     Mathis,
     Reno,
@@ -24,17 +23,9 @@ from responsefn import (
     twin,
 )
 from responsefn.results import RuleTwin
+from tests.responsefn.closed_rules import CLOSED, RTT, SMOOTH, P
 
 R, loss = sp.symbols("R p", positive=True)
-CLOSED = [
-    entry
-    for entry in catalogue().entries
-    if entry.uses_closed_form() and getattr(entry, "capacity", "ignored") != "needed"
-]
-SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
-"""Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
-P = np.geomspace(1e-10, 0.9, 301)
-RTT = 0.07
 QUICK = (AIMD(), Mathis(), CTCP())
 """A power law, one without windows, one with a region; the others compile longer."""
 

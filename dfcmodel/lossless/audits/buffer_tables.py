@@ -132,17 +132,15 @@ class Watermark:
 
     Parameters
     ----------
-    rate
-        Line rate in b/s.
-    cable
-        Length in m.
+    rate, cable
+        As of `BufferRow`, b/s and m.
     peak
         Bytes above the threshold.
 
     Raises
     ------
     ValueError
-        Naming the field, its value and what is allowed.
+        As `BufferRow` does.
 
     Examples
     --------

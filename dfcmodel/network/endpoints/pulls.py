@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from dfcmodel.network.endpoints.receivers import LARGEST_CREDIT, ReceiverAgent
 from hopflow.checks import one_number, whole
+from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["RCCC"]
@@ -58,14 +59,10 @@ class RCCC(ReceiverAgent):
     (True, np.int64(0))
     """
 
+    @extends(ReceiverAgent.State)
     class State(NamedTuple):
         """The answer; the next free time of the link, s; of a flow packets granted, in the pull to come, arrived, cut."""
 
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = math.inf
         slot: float = 0.0
         granted: float = 0.0
         pull: float = 0.0

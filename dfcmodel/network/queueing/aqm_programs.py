@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dfcmodel.network.queueing.programs import SwitchProgram
 from dfcmodel.network.queueing.schedulers import HashedQueues, check_codel
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["AFD", "CAKE"]
@@ -53,12 +54,10 @@ class AFD(SwitchProgram):
     beta: float = 1.8
     memory: float = 500.0
 
+    @extends(SwitchProgram.State)
     class State(NamedTuple):
         """Arrivals at the port; the fair number; the last queue and the next update (s); of a flow its count, and when."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         arrivals: float = 0.0
         fair: float = math.inf
         queue: float = 0.0
@@ -125,13 +124,10 @@ class CAKE(HashedQueues):
     quantum: WithUnit = 1514.0
     queues: int = 1024
 
+    @extends(HashedQueues.State)
     class State(NamedTuple):
         """The largest packet (bytes); of a queue its deficit (bytes), and COBALT's dropping, count (``drops``) and drop_next (s)."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
-        skip: float = 0.0
         mtu: float = 0.0
         deficit: float = 0.0
         dropping: float = 0.0

@@ -222,14 +222,7 @@ class PFC(ByClass):
     ) -> Any:
         """Return for how many packets of a class that come over one link there is room; numbers or arrays.
 
-        Parameters
-        ----------
-        rate, delay
-            Of that link, packets/s and s.
-        packet_size
-            Bytes per packet.
-        buffer
-            In which they wait. In cells, ACKs in the class may take more of it than as many bytes of packets.
+        Parameters as of `ByClass.room`. In cells, ACKs in the class may take more of ``buffer`` than as many bytes of packets.
 
         Examples
         --------

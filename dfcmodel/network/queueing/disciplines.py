@@ -425,8 +425,7 @@ class Priority(Discipline):
     Parameters
     ----------
     manager
-        What drops or marks before the buffer is full: one for the whole buffer, as most switches have it, not one
-        per queue.
+        As of `Fair`.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["INT", "Trimming"]
@@ -30,12 +31,10 @@ class INT(SwitchProgram):
     True
     """
 
+    @extends(SwitchProgram.State)
     class State(NamedTuple):
         """Bytes that have left, and of a packet: how many had as it left, those that waited, and bytes/s of the link."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         total: float = 0.0
         sent: float = 0.0
         queue: float = 0.0
@@ -80,12 +79,10 @@ class Trimming(SwitchProgram):
     headers: WithUnit = 10.0
     queues = 2
 
+    @extends(SwitchProgram.State)
     class State(NamedTuple):
         """Packets of data that wait at the port, and that are to be cut; what a queue has sent in its turn."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         trim: float = 0.0
         skip: float = 0.0
         data: float = 0.0

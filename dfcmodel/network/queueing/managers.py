@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import QueueManager
 from hopflow.checks import flag, one_number
+from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["PIE", "RED", "CoDel"]
@@ -208,17 +210,13 @@ class PIE(QueueManager):
     beta: float = 1.25
     burst: WithUnit = 0.15
 
+    @extends(PI2.State)
     class State(NamedTuple):
         """Dropped, marked; probability; time of its next update, s; delay at the last one, s.
 
         spent: how much of the burst allowance is used, s.
         """
 
-        drop: float = 0.0
-        mark: float = 0.0
-        p: float = 0.0
-        next: float = 0.0
-        delay: float = 0.0
         spent: float = 0.0
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import WithUnit, quantities
 
 __all__ = [
@@ -42,6 +43,12 @@ class HashedQueues(SwitchProgram):
     queues = 1024
     overflow = "longest"
 
+    @extends(SwitchProgram.State)
+    class State(NamedTuple):
+        """As of a program, and whether a queue's turn ends."""
+
+        skip: float = 0.0
+
     def __post_init__(self) -> None:
         self.check_queues()
         one_number("quantum", self.quantum, at_least=1.0, hint="in bytes")
@@ -73,12 +80,10 @@ class WeightedFair(Weighted):
     [25.0, 74.0]
     """
 
+    @extends(SwitchProgram.State)
     class State(NamedTuple):
         """The virtual time v, and the finish tag of a flow's last packet."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         virtual: float = 0.0
         finish: float = 0.0
 
@@ -127,13 +132,10 @@ class DeficitRoundRobin(HashedQueues, Weighted):
     quantum: WithUnit = 1500.0
     queues: int = 1024
 
+    @extends(HashedQueues.State)
     class State(NamedTuple):
         """Bytes that a queue may still send in its turn."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
-        skip: float = 0.0
         deficit: float = 0.0
 
     of_queue = ("deficit",)
@@ -207,6 +209,7 @@ class FlowQueueCoDel(HashedQueues):
     quantum: WithUnit = 1500.0
     queues: int = 1024
 
+    @extends(HashedQueues.State)
     class State(NamedTuple):
         """Turns of old queues that have ended, and the number of old queues with packets; then what a queue has.
 
@@ -214,10 +217,6 @@ class FlowQueueCoDel(HashedQueues):
         for first_above_time and ``drops`` for count.
         """
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
-        skip: float = 0.0
         turns: float = 0.0
         old_queues: float = 0.0
         deficit: float = 0.0

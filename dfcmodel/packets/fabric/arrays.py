@@ -15,7 +15,7 @@ from dfcmodel.packets.layouts.lookahead import LATEST
 from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
-from dfcmodel.packets.plans import ENDLESS
+from dfcmodel.packets.routed_plans import ENDLESS
 from responsefn.responses.rule_events import signature_of
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from dfcmodel.packets.fabric.kernel.windows import FAULT, FULL, NO_ROOM, SWITCHE
 from dfcmodel.packets.fabric.records import records_of
 from dfcmodel.packets.layouts.managers import called_managers
 from dfcmodel.packets.planning import check_numbers, check_rate
-from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.records import Records
+from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import loop_of
 from hopflow.long_runs import parts

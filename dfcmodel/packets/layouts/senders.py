@@ -22,8 +22,8 @@ from dfcmodel.packets.kernel.rates.repairs import GO_BACK_N, SELECTIVE
 from dfcmodel.packets.kernel.rates.sources import RANDOM, REGULAR
 from dfcmodel.packets.kernel.tcp.timers import wake_at
 from dfcmodel.packets.layouts.units import Calendar, Event
-from dfcmodel.packets.plans import ENDLESS
 from dfcmodel.packets.recoveries import recovery_named
+from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.kernels import build
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from dfcmodel.packets.recoveries.base import (
-    LossRecovery,
-    grow_window,
-    limited_transmit,
-    reduce_window,
-    restart_timer,
-    retransmit,
-    send_new,
-    set_alarm,
-)
+from dfcmodel.packets.recoveries.base import LossRecovery
 from dfcmodel.packets.recoveries.linux import LinuxRecovery
 from dfcmodel.packets.recoveries.newreno import NewRenoRecovery
 from dfcmodel.packets.recoveries.prr import PRRRecovery
@@ -30,14 +21,7 @@ __all__ = [
     "RenoRecovery",
     "SackRecovery",
     "TahoeRecovery",
-    "grow_window",
-    "limited_transmit",
     "recovery_named",
-    "reduce_window",
-    "restart_timer",
-    "retransmit",
-    "send_new",
-    "set_alarm",
 ]
 
 RECOVERIES: dict[str, LossRecovery] = {

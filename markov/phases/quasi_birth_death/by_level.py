@@ -96,8 +96,7 @@ def stationary_by_level(
         seconds=watch.seconds(),
         memory=reduction.memory,
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)

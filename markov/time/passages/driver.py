@@ -111,5 +111,4 @@ def passage(
         seconds=watch.seconds(),
         **found,
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)

@@ -283,5 +283,4 @@ def passage_of_infinite(
         lyapunov=str(lyapunov),
         left=float(step.left[place]),
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)

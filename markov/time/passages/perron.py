@@ -112,8 +112,7 @@ def quasi_stationary(
     Parameters
     ----------
     model
-        A `ChainModel`, a `MarkovChain`, what `explore` found, a model read from a file, or a
-        generator matrix.
+        As for `passage`.
     to
         The states that end it, as for `passage`; None: those of all closed classes.
     on_failure
@@ -158,8 +157,7 @@ def quasi_stationary(
         steps=steps,
         seconds=watch.seconds(),
     )
-    deliver(result, on_failure)
-    return result
+    return deliver(result, on_failure)
 
 
 def _not_absorbing(chain: MarkovChain, to: Any) -> NDArray[np.bool_]:

@@ -8,10 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from responsefn.responses.dynamics import Floats
 
 __all__ = ["evaluate_all", "invert_all"]
 

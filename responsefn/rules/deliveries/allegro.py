@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.parameters import series
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -66,6 +67,9 @@ class Allegro(DeliveryRule):
     ValueError: Allegro(): has no response function of a loss rate: its rate follows measured utilities; ...
     """
 
+    @series(range(2), high=0.0)
+    @series(range(4), start=0.0, end=0.0)
+    @series(range(3), u=0.0)
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode, rates in packets/s; intervals, as counts of packets.
 
@@ -87,19 +91,7 @@ class Allegro(DeliveryRule):
         sending: float = -1.0
         judging: float = 0.0
         waiting: float = 0.0
-        high_0: float = 0.0
-        high_1: float = 0.0
-        start_0: float = 0.0
-        start_1: float = 0.0
-        start_2: float = 0.0
-        start_3: float = 0.0
-        end_0: float = 0.0
-        end_1: float = 0.0
-        end_2: float = 0.0
-        end_3: float = 0.0
         u_0: float = -math.inf
-        u_1: float = 0.0
-        u_2: float = 0.0
         lost: float = 0.0
         got: float = 0.0
         counted: float = 0.0

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
@@ -19,6 +20,7 @@ from responsefn.rules.deliveries.bbr_model import (
     round_trip_time,
 )
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
+from responsefn.rules.deliveries.probe_rtt import BBRState
 
 __all__ = ["BBR"]
 
@@ -71,6 +73,7 @@ class BBR(DeliveryRule):
     ValueError: BBR(): has no response function of a loss rate: it does not respond to loss below ...
     """
 
+    @extends(BBRState)
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, and the draft's variables under its names (Sect. 2).
 
@@ -78,31 +81,17 @@ class BBR(DeliveryRule):
         recovering: whether loss recovery was on; round_lost, recovery_round: for the end of Startup by loss.
         """
 
-        cwnd: float = INITIAL_WINDOW
-        ssthresh: float = math.inf
         pacing_rate: float = 2.77 * INITIAL_WINDOW / 1e-3
-        mode: float = 0.0
         bw_now: float = 0.0
         bw_before: float = 0.0
         bw_shortterm: float = math.inf
         inflight_shortterm: float = math.inf
         inflight_longterm: float = math.inf
-        min_rtt: float = math.inf
-        min_rtt_stamp: float = 0.0
         probe_rtt_min_delay: float = math.inf
         probe_rtt_min_stamp: float = 0.0
-        probe_rtt_done_stamp: float = 0.0
-        probe_rtt_round_done: float = 0.0
-        prior_cwnd: float = 0.0
-        next_round_delivered: float = 0.0
-        round_count: float = 0.0
-        round_start: float = 0.0
-        full_bw: float = 0.0
-        full_bw_count: float = 0.0
         full_bw_now: float = 0.0
         full_bw_reached: float = 0.0
         drain_start_round: float = 0.0
-        cycle_stamp: float = 0.0
         bw_probe_wait: float = 0.0
         rounds_since_probe_up: float = 0.0
         bw_probe_up_rounds: float = 0.0
@@ -117,15 +106,9 @@ class BBR(DeliveryRule):
         is_loss_in_round: float = 0.0
         bw_latest: float = 0.0
         inflight_latest: float = 0.0
-        limited_until: float = -1.0
-        recovering: float = 0.0
         round_lost: float = 0.0
         round_delivered: float = 0.0
         recovery_round: float = 0.0
-        extra_acked_start: float = 0.0
-        extra_acked_delivered: float = 0.0
-        extra_acked_now: float = 0.0
-        extra_acked_before: float = 0.0
         extra_acked_round: float = 0.0
 
     class Params(NamedTuple):

@@ -6,11 +6,12 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.probe_rtt import has_ended, held_down, window_to_restore
+from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down, window_to_restore
 
 __all__ = ["BBRv1"]
 
@@ -77,6 +78,7 @@ class BBRv1(DeliveryRule):
     ValueError: BBRv1(): has no response function of a loss rate: it does not respond to loss; ...
     """
 
+    @extends(BBRState)
     class State(NamedTuple):
         """Window in packets, pacing in packets/s, the draft's variables, and its filter of rates.
 
@@ -84,36 +86,16 @@ class BBRv1(DeliveryRule):
         ACKs that run ahead began and what was delivered since; by how much at most in this slot and the one before; its rounds.
         """
 
-        cwnd: float = INITIAL_WINDOW
-        ssthresh: float = math.inf
         pacing_rate: float = 2.0 / math.log(2.0) * INITIAL_WINDOW / 1e-3
-        mode: float = 0.0
         best: float = 0.0
         best_round: float = 0.0
         second: float = 0.0
         second_round: float = 0.0
         third: float = 0.0
         third_round: float = 0.0
-        min_rtt: float = math.inf
-        min_rtt_stamp: float = 0.0
-        probe_rtt_done_stamp: float = 0.0
-        probe_rtt_round_done: float = 0.0
-        prior_cwnd: float = 0.0
-        next_round_delivered: float = 0.0
-        round_count: float = 0.0
-        round_start: float = 0.0
-        full_bw: float = 0.0
-        full_bw_count: float = 0.0
         filled_pipe: float = 0.0
         cycle_index: float = 0.0
-        cycle_stamp: float = 0.0
-        limited_until: float = -1.0
-        recovering: float = 0.0
         conserving: float = 0.0
-        extra_acked_start: float = 0.0
-        extra_acked_delivered: float = 0.0
-        extra_acked_now: float = 0.0
-        extra_acked_before: float = 0.0
         extra_acked_rounds: float = 0.0
 
     class Params(NamedTuple):

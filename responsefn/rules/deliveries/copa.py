@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.parameters import series
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -51,6 +52,10 @@ class Copa(DeliveryRule):
     ValueError: Copa(): has no response function of a loss rate: its window follows the delay of the queue; ...
     """
 
+    @series(range(1, 5), high=0.0)
+    @series(range(1, 6), low=math.inf)
+    @series(range(1, 11), base=math.inf)
+    @series(range(1, 5), now=math.inf)
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; then what they follow, times in s.
 
@@ -73,30 +78,7 @@ class Copa(DeliveryRule):
         begun_cwnd: float = 0.0
         slow: float = 1.0
         quarter: float = -math.inf
-        now_1: float = math.inf
-        now_2: float = math.inf
-        now_3: float = math.inf
-        now_4: float = math.inf
         second: float = -math.inf
-        base_1: float = math.inf
-        base_2: float = math.inf
-        base_3: float = math.inf
-        base_4: float = math.inf
-        base_5: float = math.inf
-        base_6: float = math.inf
-        base_7: float = math.inf
-        base_8: float = math.inf
-        base_9: float = math.inf
-        base_10: float = math.inf
-        low_1: float = math.inf
-        low_2: float = math.inf
-        low_3: float = math.inf
-        low_4: float = math.inf
-        low_5: float = math.inf
-        high_1: float = 0.0
-        high_2: float = 0.0
-        high_3: float = 0.0
-        high_4: float = 0.0
         lossy: float = 0.0
 
     class Params(NamedTuple):

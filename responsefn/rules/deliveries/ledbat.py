@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import series
 from hopflow.units import quantities
 from responsefn.responses.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -39,25 +40,15 @@ class LEDBAT(DeliveryRule):
     ValueError: LEDBAT(): has no response function of a loss rate: its window follows the delay of the queue; ...
     """
 
+    @series(range(2, 11), base=math.inf)
+    @series(range(2, 5), last=math.inf)
     class State(NamedTuple):
         """Window in packets; the last four delays; least delays of ten minutes, and when this one began, s."""
 
         cwnd: float = 2.0
         ssthresh: float = math.inf
         last: float = math.inf
-        last_2: float = math.inf
-        last_3: float = math.inf
-        last_4: float = math.inf
         base: float = math.inf
-        base_2: float = math.inf
-        base_3: float = math.inf
-        base_4: float = math.inf
-        base_5: float = math.inf
-        base_6: float = math.inf
-        base_7: float = math.inf
-        base_8: float = math.inf
-        base_9: float = math.inf
-        base_10: float = math.inf
         minute: float = 0.0
 
     class Params(NamedTuple):

@@ -6,10 +6,11 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses.references import LEDBAT_PLUS_PLUS
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.ledbat import base_of, delay_of, filtered
+from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
 
 __all__ = ["LEDBATpp"]
 
@@ -55,6 +56,7 @@ class LEDBATpp(DeliveryRule):
     ValueError: LEDBATpp(): has no response function of a loss rate: its window follows the delay of the queue; ...
     """
 
+    @extends(LEDBAT.State)
     class State(NamedTuple):
         """Window and former window in packets; the last four delays; least delays of ten minutes, and when this one began, s.
 
@@ -62,22 +64,6 @@ class LEDBATpp(DeliveryRule):
         """
 
         cwnd: float = MIN_WINDOW
-        ssthresh: float = math.inf
-        last: float = math.inf
-        last_2: float = math.inf
-        last_3: float = math.inf
-        last_4: float = math.inf
-        base: float = math.inf
-        base_2: float = math.inf
-        base_3: float = math.inf
-        base_4: float = math.inf
-        base_5: float = math.inf
-        base_6: float = math.inf
-        base_7: float = math.inf
-        base_8: float = math.inf
-        base_9: float = math.inf
-        base_10: float = math.inf
-        minute: float = 0.0
         phase: float = FIRST
         until: float = math.inf
         began: float = 0.0

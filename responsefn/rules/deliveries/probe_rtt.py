@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
-__all__ = ["has_ended", "held_down", "window_to_restore"]
+from hopflow.tcp_constants import INITIAL_WINDOW
+
+__all__ = ["BBRState", "has_ended", "held_down", "window_to_restore"]
+
+
+class BBRState(NamedTuple):
+    """Window in packets, pacing in packets/s, and the variables of both versions under the drafts' names, times in s."""
+
+    cwnd: float = INITIAL_WINDOW
+    ssthresh: float = math.inf
+    pacing_rate: float = 0.0
+    mode: float = 0.0
+    min_rtt: float = math.inf
+    min_rtt_stamp: float = 0.0
+    probe_rtt_done_stamp: float = 0.0
+    probe_rtt_round_done: float = 0.0
+    prior_cwnd: float = 0.0
+    next_round_delivered: float = 0.0
+    round_count: float = 0.0
+    round_start: float = 0.0
+    full_bw: float = 0.0
+    full_bw_count: float = 0.0
+    cycle_stamp: float = 0.0
+    limited_until: float = -1.0
+    recovering: float = 0.0
+    extra_acked_start: float = 0.0
+    extra_acked_delivered: float = 0.0
+    extra_acked_now: float = 0.0
+    extra_acked_before: float = 0.0
 
 
 def window_to_restore(s: Any) -> Any:

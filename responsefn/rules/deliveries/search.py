@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum
+from hopflow.parameters import series
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.responses.references import SEARCH_DRAFT
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -45,6 +46,8 @@ class SEARCH(DeliveryRule):
     ValueError: SEARCH(): has no response function of a loss rate: it follows deliveries; ...
     """
 
+    @series(range(26), sent=0.0)
+    @series(range(11), acked=0.0)
     class State(NamedTuple):
         """Window and threshold in packets; packets lost; width of a bin and end of this one, s, and bins so far (0: none).
 
@@ -57,43 +60,6 @@ class SEARCH(DeliveryRule):
         width: float = 0.0
         ends: float = 0.0
         bins: float = 0.0
-        acked_0: float = 0.0
-        acked_1: float = 0.0
-        acked_2: float = 0.0
-        acked_3: float = 0.0
-        acked_4: float = 0.0
-        acked_5: float = 0.0
-        acked_6: float = 0.0
-        acked_7: float = 0.0
-        acked_8: float = 0.0
-        acked_9: float = 0.0
-        acked_10: float = 0.0
-        sent_0: float = 0.0
-        sent_1: float = 0.0
-        sent_2: float = 0.0
-        sent_3: float = 0.0
-        sent_4: float = 0.0
-        sent_5: float = 0.0
-        sent_6: float = 0.0
-        sent_7: float = 0.0
-        sent_8: float = 0.0
-        sent_9: float = 0.0
-        sent_10: float = 0.0
-        sent_11: float = 0.0
-        sent_12: float = 0.0
-        sent_13: float = 0.0
-        sent_14: float = 0.0
-        sent_15: float = 0.0
-        sent_16: float = 0.0
-        sent_17: float = 0.0
-        sent_18: float = 0.0
-        sent_19: float = 0.0
-        sent_20: float = 0.0
-        sent_21: float = 0.0
-        sent_22: float = 0.0
-        sent_23: float = 0.0
-        sent_24: float = 0.0
-        sent_25: float = 0.0
 
     class Params(NamedTuple):
         """First round-trip times in a window, part that must be missing."""

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.parameters import series
 from hopflow.units import quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -34,6 +35,8 @@ GAIN = 0.125
 """Of the smoothed round-trip time (RFC 6298)."""
 WINDOW = 1e6
 """Packets: its rate alone limits it."""
+INTERVAL = ("begin", "end", "rate", "count", "total", "moment", "sent", "first", "came", "lost")
+"""What is kept of an interval, besides the number in a probe and whether its utility is unknown."""
 
 
 @quantities(unit_rate="rate")
@@ -84,6 +87,7 @@ class Vivace(DeliveryRule):
     ValueError: Vivace(): has no response function of a loss rate: its rate follows a measured gradient; ...
     """
 
+    @series(INTERVAL, now=0.0, last=0.0, old=0.0)
     class State(NamedTuple):
         """Window in packets, pacing in packets/s; mode and rates, packets/s; three intervals, times in s.
 
@@ -113,40 +117,10 @@ class Vivace(DeliveryRule):
         u_0: float = 0.0
         u_1: float = 0.0
         u_2: float = 0.0
-        now_begin: float = 0.0
-        now_end: float = 0.0
-        now_rate: float = 0.0
         now_probe: float = -1.0
-        now_count: float = 0.0
-        now_total: float = 0.0
-        now_moment: float = 0.0
-        now_sent: float = 0.0
-        now_first: float = 0.0
-        now_came: float = 0.0
-        now_lost: float = 0.0
-        last_begin: float = 0.0
-        last_end: float = 0.0
-        last_rate: float = 0.0
         last_probe: float = -1.0
-        last_count: float = 0.0
-        last_total: float = 0.0
-        last_moment: float = 0.0
-        last_sent: float = 0.0
-        last_first: float = 0.0
-        last_came: float = 0.0
-        last_lost: float = 0.0
         last_open: float = 0.0
-        old_begin: float = 0.0
-        old_end: float = 0.0
-        old_rate: float = 0.0
         old_probe: float = -1.0
-        old_count: float = 0.0
-        old_total: float = 0.0
-        old_moment: float = 0.0
-        old_sent: float = 0.0
-        old_first: float = 0.0
-        old_came: float = 0.0
-        old_lost: float = 0.0
         old_open: float = 0.0
         srtt: float = 0.0
 

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
+from hopflow.parameters import series
 from responsefn.responses import references
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
@@ -62,6 +63,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     ValueError: LinuxCDG(): has no response function of a loss rate: its window follows changes of the delay; ...
     """
 
+    @series(range(1, 9), low=0.0, high=0.0)
     class State(NamedTuple):
         """Window, threshold and shadow window in packets; what reduces the window; RTTs in s; gradients; the round.
 
@@ -79,22 +81,6 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         last_least: float = 0.0
         last_most: float = 0.0
         base_rtt: float = math.inf
-        low_1: float = 0.0
-        low_2: float = 0.0
-        low_3: float = 0.0
-        low_4: float = 0.0
-        low_5: float = 0.0
-        low_6: float = 0.0
-        low_7: float = 0.0
-        low_8: float = 0.0
-        high_1: float = 0.0
-        high_2: float = 0.0
-        high_3: float = 0.0
-        high_4: float = 0.0
-        high_5: float = 0.0
-        high_6: float = 0.0
-        high_7: float = 0.0
-        high_8: float = 0.0
         gradients: float = 0.0
         cuts: float = 0.0
         left: float = 0.0

@@ -7,8 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.rules.cubic import HyStartCUBICState
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxCUBIC"]
@@ -68,6 +70,7 @@ class LinuxCUBIC(LinuxRule):
     (949, 968)
     """
 
+    @extends(HyStartCUBICState)
     class State(NamedTuple):
         """Window, threshold, last peak, the curve's origin and Reno's window in packets; times in s.
 
@@ -76,19 +79,8 @@ class LinuxCUBIC(LinuxRule):
         snd_cwnd_cnt, the ACKs since the window last grew.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        peak: float = 0.0
-        origin: float = 0.0
-        plateau: float = 0.0
-        since: float = -1.0
-        base_rtt: float = math.inf
-        reno: float = 1.0
         round_start: float = 0.0
         last_ack: float = 0.0
-        left: float = 0.0
-        least: float = math.inf
-        samples: float = 0.0
         found: float = 0.0
         since_growth: float = 0.0
 

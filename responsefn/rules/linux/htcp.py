@@ -7,7 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from responsefn.responses import references
+from responsefn.rules.htcp import HTCP
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxHTCP", "judged", "measured"]
@@ -38,6 +40,7 @@ class LinuxHTCP(LinuxRule):
     (1001, 1061)
     """
 
+    @extends(HTCP.State)
     class State(NamedTuple):
         """Window and threshold in packets; time of the last loss and RTTs in s; part kept.
 
@@ -45,12 +48,6 @@ class LinuxHTCP(LinuxRule):
         negative until the loss is repaired.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        since: float = 0.0
-        base_rtt: float = math.inf
-        top_rtt: float = 0.0
-        kept: float = 0.5
         throughput: float = 0.0
         most: float = 0.0
         most_before: float = 0.0

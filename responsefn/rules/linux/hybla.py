@@ -7,8 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxHybla"]
@@ -45,12 +47,9 @@ class LinuxHybla(LinuxRule):
     (1376, 1541)
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, least RTT in s."""
-
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
 
     class Params(NamedTuple):
         """Reference in s, version."""

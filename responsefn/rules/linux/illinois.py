@@ -7,7 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from responsefn.responses import references
+from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxIllinois"]
@@ -44,6 +46,7 @@ class LinuxIllinois(LinuxRule):
     (6755, 6784)
     """
 
+    @extends(Illinois.State)
     class State(NamedTuple):
         """Window, threshold; RTTs in s; ACKs left in the round, its samples and their sum; alpha, beta, low rounds.
 
@@ -51,10 +54,6 @@ class LinuxIllinois(LinuxRule):
         how many without delay came since then.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
-        top_rtt: float = 0.0
         left: float = 0.0
         samples: float = 0.0
         total: float = 0.0

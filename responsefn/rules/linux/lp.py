@@ -6,7 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from responsefn.responses import references
+from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxLP"]
@@ -54,6 +56,7 @@ class LinuxLP(LinuxRule):
     956
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets; least RTT in s; all others in ticks, modulo 2**32.
 
@@ -62,9 +65,6 @@ class LinuxLP(LinuxRule):
         (negative: not yet).
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         frequency: float = 0.0
         theirs: float = 0.0
         ours: float = 0.0

@@ -7,9 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import grow
+from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 
 __all__ = ["LinuxVeno"]
@@ -39,12 +41,10 @@ class LinuxVeno(LinuxRule):
     (1619, 875)
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, least RTT in s, packets in the queue at the last ACK."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         waiting: float = 0.0
 
     class Params(NamedTuple):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
+from responsefn.rules.delay_based import QueueRule
 
 __all__ = ["WestwoodPlus"]
 
@@ -41,12 +42,10 @@ class WestwoodPlus(WindowRule):
     8333
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets, shortest RTT in s, both filters in packets/s; 1 from a loss to the next ACK."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         sampled: float = 0.0
         estimate: float = 0.0
         halved: float = 0.0

@@ -6,8 +6,10 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxYeAH"]
@@ -53,6 +55,7 @@ class LinuxYeAH(LinuxRule):
     (2100, 8333)
     """
 
+    @extends(QueueRule.State)
     class State(NamedTuple):
         """Window and threshold in packets; least RTT, and that of the round in s; its samples, and ACKs left in it.
 
@@ -60,9 +63,6 @@ class LinuxYeAH(LinuxRule):
         a short queue.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
         least: float = math.inf
         samples: float = 0.0
         left: float = 0.0

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import extends
 from hopflow.units import PacketUnits, quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
@@ -142,17 +143,11 @@ class PatchedTIMELY(TIMELY):
     100416.66...
     """
 
+    @extends(TIMELY.Params)
     class Params(NamedTuple):
         """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
-        delta: float = PacketUnits(10e6 / 12000.0, 1500.0)
         beta: float = 0.008
-        alpha: float = 0.875
-        t_low: float = 50e-6
-        t_high: float = 500e-6
-        min_rtt: float = 20e-6
-        segment: float = PacketUnits(16e3 / 1500.0, 1500.0)
-        start_part: float = 1.0
 
     dynamics: ClassVar[str] = (
         r"R \gets \delta (1 - w) + R (1 - \beta w (\mathrm{RTT} - T_{low}) / T_{low}),\ w = 2 g + \tfrac12"

@@ -14,26 +14,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    RED,
-    Fair,
-    Flow,
-    Fluid,
-    Link,
-    OnOff,
-    Packets,
-    Pause,
-    RampMarking,
-    Scenario,
-    StepMarking,
-    chain,
-    dumbbell,
-    ensemble,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
 from dfcmodel.recoveries import NewRenoRecovery
 from hopflow import Status, mbps, ms
 from markov.errors import ConvergenceError
@@ -46,10 +27,12 @@ from tests.oracles.engines import advance, compile_scenario, plain_simulate
 RATE, DELAY = 1e3, 1e-2
 
 
-def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> Scenario:
+def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> dfc.Scenario:
     """A sender behind a fast link, and a slow link whose buffer it overflows in slow start."""
-    links = [Link("a", "b", 1e4, DELAY, 1e4), Link("b", "c", RATE, DELAY, buffer)]
-    return Scenario("one", links, [Flow("one", "abc", source or NewReno(), window, **more)], 3.0)
+    links = [dfc.Link("a", "b", 1e4, DELAY, 1e4), dfc.Link("b", "c", RATE, DELAY, buffer)]
+    return dfc.Scenario(
+        "one", links, [dfc.Flow("one", "abc", source or NewReno(), window, **more)], 3.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +50,7 @@ def one_flow(source=None, window: float = 1e3, buffer: float = 30.0, **more) -> 
     ],
 )  # fmt: skip
 def test_settings_are_checked(refused, change, words) -> None:
-    refused(words, lambda: Fluid(**change))
+    refused(words, lambda: dfc.Fluid(**change))
 
 
 class Proportional(NewReno):
@@ -81,34 +64,34 @@ def test_a_rule_whose_recovery_the_fluid_lacks_is_refused_there_and_runs_in_pack
 ) -> None:
     scenario = one_flow(Proportional())
     words = ["recovery of Proportional()", "prr", "method=Packets"]
-    refused(words, lambda: simulate(scenario, Fluid()))
-    assert simulate(scenario, Packets(seed=1)).recoveries == ("prr",)
-    assert simulate(scenario, Fluid(recovery="sack")).recoveries == ("sack",)
+    refused(words, lambda: dfc.simulate(scenario, dfc.Fluid()))
+    assert dfc.simulate(scenario, dfc.Packets(seed=1)).recoveries == ("prr",)
+    assert dfc.simulate(scenario, dfc.Fluid(recovery="sack")).recoveries == ("sack",)
 
 
 def test_an_option_that_was_removed_names_what_to_use_instead() -> None:
     with pytest.raises(
         TypeError, match=r"Fluid\(whole_packets=\): was removed; use method=Packets"
     ):
-        Fluid(whole_packets=True)  # type: ignore[call-arg]
+        dfc.Fluid(whole_packets=True)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="unexpected keyword"):
-        Fluid(whole_packet=True)  # type: ignore[call-arg]
-    assert "whole_packets" not in inspect.signature(Fluid).parameters
+        dfc.Fluid(whole_packet=True)  # type: ignore[call-arg]
+    assert "whole_packets" not in inspect.signature(dfc.Fluid).parameters
 
 
-@pytest.mark.parametrize("level", [Fluid, Packets])
+@pytest.mark.parametrize("level", [dfc.Fluid, dfc.Packets])
 def test_cubic_repairs_losses_by_sack_unless_another_recovery_is_asked_for(level) -> None:
     """kaneko2007's path, 100 Mb/s and 80 ms: ns-2's CUBIC, with SACK, fills it (its windows-alone runs, 100.0 Mb/s).
 
     After slow start's overshoot of 900 packets or more NewReno, a hole per round trip, waits for its timer at every loss event.
     """
-    links = dumbbell(
+    links = dfc.dumbbell(
         1, rate=mbps(100), delay=ms(38), access_rate=mbps(1000), access_delay=ms(1), buffer=333
     )
-    flow = Flow("f", ("s1", "left", "right", "d1"), CUBIC(), 20000)
+    flow = dfc.Flow("f", ("s1", "left", "right", "d1"), CUBIC(), 20000)
     runs = {
-        recovery: simulate(
-            Scenario("one", links, (flow,), 20.0), level(recovery=recovery), sample=0.1
+        recovery: dfc.simulate(
+            dfc.Scenario("one", links, (flow,), 20.0), level(recovery=recovery), sample=0.1
         )
         for recovery in (None, "sack", "newreno")
     }
@@ -135,11 +118,13 @@ def test_sack_repairs_many_losses_of_a_window_sooner_than_newreno(buffer: float)
     """
     delivered = {}
     for recovery in ("newreno", "sack"):
-        run = simulate(one_flow(buffer=buffer), method=Fluid(recovery=recovery), sample=0.01)
+        run = dfc.simulate(
+            one_flow(buffer=buffer), method=dfc.Fluid(recovery=recovery), sample=0.01
+        )
         assert run.lost.sum() > 50
         assert run.imbalance.max() == 0.0
         delivered[recovery] = run.delivered[0, -1]
-    beside = simulate(one_flow(buffer=buffer), Packets(seed=1))
+    beside = dfc.simulate(one_flow(buffer=buffer), dfc.Packets(seed=1))
     assert delivered["newreno"] == pytest.approx(beside.delivered[0, -1], rel=0.05)
     assert delivered["sack"] > delivered["newreno"]
     assert delivered["sack"] > 0.8 * RATE * 3.0
@@ -152,9 +137,9 @@ def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(buffer:
     The packet level is Sack1: a fluid that counts so delivers as much as it does, to 1 %, and loses
     as much to 3 %. By RFC 6675 the sender sends more in its recovery.
     """
-    packets = simulate(one_flow(SelectiveReno(), buffer=buffer), Packets(seed=1))
+    packets = dfc.simulate(one_flow(SelectiveReno(), buffer=buffer), dfc.Packets(seed=1))
     standard, sack1 = (
-        simulate(one_flow(buffer=buffer), Fluid(recovery="sack", pipe=pipe), sample=0.01)
+        dfc.simulate(one_flow(buffer=buffer), dfc.Fluid(recovery="sack", pipe=pipe), sample=0.01)
         for pipe in ("rfc6675", "fall1996")
     )
     assert sack1.delivered[0, -1] == pytest.approx(packets.delivered[0, -1], rel=0.01)
@@ -166,8 +151,8 @@ def test_sack_differs_from_the_packets_sack1_by_what_counts_as_in_flight(buffer:
 
 def test_a_sender_without_timeouts_has_none() -> None:
     """Reno after many losses of one window waits for its timer (RFC 5681)."""
-    with_timer = simulate(one_flow(Reno()), sample=0.01, level="fluid")
-    without = simulate(one_flow(Reno()), sample=0.01, method=Fluid(timeouts=False))
+    with_timer = dfc.simulate(one_flow(Reno()), sample=0.01, level="fluid")
+    without = dfc.simulate(one_flow(Reno()), sample=0.01, method=dfc.Fluid(timeouts=False))
     assert with_timer.timeouts[0] > 0
     assert without.timeouts[0] == 0
     assert without.imbalance.max() == 0.0
@@ -178,7 +163,7 @@ def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
     trip = 4 * DELAY + 1 / RATE + 1 / 1e4
     for delayed, factor in ((False, 2.0), (True, 1.5)):
         scenario = one_flow(delayed_acks=delayed, buffer=1e4)
-        run = simulate(scenario, duration=5.2 * trip, sample=trip / 40, method=Fluid(40))
+        run = dfc.simulate(scenario, duration=5.2 * trip, sample=trip / 40, method=dfc.Fluid(40))
         at = np.searchsorted(run.time, [2.9 * trip, 3.9 * trip])
         before, after = run.window[0, at]
         # ACKs of one round trip arrive spread over a part of it
@@ -186,12 +171,16 @@ def test_a_window_grows_half_as_fast_per_round_trip_with_delayed_acks() -> None:
 
 
 def test_packet_jitter_makes_runs_differ_and_keeps_every_packet() -> None:
-    found = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
-    again = ensemble(one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid")
+    found = dfc.ensemble(
+        one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid"
+    )
+    again = dfc.ensemble(
+        one_flow(), 4, jitter=0.0, packet_jitter=1 / RATE, duration=2.0, level="fluid"
+    )
     np.testing.assert_array_equal(found.efficiency, again.efficiency)
-    late = simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1, level="fluid")
+    late = dfc.simulate(one_flow(), duration=1.0, packet_jitter=1 / RATE, seed=1, level="fluid")
     assert late.imbalance.max() == 0.0
-    on_time = simulate(one_flow(), duration=1.0, seed=1, level="fluid")
+    on_time = dfc.simulate(one_flow(), duration=1.0, seed=1, level="fluid")
     assert not np.array_equal(late.delivered, on_time.delivered)
     assert (np.diff(late.delivered, axis=1) >= 0.0).all()
 
@@ -205,25 +194,27 @@ def test_packet_jitter_delays_a_limited_window() -> None:
     long = 5e-3
     scenario = one_flow(window=10.0, buffer=1e4)
     rates = [
-        simulate(scenario, duration=3.0, packet_jitter=wait, seed=0, level="fluid").delivered[0, -1]
+        dfc.simulate(scenario, duration=3.0, packet_jitter=wait, seed=0, level="fluid").delivered[
+            0, -1
+        ]
         for wait in (0.0, long)
     ]
     more = 30.0 / rates[1] - 30.0 / rates[0]
     assert long / 3 < more < (0.5 + 0.02) * long
 
 
-def constant_rates(*rates: float, duration: float = 2.0) -> Scenario:
+def constant_rates(*rates: float, duration: float = 2.0) -> dfc.Scenario:
     """Constant rates, together above a link's rate: its queue overflows all the time."""
-    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(len(rates))]
-    links.append(Link("b", "c", RATE, DELAY, 30.0))
-    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), CBR(rate)) for n, rate in enumerate(rates)]
-    return Scenario("constant rates", links, flows, duration)
+    links = [dfc.Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(len(rates))]
+    links.append(dfc.Link("b", "c", RATE, DELAY, 30.0))
+    flows = [dfc.Flow(f"{n}", (f"s{n}", "b", "c"), dfc.CBR(rate)) for n, rate in enumerate(rates)]
+    return dfc.Scenario("constant rates", links, flows, duration)
 
 
-def lost(scenario: Scenario, *, whole: bool, seed: int, packet_jitter: float = 1 / RATE):
+def lost(scenario: dfc.Scenario, *, whole: bool, seed: int, packet_jitter: float = 1 / RATE):
     """Return the packets lost of each flow, and the largest queue."""
-    method = Fluid(steps_per_delay=8, whole_losses=whole)
-    run = simulate(scenario, method, packet_jitter=packet_jitter, seed=seed, sample=0.1)
+    method = dfc.Fluid(steps_per_delay=8, whole_losses=whole)
+    run = dfc.simulate(scenario, method, packet_jitter=packet_jitter, seed=seed, sample=0.1)
     assert run.imbalance.max() == 0.0
     return run.lost.sum(axis=(1, 2)), run.peak_queue.max()
 
@@ -266,15 +257,15 @@ def test_without_random_times_before_packets_flows_lose_their_part() -> None:
 
 def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None:
     """Two like flows: with parts of every overflow their loss events stay together."""
-    links = [Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(2)]
-    links.append(Link("b", "c", RATE, DELAY, 30.0))
-    flows = [Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(2)]
-    scenario = Scenario("two", links, flows, 20.0)
+    links = [dfc.Link(f"s{n}", "b", 1e5, DELAY, 1e4) for n in range(2)]
+    links.append(dfc.Link("b", "c", RATE, DELAY, 30.0))
+    flows = [dfc.Flow(f"{n}", (f"s{n}", "b", "c"), NewReno(), 500.0) for n in range(2)]
+    scenario = dfc.Scenario("two", links, flows, 20.0)
     apart = {}
     for whole in (True, False):
         runs = [
-            simulate(
-                scenario, Fluid(whole_losses=whole), packet_jitter=1 / RATE, seed=s, sample=0.1
+            dfc.simulate(
+                scenario, dfc.Fluid(whole_losses=whole), packet_jitter=1 / RATE, seed=s, sample=0.1
             )
             for s in range(6)
         ]
@@ -287,16 +278,16 @@ def test_whole_losses_let_flows_halve_their_windows_at_different_times() -> None
 
 
 def test_a_long_run_in_blocks_is_the_same(monkeypatch) -> None:
-    scenario = takano2006("1", dfc=False)
-    whole = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
+    scenario = dfc.takano2006("1", dfc=False)
+    whole = dfc.simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     monkeypatch.setattr("dfcmodel.engine.driver.BLOCK", 1)
-    parts = simulate(scenario, duration=0.2, sample=0.01, level="fluid")
+    parts = dfc.simulate(scenario, duration=0.2, sample=0.01, level="fluid")
     for key in ("in_transit", "delivered", "window", "queued"):
         np.testing.assert_array_equal(getattr(whole, key), getattr(parts, key))
 
 
 def test_the_loop_is_timed_by_the_clock_that_is_given() -> None:
-    plan = compile_scenario(takano2006("1"), Fluid(), np.random.default_rng(0))
+    plan = compile_scenario(dfc.takano2006("1"), dfc.Fluid(), np.random.default_rng(0))
     clock = itertools.count(start=7.0, step=0.25)
     assert advance(plan, 40, 40, clock=lambda: next(clock)).seconds == 0.25
 
@@ -315,40 +306,40 @@ class Growing(WindowRule):
 
 @pytest.mark.slow
 def test_no_number_stops_the_run_with_time_and_place() -> None:
-    flow = Flow("broken", (1, 2, 3), Growing())
-    scenario = Scenario("test", chain(3, rate=1e4, delay=1e-3, buffer=100), (flow,), 0.1)
+    flow = dfc.Flow("broken", (1, 2, 3), Growing())
+    scenario = dfc.Scenario("test", dfc.chain(3, rate=1e4, delay=1e-3, buffer=100), (flow,), 0.1)
     with pytest.raises(ArithmeticError, match=r"t = 0\.00\d+ s: the window of flow 'broken'"):
-        simulate(scenario, level="fluid")
+        dfc.simulate(scenario, level="fluid")
 
 
 # The step that an accuracy asks for: convergence, what is refused, and how often the estimate holds.
 
 
-def bottleneck(source=None) -> Scenario:
-    links = [Link("a", "b", 5e3, 2e-3, 60.0), Link("b", "c", 2e3, 3.3e-3, 40.0)]
+def bottleneck(source=None) -> dfc.Scenario:
+    links = [dfc.Link("a", "b", 5e3, 2e-3, 60.0), dfc.Link("b", "c", 2e3, 3.3e-3, 40.0)]
     flows = [
-        Flow("one", "abc", source or NewReno(), 100.0),
-        Flow("two", "bc", CBR(500.0), start=0.013),
+        dfc.Flow("one", "abc", source or NewReno(), 100.0),
+        dfc.Flow("two", "bc", dfc.CBR(500.0), start=0.013),
     ]
-    return Scenario("bottleneck", links, flows, duration=0.5)
+    return dfc.Scenario("bottleneck", links, flows, duration=0.5)
 
 
 def test_the_error_is_in_the_run_and_its_summary() -> None:
-    run = simulate(bottleneck(), Fluid(accuracy=0.05))
+    run = dfc.simulate(bottleneck(), dfc.Fluid(accuracy=0.05))
     assert run.status is Status.COMPLETED
     assert 0.0 < run.step_error <= 0.05
     assert run.step <= 2e-3 / 16
     assert "of the path's rate, estimated" in run.summary()["error from the step"]
-    plain = simulate(bottleneck(), Fluid(steps_per_delay=round(2e-3 / run.step)))
+    plain = dfc.simulate(bottleneck(), dfc.Fluid(steps_per_delay=round(2e-3 / run.step)))
     np.testing.assert_array_equal(run.delivered, plain.delivered)
     assert plain.step_error is None
 
 
 def test_all_steps_have_the_same_random_numbers() -> None:
     """With a generator the estimate is of the step alone, and one is drawn from in one run."""
-    scenario = bottleneck(OnOff(1500.0, 0.02, 0.02, random=True))
+    scenario = bottleneck(dfc.OnOff(1500.0, 0.02, 0.02, random=True))
     runs = [
-        simulate(scenario, Fluid(accuracy=0.02), seed=seed)
+        dfc.simulate(scenario, dfc.Fluid(accuracy=0.02), seed=seed)
         for seed in (3, np.random.default_rng(3))
     ]
     np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
@@ -358,37 +349,37 @@ def test_too_much_work_is_refused_with_the_finest_run() -> None:
     with pytest.raises(
         ConvergenceError, match=r"accuracy = 1e-06 of .* 16 steps per delay leave"
     ) as caught:
-        simulate(bottleneck(), Fluid(accuracy=1e-6, most_steps_per_delay=16))
+        dfc.simulate(bottleneck(), dfc.Fluid(accuracy=1e-6, most_steps_per_delay=16))
     run = caught.value.result
     assert run.status is Status.INACCURATE
     assert run.step_error > 1e-6
     with pytest.raises(ValueError, match="most_steps_per_delay = 15: must be at least 16"):
-        Fluid(accuracy=0.1, most_steps_per_delay=15)
+        dfc.Fluid(accuracy=0.1, most_steps_per_delay=15)
     with pytest.raises(ValueError, match="accuracy = 1"):
-        Fluid(accuracy=1.0)
+        dfc.Fluid(accuracy=1.0)
 
 
-def set_aside(seed: int) -> Scenario:
+def set_aside(seed: int) -> dfc.Scenario:
     """Return a random network of a kind that the estimate was not chosen on: trees, other rules and loads."""
     random = np.random.default_rng([seed, 7])
     graph = nx.random_labeled_tree(8, seed=seed).to_directed()
-    kinds = [FIFO(), FIFO(), Fair(), Pause(high=12.3, low=6.1)]
+    kinds = [dfc.FIFO(), dfc.FIFO(), dfc.Fair(), dfc.Pause(high=12.3, low=6.1)]
     links = [
-        Link(
+        dfc.Link(
             a, b, float(random.uniform(800, 6e3)), float(random.uniform(1e-3, 8e-3)),
             float(random.integers(15, 80)), kinds[random.integers(4)],
         )
         for a, b in graph.edges
     ]  # fmt: skip
-    sources = [NewReno(), CUBIC(), Reno(), Tahoe(), CBR(700.0), OnOff(1500.0, 0.03, 0.05)]
+    sources = [NewReno(), CUBIC(), Reno(), Tahoe(), dfc.CBR(700.0), dfc.OnOff(1500.0, 0.03, 0.05)]
     flows = []
     for n, source in enumerate(random.permutation(np.array(sources, dtype=object))[:4]):
         ends = random.choice(8, 2, replace=False).tolist()
         host = str(random.choice(["direct", "unshaped"]))
         way = tuple(nx.shortest_path(graph, *ends))
-        flows.append(Flow(f"{n}", way, source, 200.0, float(random.uniform(0, 0.3)), host=host))
+        flows.append(dfc.Flow(f"{n}", way, source, 200.0, float(random.uniform(0, 0.3)), host=host))
     used = {hop for flow in flows for hop in itertools.pairwise(flow.path)}
-    return Scenario(f"{seed}", [k for k in links if (k.source, k.target) in used], flows, 2.0)
+    return dfc.Scenario(f"{seed}", [k for k in links if (k.source, k.target) in used], flows, 2.0)
 
 
 @pytest.mark.slow
@@ -402,11 +393,13 @@ def test_estimates_hold_in_nine_of_ten_networks_set_aside() -> None:
     for seed in range(60):
         scenario, reached = set_aside(seed), True
         try:
-            run = simulate(scenario, Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5)
+            run = dfc.simulate(
+                scenario, dfc.Fluid(accuracy=0.02, most_steps_per_delay=32), sample=0.5
+            )
         except ConvergenceError as error:
             run, reached = error.result, False
-        m = round(Fluid(1).step_of(scenario) / run.step)
-        fine = simulate(scenario, Fluid(steps_per_delay=4 * m), sample=0.5)
+        m = round(dfc.Fluid(1).step_of(scenario) / run.step)
+        fine = dfc.simulate(scenario, dfc.Fluid(steps_per_delay=4 * m), sample=0.5)
         paths = [min(link.rate for link in scenario.path(flow)) for flow in scenario.flows]
         rates = [each.delivered[:, -1] / each.time[-1] / paths for each in (run, fine)]
         apart = np.abs(rates[0] - rates[1]).max()
@@ -423,18 +416,21 @@ def test_estimates_hold_in_nine_of_ten_networks_set_aside() -> None:
 C, LOW, HIGH, MOST = 5e6, 5.0, 200.0, 0.01
 """40 Gb/s with packets of 1000 bytes; thresholds in packets; P_max."""
 RULE = DCQCN(counter=1e4, additive=5000.0, hyper=50000.0)
-MARKING = RampMarking(LOW, HIGH, MOST)
-EXPECTED = Fluid(marks="expected")
+MARKING = dfc.RampMarking(LOW, HIGH, MOST)
+EXPECTED = dfc.Fluid(marks="expected")
 
 
-def incast(N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12) -> Scenario:
+def incast(
+    N: int, rule: Any = RULE, marking: Any = MARKING, duration: float = 0.12
+) -> dfc.Scenario:
     """Return N senders with links of their own to one link."""
-    links = [Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
-    links.append(Link("a", "b", C, 1e-6, 1e6, marking))
+    links = [dfc.Link(f"s{k}", "a", C, 1e-6, 1e6) for k in range(N)]
+    links.append(dfc.Link("a", "b", C, 1e-6, 1e6, marking))
     flows = [
-        Flow(f"{k}", (f"s{k}", "a", "b"), rule, host="unshaped", start=k * 1e-5) for k in range(N)
+        dfc.Flow(f"{k}", (f"s{k}", "a", "b"), rule, host="unshaped", start=k * 1e-5)
+        for k in range(N)
     ]
-    return Scenario("dcqcn", links, flows, duration=duration, packet_size=1000)
+    return dfc.Scenario("dcqcn", links, flows, duration=duration, packet_size=1000)
 
 
 def solved_queue(N: int) -> float:
@@ -460,7 +456,7 @@ def solved_queue(N: int) -> float:
 
 @pytest.mark.parametrize("N", [2, 10])
 def test_dcqcn_holds_the_queue_of_the_published_fluid_model(N: int) -> None:
-    run = simulate(incast(N), EXPECTED, sample=1e-4)
+    run = dfc.simulate(incast(N), EXPECTED, sample=1e-4)
     late = run.time > 0.08
     queue = run.queued[-1, late]
     # 2 % is what issue and paper leave room for; the time step of 0.25 us moves it by less than 0.1 %
@@ -478,7 +474,7 @@ def test_the_fixed_point_is_that_of_the_response_function() -> None:
 
 
 def test_drawn_marks_have_the_noise_of_packets() -> None:
-    run = simulate(incast(10), sample=1e-4, level="fluid")
+    run = dfc.simulate(incast(10), sample=1e-4, level="fluid")
     assert run.queued[-1, run.time > 0.08].std() > 40.0
 
 
@@ -498,16 +494,16 @@ def test_a_sender_stays_at_the_fixed_point_and_moves_to_it(p: float) -> None:
 
 def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
     links = [
-        Link("s", "a", 2e4, 1e-3, 1e6),
-        Link("a", "b", 1e4, 1e-3, 1e6, RampMarking(2.0, 20.0, 0.5)),
+        dfc.Link("s", "a", 2e4, 1e-3, 1e6),
+        dfc.Link("a", "b", 1e4, 1e-3, 1e6, dfc.RampMarking(2.0, 20.0, 0.5)),
     ]
     rule = DCQCN(notification=5e-3, alpha_timer=5e-3, timer=5e-3, counter=100.0, additive=200.0)
     flows = [
-        Flow("rated", ("s", "a", "b"), rule, host="unshaped"),
-        Flow("constant", ("s", "a", "b"), CBR(2e3), host="unshaped"),
+        dfc.Flow("rated", ("s", "a", "b"), rule, host="unshaped"),
+        dfc.Flow("constant", ("s", "a", "b"), dfc.CBR(2e3), host="unshaped"),
     ]
-    scenario = Scenario("two", links, flows, duration=0.05)
-    one, other = (run(scenario, EXPECTED, sample=5e-3) for run in (simulate, plain_simulate))
+    scenario = dfc.Scenario("two", links, flows, duration=0.05)
+    one, other = (run(scenario, EXPECTED, sample=5e-3) for run in (dfc.simulate, plain_simulate))
     np.testing.assert_allclose(one.queued, other.queued, rtol=1e-12)
     np.testing.assert_allclose(one.window, other.window, rtol=1e-12)
     assert one.scenario is scenario
@@ -520,12 +516,12 @@ def test_the_kernel_runs_alike_compiled_and_in_plain_python() -> None:
         ({"rule": NewReno()}, "source of flow '0' = NewReno()"),
         ({"rule": TIMELY()}, "source of flow '0' = TIMELY()"),
         ({"rule": DCQCN(remembers=0)}, "remembers of DCQCN(remembers=0) = 0"),
-        ({"marking": RED(5.0, 15.0, ecn=True)}, "discipline of link a->b = RED("),
-        ({"marking": RampMarking(at="arrival")}, "discipline of link a->b = RampMarking("),
-        ({"marking": StepMarking(5.0, at="arrival")}, "discipline of link a->b = StepMarking("),
+        ({"marking": dfc.RED(5.0, 15.0, ecn=True)}, "discipline of link a->b = RED("),
+        ({"marking": dfc.RampMarking(at="arrival")}, "discipline of link a->b = RampMarking("),
+        ({"marking": dfc.StepMarking(5.0, at="arrival")}, "discipline of link a->b = StepMarking("),
     ],
     ids=str,
 )  # fmt: skip
 def test_what_states_no_mean_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        simulate(incast(2, **changed), EXPECTED)
+        dfc.simulate(incast(2, **changed), EXPECTED)

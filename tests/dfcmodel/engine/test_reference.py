@@ -11,28 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    FIFO,
-    PFC,
-    PIE,
-    RED,
-    CoDel,
-    Fair,
-    Flow,
-    Fluid,
-    Link,
-    OnOff,
-    Pause,
-    Priority,
-    RampMarking,
-    Scenario,
-    chain,
-    dumbbell,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
 from dfcmodel.network.queueing.marking import MeanRamp
 from responsefn import DCQCN, DCTCP, NewReno, RateRule, Reno, Tahoe, WindowRule
 from tests.oracles.engines import ENGINES, advance, compile_scenario
@@ -43,23 +22,23 @@ LINK = {"rate": 2000.0, "delay": 2e-3, "buffer": 12.0}
 
 
 DISCIPLINES = {
-    "fifo": FIFO(),
-    "dfc": DFC(),
-    "dfc alpha": DFC(diffusion=0.3, intensity=1.1, phases="synchronous"),
-    "dfc input": DFC(diffusion=0.2, intensity=1.05, per="input"),
-    "pause": Pause(high=6.013, low=2.987),
-    "quanta": Pause(high=6.013, low=2.987, quanta=100, signalling=1e-3, paused_rate=100.0),
-    "red": RED(low=2.0, high=6.0, weight=0.02),
-    "ecn": RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
-    "fair": Fair(),
-    "priority": Priority(),
-    "pause ecn": Pause(high=6.013, low=2.987, manager=RampMarking(2.0, 5.0, 0.2)),
-    "pause red": Pause(high=6.013, low=2.987, manager=RED(low=2.0, high=6.0, weight=0.02)),
-    "fair codel": Fair(manager=CoDel(target=2e-3, interval=0.02)),
-    "priority pie": Priority(manager=PIE(target=2e-3, update=4e-3)),
-    "pfc": PFC(classes=(0, 1), xoff=2.513, xon=1.287, headroom=1.0),
-    "pfc ecn": PFC(
-        classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=RampMarking(2.0, 5.0, 0.2)
+    "fifo": dfc.FIFO(),
+    "dfc": dfc.DFC(),
+    "dfc alpha": dfc.DFC(diffusion=0.3, intensity=1.1, phases="synchronous"),
+    "dfc input": dfc.DFC(diffusion=0.2, intensity=1.05, per="input"),
+    "pause": dfc.Pause(high=6.013, low=2.987),
+    "quanta": dfc.Pause(high=6.013, low=2.987, quanta=100, signalling=1e-3, paused_rate=100.0),
+    "red": dfc.RED(low=2.0, high=6.0, weight=0.02),
+    "ecn": dfc.RED(low=2.0, high=6.0, weight=0.02, gentle=False, ecn=True, mean_packet=1000.0),
+    "fair": dfc.Fair(),
+    "priority": dfc.Priority(),
+    "pause ecn": dfc.Pause(high=6.013, low=2.987, manager=dfc.RampMarking(2.0, 5.0, 0.2)),
+    "pause red": dfc.Pause(high=6.013, low=2.987, manager=dfc.RED(low=2.0, high=6.0, weight=0.02)),
+    "fair codel": dfc.Fair(manager=dfc.CoDel(target=2e-3, interval=0.02)),
+    "priority pie": dfc.Priority(manager=dfc.PIE(target=2e-3, update=4e-3)),
+    "pfc": dfc.PFC(classes=(0, 1), xoff=2.513, xon=1.287, headroom=1.0),
+    "pfc ecn": dfc.PFC(
+        classes=(0, 1), xoff=2.5, xon=1.3, headroom=1.0, manager=dfc.RampMarking(2.0, 5.0, 0.2)
     ),
     "mean ecn": MeanRamp(2.0, 5.0, 0.2),
 }
@@ -72,26 +51,30 @@ ROCE = DCQCN(notification=4e-3, alpha_timer=5e-3, timer=6e-3, counter=20.0, addi
 
 SOURCES = {
     "tcp": (Reno(), NewReno(), Tahoe()),
-    "udp": (CBR(1500.0), OnOff(2500.0, 0.02, 0.03), OnOff(2500.0, 0.02, 0.03, random=True)),
-    "both": (NewReno(), CBR(1200.0), OnOff(2500.0, 0.05, 0.02)),
-    "rates": (ROCE, ROCE.replace(g=0.5), CBR(1200.0)),
+    "udp": (
+        dfc.CBR(1500.0),
+        dfc.OnOff(2500.0, 0.02, 0.03),
+        dfc.OnOff(2500.0, 0.02, 0.03, random=True),
+    ),
+    "both": (NewReno(), dfc.CBR(1200.0), dfc.OnOff(2500.0, 0.05, 0.02)),
+    "rates": (ROCE, ROCE.replace(g=0.5), dfc.CBR(1200.0)),
 }
 
 
 DURATION = 0.6
 
 
-def crossing(discipline, sources, host="direct", *, window=60.0, shared=True) -> Scenario:
+def crossing(discipline, sources, host="direct", *, window=60.0, shared=True) -> dfc.Scenario:
     """Return three flows over a chain of five nodes: all of it, its end, and its middle."""
     paths = ((1, 2, 3, 4, 5), (3, 4, 5), (2, 3, 4))
     flows = [
-        Flow(f"flow {f}", path, source, window, 0.01 * f, size, host, priority=f)
+        dfc.Flow(f"flow {f}", path, source, window, 0.01 * f, size, host, priority=f)
         for f, (path, source, size) in enumerate(
             zip(paths, sources, (np.inf, np.inf, 200.0), strict=True)
         )
     ]
-    links = chain(5, **LINK, discipline=discipline, shared=shared)
-    return Scenario("crossing", links, flows, DURATION, min_rto=0.05)
+    links = dfc.chain(5, **LINK, discipline=discipline, shared=shared)
+    return dfc.Scenario("crossing", links, flows, DURATION, min_rto=0.05)
 
 
 def hosts_of(name: str) -> tuple[str, ...]:
@@ -101,8 +84,8 @@ def hosts_of(name: str) -> tuple[str, ...]:
 @cache
 def quantum_of(sort: str) -> float:
     """Return the quantum of amounts with some sources, packets."""
-    scenario = crossing(FIFO(), SOURCES[sort])
-    return compile_scenario(scenario, Fluid(), np.random.default_rng(0)).quantum
+    scenario = crossing(dfc.FIFO(), SOURCES[sort])
+    return compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(0)).quantum
 
 
 EVERY = [(name, sort, host) for name in DISCIPLINES for sort in SOURCES for host in hosts_of(name)]
@@ -112,7 +95,7 @@ EVERY = [(name, sort, host) for name in DISCIPLINES for sort in SOURCES for host
 def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     """The balance is zero, not small; nothing is negative; no buffer and no link is exceeded."""
     scenario = crossing(DISCIPLINES[name], SOURCES[sort], host)
-    run = simulate(scenario, sample=0.01, level="fluid")
+    run = dfc.simulate(scenario, sample=0.01, level="fluid")
     assert run.imbalance.max() == 0.0
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
         assert values.min() >= 0.0
@@ -127,14 +110,14 @@ def test_conservation_and_bounds(name: str, sort: str, host: str) -> None:
     ).all()
 
 
-def random_network(seed: int) -> Scenario:
+def random_network(seed: int) -> dfc.Scenario:
     """Return a random mesh: links of other rates, delays and disciplines, flows of all sources."""
     random = np.random.default_rng(seed)
     graph = nx.gnp_random_graph(7, 0.45, seed=seed, directed=True)
     graph.add_edges_from(itertools.pairwise(range(7)))
     names = [name for name in DISCIPLINES if not name.startswith(("dfc", "pfc"))]
     links = [
-        Link(
+        dfc.Link(
             a, b, float(random.uniform(1e3, 4e3)), float(random.uniform(1e-3, 4e-3)),
             float(random.integers(10, 40)), DISCIPLINES[random.choice(names)],
         )
@@ -147,19 +130,21 @@ def random_network(seed: int) -> Scenario:
         path = nx.shortest_path(graph, first, last)
         size = float(random.choice([np.inf, 100.0]))
         host = str(random.choice(["direct", "unshaped"]))
-        flows.append(Flow(f"{n}", tuple(path), source, 50.0, 0.02 * n, size, host, n % 3))
-    return Scenario(f"mesh {seed}", links, flows, 0.8, min_rto=0.05)
+        flows.append(dfc.Flow(f"{n}", tuple(path), source, 50.0, 0.02 * n, size, host, n % 3))
+    return dfc.Scenario(f"mesh {seed}", links, flows, 0.8, min_rto=0.05)
 
 
-def random_fabric(seed: int) -> Scenario:
+def random_fabric(seed: int) -> dfc.Scenario:
     """Return a random network in which all links have PFC, some with marking, flows in three classes."""
     random = np.random.default_rng(seed)
     scenario = random_network(seed)
     rules = [
-        PFC((0, 1), 3.3, 1.9, headroom=float(random.integers(0, 4))),
-        PFC((1,), 4.7, 4.1, headroom=2.0, signalling=1e-3, manager=RampMarking(2.0, 5.0, 0.2)),
-        PFC((0, 1, 2), 2.9, 1.3, headroom=1.5, manager=RED(low=2.0, high=6.0, weight=0.02)),
-        PFC((5,)),
+        dfc.PFC((0, 1), 3.3, 1.9, headroom=float(random.integers(0, 4))),
+        dfc.PFC(
+            (1,), 4.7, 4.1, headroom=2.0, signalling=1e-3, manager=dfc.RampMarking(2.0, 5.0, 0.2)
+        ),
+        dfc.PFC((0, 1, 2), 2.9, 1.3, headroom=1.5, manager=dfc.RED(low=2.0, high=6.0, weight=0.02)),
+        dfc.PFC((5,)),
     ]
     links = [
         replace(link, discipline=rules[random.integers(4)], buffer=link.buffer + 80.0)
@@ -173,7 +158,7 @@ def random_fabric(seed: int) -> Scenario:
 def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: int, make) -> None:
     """Balance, bounds in every record, and one answer for one seed."""
     scenario = make(seed)
-    run, again = (simulate(scenario, sample=0.01, seed=seed, level="fluid") for _ in range(2))
+    run, again = (dfc.simulate(scenario, sample=0.01, seed=seed, level="fluid") for _ in range(2))
     assert run.imbalance.max() == 0.0
     for values in (run.queued, run.in_transit, run.lost, run.backlog, run.mean_queue):
         assert values.min() >= 0.0
@@ -194,7 +179,7 @@ def test_random_networks_of_all_disciplines_and_sources_keep_their_books(seed: i
 @pytest.mark.parametrize("name", ["fifo", "dfc", "dfc input", "fair"])
 def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
     scenario = crossing(DISCIPLINES[name], SOURCES["udp"], "unshaped", shared=False)
-    run = simulate(scenario, sample=0.01, level="fluid")
+    run = dfc.simulate(scenario, sample=0.01, level="fluid")
     assert run.imbalance.max() == 0.0
     assert run.lost.sum() > 0
     assert run.peak_queue.max() == LINK["buffer"]
@@ -204,8 +189,8 @@ def test_a_buffer_of_its_own_for_each_flow(name: str) -> None:
 @pytest.mark.parametrize("per", ["flow", "input"])
 @pytest.mark.parametrize("host", ["shaped", "unshaped", "direct"])
 def test_rates_of_dfc_never_exceed_the_link(host: str, per: str) -> None:
-    scenario = crossing(DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
-    plan = compile_scenario(scenario, Fluid(), np.random.default_rng(1))
+    scenario = crossing(dfc.DFC(diffusion=0.3, intensity=1.3, per=per), SOURCES["both"], host)
+    plan = compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(1))
     advance(plan, 600, 100)
     for i in range(len(plan.layout.order)):
         J = plan.network.queues["service"][slice(*plan.layout.queues[i])]
@@ -246,11 +231,11 @@ def round_trip_tolerance(plan: Any, round_trips: Any, steps: int) -> Any:
 
 
 def assert_agree(
-    scenario: Scenario, fluid: Fluid | None = None, steps: int = 300, **options
+    scenario: dfc.Scenario, fluid: dfc.Fluid | None = None, steps: int = 300, **options
 ) -> Any:
     """Compare a run of the kernel with the reference's; return the kernel's records."""
     plans_ = [
-        compile_scenario(scenario, fluid or Fluid(), np.random.default_rng(2), **options)
+        compile_scenario(scenario, fluid or dfc.Fluid(), np.random.default_rng(2), **options)
         for _ in range(2)
     ]
     fast = advance(plans_[0], steps, EVERY_STEP)
@@ -316,45 +301,45 @@ def long_memories(monkeypatch) -> None:
 
 
 OPTIONS = {
-    "tahoe": (Fluid(recovery="tahoe"), {}),
-    "reno": (Fluid(recovery="reno"), {}),
-    "newreno": (Fluid(recovery="newreno"), {}),
-    "sack": (Fluid(recovery="sack"), {}),
-    "lost packets in the pipe": (Fluid(recovery="sack", pipe="fall1996"), {}),
-    "no timeouts": (Fluid(timeouts=False), {}),
-    "starts within steps": (Fluid(), {"starts": np.array([0.0013, 0.01027, 0.0201])}),
-    "random waits": (Fluid(), {"packet_jitter": 1e-3}),
-    "random waits, losses in parts": (Fluid(whole_losses=False), {"packet_jitter": 1e-3}),
+    "tahoe": (dfc.Fluid(recovery="tahoe"), {}),
+    "reno": (dfc.Fluid(recovery="reno"), {}),
+    "newreno": (dfc.Fluid(recovery="newreno"), {}),
+    "sack": (dfc.Fluid(recovery="sack"), {}),
+    "lost packets in the pipe": (dfc.Fluid(recovery="sack", pipe="fall1996"), {}),
+    "no timeouts": (dfc.Fluid(timeouts=False), {}),
+    "starts within steps": (dfc.Fluid(), {"starts": np.array([0.0013, 0.01027, 0.0201])}),
+    "random waits": (dfc.Fluid(), {"packet_jitter": 1e-3}),
+    "random waits, losses in parts": (dfc.Fluid(whole_losses=False), {"packet_jitter": 1e-3}),
 }
 
 
 @pytest.mark.parametrize("option", OPTIONS)
 def test_naive_reference_agrees_for_every_option(option: str) -> None:
     fluid, options = OPTIONS[option]
-    scenario = crossing(FIFO(), (NewReno(), Reno(), CBR(1200.0)), "unshaped")
+    scenario = crossing(dfc.FIFO(), (NewReno(), Reno(), dfc.CBR(1200.0)), "unshaped")
     assert assert_agree(scenario, fluid, **options).lost.sum() > 1.0
 
 
-def random_tree(name: str, seed: int, place: int | None = None) -> Scenario:
+def random_tree(name: str, seed: int, place: int | None = None) -> dfc.Scenario:
     """Return a random tree of links to one node with flows of all sources, delays that are no whole steps."""
     place = list(DISCIPLINES).index(name) if place is None else place
     random = np.random.default_rng([seed, place])
     nodes = int(random.integers(3, 6))
     down = {n: int(random.integers(0, n)) for n in range(1, nodes)}
     rule = DISCIPLINES[name]
-    if isinstance(rule, PFC):
+    if isinstance(rule, dfc.PFC):
         rule = replace(rule, xoff=1.5, xon=0.8, headroom=float(random.integers(0, 2)))
     fixed = name.startswith("dfc")  # whose delays are whole steps
     links = [
-        Link(
+        dfc.Link(
             n, m, float(random.uniform(800, 2000)), 3e-3 if fixed else float(random.uniform(2e-3, 5e-3)),
-            float(random.uniform(8.0, 16.0)) + 24.0 * isinstance(rule, PFC), rule,
+            float(random.uniform(8.0, 16.0)) + 24.0 * isinstance(rule, dfc.PFC), rule,
         )
         for n, m in down.items()
     ]  # fmt: skip
     sources = [
-        NewReno(), Tahoe(), DCTCP(), ROCE, CBR(float(random.uniform(300, 900))),
-        OnOff(float(random.uniform(300, 2500)), 0.023, 0.017),
+        NewReno(), Tahoe(), DCTCP(), ROCE, dfc.CBR(float(random.uniform(300, 900))),
+        dfc.OnOff(float(random.uniform(300, 2500)), 0.023, 0.017),
     ]  # fmt: skip
     flows = []
     for f in random.permutation(len(sources))[:4]:
@@ -368,9 +353,9 @@ def random_tree(name: str, seed: int, place: int | None = None) -> Scenario:
         delayed = bool(random.integers(2)) and isinstance(sources[f], WindowRule)
         start = float(random.uniform(0.0, 0.02))
         flows.append(
-            Flow(f"{f}", path, sources[f], 40.0, start, size, host, f % 2, delayed_acks=delayed)
+            dfc.Flow(f"{f}", path, sources[f], 40.0, start, size, host, f % 2, delayed_acks=delayed)
         )
-    return Scenario(f"tree {seed}", links, flows, duration=0.5, min_rto=0.05)
+    return dfc.Scenario(f"tree {seed}", links, flows, duration=0.5, min_rto=0.05)
 
 
 @pytest.mark.parametrize(
@@ -382,7 +367,7 @@ def random_tree(name: str, seed: int, place: int | None = None) -> Scenario:
     ],
 )
 def test_naive_reference_agrees_on_random_trees(name: str, seed: int, long_memories: None) -> None:
-    assert_agree(random_tree(name, seed), Fluid(2))
+    assert_agree(random_tree(name, seed), dfc.Fluid(2))
 
 
 def test_a_packet_of_a_step_in_which_little_is_sent(long_memories: None) -> None:
@@ -391,8 +376,8 @@ def test_a_packet_of_a_step_in_which_little_is_sent(long_memories: None) -> None
     The quantum is from step 133, where the receiver's sequence number differs first, within a stretch with losses.
     """
     scenario = random_tree("pause red", 1, 12)
-    assert_agree(scenario, Fluid(2))
-    two = [compile_scenario(scenario, Fluid(2), np.random.default_rng(2)) for _ in range(2)]
+    assert_agree(scenario, dfc.Fluid(2))
+    two = [compile_scenario(scenario, dfc.Fluid(2), np.random.default_rng(2)) for _ in range(2)]
     fast, slow = advance(two[0], 140, 1), reference.advance(two[1], 140, 1)
     differ = fast.flows[:, 0] - slow.flows[:, 0]
     assert np.flatnonzero(differ[:, 1])[0] == 133
@@ -409,7 +394,7 @@ def test_a_packet_of_a_step_in_which_little_is_sent(long_memories: None) -> None
 @pytest.mark.parametrize("make", [random_network, random_fabric])
 @pytest.mark.parametrize("seed", range(4))
 def test_naive_reference_agrees_on_random_networks(make, seed: int, long_memories: None) -> None:
-    assert_agree(make(seed), Fluid(2), 400)
+    assert_agree(make(seed), dfc.Fluid(2), 400)
 
 
 @pytest.mark.parametrize(("at", "buffer"), [("arrival", 60.0), ("departure", 600.0)])
@@ -417,12 +402,12 @@ def test_a_packet_that_two_queues_mark_has_one_mark(
     at: str, buffer: float, long_memories: None
 ) -> None:
     """Two links that mark all, and lose nothing: DCTCP hears of no more marks than ACKs."""
-    rule = RampMarking(0.1, 0.2, 1.0, at=at)
-    scenario = crossing(FIFO(), SOURCES["udp"])
+    rule = dfc.RampMarking(0.1, 0.2, 1.0, at=at)
+    scenario = crossing(dfc.FIFO(), SOURCES["udp"])
     links = [replace(link, discipline=rule, buffer=buffer) for link in scenario.links]
     flows = [replace(scenario.flows[0], source=DCTCP(), max_window=60.0), *scenario.flows[1:]]
     scenario = replace(scenario, links=links, flows=flows)
-    run = Run(compile_scenario(scenario, Fluid(), np.random.default_rng(2)))
+    run = Run(compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(2)))
     heard = []
     for k in range(300):
         run.step(k)
@@ -433,13 +418,13 @@ def test_a_packet_that_two_queues_mark_has_one_mark(
     assert_agree(scenario)
 
 
-@pytest.mark.parametrize("rule", [Pause(6.013, 2.987), PFC((0, 1), 2.513, 1.287)])
+@pytest.mark.parametrize("rule", [dfc.Pause(6.013, 2.987), dfc.PFC((0, 1), 2.513, 1.287)])
 def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
-    scenario = crossing(FIFO(), SOURCES["udp"], "unshaped")
+    scenario = crossing(dfc.FIFO(), SOURCES["udp"], "unshaped")
     links = [replace(link, buffer=2000.0, discipline=rule) for link in scenario.links]
     links[2] = replace(links[2], discipline=replace(rule, storm=0.03612))
     scenario = replace(scenario, links=links)
-    two = [compile_scenario(scenario, Fluid(), np.random.default_rng(2)) for _ in range(2)]
+    two = [compile_scenario(scenario, dfc.Fluid(), np.random.default_rng(2)) for _ in range(2)]
     fast, slow = (
         run(plan, 300, 37) for run, plan in zip((advance, reference.advance), two, strict=True)
     )
@@ -460,8 +445,8 @@ def test_a_port_that_fails_within_a_step_is_that_of_the_reference(rule) -> None:
 )
 def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
     """Through losses, recovery and timeouts: every sum is exact."""
-    scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
-    fast, slow = (run(scenario, duration=0.15, method=Fluid()) for run in ENGINES)
+    scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), dfc.CBR(1500.0)), "unshaped")
+    fast, slow = (run(scenario, duration=0.15, method=dfc.Fluid()) for run in ENGINES)
     assert fast.lost.sum() > 0
     for key in ("in_transit", "delivered", "window", "backlog", "lost", "queued", "peak_queue"):
         np.testing.assert_array_equal(getattr(fast, key), getattr(slow, key), err_msg=key)
@@ -470,19 +455,19 @@ def test_uncompiled_kernel_agrees_to_the_last_bit(name: str) -> None:
 @pytest.mark.parametrize("case", ["takano", "dumbbell"])
 def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
     """Contracted into a delay they give the same run, bit for bit, also through losses."""
-    scenario = takano2006("2", dfc=False, tcp="newreno", host="unshaped")
+    scenario = dfc.takano2006("2", dfc=False, tcp="newreno", host="unshaped")
     if case == "dumbbell":
         ends = {"access_rate": 8000.0, "access_delay": 1e-3}
-        links = dumbbell(2, **LINK, **ends)
+        links = dfc.dumbbell(2, **LINK, **ends)
         flows = [
-            Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), Reno(), 100.0, 0.01 * n)
+            dfc.Flow(f"{n}", (f"s{n}", "left", "right", f"d{n}"), Reno(), 100.0, 0.01 * n)
             for n in (1, 2)
         ]
-        scenario = Scenario("dumbbell", links, flows)
-    plain = Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
-    short = simulate(scenario, duration=0.4, method=plain)
+        scenario = dfc.Scenario("dumbbell", links, flows)
+    plain = dfc.Fluid(store_and_forward=False)  # parts of steps are interpolated at each queue
+    short = dfc.simulate(scenario, duration=0.4, method=plain)
     monkeypatch.setattr("dfcmodel.engine.layouts.passes_at_once", lambda *_: False)
-    full = simulate(scenario, duration=0.4, method=plain)
+    full = dfc.simulate(scenario, duration=0.4, method=plain)
     assert full.lost.sum() > 0
     assert (full.queued > 0).any(axis=1).sum() < len(scenario.links)
     for key in ("in_transit", "delivered", "window", "lost", "queued", "peak_queue", "carried"):
@@ -491,8 +476,12 @@ def test_links_that_never_queue_may_be_left_out(case: str, monkeypatch) -> None:
 
 def test_packet_scaling() -> None:
     """Twice the rates and buffers: twice the packets everywhere, without windows."""
-    one = crossing(FIFO(), SOURCES["udp"])
-    sources = [CBR(3000.0), OnOff(5000.0, 0.02, 0.03), OnOff(5000.0, 0.02, 0.03, random=True)]
+    one = crossing(dfc.FIFO(), SOURCES["udp"])
+    sources = [
+        dfc.CBR(3000.0),
+        dfc.OnOff(5000.0, 0.02, 0.03),
+        dfc.OnOff(5000.0, 0.02, 0.03, random=True),
+    ]
     two = replace(
         one,
         links=[replace(n, rate=2 * n.rate, buffer=2 * n.buffer) for n in one.links],
@@ -500,7 +489,7 @@ def test_packet_scaling() -> None:
             replace(f, source=s, size=2 * f.size) for f, s in zip(one.flows, sources, strict=True)
         ],
     )
-    a, b = (simulate(each, Fluid(store_and_forward=False)) for each in (one, two))
+    a, b = (dfc.simulate(each, dfc.Fluid(store_and_forward=False)) for each in (one, two))
     assert a.lost.sum() > 0
     # 1200 steps of rounding to 2^-26 packets
     np.testing.assert_allclose(2 * a.queued, b.queued, atol=1200 * 2.0**-26)
@@ -516,7 +505,7 @@ def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
         links=[replace(n, source=names[n.source], target=names[n.target]) for n in one.links[::-1]],
         flows=[replace(f, path=[names[node] for node in f.path]) for f in one.flows],
     )
-    a, b = simulate(one, level="fluid"), simulate(two, level="fluid")
+    a, b = dfc.simulate(one, level="fluid"), dfc.simulate(two, level="fluid")
     assert a.lost.sum() > 0
     np.testing.assert_array_equal(a.delivered, b.delivered)
     np.testing.assert_array_equal(a.queued, b.queued[::-1])
@@ -525,7 +514,7 @@ def test_names_and_order_of_nodes_and_links_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", ["dfc", "red"])
 def test_the_seed_decides(name: str) -> None:
     scenario = crossing(DISCIPLINES[name], SOURCES["both"], "unshaped")
-    first, again, other = (simulate(scenario, seed=seed, level="fluid") for seed in (1, 1, 2))
+    first, again, other = (dfc.simulate(scenario, seed=seed, level="fluid") for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.queued, again.queued)
     assert not np.array_equal(first.queued, other.queued)
 
@@ -533,9 +522,9 @@ def test_the_seed_decides(name: str) -> None:
 @pytest.mark.parametrize("name", ["fifo", "dfc", "red", "fair"])
 def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) -> None:
     """0.293 s are 586 steps, 14 samples of 40 and 26; sums over samples are those of single steps."""
-    scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), CBR(1500.0)), "unshaped")
+    scenario = crossing(DISCIPLINES[name], (NewReno(), Reno(), dfc.CBR(1500.0)), "unshaped")
     run, fine = (
-        simulate(scenario, duration=0.293, sample=s, level="fluid") for s in (0.02, 0.5e-3)
+        dfc.simulate(scenario, duration=0.293, sample=s, level="fluid") for s in (0.02, 0.5e-3)
     )
     assert run.step == 0.5e-3
     assert run.time[-1] == fine.time[-1] == 0.293

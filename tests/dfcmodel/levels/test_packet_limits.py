@@ -7,23 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PIE,
-    RED,
-    Fair,
-    Flow,
-    OnOff,
-    Packets,
-    Pause,
-    Priority,
-    Scenario,
-    chain,
-    packet_limit,
-    shrink_packets,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
 from dfcmodel.results import PacketLimit
 from responsefn import AIMD, CUBIC
 from tests.dfcmodel.levels.conftest import by_input
@@ -34,10 +18,10 @@ from tests.dfcmodel.levels.conftest import by_input
 @pytest.fixture(scope="module")
 def limit() -> PacketLimit:
     """Three constant rates, 1500 packets/s, into 1000 packets/s."""
-    links = chain(2, rate=1000.0, delay=0.01, buffer=20)
-    flows = [Flow(f"{n}", (1, 2), CBR(400.0 + 100.0 * n)) for n in range(3)]
-    return packet_limit(
-        Scenario("overload", links, flows, 0.2),
+    links = dfc.chain(2, rate=1000.0, delay=0.01, buffer=20)
+    flows = [dfc.Flow(f"{n}", (1, 2), dfc.CBR(400.0 + 100.0 * n)) for n in range(3)]
+    return dfc.packet_limit(
+        dfc.Scenario("overload", links, flows, 0.2),
         ["losses", "first_loss"],
         factors=(1, 2, 4, 8),
         runs=4,
@@ -71,12 +55,15 @@ def test_the_result_shows_itself(limit) -> None:
 
 def test_wrong_arguments_are_refused_before_any_run(refused, bottleneck, monkeypatch) -> None:
     monkeypatch.delattr("dfcmodel.levels.packet_limits.simulate")
-    refused(["factors", "three"], lambda: packet_limit(bottleneck, factors=(1, 2)))
-    refused(["factors"], lambda: packet_limit(bottleneck, factors=(0.5, 1, 2)))
-    refused(["runs"], lambda: packet_limit(bottleneck, runs=1))
-    refused(["source"], lambda: packet_limit(takano2006("1", dfc=False)))
-    refused(["both levels"], lambda: packet_limit(by_input(takano2006("1"))))
-    refused(["loss"], lambda: packet_limit(bottleneck, packets=Packets(loss={"near->router": 0.1})))
+    refused(["factors", "three"], lambda: dfc.packet_limit(bottleneck, factors=(1, 2)))
+    refused(["factors"], lambda: dfc.packet_limit(bottleneck, factors=(0.5, 1, 2)))
+    refused(["runs"], lambda: dfc.packet_limit(bottleneck, runs=1))
+    refused(["source"], lambda: dfc.packet_limit(dfc.takano2006("1", dfc=False)))
+    refused(["both levels"], lambda: dfc.packet_limit(by_input(dfc.takano2006("1"))))
+    refused(
+        ["loss"],
+        lambda: dfc.packet_limit(bottleneck, packets=dfc.Packets(loss={"near->router": 0.1})),
+    )
 
 
 @pytest.mark.slow
@@ -86,7 +73,7 @@ def test_window_flows_lose_as_the_fluid_does_in_the_limit(bottleneck) -> None:
     In one of eight runs or so the first loss comes a round trip later at one level, at any size of packets: of its
     times the median over the runs is judged.
     """
-    found = packet_limit(replace(bottleneck, duration=4.0), ["losses", "first_loss"], runs=8)
+    found = dfc.packet_limit(replace(bottleneck, duration=4.0), ["losses", "first_loss"], runs=8)
     low, high = found.rate_interval()
     assert 0.5 < low[0] < high[0] < 1.5
     assert found.distance[-1, 0] < 0.2 * found.distance[0, 0]
@@ -98,7 +85,7 @@ def test_window_flows_lose_as_the_fluid_does_in_the_limit(bottleneck) -> None:
 
 
 def test_bytes_stay_the_same(bottleneck) -> None:
-    small = shrink_packets(bottleneck, 5)
+    small = dfc.shrink_packets(bottleneck, 5)
     for one, other in zip(bottleneck.links, small.links, strict=True):
         assert other.rate * small.packet_size == pytest.approx(one.rate * bottleneck.packet_size)
         assert other.buffer * small.packet_size == pytest.approx(
@@ -113,19 +100,19 @@ def test_bytes_stay_the_same(bottleneck) -> None:
 def test_thresholds_and_rates_are_scaled(bottleneck) -> None:
     *others, last = bottleneck.links
     for rule, expected in (
-        (Pause(high=20.0, low=10.0), Pause(high=80.0, low=40.0)),
-        (Fair(), Fair()),
-        (Priority(), Priority()),
+        (dfc.Pause(high=20.0, low=10.0), dfc.Pause(high=80.0, low=40.0)),
+        (dfc.Fair(), dfc.Fair()),
+        (dfc.Priority(), dfc.Priority()),
     ):
         given = replace(bottleneck, links=(*others, replace(last, discipline=rule)))
-        assert shrink_packets(given, 4).links[-1].discipline == expected
-    red = replace(last, discipline=RED(low=5.0, high=15.0, weight=0.02))
-    small = shrink_packets(replace(bottleneck, links=(*others, red)), 4).links[-1].discipline
+        assert dfc.shrink_packets(given, 4).links[-1].discipline == expected
+    red = replace(last, discipline=dfc.RED(low=5.0, high=15.0, weight=0.02))
+    small = dfc.shrink_packets(replace(bottleneck, links=(*others, red)), 4).links[-1].discipline
     assert (small.low, small.high) == (20.0, 60.0)
     assert (1.0 - small.weight) ** 4 == pytest.approx(1.0 - 0.02)
-    for source in (CBR(100.0), OnOff(100.0, 0.1, 0.2)):
+    for source in (dfc.CBR(100.0), dfc.OnOff(100.0, 0.1, 0.2)):
         flow = replace(bottleneck.flows[0], source=source, size=50.0)
-        (found,) = shrink_packets(replace(bottleneck, flows=(flow,)), 3).flows
+        (found,) = dfc.shrink_packets(replace(bottleneck, flows=(flow,)), 3).flows
         assert (found.source.rate, found.size) == (300.0, 150.0)
 
 
@@ -133,20 +120,21 @@ def test_a_fluid_of_constant_rates_does_not_know_the_size(bottleneck) -> None:
     """Without transmission times the fluid is linear in the unit of amounts."""
     from dfcmodel import Fluid
 
-    flows = tuple(replace(flow, source=CBR(1200.0)) for flow in bottleneck.flows)
+    flows = tuple(replace(flow, source=dfc.CBR(1200.0)) for flow in bottleneck.flows)
     given, method = replace(bottleneck, flows=flows), Fluid(store_and_forward=False)
-    one, other = (simulate(shrink_packets(given, k), method, duration=0.2) for k in (1, 8))
+    one, other = (dfc.simulate(dfc.shrink_packets(given, k), method, duration=0.2) for k in (1, 8))
     np.testing.assert_allclose(other.delivered / 8, one.delivered, atol=1e-6)
     np.testing.assert_allclose(other.lost.sum() / 8, one.lost.sum(), rtol=1e-6)
 
 
 def test_what_has_no_known_form_is_refused(refused, bottleneck) -> None:
-    refused(["factor"], lambda: shrink_packets(bottleneck, 0.5))
-    refused(["source", "'target'"], lambda: shrink_packets(takano2006("1", dfc=False), 2))
+    refused(["factor"], lambda: dfc.shrink_packets(bottleneck, 0.5))
+    refused(["source", "'target'"], lambda: dfc.shrink_packets(dfc.takano2006("1", dfc=False), 2))
     cubic = replace(bottleneck.flows[0], source=CUBIC())
-    refused(["source", "CUBIC"], lambda: shrink_packets(replace(bottleneck, flows=(cubic,)), 2))
+    refused(["source", "CUBIC"], lambda: dfc.shrink_packets(replace(bottleneck, flows=(cubic,)), 2))
     *others, last = bottleneck.links
-    links = (*others, replace(last, discipline=PIE()))
+    links = (*others, replace(last, discipline=dfc.PIE()))
     refused(
-        ["discipline", "router->end"], lambda: shrink_packets(replace(bottleneck, links=links), 2)
+        ["discipline", "router->end"],
+        lambda: dfc.shrink_packets(replace(bottleneck, links=links), 2),
     )

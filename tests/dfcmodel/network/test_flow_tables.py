@@ -11,26 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    Fabric,
-    Flow,
-    Flows,
-    Link,
-    Packets,
-    Scenario,
-    all_to_all,
-    chain,
-    compare,
-    ensemble,
-    flows_from,
-    from_networkx,
-    load_connection_matrix,
-    read_connection_matrix,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from dfcmodel.lossless import leaf_spine, with_hosts
 from responsefn import CUBIC, DCQCN, FixedRate, NewReno, Reno
 from tests.oracles.engines import plain_simulate
@@ -44,31 +26,33 @@ HOSTS = [("host", n) for n in range(6)]
 def links(**pfc: object) -> tuple:
     """Return the links of a fabric of six hosts under PFC."""
     graph = with_hosts(leaf_spine(2, 2, hosts=3))
-    return from_networkx(
-        graph, rate=1e6, delay=1e-6, buffer=500.0, discipline=PFC(xoff=20, xon=10, **pfc)
+    return dfc.from_networkx(
+        graph, rate=1e6, delay=1e-6, buffer=500.0, discipline=dfc.PFC(xoff=20, xon=10, **pfc)
     )
 
 
-def table(source: object = CBR(1e6), **options: object) -> Flows:
+def table(source: object = dfc.CBR(1e6), **options: object) -> dfc.Flows:
     """Return an all-to-all of six hosts."""
-    return all_to_all(HOSTS, source=source, links=links(), **{"sizes": 20, **options})
+    return dfc.all_to_all(HOSTS, source=source, links=links(), **{"sizes": 20, **options})
 
 
 def test_every_option_of_a_flow_is_a_column() -> None:
-    assert set(table().columns) == {each.name for each in fields(Flow)} - {"name", "path"}
+    assert set(table().columns) == {each.name for each in fields(dfc.Flow)} - {"name", "path"}
 
 
 def test_items_are_flows_and_flows_make_the_same_table() -> None:
-    flows = table(start := [CBR(1e6 + f % 3) for f in range(30)], starts=np.linspace(0, 1e-5, 30))
+    flows = table(
+        start := [dfc.CBR(1e6 + f % 3) for f in range(30)], starts=np.linspace(0, 1e-5, 30)
+    )
     objects = [
-        Flow(flow.name, flow.path, start[f], start=flow.start, size=20.0)
+        dfc.Flow(flow.name, flow.path, start[f], start=flow.start, size=20.0)
         for f, flow in enumerate(flows)
     ]
     assert list(flows) == objects
     assert (flows[3:5], flows[-1]) == (tuple(objects[3:5]), objects[-1])
-    assert flows == Flows.of(objects)
+    assert flows == dfc.Flows.of(objects)
     assert flows == tuple(objects)
-    assert Flows.of(flows) is flows
+    assert dfc.Flows.of(flows) is flows
     with pytest.raises(IndexError, match="flow 30"):
         flows[30]
     assert list(pickle.loads(pickle.dumps(flows))) == objects
@@ -76,26 +60,28 @@ def test_items_are_flows_and_flows_make_the_same_table() -> None:
 
 def test_names_are_distinct() -> None:
     assert table().name(0) == "('host', 0)->('host', 1)"
-    alike = [Link(1, 2, 1.0, 1.0, 5), Link("1", 2, 1.0, 1.0, 5)]  # two nodes with one name
-    flows = flows_from([1, "1"], [2, 2], source=CBR(1.0), links=alike)
+    alike = [dfc.Link(1, 2, 1.0, 1.0, 5), dfc.Link("1", 2, 1.0, 1.0, 5)]  # two nodes with one name
+    flows = dfc.flows_from([1, "1"], [2, 2], source=dfc.CBR(1.0), links=alike)
     assert list(flows.names) == ["0: 1->2", "1: 1->2"]
 
 
 def test_groups_are_in_the_order_of_their_first_flows() -> None:
     sizes = [5.0, 3.0, 5.0, 4.0, 3.0]
-    flows = Flows.of([Flow(f"{n}", (1, 2), CBR(1.0), size=s) for n, s in enumerate(sizes)])
+    flows = dfc.Flows.of(
+        [dfc.Flow(f"{n}", (1, 2), dfc.CBR(1.0), size=s) for n, s in enumerate(sizes)]
+    )
     first, group = flows.alike("size", "source", np.zeros(5))
     assert (first.tolist(), group.tolist()) == ([0, 1, 3], [0, 1, 0, 2, 1])
     first, group = flows.alike("size", np.array([1, 1, 2, 1, 1]))
     assert (first.tolist(), group.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3, 1])
 
 
-MIXED = [(CBR(1e6), DCQCN(), NewReno())[f % 3] for f in range(30)]
+MIXED = [(dfc.CBR(1e6), DCQCN(), NewReno())[f % 3] for f in range(30)]
 
 
 @pytest.mark.parametrize(
     ("source", "simulate"),
-    [*((each, simulate) for each in (CBR(1e6), NewReno(), MIXED)), (MIXED, plain_simulate)],
+    [*((each, simulate) for each in (dfc.CBR(1e6), NewReno(), MIXED)), (MIXED, plain_simulate)],
 )
 def test_a_table_runs_as_its_flows_do(source: object, simulate: Any) -> None:
     size = 4 if simulate is plain_simulate else 20  # plain Python is slow
@@ -106,8 +92,8 @@ def test_a_table_runs_as_its_flows_do(source: object, simulate: Any) -> None:
     }
     flows = table(source, **options)
     assert len({flow.priority for flow in flows}) == 2
-    method = Packets(seed=1)
-    by_table = Scenario("table", links(classes=(0, 1)), flows, duration=4e-4)
+    method = dfc.Packets(seed=1)
+    by_table = dfc.Scenario("table", links(classes=(0, 1)), flows, duration=4e-4)
     by_object = replace(by_table, flows=tuple(flows))
     assert by_table == by_object
     one, other = (simulate(each, method, sample=1e-4) for each in (by_table, by_object))
@@ -135,7 +121,7 @@ def test_missing_links_are_named() -> None:
     with pytest.raises(
         ValueError, match=r"path of flow .*there is no link \('host', 0\)->\('leaf', 0\)"
     ):
-        Scenario("a", [each for each in links() if each.source != ("host", 0)], flows)
+        dfc.Scenario("a", [each for each in links() if each.source != ("host", 0)], flows)
 
 
 # Flows: refused fields.
@@ -153,14 +139,14 @@ def test_missing_links_are_named() -> None:
         ({"start": -1.0}, ["start", "-1"]),
         ({"size": 0.0}, ["size", "0"]),
         ({"size": 2.5}, ["size", "2.5", "whole number of packets", "math.ceil"]),
-        ({"size": 2.5, "source": CBR(9.0)}, ["size", "2.5", "whole number of packets"]),
+        ({"size": 2.5, "source": dfc.CBR(9.0)}, ["size", "2.5", "whole number of packets"]),
         ({"source": "reno"}, ["source", "'reno'", "Reno()"]),
         ({"host": "far"}, ["host", "'far'", "'shaped'"]),
         ({"priority": 0.5}, ["priority", "0.5"]),
         ({"idle": 0.0, "size": 40.0}, ["idle", "0"]),
         ({"idle": 1.0}, ["size", "inf", "whole number", "each transfer"]),
         ({"idle": 1.0, "size": 4.5}, ["size", "4.5", "whole number"]),
-        ({"idle": 1.0, "size": 40.0, "source": CBR(9.0)}, ["idle", "1", "no window"]),
+        ({"idle": 1.0, "size": 40.0, "source": dfc.CBR(9.0)}, ["idle", "1", "no window"]),
         ({"random_idle": True}, ["random_idle", "give idle"]),
         ({"random_idle": 1, "idle": 1.0, "size": 9.0}, ["random_idle", "1"]),
         ({"weight": 0, "host": "nic"}, ["weight", "0"]),
@@ -168,11 +154,11 @@ def test_missing_links_are_named() -> None:
         ({"weight": 2, "host": "direct"}, ["weight", "2", "host='nic'"]),
         ({"handshake": "syn"}, ["handshake", "'syn'", "True, False or 'data'"]),
         ({"handshake": 2}, ["handshake", "2"]),
-        ({"handshake": "data", "source": CBR(9.0)}, ["handshake", "'data'", "no window"]),
+        ({"handshake": "data", "source": dfc.CBR(9.0)}, ["handshake", "'data'", "no window"]),
     ],
 )
 def test_flow_fields(refused, change, parts) -> None:
-    scenario = takano2006("1")
+    scenario = dfc.takano2006("1")
     first = scenario.flows[0]
     refused(
         [*parts, "of flow 'target'"],
@@ -191,13 +177,13 @@ def test_flow_fields(refused, change, parts) -> None:
 )
 def test_values_of_any_type(name: str, values: list[Any], same: Any) -> None:
     for given in values:
-        flow = Flow("a", (1, 2), Reno(), **{name: given})
-        assert flow == Flow("a", (1, 2), Reno(), **{name: same})
+        flow = dfc.Flow("a", (1, 2), Reno(), **{name: given})
+        assert flow == dfc.Flow("a", (1, 2), Reno(), **{name: same})
         assert getattr(flow, name) == same
 
 
 def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
-    flow = Flow("a", (1, 2), Reno(), size=40.0)
+    flow = dfc.Flow("a", (1, 2), Reno(), size=40.0)
     assert flow.all_packets == 40.0
     assert replace(flow, idle=1.0).all_packets == np.inf
     assert replace(flow, idle=np.float32(np.inf)) == flow
@@ -206,7 +192,7 @@ def test_transfers_that_follow_one_another_are_packets_without_end() -> None:
 # Connection matrices of htsim.
 
 
-FABRIC = Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+FABRIC = dfc.Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
 GIVEN = {"source": FixedRate(), "links": FABRIC.links}
 ONE = "Nodes 8\nConnections 1\n0->1 id 1 start 0 size 3000\n"
 CHAINED = """Nodes 4
@@ -242,23 +228,23 @@ def _ring(hosts: int, size: int) -> str:
 
 
 def test_sizes_starts_and_triggers() -> None:
-    flows = read_connection_matrix(CHAINED, FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(CHAINED, FABRIC.hosts, **GIVEN)
     assert [flow.size for flow in flows] == [3.0, 1334.0, 1.0, 1.0]
     assert [flow.start for flow in flows] == [2e-6, 0.0, 0.0, 0.0]
     assert [flow.after for flow in flows] == [(), (0,), (), (1, 2)]
     ends = [(flow.path[0][1], flow.path[-1][1]) for flow in flows]
     assert ends == [(0, 1), (1, 2), (3, 2), (2, 0)]
-    run = simulate(FABRIC.scenario("chained", flows, 1e-2), Packets(seed=1), sample=1e-2)
+    run = simulate(FABRIC.scenario("chained", flows, 1e-2), dfc.Packets(seed=1), sample=1e-2)
     assert run.started[1] == run.finished[0]
     assert run.started[3] == max(run.finished[1], run.finished[2])
 
 
 def test_a_ring_of_htsim_runs_step_by_step() -> None:
     """Without ACKs each step takes as long as its 2 packets over 4 links."""
-    flows = read_connection_matrix(_ring(4, 3000), FABRIC.hosts, **GIVEN)
+    flows = dfc.read_connection_matrix(_ring(4, 3000), FABRIC.hosts, **GIVEN)
     assert len(flows) == 4 * 7
     run = simulate(
-        FABRIC.scenario("ring", flows, 1e-2), Packets(seed=1, recovery="none"), sample=1e-2
+        FABRIC.scenario("ring", flows, 1e-2), dfc.Packets(seed=1, recovery="none"), sample=1e-2
     )
     assert np.isfinite(run.finished).all()
     one = 3 * 1500 * 8 / 100e9 + 2 * 25e-9  # within a leaf
@@ -267,16 +253,16 @@ def test_a_ring_of_htsim_runs_step_by_step() -> None:
 
 def test_a_size_of_zero_has_no_end() -> None:
     text = "Nodes 2\nConnections 1\n0->1 start 0.000000 size 0\n"  # as in EXAMPLES/collateral/incast.cm
-    assert read_connection_matrix(text, FABRIC.hosts, **GIVEN)[0].size == math.inf
+    assert dfc.read_connection_matrix(text, FABRIC.hosts, **GIVEN)[0].size == math.inf
 
 
 def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
     file = tmp_path / "one.cm"
     file.write_text(ONE)
-    assert load_connection_matrix(file, FABRIC.hosts, packet_size=1000, **GIVEN)[0].size == 3.0
+    assert dfc.load_connection_matrix(file, FABRIC.hosts, packet_size=1000, **GIVEN)[0].size == 3.0
     file.write_text(ONE.replace("size", "bytes"))
     with pytest.raises(ValueError, match=r"one.cm: line 3 = 'bytes': must be one of"):
-        load_connection_matrix(file, FABRIC.hosts, **GIVEN)
+        dfc.load_connection_matrix(file, FABRIC.hosts, **GIVEN)
 
 
 @pytest.mark.parametrize(
@@ -313,32 +299,32 @@ def test_a_file_is_read_and_named_in_errors(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_refused(old: str, new: str, said: str) -> None:
     text = ONE if old in ONE else CHAINED
     with pytest.raises(ValueError, match=said):
-        read_connection_matrix(text.replace(old, new), FABRIC.hosts, **GIVEN)
+        dfc.read_connection_matrix(text.replace(old, new), FABRIC.hosts, **GIVEN)
 
 
 @pytest.mark.parametrize("name", ["sizes", "starts", "after"])
 def test_what_the_file_has_is_not_given(name: str) -> None:
     with pytest.raises(TypeError, match=f"{name}: must not be given"):
-        read_connection_matrix(ONE, FABRIC.hosts, **GIVEN, **{name: 1})
+        dfc.read_connection_matrix(ONE, FABRIC.hosts, **GIVEN, **{name: 1})
 
 
 def test_paths_over_nodes_without_links_are_refused_by_the_scenario() -> None:
     paths = [(HOSTS[0], ("leaf", 0), HOSTS[1]), (HOSTS[0], "elsewhere", HOSTS[2])]
     ends = [path[0] for path in paths], [path[-1] for path in paths]
-    flows = flows_from(*ends, source=CBR(1e6), links=links(), routes=paths)
+    flows = dfc.flows_from(*ends, source=dfc.CBR(1e6), links=links(), routes=paths)
     assert [flow.path for flow in flows] == paths
     with pytest.raises(ValueError, match=r"there is no link \('host', 0\)->elsewhere"):
-        Scenario("a", links(), flows)
+        dfc.Scenario("a", links(), flows)
 
 
 # How flows repair losses, in summaries and comparisons.
 
 
-def flows_of(*rules: Any) -> Scenario:
+def flows_of(*rules: Any) -> dfc.Scenario:
     """Return a flow of each rule over one link."""
-    links = chain(2, rate=1e3, delay=1e-2, buffer=20)
-    flows = [Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules)]
-    return Scenario("recoveries", links, flows, duration=0.5)
+    links = dfc.chain(2, rate=1e3, delay=1e-2, buffer=20)
+    flows = [dfc.Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules)]
+    return dfc.Scenario("recoveries", links, flows, duration=0.5)
 
 
 def test_recoveries_are_said_where_flows_differ() -> None:
@@ -350,16 +336,16 @@ def test_recoveries_are_said_where_flows_differ() -> None:
     assert str(differ.summary()["0"]).startswith("NewReno with recovery 'newreno': ")
     assert str(differ.summary()["1"]).startswith("CUBIC with recovery 'sack': ")
     assert str(same.summary()["0"]).startswith("CUBIC: ")
-    columns = list(compare(differ, same, six).columns.values())
+    columns = list(dfc.compare(differ, same, six).columns.values())
     assert [column.get("recovery") for column in columns] == [
         "newreno: 0; sack: 1",
         None,
         "sack: 0, 1, 2 and 2 others; newreno: 5",
     ]
-    many = ensemble(flows_of(NewReno(), CUBIC()), 2, level="fluid").summary()
+    many = dfc.ensemble(flows_of(NewReno(), CUBIC()), 2, level="fluid").summary()
     assert many["recovery"] == "newreno: 0; sack: 1"
     assert " of the slowest link, " in str(many["0"])
-    alike = ensemble(flows_of(CUBIC(), CUBIC()), 2, level="fluid").summary()
+    alike = dfc.ensemble(flows_of(CUBIC(), CUBIC()), 2, level="fluid").summary()
     assert "recovery" not in alike
 
 
@@ -374,6 +360,6 @@ def test_recoveries_are_said_where_flows_differ() -> None:
 def test_rules_on_one_path_have_one_recovery(rules, given: dict, said: list[str]) -> None:
     """The words are those of `flow_recoveries`."""
     path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20, "duration": 5.0, "runs": 1}
-    found = str(compare(*rules, **path, **given).summary()["recovery"])
+    found = str(dfc.compare(*rules, **path, **given).summary()["recovery"])
     assert found.startswith(said[0])
     assert all(part in found for part in said)

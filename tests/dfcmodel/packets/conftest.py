@@ -10,28 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    FIFO,
-    PFC,
-    PI2,
-    PIE,
-    RED,
-    CoDel,
-    DualPI2,
-    Fair,
-    Flow,
-    Link,
-    OnOff,
-    Packets,
-    Pause,
-    Priority,
-    QueueManager,
-    RampMarking,
-    Scenario,
-    StepMarking,
-)
+import dfcmodel as dfc
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.recoveries.base import ACTIONS, RecoveryEvent
 from dfcmodel.recoveries import LossRecovery
@@ -39,20 +18,20 @@ from responsefn import NewReno, Reno, Tahoe
 from tests.oracles.engines import plan_scenario
 
 DISCIPLINES: dict[str, Any] = {
-    "fifo": FIFO(),
-    "red": RED(low=2.0, high=6.0, weight=0.05),
-    "ecn": RED(low=2.0, high=6.0, weight=0.05, gentle=False, ecn=True, mean_packet=1000.0),
-    "pause": Pause(high=6.0, low=3.0),
-    "slow pause": Pause(high=4.0, low=2.0, signalling=1e-4),
-    "pause quanta": Pause(high=6.0, low=3.0, quanta=20, signalling=1e-4),
-    "pause by short quanta": Pause(high=5.0, low=2.0, quanta=1),
-    "fair": Fair(),
-    "priority": Priority(),
+    "fifo": dfc.FIFO(),
+    "red": dfc.RED(low=2.0, high=6.0, weight=0.05),
+    "ecn": dfc.RED(low=2.0, high=6.0, weight=0.05, gentle=False, ecn=True, mean_packet=1000.0),
+    "pause": dfc.Pause(high=6.0, low=3.0),
+    "slow pause": dfc.Pause(high=4.0, low=2.0, signalling=1e-4),
+    "pause quanta": dfc.Pause(high=6.0, low=3.0, quanta=20, signalling=1e-4),
+    "pause by short quanta": dfc.Pause(high=5.0, low=2.0, quanta=1),
+    "fair": dfc.Fair(),
+    "priority": dfc.Priority(),
 }
 
 
 @dataclass(frozen=True)
-class Own(QueueManager):
+class Own(dfc.QueueManager):
     """A user's manager with memory: it drops parts of packets that add up, and marks long queues."""
 
     part: float = 0.05
@@ -73,36 +52,38 @@ class Own(QueueManager):
 
 
 MANAGED: dict[str, Any] = {
-    "codel": CoDel(target=2e-3, interval=0.02),
-    "pie": PIE(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, burst=0.02),
-    "pi2": PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
-    "dualpi2": DualPI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
-    "fair pi2": Fair(PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, ecn=True)),
-    "step marking": StepMarking(4.0),
-    "ramp marking": RampMarking(2.0, 8.0, 0.5),
+    "codel": dfc.CoDel(target=2e-3, interval=0.02),
+    "pie": dfc.PIE(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, burst=0.02),
+    "pi2": dfc.PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
+    "dualpi2": dfc.DualPI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0),
+    "fair pi2": dfc.Fair(dfc.PI2(target=3e-3, update=4e-3, alpha=2.0, beta=20.0, ecn=True)),
+    "step marking": dfc.StepMarking(4.0),
+    "ramp marking": dfc.RampMarking(2.0, 8.0, 0.5),
     "own": Own(),
-    "fair codel": Fair(CoDel(target=2e-3, interval=0.02)),
-    "priority pie": Priority(PIE(target=3e-3, update=4e-3, burst=0.02)),
-    "pause red": Pause(high=6.0, low=3.0, manager=RED(low=2.0, high=6.0, weight=0.05, ecn=True)),
+    "fair codel": dfc.Fair(dfc.CoDel(target=2e-3, interval=0.02)),
+    "priority pie": dfc.Priority(dfc.PIE(target=3e-3, update=4e-3, burst=0.02)),
+    "pause red": dfc.Pause(
+        high=6.0, low=3.0, manager=dfc.RED(low=2.0, high=6.0, weight=0.05, ecn=True)
+    ),
 }
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 RULES = (Tahoe(), Reno(), NewReno())
 """They share one kernel."""
 
 
-def random_scenario(discipline: str, seed: int) -> Scenario:
+def random_scenario(discipline: str, seed: int) -> dfc.Scenario:
     """Return a random tree of links under a discipline, with three to six flows on random paths."""
     rng = np.random.default_rng([seed, len(discipline)])
     kinds = {**DISCIPLINES, **MANAGED}
     nodes = int(rng.integers(4, 8))
     parent = {n: int(rng.integers(0, n)) for n in range(1, nodes)}
-    links: dict[tuple[int, int], Link] = {}
+    links: dict[tuple[int, int], dfc.Link] = {}
     for child, up in parent.items():
         for ends in ((child, up), (up, child)):
             rate = float(rng.choice([500.0, 1000.0, 2000.0, 4000.0]))
             delay = float(rng.choice([1e-3, 2e-3, 3.7e-3]))
             buffer = float(rng.integers(8 if "pause" in discipline else 3, 20))
-            links[ends] = Link(*ends, rate, delay, buffer, kinds[discipline])
+            links[ends] = dfc.Link(*ends, rate, delay, buffer, kinds[discipline])
     flows = []
     for f in range(int(rng.integers(3, 7))):
         first, last = (int(n) for n in rng.choice(nodes, 2, replace=False))
@@ -111,34 +92,36 @@ def random_scenario(discipline: str, seed: int) -> Scenario:
         path = _path(parent, first, last)
         source: Any = RULES[int(rng.integers(0, 3))]
         if rng.random() < 0.25:
-            source = CBR(400.0) if rng.random() < 0.5 else OnOff(900.0, 0.05, 0.04, random=True)
+            source = (
+                dfc.CBR(400.0) if rng.random() < 0.5 else dfc.OnOff(900.0, 0.05, 0.04, random=True)
+            )
         size = float(rng.choice([40.0, 400.0, np.inf]))
         start = float(rng.choice([0.0, 0.013, rng.uniform(0.0, 0.1)]))
         flows.append(
-            Flow(f"flow{f}", path, source, 40.0, start, size, priority=int(rng.integers(0, 3)))
+            dfc.Flow(f"flow{f}", path, source, 40.0, start, size, priority=int(rng.integers(0, 3)))
         )
     used = {ends for flow in flows for ends in zip(flow.path, flow.path[1:], strict=False)}
-    return Scenario(
+    return dfc.Scenario(
         f"{discipline} {seed}", tuple(links[ends] for ends in sorted(used)), tuple(flows),
         duration=1.0,
     )  # fmt: skip
 
 
-def random_classes(seed: int) -> Scenario:
+def random_classes(seed: int) -> dfc.Scenario:
     """Return a random network whose links pause by class of traffic, and a few links as a whole.
 
     Buffers have room for all ingress queues of lossless classes and for a few packets of the others.
     """
     rng = np.random.default_rng([seed, 77])
     kinds = (
-        PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4))),
-        PFC((1,), 4.7, 4.1, signalling=1e-3, manager=RampMarking(2.0, 5.0, 0.2)),
-        PFC((0, 1, 2), 2.9, 1.3, headroom=6.5, manager=RED(low=2.0, high=6.0, weight=0.02)),
-        PFC((0, 2), 6.0, 3.0, manager=CoDel(target=4e-3, interval=0.02)),
-        PFC((1, 2), 5.0, 2.0, manager=PIE(target=5e-3, update=4e-3, burst=0.02)),
-        PFC((0, 1), 4.0, 2.0, manager=Own()),
-        PFC((5,)),
-        Pause(6.0, 3.0),
+        dfc.PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4))),
+        dfc.PFC((1,), 4.7, 4.1, signalling=1e-3, manager=dfc.RampMarking(2.0, 5.0, 0.2)),
+        dfc.PFC((0, 1, 2), 2.9, 1.3, headroom=6.5, manager=dfc.RED(low=2.0, high=6.0, weight=0.02)),
+        dfc.PFC((0, 2), 6.0, 3.0, manager=dfc.CoDel(target=4e-3, interval=0.02)),
+        dfc.PFC((1, 2), 5.0, 2.0, manager=dfc.PIE(target=5e-3, update=4e-3, burst=0.02)),
+        dfc.PFC((0, 1), 4.0, 2.0, manager=Own()),
+        dfc.PFC((5,)),
+        dfc.Pause(6.0, 3.0),
     )
     scenario = random_scenario("pause", seed)
     first = int(rng.integers(0, len(kinds)))
@@ -164,12 +147,12 @@ def random_classes(seed: int) -> Scenario:
     )
 
 
-def random_switches(seed: int) -> Scenario:
+def random_switches(seed: int) -> dfc.Scenario:
     """Return a random network whose nodes count what waits for all their links together, by ingress and class."""
     rng = np.random.default_rng([seed, 78])
-    rule = PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4)), counts="switch")
-    managers = (None, RampMarking(2.0, 5.0, 0.2), CoDel(target=4e-3, interval=0.02), Own())
-    of_one = (None, RampMarking(1.0, 2.0, 0.9), RED(low=1.0, high=2.5, weight=0.2), Own())
+    rule = dfc.PFC((0, 1), 3.3, 1.9, headroom=float(rng.integers(0, 4)), counts="switch")
+    managers = (None, dfc.RampMarking(2.0, 5.0, 0.2), dfc.CoDel(target=4e-3, interval=0.02), Own())
+    of_one = (None, dfc.RampMarking(1.0, 2.0, 0.9), dfc.RED(low=1.0, high=2.5, weight=0.2), Own())
     scenario = random_scenario("pause", seed)
     links = tuple(
         replace(link, buffer=1e3, discipline=replace(rule, manager=managers[(seed + n) % 4]))
@@ -192,17 +175,17 @@ def random_switches(seed: int) -> Scenario:
     )
 
 
-def random_diffusive(seed: int) -> Scenario:
+def random_diffusive(seed: int) -> dfc.Scenario:
     """Return a random network with diffusion-type flow control on all links, or on all but every third."""
     rng = np.random.default_rng([seed, 2006])
     rules = (
-        DFC(),
-        DFC(diffusion=0.3, phases="synchronous"),
-        DFC(diffusion=0.02, intensity=1.2),
+        dfc.DFC(),
+        dfc.DFC(diffusion=0.3, phases="synchronous"),
+        dfc.DFC(diffusion=0.02, intensity=1.2),
     )
     scenario = random_scenario("fifo", seed)
     links = tuple(
-        replace(link, discipline=FIFO() if seed % 2 and n % 3 == 2 else rules[seed % 3])
+        replace(link, discipline=dfc.FIFO() if seed % 2 and n % 3 == 2 else rules[seed % 3])
         for n, link in enumerate(scenario.links)
     )
     wide = replace(scenario, links=links)
@@ -210,7 +193,7 @@ def random_diffusive(seed: int) -> Scenario:
         replace(
             flow,
             host=str(rng.choice(["unshaped", "direct", "shaped"]))
-            if isinstance(wide.path(flow)[0].discipline, DFC)
+            if isinstance(wide.path(flow)[0].discipline, dfc.DFC)
             else "unshaped",
         )
         for flow in wide.flows
@@ -229,13 +212,13 @@ def _path(parent: dict[int, int], first: int, last: int) -> tuple[int, ...]:
     return (*up, *down[-2::-1])
 
 
-def random_method(seed: int, **changed: Any) -> Packets:
+def random_method(seed: int, **changed: Any) -> dfc.Packets:
     """Return a method with a random recovery for each of the flows."""
     rng = np.random.default_rng(seed)
-    return Packets(seed=seed, recovery=str(rng.choice(RECOVERIES)), **changed)
+    return dfc.Packets(seed=seed, recovery=str(rng.choice(RECOVERIES)), **changed)
 
 
-def plan_of(scenario: Scenario, method: Packets, jitter: float = 0.0) -> Plan:
+def plan_of(scenario: dfc.Scenario, method: dfc.Packets, jitter: float = 0.0) -> Plan:
     """Return the plan of a scenario in samples of 10 ms."""
     return plan_scenario(
         scenario, method, duration=scenario.duration, sample=0.01, packet_jitter=jitter
@@ -243,10 +226,12 @@ def plan_of(scenario: Scenario, method: Packets, jitter: float = 0.0) -> Plan:
 
 
 @pytest.fixture
-def one_link() -> Scenario:
+def one_link() -> dfc.Scenario:
     """Return one NewReno flow over one link of 1000 packets/s."""
-    link = Link("a", "b", 1000.0, 0.01, 20.0)
-    return Scenario("one link", (link,), (Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0)
+    link = dfc.Link("a", "b", 1000.0, 0.01, 20.0)
+    return dfc.Scenario(
+        "one link", (link,), (dfc.Flow("flow", ("a", "b"), NewReno(), 64.0),), duration=2.0
+    )
 
 
 @pytest.fixture(scope="session")

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    Credited,
-    Flow,
-    Link,
-    Packets,
-    RampMarking,
-    ReceiverAgent,
-    Scenario,
-    SelectiveRepair,
-    simulate,
-)
+import dfcmodel as dfc
+from hopflow.parameters import extends
 from responsefn import DCQCN, TIMELY, NewReno
 from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
@@ -28,17 +18,13 @@ COLUMNS = ("finished", "timeouts", "loss_events", "total", "peak", "emitted", "i
 
 
 @dataclass(frozen=True)
-class InOrder(ReceiverAgent):
+class InOrder(dfc.ReceiverAgent):
     """Go-back-N's receiver: the first packet beyond a gap asks for the missing one."""
 
+    @extends(dfc.ReceiverAgent.State)
     class State(NamedTuple):
         """The answer, and for which packet the last gap was."""
 
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = math.inf
         missing: float = -1.0
 
     of_flow = ("missing",)
@@ -52,7 +38,7 @@ class InOrder(ReceiverAgent):
 
 
 @dataclass(frozen=True)
-class Echo(ReceiverAgent):
+class Echo(dfc.ReceiverAgent):
     """The receiver of selective repair: the engine tells which packet came out of order."""
 
     @staticmethod
@@ -64,15 +50,10 @@ class Echo(ReceiverAgent):
 class NotificationPoint(InOrder):
     """DCQCN's: one notification per interval; marks within it are answered at its end, or ignored."""
 
+    @extends(InOrder.State)
     class State(NamedTuple):
         """The answer, the gap, and when the next notification may be sent."""
 
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = math.inf
-        missing: float = -1.0
         free_at: float = 0.0
         waiting: float = 0.0
 
@@ -97,17 +78,13 @@ class NotificationPoint(InOrder):
 
 
 @dataclass(frozen=True)
-class PacedCredits(ReceiverAgent):
+class PacedCredits(dfc.ReceiverAgent):
     """A credit per packet time of the last link, to the flows of a node in turn (Cho et al. 2017, ExpressPass)."""
 
+    @extends(dfc.ReceiverAgent.State)
     class State(NamedTuple):
         """The answer, the next free time of the node, and how many packets the flow may have sent."""
 
-        ack: float = 0.0
-        nack: float = -1.0
-        mark: float = 0.0
-        credits: float = 0.0
-        timer: float = math.inf
         slot: float = 0.0
         granted: float = 0.0
 
@@ -130,20 +107,22 @@ class PacedCredits(ReceiverAgent):
         return s._replace(timer=s.slot, slot=s.slot + e.packet_time)
 
 
-def incast(seed: int, receiver: ReceiverAgent | None, credited: bool = False) -> Scenario:
+def incast(seed: int, receiver: dfc.ReceiverAgent | None, credited: bool = False) -> dfc.Scenario:
     """Return 2 to 5 senders into a small buffer, one with a window that no agent answers."""
     rng = np.random.default_rng([79, seed])
     n = int(rng.integers(2, 6))
-    links = [Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
+    links = [dfc.Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
     room = int(rng.integers(3, 40))
-    links.append(Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, room, RampMarking(2, 10, 0.1)))
+    links.append(
+        dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, room, dfc.RampMarking(2, 10, 0.1))
+    )
     flows = []
     for k in range(n):
         source: Any = [DCQCN(), TIMELY(), NewReno()][k % 3]
         if credited and k % 3 < 2:
-            source = Credited()
+            source = dfc.Credited()
         flows.append(
-            Flow(
+            dfc.Flow(
                 f"{k}",
                 (f"s{k}", "x", "d"),
                 source,
@@ -154,10 +133,12 @@ def incast(seed: int, receiver: ReceiverAgent | None, credited: bool = False) ->
                 receiver=receiver if k % 3 < 2 else None,
             )
         )
-    return Scenario("incast", links, flows, duration=0.05, min_rto=float(10 ** rng.uniform(-4, -3)))
+    return dfc.Scenario(
+        "incast", links, flows, duration=0.05, min_rto=float(10 ** rng.uniform(-4, -3))
+    )
 
 
-def both(scenario: Scenario, method: Packets) -> Any:
+def both(scenario: dfc.Scenario, method: dfc.Packets) -> Any:
     """Return the records of the compiled engine, after a comparison with the reference engine."""
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)
@@ -173,9 +154,9 @@ def both(scenario: Scenario, method: Packets) -> Any:
     ("agent", "recovery"), [(InOrder(), "go-back-n"), (Echo(), "selective")], ids=lambda x: str(x)
 )
 def test_a_receiver_written_as_an_agent_gives_the_bits_of_the_built_in_one(
-    agent: ReceiverAgent, recovery: str, seed: int, loss: dict[str, float] | None
+    agent: dfc.ReceiverAgent, recovery: str, seed: int, loss: dict[str, float] | None
 ) -> None:
-    method = Packets(seed=seed, loss=loss, recovery=recovery)
+    method = dfc.Packets(seed=seed, loss=loss, recovery=recovery)
     found = both(incast(seed, agent), method)
     plain = both(incast(seed, None), method)
     for name in (*COLUMNS, "carried"):
@@ -186,11 +167,11 @@ def test_a_receiver_written_as_an_agent_gives_the_bits_of_the_built_in_one(
 @pytest.mark.parametrize("agent", [PacedCredits(), PacedCredits(unsolicited=5.0)], ids=str)
 @pytest.mark.parametrize("seed", range(2))
 def test_both_engines_take_credits_in_the_same_way(
-    seed: int, agent: ReceiverAgent, loss: dict[str, float] | None
+    seed: int, agent: dfc.ReceiverAgent, loss: dict[str, float] | None
 ) -> None:
     """A lost packet leaves one credit too few, as nobody gives another one: the last packets go by timeouts."""
-    repair = SelectiveRepair(rto_low=1e-4)
-    found = both(incast(seed, agent, True), Packets(seed=seed, loss=loss, recovery=repair))
+    repair = dfc.SelectiveRepair(rto_low=1e-4)
+    found = both(incast(seed, agent, True), dfc.Packets(seed=seed, loss=loss, recovery=repair))
     rated = [f for f in range(len(found.finished)) if f % 3 < 2]
     assert np.isfinite(found.finished[rated]).all()
 
@@ -198,14 +179,14 @@ def test_both_engines_take_credits_in_the_same_way(
 def test_credits_paced_by_the_receiver_fill_the_link_without_a_loss() -> None:
     """32 senders of 2 MB at 100 Gb/s into 40 packets: beyond the packets alone a round trip and the last hop."""
     rate = 100e9 / 8000.0
-    links = [Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
-    links.append(Link("x", "d", rate, 1e-6, 40))
+    links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
+    links.append(dfc.Link("x", "d", rate, 1e-6, 40))
     flows = [
-        Flow(f"{k}", (f"s{k}", "x", "d"), Credited(), size=2000, receiver=PacedCredits())
+        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), dfc.Credited(), size=2000, receiver=PacedCredits())
         for k in range(32)
     ]
-    scenario = Scenario("pull", links, flows, duration=0.01, packet_size=1000.0)
-    run = simulate(scenario, Packets(seed=1))
+    scenario = dfc.Scenario("pull", links, flows, duration=0.01, packet_size=1000.0)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
     assert run.lost.sum() == 0.0
     assert run.timeouts.sum() == 0
     round_trip = 4e-6 + 2.0 / rate + 2 * 64.0 / 1000.0 / rate
@@ -220,29 +201,31 @@ def test_a_notification_point_at_the_receiver_holds_the_published_queue(
 ) -> None:
     """Ten DCQCN senders as in `tests/dfcmodel/network/queueing/test_managers.py`, where the sender keeps the interval."""
     rate = 40e9 / 8000.0
-    links = [Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
-    links.append(Link("x", "d", rate, 1e-6, 4000, RampMarking(5.0, 200.0, 0.01)))
+    links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
+    links.append(dfc.Link("x", "d", rate, 1e-6, 4000, dfc.RampMarking(5.0, 200.0, 0.01)))
     rule = DCQCN(counter=1e4, additive=40e6 / 8000, hyper=400e6 / 8000, notification=1e-9)
     agent = NotificationPoint(remembers=remembers)
-    flows = [Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic", receiver=agent) for k in range(10)]
-    scenario = Scenario("ten", links, flows, duration=0.2, packet_size=1000.0)
-    run = simulate(scenario, Packets(seed=1), sample=1e-4)
+    flows = [
+        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic", receiver=agent) for k in range(10)
+    ]
+    scenario = dfc.Scenario("ten", links, flows, duration=0.2, packet_size=1000.0)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-4)
     late = run.time > 0.04
     assert run.queued[scenario.senders.index("x"), late].mean() == pytest.approx(queue, rel=0.1)
 
 
 def test_agents_of_one_node_share_a_state_and_flows_have_their_own() -> None:
     """Two flows of one agent to a node have slots one after the other, to two nodes at the same times."""
-    links = [Link(n, "x", RATE, 1e-6, 50) for n in "ab"]
-    links += [Link("x", n, RATE, 1e-6, 50) for n in "cd"]
+    links = [dfc.Link(n, "x", RATE, 1e-6, 50) for n in "ab"]
+    links += [dfc.Link("x", n, RATE, 1e-6, 50) for n in "cd"]
 
     def ends(nodes: str) -> Any:
         flows = [
-            Flow(n, (n, "x", to), Credited(), size=100, receiver=PacedCredits())
+            dfc.Flow(n, (n, "x", to), dfc.Credited(), size=100, receiver=PacedCredits())
             for n, to in zip("ab", nodes, strict=True)
         ]
-        scenario = Scenario("shared", links, flows, duration=0.01)
-        return both(scenario, Packets(seed=1)).finished
+        scenario = dfc.Scenario("shared", links, flows, duration=0.01)
+        return both(scenario, dfc.Packets(seed=1)).finished
 
     apart, together = ends("cd"), ends("cc")
     assert apart[0] == apart[1] == pytest.approx(together.max() / 2.0, rel=0.05)
@@ -250,7 +233,7 @@ def test_agents_of_one_node_share_a_state_and_flows_have_their_own() -> None:
 
 
 @dataclass(frozen=True)
-class AsksAgain(ReceiverAgent):
+class AsksAgain(dfc.ReceiverAgent):
     """Asks once for a packet that is on its way."""
 
     @staticmethod
@@ -261,8 +244,12 @@ class AsksAgain(ReceiverAgent):
 @pytest.mark.parametrize(("recovery", "repeated"), [("selective", 1), ("go-back-n", 23)])
 def test_a_packet_that_is_asked_for_is_sent_again(recovery: str, repeated: int) -> None:
     """With go-back-N from 50 on: the answer to 30 is back after 30 + 2 + 40 + 0.13 packet times, when 72 leaves."""
-    links = [Link("a", "s", RATE, 10e-6, 50), Link("s", "b", RATE, 10e-6, 50)]
-    flow = Flow("one", ("a", "s", "b"), Credited(), size=100, host="nic", receiver=AsksAgain())
-    found = both(Scenario("again", links, [flow], duration=0.01), Packets(recovery=recovery))
+    links = [dfc.Link("a", "s", RATE, 10e-6, 50), dfc.Link("s", "b", RATE, 10e-6, 50)]
+    flow = dfc.Flow(
+        "one", ("a", "s", "b"), dfc.Credited(), size=100, host="nic", receiver=AsksAgain()
+    )
+    found = both(
+        dfc.Scenario("again", links, [flow], duration=0.01), dfc.Packets(recovery=recovery)
+    )
     assert (found.emitted[0], found.total[0], found.timeouts[0]) == (100 + repeated, 100, 0)
     assert found.loss_events[0] == 1

@@ -8,17 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    PFC,
-    ByteBuffer,
-    Flow,
-    Link,
-    Packets,
-    RampMarking,
-    Scenario,
-    StepMarking,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.packets.engine import PacketRun
 from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
@@ -39,10 +29,10 @@ RATES: tuple[Any, ...] = (
     DCQCN(),
     TIMELY(),
 )
-MANAGERS = (None, RampMarking(), RampMarking(2.0, 20.0, 0.5))
+MANAGERS = (None, dfc.RampMarking(), dfc.RampMarking(2.0, 20.0, 0.5))
 
 
-def with_rates(seed: int) -> Scenario:
+def with_rates(seed: int) -> dfc.Scenario:
     """Return a random fabric whose flows have a rate, in one class, under PFC."""
     given, rng = random_fabric(seed), np.random.default_rng([2044, seed])
     sources = RATES if rng.integers(2) else RATES[:1]
@@ -52,20 +42,20 @@ def with_rates(seed: int) -> Scenario:
         replace(flow, source=sources[rng.integers(len(sources))], priority=given.flows[0].priority, delayed_acks=False)
         for flow in given.flows
     ]  # fmt: skip
-    links: list[Link] = []
-    buffer = (20_000.0, ByteBuffer("40 MB", cell=208))[rng.integers(2)]
+    links: list[dfc.Link] = []
+    buffer = (20_000.0, dfc.ByteBuffer("40 MB", cell=208))[rng.integers(2)]
     for link in given.links:
         rule: Any = link.discipline
-        rule = rule if isinstance(rule, PFC) else PFC((0, 3), xoff=5.0, xon=3.0)
+        rule = rule if isinstance(rule, dfc.PFC) else dfc.PFC((0, 3), xoff=5.0, xon=3.0)
         rule = replace(rule, manager=manager, counts=counts, acks="control")
         links.append(replace(link, discipline=rule, buffer=buffer))
     min_rto = (1e-3, 0.2)[rng.integers(2)]
     return replace(given, flows=tuple(flows), links=tuple(links), min_rto=min_rto)
 
 
-def plan_of(scenario: Scenario, recovery: str | None = None, samples: int = 10) -> Any:
+def plan_of(scenario: dfc.Scenario, recovery: str | None = None, samples: int = 10) -> Any:
     return plan_scenario(
-        scenario, Packets(seed=1, recovery=recovery), duration=scenario.duration,
+        scenario, dfc.Packets(seed=1, recovery=recovery), duration=scenario.duration,
         sample=scenario.duration / samples,
     )  # fmt: skip
 
@@ -101,30 +91,30 @@ def test_records_are_those_of_the_reference(seed: int) -> None:
     check_records(found, run_reference(plan))
 
 
-PAUSING = PFC((0,), xoff=4.0, xon=2.0)
+PAUSING = dfc.PFC((0,), xoff=4.0, xon=2.0)
 
 
-def incast(rule: PFC = PAUSING, source: Any = None, n: int = 4, **given: Any) -> Scenario:
+def incast(rule: dfc.PFC = PAUSING, source: Any = None, n: int = 4, **given: Any) -> dfc.Scenario:
     """Return n hosts that send to one over a switch."""
     hosts = [f"h{i}" for i in range(n)]
     ends = [*((h, "s") for h in hosts), ("s", "to")]
     ends += [(b, a) for a, b in ends]
-    links = [Link(a, b, 1e6, 2e-6, 1e5, rule) for a, b in ends]
-    flows = [Flow(h, (h, "s", "to"), source or FixedRate(), size=100, **given) for h in hosts]
-    return Scenario("incast", links, flows, duration=1e-3, min_rto=0.1, packet_size=1000.0)
+    links = [dfc.Link(a, b, 1e6, 2e-6, 1e5, rule) for a, b in ends]
+    flows = [dfc.Flow(h, (h, "s", "to"), source or FixedRate(), size=100, **given) for h in hosts]
+    return dfc.Scenario("incast", links, flows, duration=1e-3, min_rto=0.1, packet_size=1000.0)
 
 
 def test_four_hosts_share_a_link_that_is_always_busy() -> None:
     """400 packets of 1 us, one transmission to the switch and two propagation delays; ACKs change nothing."""
     for recovery in ("none", "go-back-n"):
-        run = simulate(incast(), Packets(recovery=recovery))
+        run = dfc.simulate(incast(), dfc.Packets(recovery=recovery))
         assert run.status.ok
         assert run.finished.max() == pytest.approx(401e-6 + 4e-6)
         assert len(run.pauses()["pause"]) > 0
         assert run.lost.sum() == 0
 
 
-def of_flows(**given: Any) -> Scenario:
+def of_flows(**given: Any) -> dfc.Scenario:
     """Return the incast with other options of its flows."""
     scenario = incast()
     return replace(scenario, flows=tuple(replace(flow, **given) for flow in scenario.flows))
@@ -133,12 +123,15 @@ def of_flows(**given: Any) -> Scenario:
 PLANS = {
     "a constant rate": (incast(), True),
     "a rate by marks": (of_flows(source=DCQCN()), True),
-    "marks as packets leave": (incast(replace(PAUSING, manager=RampMarking())), True),
+    "marks as packets leave": (incast(replace(PAUSING, manager=dfc.RampMarking())), True),
     "a threshold of marks": (
-        incast(replace(PAUSING, manager=StepMarking(10.0, at="departure"))),
+        incast(replace(PAUSING, manager=dfc.StepMarking(10.0, at="departure"))),
         True,
     ),
-    "marks as packets come": (incast(replace(PAUSING, manager=RampMarking(at="arrival"))), False),
+    "marks as packets come": (
+        incast(replace(PAUSING, manager=dfc.RampMarking(at="arrival"))),
+        False,
+    ),
     "windows": (of_flows(source=NewReno()), False),
     "hosts without interfaces": (of_flows(host="unshaped"), False),
     "flows that are stopped": (of_flows(stop=5e-4), False),
@@ -160,7 +153,7 @@ def test_samples_shorter_than_the_latency_of_a_link(recovery: str) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "runs"), PLANS.values(), ids=PLANS)
-def test_which_kernel_runs_a_plan(scenario: Scenario, runs: bool) -> None:
+def test_which_kernel_runs_a_plan(scenario: dfc.Scenario, runs: bool) -> None:
     plan = plan_of(scenario)
     assert is_fabric(plan) is runs
     assert type(begin_plan(plan)) is (FabricRun if runs else PacketRun)
@@ -168,7 +161,7 @@ def test_which_kernel_runs_a_plan(scenario: Scenario, runs: bool) -> None:
 
 def test_methods_that_the_fabric_kernel_lacks() -> None:
     scenario = incast()
-    for method in (Packets(recovery="selective"), Packets(loss={"h0->s": 0.1})):
+    for method in (dfc.Packets(recovery="selective"), dfc.Packets(loss={"h0->s": 0.1})):
         plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4)
         assert not is_fabric(plan)
 
@@ -193,27 +186,27 @@ def test_a_timer_that_expires_is_left_to_the_packet_kernel() -> None:
 
 def test_a_fabric_that_stands_still_is_deadlocked_in_both_kernels() -> None:
     """Three switches in a ring, each flow over two links of it: the rooms fill, and nothing moves again."""
-    rule = PFC((0,), xoff=3.0, xon=1.0)
-    links = [Link(f"s{i}", f"s{(i + 1) % 3}", 1e6, 1e-6, 100, rule) for i in range(3)]
-    links += [Link(f"s{(i + 1) % 3}", f"s{i}", 1e6, 1e-6, 100, rule) for i in range(3)]
+    rule = dfc.PFC((0,), xoff=3.0, xon=1.0)
+    links = [dfc.Link(f"s{i}", f"s{(i + 1) % 3}", 1e6, 1e-6, 100, rule) for i in range(3)]
+    links += [dfc.Link(f"s{(i + 1) % 3}", f"s{i}", 1e6, 1e-6, 100, rule) for i in range(3)]
     hosts = [(f"{kind}{i}", f"s{i}") for kind in "ab" for i in range(3)]
-    links += [Link(*ends, 1e6, 1e-6, 100, rule) for a, b in hosts for ends in ((a, b), (b, a))]
+    links += [dfc.Link(*ends, 1e6, 1e-6, 100, rule) for a, b in hosts for ends in ((a, b), (b, a))]
     flows = [
-        Flow(str(i), (f"a{i}", f"s{i}", f"s{(i + 1) % 3}", f"s{(i + 2) % 3}", f"b{(i + 2) % 3}"), FixedRate())
+        dfc.Flow(str(i), (f"a{i}", f"s{i}", f"s{(i + 1) % 3}", f"s{(i + 2) % 3}", f"b{(i + 2) % 3}"), FixedRate())
         for i in range(3)
     ]  # fmt: skip
-    scenario = Scenario("ring", links, flows, duration=5e-3, min_rto=10.0)
+    scenario = dfc.Scenario("ring", links, flows, duration=5e-3, min_rto=10.0)
     plan = plan_of(scenario, "none")
     found = run_fabric(plan)
     assert found is not None
     check_equal(found, run_engine(plan))
-    run = simulate(scenario, Packets(recovery="none"))
+    run = dfc.simulate(scenario, dfc.Packets(recovery="none"))
     assert run.status.label.startswith("deadlocked")
 
 
 def test_packets_find_room_as_their_number_grows() -> None:
     """More packets in the network than there are rows at first, and pauses than rows of a table of them."""
-    rule = PFC((0,), xoff=9000.0, xon=8000.0)
+    rule = dfc.PFC((0,), xoff=9000.0, xon=8000.0)
     scenario = incast(rule, n=3)
     flows = tuple(replace(flow, size=9e3) for flow in scenario.flows)
     scenario = replace(scenario, flows=flows, duration=0.03)
@@ -267,7 +260,7 @@ def test_a_rate_that_is_no_number_is_refused() -> None:
             return s._replace(rate=s.rate - s.rate + (e.rtt - e.rtt) / (e.rtt - e.rtt))
 
     with pytest.raises(ArithmeticError, match="rate of flow 'h0' is not a number"):
-        simulate(incast(source=Broken()), Packets())
+        dfc.simulate(incast(source=Broken()), dfc.Packets())
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -9,21 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    FIFO,
-    PFC,
-    Flow,
-    Fluid,
-    Link,
-    OnOff,
-    Packets,
-    Pause,
-    Scenario,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
 from tests.oracles.engines import (
@@ -49,10 +35,10 @@ def in_order(switched: np.ndarray) -> np.ndarray:
     return switched[np.lexsort(switched.round(15).T[::-1])]
 
 
-def both_engines(scenario: Scenario) -> object:
+def both_engines(scenario: dfc.Scenario) -> object:
     """Return the records of the compiled engine, which those of the reference engine equal."""
     plan = plan_scenario(
-        scenario, Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10
+        scenario, dfc.Packets(seed=1), duration=scenario.duration, sample=scenario.duration / 10
     )
     found, wanted = run_engine(plan), run_reference(plan)
     S = plan.samples
@@ -78,7 +64,7 @@ def test_random_fabrics_lose_nothing_and_are_those_of_the_reference(seed: int) -
     scenario = random_fabric(seed)
     records: object = both_engines(scenario)
     assert records.lost[:-1].sum() == 0  # type: ignore[attr-defined]
-    assert str(simulate(scenario, Packets(seed=1)).status) == "completed"
+    assert str(dfc.simulate(scenario, dfc.Packets(seed=1)).status) == "completed"
 
 
 @pytest.mark.parametrize("host", ["unshaped", "direct"])
@@ -87,167 +73,172 @@ def test_other_hosts_are_those_of_the_reference(seed: int, host: str) -> None:
     both_engines(random_fabric(seed, host))
 
 
-def star(n: int, rule: object, **given: object) -> Scenario:
+def star(n: int, rule: object, **given: object) -> dfc.Scenario:
     """Return a host whose n flows go to as many others over one switch."""
-    links = [Link("h", "leaf", RATE, 1e-6, 10_000, rule)]
-    links += [Link("leaf", f"d{k}", RATE, 1e-6, 10_000, rule) for k in range(n)]
-    flows = [Flow(f"{k}", ("h", "leaf", f"d{k}"), size=2000, **given) for k in range(n)]
-    return Scenario("star", links, flows, duration=1.2 * n * 2000 / RATE)
+    links = [dfc.Link("h", "leaf", RATE, 1e-6, 10_000, rule)]
+    links += [dfc.Link("leaf", f"d{k}", RATE, 1e-6, 10_000, rule) for k in range(n)]
+    flows = [dfc.Flow(f"{k}", ("h", "leaf", f"d{k}"), size=2000, **given) for k in range(n)]
+    return dfc.Scenario("star", links, flows, duration=1.2 * n * 2000 / RATE)
 
 
-@pytest.mark.parametrize("method", [Packets(seed=1), Fluid()], ids=["packets", "fluid"])
-@pytest.mark.parametrize("source", [CBR(RATE), DCQCN()], ids=["CBR", "DCQCN"])
+@pytest.mark.parametrize("method", [dfc.Packets(seed=1), dfc.Fluid()], ids=["packets", "fluid"])
+@pytest.mark.parametrize("source", [dfc.CBR(RATE), DCQCN()], ids=["CBR", "DCQCN"])
 def test_flows_of_a_host_share_its_interface_and_nothing_is_lost(
     source: object, method: object
 ) -> None:
-    run = simulate(star(8, PFC(xoff=64, xon=48), source=source), method)
+    run = dfc.simulate(star(8, dfc.PFC(xoff=64, xon=48), source=source), method)
     assert run.lost.sum() == 0.0
     # the last one ends when all have been sent, one after the other, and two ways of a packet later; 2 steps of fluid
     assert run.finished.max() == pytest.approx(8 * 2000 / RATE + 2e-6 + 1 / RATE, rel=1e-3)
 
 
 def test_a_rate_rule_has_one_packet_at_most_in_the_interface() -> None:
-    run = simulate(star(8, PFC(xoff=64, xon=48), source=DCQCN()), Packets(seed=1))
+    run = dfc.simulate(star(8, dfc.PFC(xoff=64, xon=48), source=DCQCN()), dfc.Packets(seed=1))
     assert 7 <= run.peak_queue[0] <= 8
-    longer = simulate(star(8, PFC(xoff=64, xon=48), source=CBR(RATE)), Packets(seed=1))
+    longer = dfc.simulate(
+        star(8, dfc.PFC(xoff=64, xon=48), source=dfc.CBR(RATE)), dfc.Packets(seed=1)
+    )
     assert longer.peak_queue[0] > 1000  # what an application writes waits in its host
 
 
 def test_a_pause_stops_one_class_of_an_interface() -> None:
-    rule = PFC((3,), xoff=40, xon=20)
+    rule = dfc.PFC((3,), xoff=40, xon=20)
     links = [
-        Link("h", "s", RATE, 1e-6, 5000, rule),
-        Link("s", "slow", RATE / 10, 1e-6, 5000, rule),
-        Link("s", "quick", RATE, 1e-6, 5000, rule),
+        dfc.Link("h", "s", RATE, 1e-6, 5000, rule),
+        dfc.Link("s", "slow", RATE / 10, 1e-6, 5000, rule),
+        dfc.Link("s", "quick", RATE, 1e-6, 5000, rule),
     ]
     flows = [
-        Flow("storage", ("h", "s", "slow"), CBR(RATE / 2), priority=3),
-        Flow("web", ("h", "s", "quick"), CBR(RATE / 2)),
+        dfc.Flow("storage", ("h", "s", "slow"), dfc.CBR(RATE / 2), priority=3),
+        dfc.Flow("web", ("h", "s", "quick"), dfc.CBR(RATE / 2)),
     ]
-    run = simulate(Scenario("classes", links, flows, duration=5e-3), Packets(seed=1))
+    run = dfc.simulate(dfc.Scenario("classes", links, flows, duration=5e-3), dfc.Packets(seed=1))
     sent = run.delivered[:, -1] / run.time[-1] / RATE
     assert sent[0] == pytest.approx(0.1, rel=0.05)  # what its link takes
     assert sent[1] == pytest.approx(0.5, rel=0.01)  # all of it
     assert run.lost.sum() == 0.0
 
 
-def two_ways(source: object, rule: PFC, **given: object) -> Scenario:
+def two_ways(source: object, rule: dfc.PFC, **given: object) -> dfc.Scenario:
     """Return four flows that meet in both directions of two switches."""
     pairs = [("h1", "s1"), ("s1", "s2"), ("s2", "h2"), ("s2", "h3")]
-    links = [Link(*ends, RATE, 1e-6, 5000, rule) for a, b in pairs for ends in ((a, b), (b, a))]
+    links = [dfc.Link(*ends, RATE, 1e-6, 5000, rule) for a, b in pairs for ends in ((a, b), (b, a))]
     paths = [
         ("h1", "s1", "s2", "h2"),
         ("h3", "s2", "h2"),
         ("h2", "s2", "s1", "h1"),
         ("h2", "s2", "h3"),
     ]
-    flows = [Flow(str(n), path, source, **given) for n, path in enumerate(paths)]
-    return Scenario("two ways", links, flows, duration=5e-3, packet_size=1000)
+    flows = [dfc.Flow(str(n), path, source, **given) for n, path in enumerate(paths)]
+    return dfc.Scenario("two ways", links, flows, duration=5e-3, packet_size=1000)
 
 
 @pytest.mark.parametrize("acks", ["control", "class"])
 @pytest.mark.parametrize("host", [None, "unshaped"])
 @pytest.mark.parametrize("source", [DCQCN(), NewReno()], ids=["DCQCN", "NewReno"])
 def test_acks_take_no_room_of_a_lossless_class(source: object, host: str | None, acks: str) -> None:
-    scenario = two_ways(source, PFC(xoff=60, xon=30, acks=acks), host=host)
-    assert simulate(scenario, Packets(seed=1)).lost.sum() == 0.0
+    scenario = two_ways(source, dfc.PFC(xoff=60, xon=30, acks=acks), host=host)
+    assert dfc.simulate(scenario, dfc.Packets(seed=1)).lost.sum() == 0.0
 
 
 def test_a_pause_of_the_class_delays_acks_in_it_alone() -> None:
     """A receiver behind a paused link answers at once where ACKs are apart."""
     trips = []
     for acks in ("control", "class"):
-        rule = PFC(xoff=10, xon=5, acks=acks)
+        rule = dfc.PFC(xoff=10, xon=5, acks=acks)
         links = [
-            Link(*ends, RATE, 1e-6, 3000, rule) for ends in (("a", "s"), ("s", "b"), ("b", "s"))
+            dfc.Link(*ends, RATE, 1e-6, 3000, rule) for ends in (("a", "s"), ("s", "b"), ("b", "s"))
         ]
-        links += [Link("s", "a", RATE / 20, 1e-6, 3000, rule)]
+        links += [dfc.Link("s", "a", RATE / 20, 1e-6, 3000, rule)]
         flows = [
-            Flow("there", ("a", "s", "b"), NewReno(), 4.0),
-            Flow("back", ("b", "s", "a"), CBR(RATE)),  # is paused nearly always
+            dfc.Flow("there", ("a", "s", "b"), NewReno(), 4.0),
+            dfc.Flow("back", ("b", "s", "a"), dfc.CBR(RATE)),  # is paused nearly always
         ]
-        run = simulate(Scenario("acks", links, flows, duration=5e-3), Packets(seed=1))
+        run = dfc.simulate(dfc.Scenario("acks", links, flows, duration=5e-3), dfc.Packets(seed=1))
         trips.append(np.nanmean(run.round_trip[0]))
         assert run.lost.sum() == 0.0
     assert trips[0] < 0.2 * trips[1]
 
 
 def test_the_host_follows_from_the_first_link() -> None:
-    flow = Flow("a", (1, 2, 3), CBR(100.0))
+    flow = dfc.Flow("a", (1, 2, 3), dfc.CBR(100.0))
     hosts = []
-    for rule in (FIFO(), PFC(), Pause(50, 25), DFC()):
-        links = chain(3, rate=1e3, delay=1e-3, buffer=500, discipline=rule)
-        hosts.append(Scenario("x", links, [flow]).host_of(flow))
+    for rule in (dfc.FIFO(), dfc.PFC(), dfc.Pause(50, 25), dfc.DFC()):
+        links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=500, discipline=rule)
+        hosts.append(dfc.Scenario("x", links, [flow]).host_of(flow))
     assert hosts == ["direct", "nic", "nic", "direct"]
 
 
 def test_an_interface_is_the_first_link_of_a_host_and_has_an_access_link_at_a_switch() -> None:
-    links = chain(3, rate=1e3, delay=1e-3, buffer=500, discipline=PFC())
-    first, last = Flow("a", (1, 2, 3), CBR(100.0)), Flow("b", (2, 3), CBR(100.0))
-    scenario = Scenario("x", links, [first, last])
+    links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=500, discipline=dfc.PFC())
+    first, last = dfc.Flow("a", (1, 2, 3), dfc.CBR(100.0)), dfc.Flow("b", (2, 3), dfc.CBR(100.0))
+    scenario = dfc.Scenario("x", links, [first, last])
     assert scenario.interfaces == {0}
     assert [scenario.enters_at_once(flow) for flow in scenario.flows] == [True, False]
     assert scenario.base_rtt(last) == pytest.approx(4e-3)
-    mixed = Scenario("x", links, [first, replace(first, name="c", host="direct")])
+    mixed = dfc.Scenario("x", links, [first, replace(first, name="c", host="direct")])
     assert not mixed.interfaces  # the packets of c enter the buffer of a switch
     both_engines(replace(mixed, flows=(*mixed.flows, last), duration=1.0))
 
 
 def test_an_interface_is_not_counted_with_a_link_of_its_host_that_carries_acks_alone() -> None:
     """The compiled engine did not end."""
-    rule = PFC(xoff=38.0, xon=8.0, counts="switch")
+    rule = dfc.PFC(xoff=38.0, xon=8.0, counts="switch")
     links = [
-        Link(0, 4, 643.0, 0.023, 20_000.0),
-        Link(4, 0, 728.0, 0.0275, 20_000.0, rule),
-        Link(4, 5, 2409.0, 0.0047, 20_000.0, rule),
-        Link(5, 4, 2746.0, 0.00557, 20_000.0),
+        dfc.Link(0, 4, 643.0, 0.023, 20_000.0),
+        dfc.Link(4, 0, 728.0, 0.0275, 20_000.0, rule),
+        dfc.Link(4, 5, 2409.0, 0.0047, 20_000.0, rule),
+        dfc.Link(5, 4, 2746.0, 0.00557, 20_000.0),
     ]
     flows = [
-        Flow("to the host", (5, 4), NewReno(), max_window=134.0),
-        Flow("from the host", (4, 0), CBR(752.0), size=53),
+        dfc.Flow("to the host", (5, 4), NewReno(), max_window=134.0),
+        dfc.Flow("from the host", (4, 0), dfc.CBR(752.0), size=53),
     ]
-    scenario = Scenario("two links", links, flows, duration=0.6)
+    scenario = dfc.Scenario("two links", links, flows, duration=0.6)
     assert scenario.interfaces == {1}
     assert [scenario.counted_together(n) for n in (1, 2)] == [(1,), (2,)]
     both_engines(scenario)
-    assert simulate(scenario, Packets(seed=1)).finished[1] > 0.0
+    assert dfc.simulate(scenario, dfc.Packets(seed=1)).finished[1] > 0.0
 
 
 def test_an_interface_reports_no_rate_to_shape_to() -> None:
-    links = chain(2, rate=1e3, delay=1e-3, buffer=500, discipline=DFC())
+    links = dfc.chain(2, rate=1e3, delay=1e-3, buffer=500, discipline=dfc.DFC())
     with pytest.raises(ValueError, match="host of flow 'a' = 'nic': DFC reports a rate"):
-        Scenario("x", links, [Flow("a", (1, 2), CBR(100.0), host="nic")])
+        dfc.Scenario("x", links, [dfc.Flow("a", (1, 2), dfc.CBR(100.0), host="nic")])
 
 
 @pytest.mark.slow
 def test_interfaces_under_fifo_take_turns() -> None:
     """Two windows over one interface get equal shares of a lossy network, whose switch drops."""
-    links = [Link("h", "s", 1e4, 1e-3, 50), Link("s", "d", 9e3, 1e-3, 50)]
-    flows = [Flow(str(n), ("h", "s", "d"), NewReno(), host="nic") for n in range(2)]
-    scenario = Scenario("lossy", links, flows, duration=2.0)
+    links = [dfc.Link("h", "s", 1e4, 1e-3, 50), dfc.Link("s", "d", 9e3, 1e-3, 50)]
+    flows = [dfc.Flow(str(n), ("h", "s", "d"), NewReno(), host="nic") for n in range(2)]
+    scenario = dfc.Scenario("lossy", links, flows, duration=2.0)
     both_engines(scenario)
-    run = simulate(scenario, Packets(seed=1))
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
     assert run.lost[:, 0].sum() == 0.0  # none at the host
     assert run.lost[:, 1].sum() > 0.0
 
 
 # Access links that several flows of a host share: queues by flow, rooms of PFC, and both engines.
 
-RULE = PFC(classes=(0, 1), xoff=10.0, xon=5.0)
+RULE = dfc.PFC(classes=(0, 1), xoff=10.0, xon=5.0)
 
 
-def hub(rates: list[Any], buffer: float = 500.0, rule: Any = RULE, **given: Any) -> Scenario:
+def hub(rates: list[Any], buffer: float = 500.0, rule: Any = RULE, **given: Any) -> dfc.Scenario:
     """Return flows of one host at a switch, whose first link is the bottleneck: they share the access link before it.
 
     A further flow over the switch makes its node no host.
     """
-    links = [Link("x", "s", 1e4, 1e-4, buffer, rule), Link("s", "d", 1e4, 1e-4, buffer, rule)]
+    links = [
+        dfc.Link("x", "s", 1e4, 1e-4, buffer, rule),
+        dfc.Link("s", "d", 1e4, 1e-4, buffer, rule),
+    ]
     flows = [
-        Flow(f"f{k}", ("s", "d"), source, host="nic", priority=k % 2, **given)
+        dfc.Flow(f"f{k}", ("s", "d"), source, host="nic", priority=k % 2, **given)
         for k, source in enumerate(rates)
     ]
-    flows.append(Flow("through", ("x", "s", "d"), CBR(100.0)))
-    return Scenario("hub", links, flows, duration=0.2)
+    flows.append(dfc.Flow("through", ("x", "s", "d"), dfc.CBR(100.0)))
+    return dfc.Scenario("hub", links, flows, duration=0.2)
 
 
 def test_the_backlog_is_that_of_each_flow() -> None:
@@ -256,9 +247,9 @@ def test_the_backlog_is_that_of_each_flow() -> None:
     Classes take turns, and the flows of a class: f1 has half of the link, f0 all that it offers, f2 the rest.
     """
     rates = [2e3, 8e3, 12e3]
-    run = simulate(
-        hub([CBR(rate) for rate in rates], 5000.0, Pause(4000.0, 100.0)),
-        Packets(seed=1),
+    run = dfc.simulate(
+        hub([dfc.CBR(rate) for rate in rates], 5000.0, dfc.Pause(4000.0, 100.0)),
+        dfc.Packets(seed=1),
         sample=0.01,
     )
     offered = np.array(rates)[:, np.newaxis] * run.time
@@ -266,8 +257,8 @@ def test_the_backlog_is_that_of_each_flow() -> None:
     assert run.backlog[:3] == pytest.approx(offered - shares, abs=3.0)
     assert (run.backlog[3] == 0.0).all()
     with_oracle = plain_simulate(
-        hub([CBR(rate) for rate in rates], 5000.0, Pause(4000.0, 100.0)),
-        Packets(seed=1),
+        hub([dfc.CBR(rate) for rate in rates], 5000.0, dfc.Pause(4000.0, 100.0)),
+        dfc.Packets(seed=1),
         sample=0.01,
     )
     np.testing.assert_array_equal(run.backlog, with_oracle.backlog)
@@ -277,22 +268,22 @@ def test_the_backlog_is_that_of_each_flow() -> None:
 def test_both_engines_agree_on_all_records(seed: int) -> None:
     """Backlogs by flow, peaks, and what is inside among them."""
     rng = np.random.default_rng([23, seed])
-    sources = [NewReno(), DCQCN(), CBR(3e3), OnOff(8e3, 5e-3, 5e-3, random=True)]
+    sources = [NewReno(), DCQCN(), dfc.CBR(3e3), dfc.OnOff(8e3, 5e-3, 5e-3, random=True)]
     chosen = [sources[rng.integers(4)] for _ in range(rng.integers(2, 6))]
     size = [math.inf, 150.0][seed % 2]
-    scenario = hub(chosen, rule=[RULE, Pause(20.0, 10.0)][seed % 2], size=size)
-    plan = plan_scenario(scenario, Packets(seed=seed), duration=0.1, sample=0.005)
+    scenario = hub(chosen, rule=[RULE, dfc.Pause(20.0, 10.0)][seed % 2], size=size)
+    plan = plan_scenario(scenario, dfc.Packets(seed=seed), duration=0.1, sample=0.005)
     found = equal_records(plan)
     assert found.at_hosts.any()
     assert (found.inside >= 0.0).all()
 
 
 def test_flows_that_share_an_access_link_share_its_room() -> None:
-    scenario = hub([CBR(1e3)] * 6)
+    scenario = hub([dfc.CBR(1e3)] * 6)
     room = RULE.room(1e4, 1e-4, 1500.0, 500.0)
     # both classes of the shared access link, and class 0 of the link from x
     assert scenario.reserved(1) == pytest.approx(3.0 * room)
-    plan = plan_scenario(scenario, Packets(seed=1), duration=0.1, sample=0.01)
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=0.1, sample=0.01)
     assert sum(plan.ingress(1).values()) == pytest.approx(scenario.reserved(1))
     assert plan.pool(1) == pytest.approx(500.0 - scenario.reserved(1))
     assert len(scenario.rooms(1)) == 7  # by flow, as the fluid counts
@@ -300,33 +291,35 @@ def test_flows_that_share_an_access_link_share_its_room() -> None:
 
 def test_a_buffer_that_holds_the_rooms_of_the_access_link_is_enough() -> None:
     room = RULE.room(1e4, 1e-4, 1500.0, 500.0)
-    scenario = hub([CBR(4e3)] * 6, math.ceil(3.0 * room))
-    run = simulate(scenario, Packets(seed=1))
+    scenario = hub([dfc.CBR(4e3)] * 6, math.ceil(3.0 * room))
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
     assert run.lost.sum() == 0.0
     assert run.status.ok
     with pytest.raises(ValueError, match="in the fluid each flow of a host has an access link"):
-        simulate(scenario, Fluid())
+        dfc.simulate(scenario, dfc.Fluid())
     with pytest.raises(
         ValueError, match=r"PFC reserves .* packets of its buffer for 3 ingress queues"
     ):
-        hub([CBR(4e3)] * 6, math.floor(3.0 * room) - 1.0)
+        hub([dfc.CBR(4e3)] * 6, math.floor(3.0 * room) - 1.0)
 
 
 @pytest.mark.parametrize(
-    "source", [CBR(1e4), FixedRate(), NewReno()], ids=lambda each: type(each).__name__
+    "source", [dfc.CBR(1e4), FixedRate(), NewReno()], ids=lambda each: type(each).__name__
 )
 @pytest.mark.parametrize("weights", [(1, 2, 5), (3, 3, 1)])
 def test_flows_of_an_interface_share_it_by_their_weights(
     weights: tuple[int, ...], source: Any
 ) -> None:
     """All always have a packet to send: the shares are those of the weights, within a turn of each."""
-    links = [Link("h", "s", 1e4, 1e-4, 500.0, RULE)]
-    links += [Link("s", f"d{k}", 1e4, 1e-4, 500.0, RULE) for k in range(3)]
+    links = [dfc.Link("h", "s", 1e4, 1e-4, 500.0, RULE)]
+    links += [dfc.Link("s", f"d{k}", 1e4, 1e-4, 500.0, RULE) for k in range(3)]
     flows = [
-        Flow(f"f{k}", ("h", "s", f"d{k}"), source, weight=weight)
+        dfc.Flow(f"f{k}", ("h", "s", f"d{k}"), source, weight=weight)
         for k, weight in enumerate(weights)
     ]
-    run = simulate(Scenario("weights", links, flows, duration=0.2), Packets(seed=1), sample=0.05)
+    run = dfc.simulate(
+        dfc.Scenario("weights", links, flows, duration=0.2), dfc.Packets(seed=1), sample=0.05
+    )
     late = run.delivered[:, -1] - run.delivered[:, 0]
     assert late == pytest.approx(late.sum() * np.array(weights) / sum(weights), abs=max(weights))
     assert late.sum() == pytest.approx(0.15 * 1e4, rel=0.01)
@@ -335,14 +328,20 @@ def test_flows_of_an_interface_share_it_by_their_weights(
 @pytest.mark.parametrize("seed", range(12))
 def test_both_engines_agree_on_weights(seed: int) -> None:
     rng = np.random.default_rng([29, seed])
-    sources = [NewReno(), DCQCN(), CBR(3e3), FixedRate(), OnOff(8e3, 5e-3, 5e-3, random=True)]
+    sources = [
+        NewReno(),
+        DCQCN(),
+        dfc.CBR(3e3),
+        FixedRate(),
+        dfc.OnOff(8e3, 5e-3, 5e-3, random=True),
+    ]
     chosen = [sources[rng.integers(5)] for _ in range(rng.integers(2, 6))]
-    scenario = hub(chosen, rule=[RULE, Pause(20.0, 10.0)][seed % 2])
+    scenario = hub(chosen, rule=[RULE, dfc.Pause(20.0, 10.0)][seed % 2])
     flows = [replace(flow, weight=int(rng.integers(1, 5))) for flow in scenario.flows[:-1]]
     scenario = replace(scenario, flows=(*flows, replace(scenario.flows[-1], weight=2, host="nic")))
-    equal_records(plan_scenario(scenario, Packets(seed=seed), duration=0.1, sample=0.005))
+    equal_records(plan_scenario(scenario, dfc.Packets(seed=seed), duration=0.1, sample=0.005))
 
 
 def test_the_fluid_refuses_weights() -> None:
     with pytest.raises(ValueError, match=r"weight of flow 'f0' = 2.*Packets\(\)"):
-        simulate(hub([CBR(1e3)], weight=2), Fluid())
+        dfc.simulate(hub([dfc.CBR(1e3)], weight=2), dfc.Fluid())

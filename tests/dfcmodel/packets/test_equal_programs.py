@@ -9,30 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CAKE,
-    CBR,
-    FIFO,
-    DeficitRoundRobin,
-    Flow,
-    FlowQueueCoDel,
-    Link,
-    OnOff,
-    Packets,
-    Pause,
-    Scenario,
-    ShortestRemaining,
-    SwitchProgram,
-    Trimming,
-    WeightedFair,
-    simulate,
-)
+import dfcmodel as dfc
+from hopflow.parameters import extends
 from responsefn import DCQCN, DCTCP, HPCC, NewReno
 from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
 
 @dataclass(frozen=True)
-class Everything(SwitchProgram):
+class Everything(dfc.SwitchProgram):
     """Drop, mark and rank by all that is seen, with a number of the port and one of each flow."""
 
     part: float = 0.2
@@ -72,19 +56,17 @@ class Everything(SwitchProgram):
 
 
 @dataclass(frozen=True)
-class Queues(SwitchProgram):
+class Queues(dfc.SwitchProgram):
     """Five queues by hash, ECT and priority, with ranks and turns; cuts, drops and marks; numbers of port, queue and flow."""
 
     quantum: float = 1200.0
     queues: int = 5
     overflow = "longest"
 
+    @extends(dfc.SwitchProgram.State)
     class State(NamedTuple):
         """Packets seen at the port; credit of the queue; packets of the flow."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         seen: float = 0.0
         trim: float = 0.0
         skip: float = 0.0
@@ -126,17 +108,15 @@ class Queues(SwitchProgram):
 
 
 @dataclass(frozen=True)
-class HeadersFirst(SwitchProgram):
+class HeadersFirst(dfc.SwitchProgram):
     """Cut nine of ten packets that find four; headers go first. Telemetry in all data, in part of what finds a packet."""
 
     telemetry = ("sent", "queue", "capacity", "found")
 
+    @extends(dfc.SwitchProgram.State)
     class State(NamedTuple):
         """What is done with a packet; bytes that have left; telemetry of `HPCC`, and how many packets it found."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
         trim: float = 0.0
         total: float = 0.0
         sent: float = 0.0
@@ -161,22 +141,16 @@ class HeadersFirst(SwitchProgram):
 
 
 @dataclass(frozen=True)
-class Departures(SwitchProgram):
+class Departures(dfc.SwitchProgram):
     """See packets as they leave alone: count those of each flow, drop some, mark by queue, write telemetry."""
 
     telemetry = ("sent", "queue", "capacity")
     of_flow = ("left",)
 
+    @extends(dfc.INT.State)
     class State(NamedTuple):
         """What is done with a packet; bytes that have left; telemetry of `HPCC`; packets of a flow that have left."""
 
-        drop: float = 0.0
-        mark: float = 0.0
-        rank: float = 0.0
-        total: float = 0.0
-        sent: float = 0.0
-        queue: float = 0.0
-        capacity: float = 0.0
         left: float = 0.0
 
     @staticmethod
@@ -190,59 +164,72 @@ class Departures(SwitchProgram):
         )  # fmt: skip
 
 
-def cuts(program: SwitchProgram) -> bool:
+def cuts(program: dfc.SwitchProgram) -> bool:
     """Return whether a program cuts packets to their headers."""
     return "trim" in type(program).State._fields
 
 
-def random_star(seed: int, program: SwitchProgram) -> Scenario:
+def random_star(seed: int, program: dfc.SwitchProgram) -> dfc.Scenario:
     """Return flows of several kinds over one link with a program, whose ACKs come back over another one."""
     rng = np.random.default_rng([91, seed])
     n = int(rng.integers(2, 7))
     rate, buffer = 1e5, int(rng.integers(4, 60))
-    ends = [(f"s{k}", "x", rate * rng.uniform(0.5, 3.0), FIFO()) for k in range(n)]
+    ends = [(f"s{k}", "x", rate * rng.uniform(0.5, 3.0), dfc.FIFO()) for k in range(n)]
     ends += [("x", "d", rate, program), ("d", "x", rate / 20.0, program)]
-    links = [Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends]
+    links = [
+        dfc.Link(a, b, r, 1e-4 * rng.uniform(0.2, 3.0), buffer, rule) for a, b, r, rule in ends
+    ]
     flows = []
     for k in range(n):
-        sources = [NewReno(), DCTCP(), CBR(rate / 3.0), OnOff(rate, 2e-3, 2e-3, random=True)]
+        sources = [
+            NewReno(),
+            DCTCP(),
+            dfc.CBR(rate / 3.0),
+            dfc.OnOff(rate, 2e-3, 2e-3, random=True),
+        ]
         sources += [DCQCN()] * cuts(program) + [HPCC(2e-3)] * 2 * bool(program.telemetry)
         source = sources[rng.integers(len(sources))]
         size = float(rng.integers(10, 300)) if rng.integers(2) else math.inf
-        flow = Flow(
+        flow = dfc.Flow(
             str(k), (f"s{k}", "x", "d"), source, 64.0, size=size, priority=int(rng.integers(4)),
             delayed_acks=bool(cuts(program) and isinstance(source, NewReno) and rng.integers(2)),
         )  # fmt: skip
         flows.append(flow)
-    return Scenario("star", links, flows, duration=0.02 if cuts(program) else 0.04)
+    return dfc.Scenario("star", links, flows, duration=0.02 if cuts(program) else 0.04)
 
 
 PROGRAMS = [
     Everything(),
-    WeightedFair(1.0, 2.0, 3.0, 4.0),
-    ShortestRemaining(),
-    FlowQueueCoDel(2e-4, 2e-3),
+    dfc.WeightedFair(1.0, 2.0, 3.0, 4.0),
+    dfc.ShortestRemaining(),
+    dfc.FlowQueueCoDel(2e-4, 2e-3),
     Departures(),
 ]
 CASES = [(program, seed) for program in PROGRAMS for seed in range(4)]
 CASES += [(Queues(), 0), (HeadersFirst(), 1)]
-SLOW = [(Queues(), 3), (HeadersFirst(), 5), (CAKE(2e-4, 2e-3), 0), (Trimming(), 5), (Trimming(), 6)]
+SLOW = [
+    (Queues(), 3),
+    (HeadersFirst(), 5),
+    (dfc.CAKE(2e-4, 2e-3), 0),
+    (dfc.Trimming(), 5),
+    (dfc.Trimming(), 6),
+]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "seed"), SLOW, ids=[f"{type(each).__name__}-{seed}" for each, seed in SLOW]
 )
-def test_both_engines_run_further_programs_alike(program: SwitchProgram, seed: int) -> None:
+def test_both_engines_run_further_programs_alike(program: dfc.SwitchProgram, seed: int) -> None:
     test_both_engines_run_a_program_alike(program, seed)
 
 
 @pytest.mark.parametrize(
     ("program", "seed"), CASES, ids=[f"{type(each).__name__}-{seed}" for each, seed in CASES]
 )
-def test_both_engines_run_a_program_alike(program: SwitchProgram, seed: int) -> None:
+def test_both_engines_run_a_program_alike(program: dfc.SwitchProgram, seed: int) -> None:
     scenario = random_star(seed, program)
-    plan = plan_scenario(scenario, Packets(seed=seed), duration=scenario.duration, sample=0.01)
+    plan = plan_scenario(scenario, dfc.Packets(seed=seed), duration=scenario.duration, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)
     for name in ("delivered", "lost", "started", "waiting", "acked", "causes", "first_drops"):
         S = None if name in ("causes", "first_drops") else plan.samples
@@ -253,7 +240,7 @@ def test_both_engines_run_a_program_alike(program: SwitchProgram, seed: int) -> 
     assert found.total.sum() > 50.0
     assert found.imbalance.max() == 0.0
     np.testing.assert_array_equal(found.inside, wanted.inside)
-    run = simulate(scenario, Packets(seed=seed), sample=0.01)
+    run = dfc.simulate(scenario, dfc.Packets(seed=seed), sample=0.01)
     assert ("trimmed" in run.drops().cause.values) == cuts(program)
 
 
@@ -308,10 +295,15 @@ REFUSED = {
 
 @pytest.mark.parametrize(("place", "message"), REFUSED.items())
 def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str) -> None:
-    links = [Link("a", "s", 1e6, 1e-6, 100), Link("s", "b", 1e5, 1e-6, 100, Wrong(place=place))]
-    flows = [Flow(name, ("a", "s", "b"), CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))]
-    scenario = Scenario("wrong", links, flows, duration=1e-3)
-    plan = plan_scenario(scenario, Packets(seed=1), duration=1e-3, sample=1e-4)
+    links = [
+        dfc.Link("a", "s", 1e6, 1e-6, 100),
+        dfc.Link("s", "b", 1e5, 1e-6, 100, Wrong(place=place)),
+    ]
+    flows = [
+        dfc.Flow(name, ("a", "s", "b"), dfc.CBR(rate)) for name, rate in (("a", 2e4), ("b", 1e4))
+    ]
+    scenario = dfc.Scenario("wrong", links, flows, duration=1e-3)
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=1e-3, sample=1e-4)
     texts = []
     for run in (run_engine, run_reference):
         with pytest.raises(ArithmeticError, match=message) as refused:
@@ -322,15 +314,17 @@ def test_both_engines_refuse_what_is_no_number_or_queue(place: int, message: str
     assert "link s->b: Wrong." in texts[0]
 
 
-@pytest.mark.parametrize("program", [DeficitRoundRobin(queues=3), WeightedFair()])
-def test_what_waits_at_a_paused_program_is_the_same_in_both_engines(program: SwitchProgram) -> None:
+@pytest.mark.parametrize("program", [dfc.DeficitRoundRobin(queues=3), dfc.WeightedFair()])
+def test_what_waits_at_a_paused_program_is_the_same_in_both_engines(
+    program: dfc.SwitchProgram,
+) -> None:
     links = [
-        Link("a", "s", 1e5, 1e-6, 60, program),
-        Link("s", "b", 5e4, 1e-6, 100, Pause(high=20, low=10, storm=4e-3)),
+        dfc.Link("a", "s", 1e5, 1e-6, 60, program),
+        dfc.Link("s", "b", 5e4, 1e-6, 100, dfc.Pause(high=20, low=10, storm=4e-3)),
     ]
-    flows = [Flow(str(n), ("a", "s", "b"), CBR(4e4), host="direct") for n in range(3)]
-    scenario = Scenario("paused", links, flows, duration=0.02)
-    plan = plan_scenario(scenario, Packets(seed=1), duration=0.02, sample=0.01)
+    flows = [dfc.Flow(str(n), ("a", "s", "b"), dfc.CBR(4e4), host="direct") for n in range(3)]
+    scenario = dfc.Scenario("paused", links, flows, duration=0.02)
+    plan = plan_scenario(scenario, dfc.Packets(seed=1), duration=0.02, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)
     np.testing.assert_array_equal(found.remaining, wanted.remaining)
     waiting = found.remaining[found.remaining["link"] == 0]

@@ -8,28 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    PFC,
-    PI2,
-    PIE,
-    RED,
-    CoDel,
-    DualPI2,
-    Fair,
-    Flow,
-    Link,
-    Packets,
-    Pause,
-    Priority,
-    QueueManager,
-    RampMarking,
-    Scenario,
-    StepMarking,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import DCTCP, NewReno
@@ -42,43 +22,47 @@ from tests.oracles.engines import ENGINES, NAMES, run_engine, run_reference
 def run_two(discipline, rates=(900.0, 300.0), **link) -> Any:
     """Run two sources of constant rate over one link of 800 packets/s."""
     fields = {"rate": 800.0, "delay": 1e-3, "buffer": 20.0, "discipline": discipline, **link}
-    flows = tuple(Flow(f"flow{n}", (1, 2), CBR(rate), priority=n) for n, rate in enumerate(rates))
-    scenario = Scenario("two", chain(2, **fields), flows, duration=4.0)
-    return run_reference(plan_of(scenario, Packets(seed=1)))
+    flows = tuple(
+        dfc.Flow(f"flow{n}", (1, 2), dfc.CBR(rate), priority=n) for n, rate in enumerate(rates)
+    )
+    scenario = dfc.Scenario("two", dfc.chain(2, **fields), flows, duration=4.0)
+    return run_reference(plan_of(scenario, dfc.Packets(seed=1)))
 
 
 def test_fair_queues_give_equal_shares_and_what_is_not_used() -> None:
     """Max-min: 300 of the 800 packets/s to the small one, 500 to the other."""
-    run = run_two(Fair())
+    run = run_two(dfc.Fair())
     np.testing.assert_allclose(run.total / 4.0, [500.0, 300.0], rtol=0.02)
 
 
 def test_a_priority_goes_first() -> None:
     """Flow 0 has the first rank: it fills the link and starves the other."""
-    run = run_two(Priority())
+    run = run_two(dfc.Priority())
     np.testing.assert_allclose(run.total / 4.0, [800.0, 0.0], rtol=0.02, atol=6.0)
 
 
 def test_a_fifo_queue_drops_the_excess() -> None:
-    run = run_two(FIFO())
+    run = run_two(dfc.FIFO())
     assert run.total.sum() / 4.0 == pytest.approx(800.0, rel=0.02)
     assert run.drops.sum() / 4.0 == pytest.approx(400.0, rel=0.05)
     assert run.peak[0] == 20
 
 
 def test_random_early_detection_keeps_the_average_between_its_thresholds() -> None:
-    run = run_two(RED(low=2.0, high=8.0, weight=0.02, max_p=0.5), buffer=100.0)
+    run = run_two(dfc.RED(low=2.0, high=8.0, weight=0.02, max_p=0.5), buffer=100.0)
     waiting = np.cumsum(run.waiting[:, 0])[100:-1]
     assert 2.0 < waiting.mean() < 16.0
     assert run.peak[0] < 100
 
 
 def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
-    links = chain(3, rate=800.0, delay=1e-3, buffer=60.0, discipline=Pause(high=10.0, low=5.0))
+    links = dfc.chain(
+        3, rate=800.0, delay=1e-3, buffer=60.0, discipline=dfc.Pause(high=10.0, low=5.0)
+    )
     slow = replace(links[1], rate=400.0)
-    flow = Flow("flow", (1, 2, 3), CBR(500.0))
-    scenario = Scenario("pause", (links[0], slow), (flow,), duration=0.4)
-    run = run_reference(plan_of(scenario, Packets(seed=1)))
+    flow = dfc.Flow("flow", (1, 2, 3), dfc.CBR(500.0))
+    scenario = dfc.Scenario("pause", (links[0], slow), (flow,), duration=0.4)
+    run = run_reference(plan_of(scenario, dfc.Packets(seed=1)))
     assert run.drops.sum() == 0
     assert 10 < run.peak[1] <= 10 + 1 + 800.0 * 2e-3 + 1  # one in transmission, a round trip
 
@@ -86,11 +70,13 @@ def test_pause_loses_nothing_where_the_port_before_can_hold_it() -> None:
 @pytest.mark.parametrize("engine", [run_reference, run_engine])
 def test_a_port_that_is_paused_before_it_sends_keeps_to_its_buffer(engine) -> None:
     """Nothing is in transmission when the pause comes; what arrives then has the buffer's 20 places."""
-    links = chain(3, rate=800.0, delay=1e-3, buffer=20.0, discipline=Pause(high=10.0, low=5.0))
-    faulty = replace(links[1], discipline=Pause(high=10.0, low=5.0, storm=0.0))
-    flow = Flow("flow", (1, 2, 3), CBR(500.0), start=0.05, host="direct")
-    scenario = Scenario("paused", (links[0], faulty), (flow,), duration=0.4)
-    run = engine(plan_of(scenario, Packets(seed=1)))
+    links = dfc.chain(
+        3, rate=800.0, delay=1e-3, buffer=20.0, discipline=dfc.Pause(high=10.0, low=5.0)
+    )
+    faulty = replace(links[1], discipline=dfc.Pause(high=10.0, low=5.0, storm=0.0))
+    flow = dfc.Flow("flow", (1, 2, 3), dfc.CBR(500.0), start=0.05, host="direct")
+    scenario = dfc.Scenario("paused", (links[0], faulty), (flow,), duration=0.4)
+    run = engine(plan_of(scenario, dfc.Packets(seed=1)))
     assert run.peak[0] == 20
     assert run.drops[0] > 100
 
@@ -102,12 +88,14 @@ def test_pauses_by_quanta_last_whole_numbers_of_them(engine, quanta: int) -> Non
 
     A packet is 0.1 ms; 482 quanta of 512 bits of the link of 120 Mb/s are 2.06 ms.
     """
-    links = chain(4, rate=1e4, delay=1e-3, buffer=1e3, discipline=Pause(41.0, 22.0, quanta=quanta))
-    flows = (
-        Flow("first", (1, 2, 3, 4), CBR(1e4), host="direct"),
-        Flow("joins", (2, 3, 4), CBR(4e3), host="direct"),
+    links = dfc.chain(
+        4, rate=1e4, delay=1e-3, buffer=1e3, discipline=dfc.Pause(41.0, 22.0, quanta=quanta)
     )
-    plan = plan_of(Scenario("quanta", links, flows, duration=0.1), Packets(seed=1))
+    flows = (
+        dfc.Flow("first", (1, 2, 3, 4), dfc.CBR(1e4), host="direct"),
+        dfc.Flow("joins", (2, 3, 4), dfc.CBR(4e3), host="direct"),
+    )
+    plan = plan_of(dfc.Scenario("quanta", links, flows, duration=0.1), dfc.Packets(seed=1))
     run = engine(plan)
     times = np.array([time for time, p, *_ in run.switched if p == 1])
     span = quanta * 512 / (1e4 * 12_000)
@@ -122,7 +110,7 @@ def test_pauses_by_quanta_last_whole_numbers_of_them(engine, quanta: int) -> Non
 # PI2 and DualPI2 of packets: their probabilities at rest, and Scalable beside Classic senders.
 
 
-@pytest.mark.parametrize("kind", [PI2, DualPI2])
+@pytest.mark.parametrize("kind", [dfc.PI2, dfc.DualPI2])
 def test_pi2_holds_its_target_at_the_square_of_its_probability(kind: Any) -> None:
     """RFC 9332, A.1: at rest the delay is the target, and p'^2 = 1 - 1000 / 1250 of all is dropped.
 
@@ -130,7 +118,7 @@ def test_pi2_holds_its_target_at_the_square_of_its_probability(kind: Any) -> Non
     """
     run = overloaded(kind(target=0.03), duration=40.0)
     late = run.time > 20.0
-    came = RATE if kind is PI2 else 1250.0
+    came = RATE if kind is dfc.PI2 else 1250.0
     assert run.queued[0, late].mean() / came == pytest.approx(0.03, rel=0.05)
     assert run.lost[0, 0, late].sum() / (20.0 * 1250.0) == pytest.approx(0.2, abs=0.01)
 
@@ -142,9 +130,11 @@ def test_dualpi2_gives_scalable_and_classic_senders_alike_with_a_queue_of_a_mill
     for a mark after each window.
     """
     rules = (DCTCP(), NewReno())
-    links = [*chain(2, rate=4000.0, delay=10e-3, buffer=1000.0, discipline=DualPI2())]
-    both = tuple(Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules))
-    run = simulate(Scenario("dual", tuple(links), both, duration=40.0), method=Packets(seed=1))
+    links = [*dfc.chain(2, rate=4000.0, delay=10e-3, buffer=1000.0, discipline=dfc.DualPI2())]
+    both = tuple(dfc.Flow(f"{n}", (1, 2), rule) for n, rule in enumerate(rules))
+    run = simulate(
+        dfc.Scenario("dual", tuple(links), both, duration=40.0), method=dfc.Packets(seed=1)
+    )
     first, second = np.ptp(run.delivered[:, run.time > 10.0], axis=1)
     windows = run.window[:, run.time > 10.0].mean(axis=1)
     assert 0.5 < windows[0] / windows[1] < 2.0
@@ -161,22 +151,24 @@ RATE = 1000.0
 
 
 def overloaded(
-    discipline: QueueManager,
+    discipline: dfc.QueueManager,
     load: float = 1250.0,
     duration: float = 20.0,
     simulate: Any = simulate,
     **options: Any,
 ) -> Any:
     """Run a source of constant rate over a link of 1000 packets/s."""
-    links = chain(2, rate=RATE, delay=1e-3, buffer=500.0, discipline=discipline)
-    scenario = Scenario("overload", links, (Flow("f", (1, 2), CBR(load)),), duration=duration)
-    return simulate(scenario, method=Packets(seed=1, **options), sample=1e-3)
+    links = dfc.chain(2, rate=RATE, delay=1e-3, buffer=500.0, discipline=discipline)
+    scenario = dfc.Scenario(
+        "overload", links, (dfc.Flow("f", (1, 2), dfc.CBR(load)),), duration=duration
+    )
+    return simulate(scenario, method=dfc.Packets(seed=1, **options), sample=1e-3)
 
 
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 def test_codel_drops_at_intervals_over_the_square_root_of_the_count(simulate: Any) -> None:
     """RFC 8289, 5.3: drops are at departures, here 1 ms apart, from one interval after the target."""
-    run = overloaded(CoDel(target=0.005, interval=0.1), duration=1.5, simulate=simulate)
+    run = overloaded(dfc.CoDel(target=0.005, interval=0.1), duration=1.5, simulate=simulate)
     times = np.repeat(run.time, run.lost[0, 0].astype(int))[:20]
     law = np.cumsum(0.1 / np.sqrt(np.arange(1, 20)))
     assert len(times) == 20
@@ -186,7 +178,7 @@ def test_codel_drops_at_intervals_over_the_square_root_of_the_count(simulate: An
 @pytest.mark.parametrize("target", [0.015, 0.05])
 def test_pie_holds_its_target_at_the_drop_probability_of_the_overload(target: float) -> None:
     """RFC 8033, 4.2: at rest the delay is the target, and 1 - 1000 / 1250 of all is dropped."""
-    run = overloaded(PIE(target=target))
+    run = overloaded(dfc.PIE(target=target))
     late = run.time > 10.0
     assert run.queued[0, late].mean() / RATE == pytest.approx(target, rel=0.05)
     dropped = run.lost[0, 0, late].sum() / (10.0 * 1250.0)
@@ -195,26 +187,28 @@ def test_pie_holds_its_target_at_the_drop_probability_of_the_overload(target: fl
 
 def test_pie_spares_a_burst_that_is_shorter_than_its_allowance() -> None:
     """RFC 8033, 4.4: a burst of 100 ms fills the queue to 25 packets without a drop, and is over."""
-    links = chain(2, rate=RATE, delay=1e-3, buffer=500.0)
+    links = dfc.chain(2, rate=RATE, delay=1e-3, buffer=500.0)
     lost = []
     for burst in (0.15, 0.0):
-        pie = PIE(target=1e-3, alpha=12.5, beta=125.0, burst=burst)
+        pie = dfc.PIE(target=1e-3, alpha=12.5, beta=125.0, burst=burst)
         managed = (replace(links[0], discipline=pie),)
-        scenario = Scenario("burst", managed, (Flow("f", (1, 2), CBR(1250.0)),), duration=0.1)
-        lost.append(simulate(scenario, method=Packets(seed=1)).lost.sum())
+        scenario = dfc.Scenario(
+            "burst", managed, (dfc.Flow("f", (1, 2), dfc.CBR(1250.0)),), duration=0.1
+        )
+        lost.append(simulate(scenario, method=dfc.Packets(seed=1)).lost.sum())
     assert lost[0] == 0
     assert lost[1] > 0
 
 
 def test_ramp_marking_drops_what_cannot_be_marked_by_the_queue() -> None:
     """The queue settles where the probability is that of the overload: 10 + 20 * 0.2 / 0.5."""
-    run = overloaded(RampMarking(10.0, 30.0, 0.5, at="arrival"))
+    run = overloaded(dfc.RampMarking(10.0, 30.0, 0.5, at="arrival"))
     assert run.queued[0, run.time > 5.0].mean() == pytest.approx(18.0, abs=0.5)
 
 
 def test_a_manager_of_what_leaves_drops_nothing() -> None:
-    run = overloaded(RampMarking(10.0, 30.0, 0.5))
-    full = overloaded(FIFO())
+    run = overloaded(dfc.RampMarking(10.0, 30.0, 0.5))
+    full = overloaded(dfc.FIFO())
     np.testing.assert_array_equal(
         run.lost, full.lost
     )  # by the full buffer, as what cannot be marked passes
@@ -224,7 +218,7 @@ def test_a_users_manager_drops_the_parts_that_it_asks_for() -> None:
     """A hundredth of each packet: every hundredth packet."""
 
     @dataclass(frozen=True)
-    class Hundredth(QueueManager):
+    class Hundredth(dfc.QueueManager):
         part: float = 0.01
 
         @staticmethod
@@ -238,9 +232,11 @@ def test_a_users_manager_drops_the_parts_that_it_asks_for() -> None:
 def test_dctcp_keeps_the_queue_at_the_threshold_without_loss() -> None:
     """Alizadeh et al. 2011, eq. 6 and 8: the queue is at most K + N, and oscillates below it."""
     K, flows = 40.0, 2
-    links = chain(2, rate=1e5, delay=1e-4, buffer=500.0, discipline=StepMarking(K))
-    all_of = tuple(Flow(f"{n}", (1, 2), DCTCP(), start=1e-3 * n) for n in range(flows))
-    run = simulate(Scenario("dctcp", links, all_of, duration=1.0), method=Packets(), sample=1e-4)
+    links = dfc.chain(2, rate=1e5, delay=1e-4, buffer=500.0, discipline=dfc.StepMarking(K))
+    all_of = tuple(dfc.Flow(f"{n}", (1, 2), DCTCP(), start=1e-3 * n) for n in range(flows))
+    run = simulate(
+        dfc.Scenario("dctcp", links, all_of, duration=1.0), method=dfc.Packets(), sample=1e-4
+    )
     late = run.queued[0, run.time > 0.3]
     pipe = 1e5 * 2e-4 + K
     assert run.lost.sum() == 0
@@ -253,19 +249,19 @@ def test_dctcp_keeps_the_queue_at_the_threshold_without_loss() -> None:
 
 # PFC at packet level: service, room and pauses by class; and the fluid beside it.
 
-RULE = PFC(classes=(3,), xoff=50.0, xon=25.0)
-PACKETS = Packets(seed=1)
+RULE = dfc.PFC(classes=(3,), xoff=50.0, xon=25.0)
+PACKETS = dfc.Packets(seed=1)
 
 
-def three_flows(rule: PFC, *, storage: float, web: float) -> Scenario:
+def three_flows(rule: dfc.PFC, *, storage: float, web: float) -> dfc.Scenario:
     """Return two flows of class 3 that share the last of three links, and one of class 0."""
     flows = [
-        Flow("a", (1, 2, 3, 4), CBR(storage), priority=3, host="unshaped"),
-        Flow("b", (3, 4), CBR(storage), priority=3, host="unshaped"),
-        Flow("web", (1, 2, 3, 4), CBR(web), host="unshaped"),
+        dfc.Flow("a", (1, 2, 3, 4), dfc.CBR(storage), priority=3, host="unshaped"),
+        dfc.Flow("b", (3, 4), dfc.CBR(storage), priority=3, host="unshaped"),
+        dfc.Flow("web", (1, 2, 3, 4), dfc.CBR(web), host="unshaped"),
     ]
-    links = chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule)
-    return Scenario("three flows", links, flows, duration=0.5)
+    links = dfc.chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule)
+    return dfc.Scenario("three flows", links, flows, duration=0.5)
 
 
 def pauses(run: Trajectory) -> dict[tuple[str, int], tuple[float, float, float]]:
@@ -307,12 +303,12 @@ def test_fluid_and_packets_pause_the_same_classes(classes, storage: float, web: 
 
 def test_one_class_from_one_link_is_802_3x() -> None:
     """Packet for packet."""
-    flow = Flow("a", (1, 2, 3, 4), CBR(8e3), host="unshaped")
+    flow = dfc.Flow("a", (1, 2, 3, 4), dfc.CBR(8e3), host="unshaped")
     runs = []
-    for rule in (PFC(xoff=50.0, xon=25.0), Pause(50.0, 25.0)):
-        links = list(chain(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=rule))
+    for rule in (dfc.PFC(xoff=50.0, xon=25.0), dfc.Pause(50.0, 25.0)):
+        links = list(dfc.chain(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=rule))
         links[2] = replace(links[2], rate=5e3)
-        runs.append(simulate(Scenario("one", links, [flow], duration=0.3), PACKETS))
+        runs.append(simulate(dfc.Scenario("one", links, [flow], duration=0.3), PACKETS))
     np.testing.assert_array_equal(runs[0].queued, runs[1].queued)
     np.testing.assert_array_equal(runs[0].delivered, runs[1].delivered)
     assert len(runs[0].paused) > 10
@@ -331,18 +327,18 @@ def test_less_room_than_what_is_on_its_way_loses_packets() -> None:
 def test_tcp_behind_a_queue_of_one_class_and_acks_of_both() -> None:
     """A FIFO link of one class is paused as a whole; packets are accounted for in both classes."""
     links = [
-        Link(1, 2, 1e4, 1e-3, 300.0, FIFO()),
-        Link(3, 2, 1e4, 1e-3, 300.0, RULE),
-        Link(2, 4, 5e3, 1e-3, 400.0, RULE),
-        Link(4, 2, 5e3, 1e-3, 400.0, RULE),
+        dfc.Link(1, 2, 1e4, 1e-3, 300.0, dfc.FIFO()),
+        dfc.Link(3, 2, 1e4, 1e-3, 300.0, RULE),
+        dfc.Link(2, 4, 5e3, 1e-3, 400.0, RULE),
+        dfc.Link(4, 2, 5e3, 1e-3, 400.0, RULE),
     ]
     flows = [
-        Flow("one", (1, 2, 4), NewReno(), 200.0, priority=3, host="unshaped"),
-        Flow("two", (3, 2, 4), NewReno(), 200.0, priority=3, host="unshaped"),
-        Flow("web", (3, 2, 4), NewReno(), 200.0, host="unshaped"),
-        Flow("back", (4, 2), CBR(1e3), priority=3),
+        dfc.Flow("one", (1, 2, 4), NewReno(), 200.0, priority=3, host="unshaped"),
+        dfc.Flow("two", (3, 2, 4), NewReno(), 200.0, priority=3, host="unshaped"),
+        dfc.Flow("web", (3, 2, 4), NewReno(), 200.0, host="unshaped"),
+        dfc.Flow("back", (4, 2), dfc.CBR(1e3), priority=3),
     ]
-    run = simulate(Scenario("tcp", links, flows, duration=0.6), PACKETS)
+    run = simulate(dfc.Scenario("tcp", links, flows, duration=0.6), PACKETS)
     assert run.status is Status.COMPLETED
     assert {("1->2", 3), ("3->2", 3)} <= pauses(run).keys()
     assert run.lost[[0, 1, 3]].sum() == 0.0

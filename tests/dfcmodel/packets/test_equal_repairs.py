@@ -10,18 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    Credited,
-    Flow,
-    Link,
-    Packets,
-    RampMarking,
-    ReceiverAgent,
-    Scenario,
-    SelectiveRepair,
-    Trimming,
-    simulate,
-)
+import dfcmodel as dfc
 from responsefn import DCQCN, TIMELY, NewReno, RateRule
 from tests.oracles.engines import plan_scenario, run_engine
 from tests.oracles.packets.receivers import Packet
@@ -33,16 +22,18 @@ from tests.oracles.packets.simulation import Simulation, run_reference
 RATE = 1e6
 
 
-def incast(seed: int) -> Scenario:
+def incast(seed: int) -> dfc.Scenario:
     """Return 2 to 4 senders into a link with a small buffer, at rates of rules and one with a window."""
     rng = np.random.default_rng([78, seed])
     n = int(rng.integers(2, 5))
-    links = [Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
-    rule = RampMarking(2, 10, 0.1)
-    links += [Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, int(rng.integers(3, 40)), rule)]
+    links = [dfc.Link(f"s{k}", "x", RATE, 2e-6 * rng.uniform(0.5, 2.0), 500) for k in range(n)]
+    rule = dfc.RampMarking(2, 10, 0.1)
+    links += [
+        dfc.Link("x", "d", RATE * rng.uniform(0.5, 1.5), 3e-6, int(rng.integers(3, 40)), rule)
+    ]
     sources = [DCQCN(), TIMELY(), NewReno()]
     flows = [
-        Flow(
+        dfc.Flow(
             str(k),
             (f"s{k}", "x", "d"),
             sources[k % 3],
@@ -54,7 +45,9 @@ def incast(seed: int) -> Scenario:
         )
         for k in range(n)
     ]
-    return Scenario("incast", links, flows, duration=0.1, min_rto=float(10 ** rng.uniform(-4, -3)))
+    return dfc.Scenario(
+        "incast", links, flows, duration=0.1, min_rto=float(10 ** rng.uniform(-4, -3))
+    )
 
 
 @pytest.mark.parametrize("selective", [True, False])
@@ -63,11 +56,11 @@ def incast(seed: int) -> Scenario:
 def test_both_engines_agree(seed: int, loss: float | None, selective: bool) -> None:
     """Of selective repair, and of go-back-N."""
     scenario = incast(seed)
-    repair = SelectiveRepair(
+    repair = dfc.SelectiveRepair(
         rto_low=scenario.min_rto / (1 + seed), few=4 * seed, reordering=3 * (seed % 3)
     )
     losses = None if loss is None else {"x->d": loss}
-    method = Packets(seed=seed, loss=losses, recovery=repair if selective else None)
+    method = dfc.Packets(seed=seed, loss=losses, recovery=repair if selective else None)
     plan = plan_scenario(scenario, method, duration=scenario.duration, sample=0.01)
     found, wanted = run_engine(plan), run_reference(plan)
     for name in ("finished", "timeouts", "loss_events", "total", "peak", "emitted", "delivered"):
@@ -80,10 +73,10 @@ def test_both_engines_agree(seed: int, loss: float | None, selective: bool) -> N
 
 def sender() -> Selective:
     """Return a sender that has sent ten packets."""
-    links = [Link("a", "b", RATE, 1e-5, 50)]
-    scenario = Scenario("one", links, [Flow("a", ("a", "b"), DCQCN())], duration=1.0)
+    links = [dfc.Link("a", "b", RATE, 1e-5, 50)]
+    scenario = dfc.Scenario("one", links, [dfc.Flow("a", ("a", "b"), DCQCN())], duration=1.0)
     plan = plan_scenario(
-        scenario, Packets(recovery=SelectiveRepair(rto_low=0.01)), duration=1.0, sample=0.1
+        scenario, dfc.Packets(recovery=dfc.SelectiveRepair(rto_low=0.01)), duration=1.0, sample=0.1
     )
     one = Simulation(plan).senders[0]
     assert isinstance(one, Selective)
@@ -127,7 +120,7 @@ def test_a_timeout_repairs_what_is_missing_below_the_last_packet_that_came() -> 
 
 
 @dataclass(frozen=True)
-class Asking(ReceiverAgent):
+class Asking(dfc.ReceiverAgent):
     """Ask for each packet of which the header alone has come; a credit for whatever comes."""
 
     unsolicited: float = 8.0
@@ -141,27 +134,27 @@ class Asking(ReceiverAgent):
 
 
 def incast_of_trimmed_headers(
-    rule: RateRule, receiver: ReceiverAgent | None, hosts: int = 8
-) -> Scenario:
-    links = [Link(f"h{n}", "switch", 1e6, 1e-6, 1000) for n in range(hosts)]
-    links.append(Link("switch", "rack", 1e6, 1e-6, 500, Trimming()))
+    rule: RateRule, receiver: dfc.ReceiverAgent | None, hosts: int = 8
+) -> dfc.Scenario:
+    links = [dfc.Link(f"h{n}", "switch", 1e6, 1e-6, 1000) for n in range(hosts)]
+    links.append(dfc.Link("switch", "rack", 1e6, 1e-6, 500, dfc.Trimming()))
     flows = [
-        Flow(
+        dfc.Flow(
             str(n), (f"h{n}", "switch", "rack"), rule, size=50, host="nic", max_window=60,
             receiver=receiver,
         )
         for n in range(hosts)
     ]  # fmt: skip
-    return Scenario("incast", links, flows, duration=0.02, packet_size=9000.0, min_rto=10e-3)
+    return dfc.Scenario("incast", links, flows, duration=0.02, packet_size=9000.0, min_rto=10e-3)
 
 
-@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (Credited(), Asking())])
+@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (dfc.Credited(), Asking())])
 def test_each_packet_that_was_cut_is_sent_again_once_and_no_timer_expires(
-    rule: RateRule, receiver: ReceiverAgent | None
+    rule: RateRule, receiver: dfc.ReceiverAgent | None
 ) -> None:
-    run = simulate(
+    run = dfc.simulate(
         incast_of_trimmed_headers(rule, receiver),
-        Packets(seed=1, recovery="selective"),
+        dfc.Packets(seed=1, recovery="selective"),
         sample=1e-3,
     )
     assert set(run.drops().cause.values.tolist()) == {"trimmed"}
@@ -172,16 +165,16 @@ def test_each_packet_that_was_cut_is_sent_again_once_and_no_timer_expires(
 
 
 @pytest.mark.parametrize("recovery", ["selective", "go-back-n"])
-@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (Credited(), Asking())])
+@pytest.mark.parametrize(("rule", "receiver"), [(DCQCN(), None), (dfc.Credited(), Asking())])
 def test_both_engines_agree_of_trimmed_headers(
-    rule: RateRule, receiver: ReceiverAgent | None, recovery: str
+    rule: RateRule, receiver: dfc.ReceiverAgent | None, recovery: str
 ) -> None:
     # with random losses as well, so that a header is not the only sign of one
-    method = Packets(seed=3, recovery=recovery, loss={"switch->rack": 0.03})
+    method = dfc.Packets(seed=3, recovery=recovery, loss={"switch->rack": 0.03})
     scenario = incast_of_trimmed_headers(rule, receiver, hosts=4)
     plans = (plan_scenario(scenario, method, duration=4e-3, sample=4e-4) for _ in range(2))
     found, wanted = run_engine(next(plans)), run_reference(next(plans))
-    run = simulate(scenario, method, duration=4e-3, sample=4e-4)
+    run = dfc.simulate(scenario, method, duration=4e-3, sample=4e-4)
     assert {"trimmed"} < set(run.drops().cause.values.tolist())
     for name in ("finished", "timeouts", "loss_events", "causes", "inside", "emitted"):
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), err_msg=name)
@@ -194,16 +187,16 @@ def test_both_engines_agree_of_trimmed_headers(
 # Repairs of senders at the rate of a rule: what is lost is sent again, and flows end.
 
 
-def one_flow(**given: object) -> tuple[Scenario, Packets]:
+def one_flow(**given: object) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return a flow of 1000 packets at the rate of its link, of which one in a thousand is lost."""
-    links = [Link("a", "s", RATE, 10e-6, 50), Link("s", "b", RATE, 10e-6, 50)]
-    flow = Flow("a", ("a", "s", "b"), DCQCN(), size=1000, host="nic")
-    scenario = Scenario("one", links, [flow], duration=0.05, min_rto=1e-3)
-    return scenario, Packets(seed=1, loss={"s->b": 1e-3}, **given)  # type: ignore[arg-type]
+    links = [dfc.Link("a", "s", RATE, 10e-6, 50), dfc.Link("s", "b", RATE, 10e-6, 50)]
+    flow = dfc.Flow("a", ("a", "s", "b"), DCQCN(), size=1000, host="nic")
+    scenario = dfc.Scenario("one", links, [flow], duration=0.05, min_rto=1e-3)
+    return scenario, dfc.Packets(seed=1, loss={"s->b": 1e-3}, **given)  # type: ignore[arg-type]
 
 
 def test_a_lost_packet_costs_what_was_sent_in_a_round_trip() -> None:
-    run = simulate(*one_flow())
+    run = dfc.simulate(*one_flow())
     assert run.lost.sum() == run.loss_events[0] == 1
     assert run.timeouts[0] == 0
     # from the begin of the lost packet to the ACK of the one after it, in packet times: two transmissions and four
@@ -214,11 +207,11 @@ def test_a_lost_packet_costs_what_was_sent_in_a_round_trip() -> None:
 
 def test_without_repair_what_is_lost_is_missing() -> None:
     scenario, method = one_flow(recovery="none")
-    run = simulate(scenario, method)
+    run = dfc.simulate(scenario, method)
     assert run.delivered[0, -1] == 999
     assert np.isnan(run.finished[0])
     assert run.recoveries == ("none",)
-    assert simulate(*one_flow()).recoveries == ("go-back-n",)
+    assert dfc.simulate(*one_flow()).recoveries == ("go-back-n",)
 
 
 def test_a_recovery_of_windows_is_not_for_rates() -> None:
@@ -226,9 +219,9 @@ def test_a_recovery_of_windows_is_not_for_rates() -> None:
     with pytest.raises(
         ValueError, match=r"recovery of flow 'a' with DCQCN.* = 'sack': must be one of 'go-back-n'"
     ):
-        simulate(scenario, Packets(recovery={"a": "sack"}))
-    simulate(
-        scenario, Packets(recovery="sack"), duration=1e-4
+        dfc.simulate(scenario, dfc.Packets(recovery={"a": "sack"}))
+    dfc.simulate(
+        scenario, dfc.Packets(recovery="sack"), duration=1e-4
     )  # for the flows with windows, of which there are none
 
 
@@ -242,11 +235,11 @@ def test_selective_repair_sends_only_what_was_lost(p: float) -> None:
     With go-back-N each loss event that an ACK tells of costs what was sent in a round trip (the span of
     `test_a_lost_packet_costs_what_was_sent_in_a_round_trip`), but for the losses among it: a tenth covers these.
     """
-    links = [Link("a", "s", RATE, 10e-6, 50), Link("s", "b", RATE, 10e-6, 50)]
-    flow = Flow("a", ("a", "s", "b"), DCQCN(), size=LOSSY, host="nic")
-    scenario = Scenario("lossy", links, [flow], duration=0.1, min_rto=2e-4)
+    links = [dfc.Link("a", "s", RATE, 10e-6, 50), dfc.Link("s", "b", RATE, 10e-6, 50)]
+    flow = dfc.Flow("a", ("a", "s", "b"), DCQCN(), size=LOSSY, host="nic")
+    scenario = dfc.Scenario("lossy", links, [flow], duration=0.1, min_rto=2e-4)
     runs = [
-        simulate(scenario, Packets(seed=1, loss={"s->b": p}, recovery=kind))
+        dfc.simulate(scenario, dfc.Packets(seed=1, loss={"s->b": p}, recovery=kind))
         for kind in ("selective", "go-back-n")
     ]
     sent = [float(run.emitted[0]) / LOSSY for run in runs]
@@ -262,15 +255,17 @@ def test_selective_repair_sends_only_what_was_lost(p: float) -> None:
 def test_an_incast_into_a_small_buffer_ends_earlier_than_with_go_back_n(rule: RateRule) -> None:
     """32 senders of 2 MB at 100 Gb/s, 400 kB, with IRN's bound and timeout; the link alone needs 5.12 ms."""
     rate = 100e9 / 8000.0
-    links = [Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
-    links.append(Link("x", "d", rate, 1e-6, 400, RampMarking(50, 200, 0.1)))
+    links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 100) for k in range(32)]
+    links.append(dfc.Link("x", "d", rate, 1e-6, 400, dfc.RampMarking(50, 200, 0.1)))
     flows = [
-        Flow(f"{k}", (f"s{k}", "x", "d"), rule, size=2000, host="nic", max_window=60.0)
+        dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, size=2000, host="nic", max_window=60.0)
         for k in range(32)
     ]
-    scenario = Scenario("incast", links, flows, duration=0.02, packet_size=1000.0, min_rto=3.2e-4)
+    scenario = dfc.Scenario(
+        "incast", links, flows, duration=0.02, packet_size=1000.0, min_rto=3.2e-4
+    )
     ends = [
-        simulate(scenario, Packets(seed=1, recovery=kind)).finished.max()
+        dfc.simulate(scenario, dfc.Packets(seed=1, recovery=kind)).finished.max()
         for kind in ("selective", "go-back-n")
     ]
     assert 64_000 / rate < ends[0] < ends[1]
@@ -279,20 +274,20 @@ def test_an_incast_into_a_small_buffer_ends_earlier_than_with_go_back_n(rule: Ra
 def test_packets_in_flight_are_bounded() -> None:
     """One at a time: a packet and its ACK of 64 bytes take a round trip, by which the next one waits."""
     scenario, _ = one_flow()
-    flow = Flow("a", ("a", "s", "b"), DCQCN(), size=100, host="nic", max_window=1.0)
-    alone = Scenario("one by one", scenario.links, [flow], duration=0.05)
-    run = simulate(alone, Packets(seed=1, recovery="selective"))
+    flow = dfc.Flow("a", ("a", "s", "b"), DCQCN(), size=100, host="nic", max_window=1.0)
+    alone = dfc.Scenario("one by one", scenario.links, [flow], duration=0.05)
+    run = dfc.simulate(alone, dfc.Packets(seed=1, recovery="selective"))
     there, back = 2.0 / RATE + 2 * 10e-6, 2 * 64.0 / 1500.0 / RATE + 2 * 10e-6
     assert run.finished[0] == pytest.approx(100 * there + 99 * back, rel=1e-9)
 
 
 @pytest.mark.parametrize(("few", "timeout"), [(3, 4e-4), (0, 1e-3)])
 def test_few_packets_in_flight_have_the_short_timeout(few: int, timeout: float) -> None:
-    links = [Link("a", "s", RATE, 10e-6, 50), Link("s", "b", RATE, 10e-6, 50)]
-    flow = Flow("a", ("a", "s", "b"), DCQCN(), size=1, host="nic")
-    repair = SelectiveRepair(rto_low=4e-4, rto_high=1e-3, few=few)
-    method = Packets(seed=3, loss={"s->b": 0.9}, recovery={"a": repair})
-    run = simulate(Scenario("single", links, [flow], duration=1.0), method)
+    links = [dfc.Link("a", "s", RATE, 10e-6, 50), dfc.Link("s", "b", RATE, 10e-6, 50)]
+    flow = dfc.Flow("a", ("a", "s", "b"), DCQCN(), size=1, host="nic")
+    repair = dfc.SelectiveRepair(rto_low=4e-4, rto_high=1e-3, few=few)
+    method = dfc.Packets(seed=3, loss={"s->b": 0.9}, recovery={"a": repair})
+    run = dfc.simulate(dfc.Scenario("single", links, [flow], duration=1.0), method)
     assert run.timeouts[0] == run.lost.sum() > 0
     there = 2.0 / RATE + 2 * 10e-6
     assert run.finished[0] == pytest.approx(run.timeouts[0] * timeout + there, rel=1e-9)
@@ -300,15 +295,15 @@ def test_few_packets_in_flight_have_the_short_timeout(few: int, timeout: float) 
 
 def test_repairs_out_of_range_are_named() -> None:
     with pytest.raises(ValueError, match=r"^rto_low = 0: must be"):
-        SelectiveRepair(rto_low=0.0)
+        dfc.SelectiveRepair(rto_low=0.0)
     with pytest.raises(ValueError, match=r"^few = -1: must be"):
-        SelectiveRepair(few=-1)
+        dfc.SelectiveRepair(few=-1)
     with pytest.raises(ValueError, match=r"^rto_low = 2: must be at most rto_high = 1"):
-        SelectiveRepair(rto_low=2.0, rto_high=1.0)
+        dfc.SelectiveRepair(rto_low=2.0, rto_high=1.0)
     scenario, _ = one_flow()
     with pytest.raises(ValueError, match=r"^rto_low = 0.1: must be at most rto_high = 0.001"):
-        simulate(scenario, Packets(recovery=SelectiveRepair(rto_low=0.1)))
-    window = Flow("w", ("a", "s", "b"), NewReno())
-    mixed = Scenario("mixed", scenario.links, [window], duration=0.05)
+        dfc.simulate(scenario, dfc.Packets(recovery=dfc.SelectiveRepair(rto_low=0.1)))
+    window = dfc.Flow("w", ("a", "s", "b"), NewReno())
+    mixed = dfc.Scenario("mixed", scenario.links, [window], duration=0.05)
     with pytest.raises(ValueError, match="recovery of flow 'w' with NewReno"):
-        simulate(mixed, Packets(recovery={"w": SelectiveRepair()}))
+        dfc.simulate(mixed, dfc.Packets(recovery={"w": dfc.SelectiveRepair()}))

@@ -8,20 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    RED,
-    Flow,
-    Link,
-    OnOff,
-    Packets,
-    Scenario,
-    StepMarking,
-    chain,
-    simulate,
-    trace_packets,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from dfcmodel.recoveries import (
     LinuxRecovery,
     NewRenoRecovery,
@@ -50,7 +38,7 @@ from tests.oracles.packets.receivers import Packet, Receiver
 
 def test_slow_start_doubles_every_round_trip(one_link) -> None:
     """Round trip 21 ms plus an ACK's 1/37.5 ms: windows 1, 2, 4, 8 of data after each."""
-    plan = plan_of(one_link, Packets(seed=1))
+    plan = plan_of(one_link, dfc.Packets(seed=1))
     run = run_reference(plan)
     first = run.window[0, 0]
     per_trip = [run.window[int(k * 0.0211 / 0.01) + 1, 0] for k in range(3)]
@@ -63,7 +51,7 @@ def test_a_transfer_arrives_whole_whatever_is_lost(one_link, recovery: str) -> N
     link = replace(one_link.links[0], buffer=5.0)
     flow = replace(one_link.flows[0], size=500.0)
     scenario = replace(one_link, links=(link,), flows=(flow,), duration=20.0)
-    run = run_reference(plan_of(scenario, Packets(seed=1, recovery=recovery)))
+    run = run_reference(plan_of(scenario, dfc.Packets(seed=1, recovery=recovery)))
     assert run.total[0] == 500.0
     assert run.drops[0] > 0
     assert run.finished[0] > 500 / 1000.0
@@ -76,9 +64,9 @@ def test_hystart_leaves_slow_start_before_the_queue_overflows() -> None:
     """
     lost, rules = [], (NewReno(), hystart(NewReno()))
     for rule in rules:
-        links = (Link("s", "in", 5e3, 1e-3, 1e5), Link("in", "out", 1000.0, 0.049, 300.0))
-        flow = Flow("f", ("s", "in", "out"), rule, 1e5)
-        plan = plan_of(Scenario("start", links, (flow,), duration=1.6), Packets(seed=1))
+        links = (dfc.Link("s", "in", 5e3, 1e-3, 1e5), dfc.Link("in", "out", 1000.0, 0.049, 300.0))
+        flow = dfc.Flow("f", ("s", "in", "out"), rule, 1e5)
+        plan = plan_of(dfc.Scenario("start", links, (flow,), duration=1.6), dfc.Packets(seed=1))
         run = equal_records(plan)
         lost.append(run.drops.sum())
     assert 0 < lost[1] < 0.1 * lost[0]
@@ -145,7 +133,7 @@ def test_the_ack_of_a_single_packet_comes_when_its_timer_expires(one_link, simul
     trips = []
     for delayed in (False, True):
         scenario = replace(one_link, flows=(replace(flows[0], delayed_acks=delayed),))
-        run = simulate(scenario, method=Packets(ack_delay=0.04), duration=0.5)
+        run = simulate(scenario, method=dfc.Packets(ack_delay=0.04), duration=0.5)
         trips.append(run.round_trip[0, -1])
         assert run.timeouts.sum() == 0
     assert trips[1] - trips[0] == pytest.approx(0.04, abs=1e-12)
@@ -158,10 +146,10 @@ def test_delayed_acks_slow_growth_by_the_square_root_of_two() -> None:
     """
     rates = []
     for delayed in (False, True):
-        links = (Link("a", "b", 1e5, 0.05, 1e3),)
-        flow = Flow("f", ("a", "b"), NewReno(), delayed_acks=delayed)
-        scenario = Scenario("lossy", links, (flow,), duration=2000.0)
-        method = Packets(seed=1, recovery="sack", loss={"a->b": 1e-3}, ack_delay=0.01)
+        links = (dfc.Link("a", "b", 1e5, 0.05, 1e3),)
+        flow = dfc.Flow("f", ("a", "b"), NewReno(), delayed_acks=delayed)
+        scenario = dfc.Scenario("lossy", links, (flow,), duration=2000.0)
+        method = dfc.Packets(seed=1, recovery="sack", loss={"a->b": 1e-3}, ack_delay=0.01)
         rates.append(np.ptp(simulate(scenario, method=method, sample=10.0).delivered[0]))
     assert rates[1] / rates[0] == pytest.approx(np.sqrt(0.5), rel=0.05)
 
@@ -202,7 +190,9 @@ def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(
     lose = {scenario.links[0].name: 0.02} if seed % 2 else None
     plans = [
         plan_of(
-            scenario, Packets(seed=seed, recovery=recovery, loss=lose), 0.0 if seed % 3 else 2e-4
+            scenario,
+            dfc.Packets(seed=seed, recovery=recovery, loss=lose),
+            0.0 if seed % 3 else 2e-4,
         )
         for recovery in (name, RECOVERIES[name])
     ]
@@ -220,7 +210,9 @@ def test_functions_of_a_recovery_and_its_class_in_the_reference_are_equal(
 )
 def test_both_engines_are_bit_equal(jitter: float, pacing: bool, loss: float) -> None:
     scenario = shared((NewReno(), CUBIC(), Vegas()), 20.0, 2.0, pacing=pacing, delayed_acks=True)
-    plan = plan_of(scenario, Packets(seed=3, recovery="prr", loss={"in->out": loss}), jitter=jitter)
+    plan = plan_of(
+        scenario, dfc.Packets(seed=3, recovery="prr", loss={"in->out": loss}), jitter=jitter
+    )
     run = equal_records(plan)
     assert run.drops.sum() > 0
     assert (run.imbalance == 0.0).all()
@@ -233,7 +225,7 @@ def sent_in_recovery(rule: WindowRule, recovery: str) -> tuple[np.ndarray, float
     transmission and 20 waiting.
     """
     scenario = shared((rule,), 20.0, 4.0)
-    trace = trace_packets(scenario, "s0->in", Packets(seed=1, recovery=recovery))
+    trace = dfc.trace_packets(scenario, "s0->in", dfc.Packets(seed=1, recovery=recovery))
     data = trace.events[~trace.events["ack"]]
     again = np.flatnonzero(np.diff(np.maximum.accumulate(data["number"]), prepend=-1) == 0)
     calm = again[np.diff(again, append=10**9) > 200][1]  # the second event: slow start is over
@@ -261,16 +253,16 @@ def test_packets_are_sent_in_proportion_over_the_round_trip(b: float) -> None:
 RULES = [NewReno(), CUBIC(), DCTCP(), Reno(), AIMD()]
 
 
-def network(seed: int) -> Scenario:
+def network(seed: int) -> dfc.Scenario:
     """Return flows of any window rule over two links with small buffers."""
     rng = np.random.default_rng([8985, seed])
     links = [
-        replace(link, discipline=(FIFO(), RED(5.0, 15.0, ecn=True), StepMarking(5.0))[seed % 3])
-        for link in chain(3, rate=float(rng.uniform(200, 2000)),
+        replace(link, discipline=(dfc.FIFO(), dfc.RED(5.0, 15.0, ecn=True), dfc.StepMarking(5.0))[seed % 3])
+        for link in dfc.chain(3, rate=float(rng.uniform(200, 2000)),
                           delay=float(rng.uniform(1e-4, 0.05)), buffer=int(rng.integers(2, 40)))
     ]  # fmt: skip
     flows = [
-        Flow(
+        dfc.Flow(
             f"{n}", [(1, 2, 3), (1, 2), (2, 3)][rng.integers(3)], RULES[(seed + n) % 5],
             max_window=float(rng.integers(4, 80)), start=float(rng.uniform(0.0, 0.3)),
             size=float(rng.integers(1, 300)), handshake=[True, "data", False][(seed + n) % 3],
@@ -278,14 +270,14 @@ def network(seed: int) -> Scenario:
         )
         for n in range(3)
     ]  # fmt: skip
-    return Scenario("late packets", links, flows, duration=2.0)
+    return dfc.Scenario("late packets", links, flows, duration=2.0)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_both_engines_find_the_same_losses(seed: int) -> None:
     loss = {"1->2": 0.05} if seed % 2 else None
     plan = plan_scenario(
-        network(seed), Packets(seed=seed + 1, recovery="rack", loss=loss), duration=2.0,
+        network(seed), dfc.Packets(seed=seed + 1, recovery="rack", loss=loss), duration=2.0,
         sample=0.05, packet_jitter=1e-4 * (seed % 4 == 1),
     )  # fmt: skip
     found = equal_records(plan)
@@ -296,18 +288,18 @@ def test_both_engines_find_the_same_losses(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "packets"), [(CBR(400.0), 400.0), (OnOff(400.0, 0.1, 0.3), 100.0)]
+    ("source", "packets"), [(dfc.CBR(400.0), 400.0), (dfc.OnOff(400.0, 0.1, 0.3), 100.0)]
 )
 def test_a_source_sends_at_its_mean_rate(one_link, source, packets: float) -> None:
     flows = (replace(one_link.flows[0], source=source),)
-    run = run_reference(plan_of(replace(one_link, flows=flows, duration=4.0), Packets(seed=1)))
+    run = run_reference(plan_of(replace(one_link, flows=flows, duration=4.0), dfc.Packets(seed=1)))
     assert run.total[0] / 4.0 == pytest.approx(packets, rel=0.02)
 
 
 def test_random_times_have_their_means(one_link) -> None:
-    source = OnOff(800.0, 0.02, 0.02, random=True)
+    source = dfc.OnOff(800.0, 0.02, 0.02, random=True)
     flows = (replace(one_link.flows[0], source=source),)
-    run = run_reference(plan_of(replace(one_link, flows=flows, duration=20.0), Packets(seed=1)))
+    run = run_reference(plan_of(replace(one_link, flows=flows, duration=20.0), dfc.Packets(seed=1)))
     assert run.total[0] / 20.0 == pytest.approx(400.0, rel=0.15)  # 500 cycles: 3 s.d. are 0.13
 
 
@@ -328,7 +320,7 @@ def test_transfers_after_idle_times_run_bit_equal_in_both_engines(
         else flow
         for n, flow in enumerate(scenario.flows)
     )
-    plan = plan_of(replace(scenario, flows=flows), Packets(seed=3, recovery=recovery), jitter)
+    plan = plan_of(replace(scenario, flows=flows), dfc.Packets(seed=3, recovery=recovery), jitter)
     run = equal_records(plan)
     assert (run.imbalance == 0.0).all()
     again = [f for f, flow in enumerate(flows) if flow.idle < 1.0]
@@ -343,7 +335,7 @@ def test_a_transfer_begins_an_idle_time_after_the_last_ack_of_the_one_before(one
         flow, max_window=1.0, size=3.0, idle=0.2507
     )  # nothing arrives on the edge of a sample
     trip = 0.02 + 1e-3
-    method = Packets(seed=1, ack_transmission=False)
+    method = dfc.Packets(seed=1, ack_transmission=False)
     run = run_engine(plan_of(replace(one_link, flows=(flow,)), method))
     starts = np.arange(0.0, 2.0, 3 * trip + 0.2507)
     delivered = np.add.outer(starts, 0.011 + trip * np.arange(3)).ravel()
@@ -355,6 +347,6 @@ def test_a_transfer_begins_an_idle_time_after_the_last_ack_of_the_one_before(one
 def test_exponential_idle_times_have_their_mean(one_link) -> None:
     (flow,) = one_link.flows
     flow = replace(flow, max_window=1.0, size=1.0, idle=0.05, random_idle=True)
-    run = run_engine(plan_of(replace(one_link, flows=(flow,), duration=40.0), Packets(seed=2)))
+    run = run_engine(plan_of(replace(one_link, flows=(flow,), duration=40.0), dfc.Packets(seed=2)))
     cycle = 40.0 / run.total[0]  # a round trip and an idle time; 560 cycles: 3 s.d. are 13 %
     assert cycle - 0.021 == pytest.approx(0.05, rel=0.15)

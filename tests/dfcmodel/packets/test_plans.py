@@ -9,23 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    DFC,
-    FIFO,
-    PFC,
-    RED,
-    CoDel,
-    Credited,
-    Fair,
-    Flow,
-    Link,
-    Packets,
-    Pause,
-    ReceiverAgent,
-    Scenario,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.packets.hops import Hosts, hops_of
 from dfcmodel.packets.layouts.lookahead import ordered_ports, stretches, windows
 from dfcmodel.packets.plans import Plan
@@ -41,24 +25,24 @@ from tests.oracles.packets.records import EventRecords
 
 def chain_of(one_link, *disciplines) -> Plan:
     """Return the plan of a flow over links with these disciplines."""
-    links = chain(len(disciplines) + 1, rate=100.0, delay=0.01, buffer=20)
+    links = dfc.chain(len(disciplines) + 1, rate=100.0, delay=0.01, buffer=20)
     links = [replace(link, discipline=rule) for link, rule in zip(links, disciplines, strict=True)]
     path = (*(link.source for link in links), links[-1].target)
     flow = replace(one_link.flows[0], path=path, host="direct")
-    return plan_of(replace(one_link, links=tuple(links), flows=(flow,)), Packets(seed=1))
+    return plan_of(replace(one_link, links=tuple(links), flows=(flow,)), dfc.Packets(seed=1))
 
 
 def test_values_by_discipline_are_those_of_each_port(one_link) -> None:
-    plan = chain_of(one_link, FIFO(), Fair(), FIFO())
+    plan = chain_of(one_link, dfc.FIFO(), dfc.Fair(), dfc.FIFO())
     named = plan.by_discipline(lambda rule: type(rule).__name__)
     assert named.tolist() == [type(port.discipline).__name__ for port in plan.ports]
-    assert plan.under(Fair) == [1]
-    assert plan.under(Fair, FIFO) == list(range(len(plan.ports)))
+    assert plan.under(dfc.Fair) == [1]
+    assert plan.under(dfc.Fair, dfc.FIFO) == list(range(len(plan.ports)))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_arrivals_at_one_time_are_in_the_order_of_their_passages_then_of_their_ports(seed) -> None:
-    plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
+    plan = plan_of(random_scenario("fifo", seed), dfc.Packets(seed=1))
     for classes in (range(plan.sizes.size), [0, 5]):
         passage = plan.passage[:, classes].ravel().tolist()
         expected = sorted(range(len(passage)), key=lambda n: (-passage[n], n))
@@ -70,13 +54,13 @@ def test_arrivals_at_one_time_are_in_the_order_of_their_passages_then_of_their_p
 
 
 def test_a_port_with_pause_pauses_what_feeds_it_which_has_lanes_then(one_link) -> None:
-    plan = chain_of(one_link, FIFO(), Pause(6.0, 3.0), FIFO())
+    plan = chain_of(one_link, dfc.FIFO(), dfc.Pause(6.0, 3.0), dfc.FIFO())
     assert (plan.pausable(1), plan.pausable(2)) == ((0,), ())
     assert plan.with_lanes[:3].tolist() == [True, True, False]
 
 
 def test_columns_are_those_of_the_ports(one_link) -> None:
-    plan = chain_of(one_link, FIFO(), Fair())
+    plan = chain_of(one_link, dfc.FIFO(), dfc.Fair())
     for name, values in (("rooms", "room"), ("bits", "bits"), ("delays", "delay")):
         np.testing.assert_array_equal(
             getattr(plan, name), [getattr(port, values) for port in plan.ports]
@@ -87,12 +71,12 @@ def test_columns_are_those_of_the_ports(one_link) -> None:
 
 
 def test_queues_have_lanes_where_the_next_packet_is_chosen_late() -> None:
-    rules = (FIFO(), RED(5.0, 15.0), CoDel(), Pause(6.0, 3.0), DFC())
+    rules = (dfc.FIFO(), dfc.RED(5.0, 15.0), dfc.CoDel(), dfc.Pause(6.0, 3.0), dfc.DFC())
     assert [has_lanes(rule) for rule in rules] == [False, False, True, True, True]
 
 
 def test_acks_return_over_a_mirror_of_the_link(one_link) -> None:
-    plan = plan_of(one_link, Packets(seed=1))
+    plan = plan_of(one_link, dfc.Packets(seed=1))
     there, back = plan.ports
     assert (plan.forward, plan.backward) == (((0,),), ((1,),))
     assert (back.source, back.target, back.mirror) == ("b", "a", True)
@@ -110,7 +94,7 @@ def test_acks_that_take_no_time_wait_behind_no_packets(one_link) -> None:
     for acks in (True, False):
         for flows in ((flow,), (flow, against)):
             two = replace(one_link, links=links, flows=flows)
-            run = simulate(two, Packets(seed=1, ack_transmission=acks), duration=2.0)
+            run = dfc.simulate(two, dfc.Packets(seed=1, ack_transmission=acks), duration=2.0)
             delivered[acks, len(flows)] = run.delivered[0, -1]
     assert delivered[False, 2] == delivered[False, 1] >= delivered[True, 1] > delivered[True, 2]
 
@@ -118,13 +102,15 @@ def test_acks_that_take_no_time_wait_behind_no_packets(one_link) -> None:
 def test_acks_return_over_the_link_of_the_scenario_where_there_is_one(one_link) -> None:
     (link,) = one_link.links
     back = replace(link, source="b", target="a", delay=0.03)
-    plan = plan_of(replace(one_link, links=(link, back)), Packets(seed=1))
+    plan = plan_of(replace(one_link, links=(link, back)), dfc.Packets(seed=1))
     assert plan.backward == ((1,),)
     assert len(plan.ports) == 2
 
 
 def test_ns2_holds_one_packet_less(one_link) -> None:
-    rooms = [plan_of(one_link, Packets(convention=c)).ports[0].room for c in ("standard", "ns2")]
+    rooms = [
+        plan_of(one_link, dfc.Packets(convention=c)).ports[0].room for c in ("standard", "ns2")
+    ]
     assert rooms == [20, 19]
 
 
@@ -138,7 +124,7 @@ def test_rates_that_were_meant_as_whole_bits_are() -> None:
 
 def test_columns_are_those_of_a_loop_over_the_routes() -> None:
     for seed in range(1, 4):
-        plan = plan_of(random_scenario("fifo", seed), Packets(seed=1))
+        plan = plan_of(random_scenario("fifo", seed), dfc.Packets(seed=1))
         expected, row = [], 0
         for f, (out, back) in enumerate(zip(plan.forward, plan.backward, strict=True)):
             before = -1
@@ -161,23 +147,23 @@ def test_a_source_without_acks_has_hops_one_way() -> None:
 @pytest.mark.parametrize("host", ["direct", "unshaped"])
 def test_the_round_trip_without_queue_is_that_of_a_packet_alone(host: str) -> None:
     """A window of one packet: every round trip is a packet's and its ACK's transmission and propagation."""
-    links = chain(6, rate=1000.0, delay=2e-3, buffer=20)
-    flow = Flow("alone", (1, 2, 3, 4, 5, 6), Reno(), 1.0, host=host)
-    alone = Scenario("alone", links, (flow,), duration=0.2)
-    (base,) = plan_of(alone, Packets()).base_rtts
+    links = dfc.chain(6, rate=1000.0, delay=2e-3, buffer=20)
+    flow = dfc.Flow("alone", (1, 2, 3, 4, 5, 6), Reno(), 1.0, host=host)
+    alone = dfc.Scenario("alone", links, (flow,), duration=0.2)
+    (base,) = plan_of(alone, dfc.Packets()).base_rtts
     hops = 5 if host == "direct" else 6
     assert base == pytest.approx(2 * hops * 2e-3 + hops * (1500 + 40) / 1500 / 1000.0)
-    trips = simulate(alone, Packets()).round_trip
+    trips = dfc.simulate(alone, dfc.Packets()).round_trip
     assert np.nanmin(trips) == pytest.approx(base, rel=1e-12)
     assert np.nanmax(trips) == pytest.approx(base, rel=1e-12)
 
 
 def test_transmission_times_are_no_queue() -> None:
     """Vegas keeps alpha to beta packets in the queue of a long chain, where propagation alone would tell of 27 more."""
-    links = chain(31, rate=1000.0, delay=0.5e-3, buffer=100)
-    flow = Flow("alone", tuple(range(1, 32)), Vegas(), 200.0)
-    one = Scenario("chain", links, (flow,), duration=5.0)
-    run = simulate(replace(one, flows=(replace(flow, pacing=True),)), Packets())
+    links = dfc.chain(31, rate=1000.0, delay=0.5e-3, buffer=100)
+    flow = dfc.Flow("alone", tuple(range(1, 32)), Vegas(), 200.0)
+    one = dfc.Scenario("chain", links, (flow,), duration=5.0)
+    run = dfc.simulate(replace(one, flows=(replace(flow, pacing=True),)), dfc.Packets())
     late = run.time > 3.0
     assert 1.0 <= run.queued[0, late].mean() <= 5.0
     assert np.ptp(run.delivered[0, late]) / np.ptp(run.time[late]) == pytest.approx(
@@ -190,19 +176,19 @@ def test_transmission_times_are_no_queue() -> None:
 
 def plan_between(hosts: int, **options: object) -> Plan:
     """Return the plan of hosts at a switch, of which each sends to the next one."""
-    rule = PFC((0,), 20.0, 10.0)
+    rule = dfc.PFC((0,), 20.0, 10.0)
     ends = [(f"h{n}", "s") for n in range(hosts)]
     links = [
-        Link(a, b, 1e5, 1e-5, 900.0, rule)
+        dfc.Link(a, b, 1e5, 1e-5, 900.0, rule)
         for here, there in ends
         for a, b in ((here, there), (there, here))
     ]
     flows = [
-        Flow(f"flow{n}", (f"h{n}", "s", f"h{(n + 1) % hosts}"), NewReno(), max_window=64.0)
+        dfc.Flow(f"flow{n}", (f"h{n}", "s", f"h{(n + 1) % hosts}"), NewReno(), max_window=64.0)
         for n in range(hosts)
     ]
     flows = [replace(flow, **options) for flow in flows]
-    return plan_of(Scenario("hosts", links, flows, duration=0.05), Packets(seed=1))
+    return plan_of(dfc.Scenario("hosts", links, flows, duration=0.05), dfc.Packets(seed=1))
 
 
 def test_each_interface_has_a_queue_with_the_ends_of_its_flows() -> None:
@@ -230,7 +216,7 @@ def test_answers_are_those_of_one_queue_for_all_hosts() -> None:
 
 
 @dataclass(frozen=True)
-class Answers(ReceiverAgent):
+class Answers(dfc.ReceiverAgent):
     """Acknowledge each packet, and let its sender send another one."""
 
     @staticmethod
@@ -239,9 +225,9 @@ class Answers(ReceiverAgent):
 
 
 def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> None:
-    rule = PFC((0,), 20.0, 10.0)
+    rule = dfc.PFC((0,), 20.0, 10.0)
     links = [
-        Link(a, b, 1e5, 1e-5, 900.0, rule)
+        dfc.Link(a, b, 1e5, 1e-5, 900.0, rule)
         for a, b in (
             ("a", "s"),
             ("s", "a"),
@@ -255,18 +241,18 @@ def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> 
     ]
     agent = Answers()
     flows = [
-        Flow("one", ("a", "s", "d"), Credited(), receiver=agent, size=50.0),
-        Flow("two", ("b", "t", "d"), Credited(), receiver=agent, size=50.0),
-        Flow("to a", ("d", "s", "a"), NewReno()),
-        Flow("to b", ("d", "t", "b"), NewReno()),
+        dfc.Flow("one", ("a", "s", "d"), dfc.Credited(), receiver=agent, size=50.0),
+        dfc.Flow("two", ("b", "t", "d"), dfc.Credited(), receiver=agent, size=50.0),
+        dfc.Flow("to a", ("d", "s", "a"), NewReno()),
+        dfc.Flow("to b", ("d", "t", "b"), NewReno()),
     ]
-    plan = plan_of(Scenario("agent", links, flows, duration=0.05), Packets(seed=1))
+    plan = plan_of(dfc.Scenario("agent", links, flows, duration=0.05), dfc.Packets(seed=1))
     hosts, senders = plan.hosts, len(plan.ports)
     assert (hosts.queue[plan.at_senders] == senders).all()
     assert (hosts.sender == senders).all()
     assert (hosts.receiver == senders).all()
     alone = plan_of(
-        Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), Packets(seed=1)
+        dfc.Scenario("agent", links, [flows[0], *flows[2:]], duration=0.05), dfc.Packets(seed=1)
     )
     assert alone.hosts.receiver[0] == alone.backward[0][0]
 
@@ -275,7 +261,7 @@ def test_flows_to_an_agent_that_answers_over_several_links_share_one_queue() -> 
 
 
 def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
-    records = EventRecords(plan_of(one_link, Packets(seed=1)))
+    records = EventRecords(plan_of(one_link, dfc.Packets(seed=1)))
     assert [records.bin_of(t) for t in (0.0, 0.0099, 0.015, 1.999, 2.0, 5.0)] == [
         0, 0, 1, 199, 200, 200,
     ]  # fmt: skip
@@ -283,16 +269,16 @@ def test_bins_are_samples_and_one_for_all_that_is_later(one_link) -> None:
 
 def test_what_runs_share_is_kept_with_a_scenario_but_not_hops_of_many_flows(monkeypatch) -> None:
     scenario = random_scenario("fifo", 3)
-    for method in (Packets(seed=1), Packets(seed=1, ack_transmission=False)):
+    for method in (dfc.Packets(seed=1), dfc.Packets(seed=1, ack_transmission=False)):
         run_engine(plan_of(scenario, method))
     kinds = {name for name, *_ in scenario.derived}
     assert {"checked", "ports", "hops", "lookahead", "with_lanes"} <= kinds
     assert sorted(key[2] for key in scenario.derived if key[0] == "ports") == [False, True]
-    for module in ("plans", "planning"):
+    for module in ("routed_plans", "planning"):
         monkeypatch.setattr(f"dfcmodel.packets.{module}.MOST_KEPT_HOPS", 0)
     monkeypatch.setattr("dfcmodel.packets.layouts.memory.MOST_COPIED_HOPS", 0)
     scenario = random_scenario("fifo", 3)
-    run_engine(plan_of(scenario, Packets(seed=1)))
+    run_engine(plan_of(scenario, dfc.Packets(seed=1)))
     assert {name for name, *_ in scenario.derived} == {"checked"}
 
 

@@ -5,41 +5,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    RED,
-    Fair,
-    Flow,
-    Link,
-    Packets,
-    Pause,
-    Priority,
-    Scenario,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from responsefn import DCQCN, NewReno, PatchedTIMELY
 from tests.oracles.engines import ENGINES, NAMES
 
 DISCIPLINES = [
-    RED(low=5, high=15),
-    Fair(),
-    Priority(),
-    PFC(xoff=30, xon=20),
-    Pause(high=30, low=20),
+    dfc.RED(low=5, high=15),
+    dfc.Fair(),
+    dfc.Priority(),
+    dfc.PFC(xoff=30, xon=20),
+    dfc.Pause(high=30, low=20),
 ]
 
 
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 @pytest.mark.parametrize("discipline", DISCIPLINES, ids=str)
 def test_drops_by_cause_add_up_to_the_losses(discipline, simulate) -> None:
-    links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
+    links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=discipline)
     flows = [
-        Flow("a", (1, 2, 3), CBR(1.5e3), host="direct"),
-        Flow("b", (2, 3), NewReno(), priority=1, host="direct"),
+        dfc.Flow("a", (1, 2, 3), dfc.CBR(1.5e3), host="direct"),
+        dfc.Flow("b", (2, 3), NewReno(), priority=1, host="direct"),
     ]
-    run = simulate(Scenario("two", links, flows, duration=1.0), Packets(seed=1))
+    run = simulate(dfc.Scenario("two", links, flows, duration=1.0), dfc.Packets(seed=1))
     assert run.lost.sum() > 0.0
     for f in range(2):
         for n, link in enumerate(run.scenario.links[:2]):
@@ -52,22 +40,22 @@ def test_drops_by_cause_add_up_to_the_losses(discipline, simulate) -> None:
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 def test_packets_inside_are_those_sent_and_neither_lost_nor_delivered(simulate) -> None:
     """Of a constant rate: what its delays hold; of a window all of it, packets and ACKs."""
-    links = chain(3, rate=1e4, delay=1e-2, buffer=200)
-    rate = Flow("rate", (1, 2, 3), CBR(1e3))
-    window = Flow("window", (1, 2, 3), NewReno(), max_window=8.0)
-    scenario = Scenario("two", links, [rate, window], duration=1.0)
-    run = simulate(scenario, Packets(seed=1))
+    links = dfc.chain(3, rate=1e4, delay=1e-2, buffer=200)
+    rate = dfc.Flow("rate", (1, 2, 3), dfc.CBR(1e3))
+    window = dfc.Flow("window", (1, 2, 3), NewReno(), max_window=8.0)
+    scenario = dfc.Scenario("two", links, [rate, window], duration=1.0)
+    run = simulate(scenario, dfc.Packets(seed=1))
     assert run.inside.tolist() == [run.emitted[0] - run.delivered[0, -1], 8.0]
     assert run.emitted[0] == pytest.approx(1e3, abs=1.0)
 
 
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 def test_a_delayed_ack_is_in_the_network(simulate) -> None:
-    links = chain(2, rate=1e4, delay=1e-3, buffer=200)
-    flow = Flow("one", (1, 2), NewReno(), size=1, delayed_acks=True)
-    method = Packets(seed=1)
+    links = dfc.chain(2, rate=1e4, delay=1e-3, buffer=200)
+    flow = dfc.Flow("one", (1, 2), NewReno(), size=1, delayed_acks=True)
+    method = dfc.Packets(seed=1)
     for duration, inside in ((0.01, 1.0), (0.2, 0.0)):  # it is sent after 0.1 s
-        run = simulate(Scenario("one packet", links, [flow], duration=duration), method)
+        run = simulate(dfc.Scenario("one packet", links, [flow], duration=duration), method)
         assert run.delivered[0, -1] == 1.0
         assert run.inside.tolist() == [inside]
 
@@ -75,45 +63,50 @@ def test_a_delayed_ack_is_in_the_network(simulate) -> None:
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
 def test_what_will_be_dropped_after_the_end_is_in_the_network(simulate) -> None:
     """Over a first delay of 50 ms, of which 2 ms came to a full queue before the end."""
-    links = [Link("a", "b", 1e4, 0.05, 1e4), Link("b", "c", 1e3, 0.05, 2)]
-    scenario = Scenario("far ahead", links, [Flow("f", ("a", "b", "c"), PatchedTIMELY())], 0.052)
-    run = simulate(scenario, Packets(seed=1))
+    links = [dfc.Link("a", "b", 1e4, 0.05, 1e4), dfc.Link("b", "c", 1e3, 0.05, 2)]
+    scenario = dfc.Scenario(
+        "far ahead", links, [dfc.Flow("f", ("a", "b", "c"), PatchedTIMELY())], 0.052
+    )
+    run = simulate(scenario, dfc.Packets(seed=1))
     assert run.lost.sum() > 0.0
     assert run.inside.tolist() == [run.emitted[0] - run.lost.sum()]
 
 
 def test_acks_of_nothing_are_in_the_network() -> None:
     """The first packet of a flow is lost, and the receiver answers those beyond it."""
-    links = chain(2, rate=1e4, delay=1e-2, buffer=200)
-    scenario = Scenario("first lost", links, [Flow("one", (1, 2), DCQCN())], duration=0.015)
+    links = dfc.chain(2, rate=1e4, delay=1e-2, buffer=200)
+    scenario = dfc.Scenario("first lost", links, [dfc.Flow("one", (1, 2), DCQCN())], duration=0.015)
     found = []
     for seed in range(1, 5):
         given = {"seed": seed, "loss": {"1->2": 0.5}}
-        run, slow = (run(scenario, Packets(**given)) for run in ENGINES)
+        run, slow = (run(scenario, dfc.Packets(**given)) for run in ENGINES)
         np.testing.assert_array_equal(run.inside, slow.inside)
         found.append(run.delivered[0, -1])
     assert 0.0 in found
 
 
-@pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
+@pytest.mark.parametrize("rule", [dfc.PFC(xoff=30, xon=20), dfc.Pause(high=30, low=20)], ids=str)
 def test_what_waits_at_interfaces_is_that_of_the_reference(rule) -> None:
     """Two flows of a host that is a node, and one of a host at a switch."""
-    links = chain(3, rate=1e4, delay=1e-4, buffer=300, discipline=rule)
+    links = dfc.chain(3, rate=1e4, delay=1e-4, buffer=300, discipline=rule)
     paths = {"a": (1, 2, 3), "b": (1, 2, 3), "c": (2, 3)}
-    flows = [Flow(n, p, CBR(8e3)) for n, p in paths.items()]
-    scenario = Scenario("interfaces", links, flows, duration=0.1)
-    run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
+    flows = [dfc.Flow(n, p, dfc.CBR(8e3)) for n, p in paths.items()]
+    scenario = dfc.Scenario("interfaces", links, flows, duration=0.1)
+    run, slow = (run(scenario, dfc.Packets(seed=1)) for run in ENGINES)
     assert set(run.remaining["link"].tolist()) == {-3, 0, 1}
     np.testing.assert_array_equal(run.remaining, slow.remaining)
     np.testing.assert_array_equal(run.inside, slow.inside)
     assert run.remaining["packets"].sum() == run.queued[:, -1].sum() + run.backlog[:, -1].sum()
 
 
-@pytest.mark.parametrize("rule", [PFC(xoff=30, xon=20), Pause(high=30, low=20)], ids=str)
+@pytest.mark.parametrize("rule", [dfc.PFC(xoff=30, xon=20), dfc.Pause(high=30, low=20)], ids=str)
 def test_what_waits_adds_up_to_the_queues(rule) -> None:
-    links = chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=rule)
-    flows = [Flow(n, p, CBR(1.5e3), host="unshaped") for n, p in (("a", (1, 2, 3)), ("b", (2, 3)))]
-    run = simulate(Scenario("two", links, flows, duration=1.0), Packets(seed=1))
+    links = dfc.chain(3, rate=1e3, delay=1e-3, buffer=90, discipline=rule)
+    flows = [
+        dfc.Flow(n, p, dfc.CBR(1.5e3), host="unshaped")
+        for n, p in (("a", (1, 2, 3)), ("b", (2, 3)))
+    ]
+    run = simulate(dfc.Scenario("two", links, flows, duration=1.0), dfc.Packets(seed=1))
     for n in range(2):
         waits = run.remaining["packets"][run.remaining["link"] == n].sum()
         assert waits == run.queued[n, -1] > 0.0

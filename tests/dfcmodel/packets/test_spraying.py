@@ -8,40 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    BFC,
-    CBR,
-    FIFO,
-    PFC,
-    Cable,
-    Credits,
-    Fabric,
-    Flow,
-    Fluid,
-    Jitter,
-    Link,
-    Packets,
-    RampMarking,
-    Scenario,
-    SelectiveRepair,
-    all_reduce,
-    completion_bounds,
-    flows_from,
-    job_completion,
-    permutation,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.lossless import fat_tree, leaf_spine
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.oracles.engines import equal_records, plan_scenario
 
 # Sprayed flows: packets over all shortest paths, both engines agree, and what repairs make of their order.
 
-RULES = (FIFO(), PFC(xoff=8.0, xon=4.0, counts="switch"), Credits(), RampMarking(2.0, 20.0, 0.5))
+RULES = (
+    dfc.FIFO(),
+    dfc.PFC(xoff=8.0, xon=4.0, counts="switch"),
+    dfc.Credits(),
+    dfc.RampMarking(2.0, 20.0, 0.5),
+)
 SOURCES = (FixedRate(), DCQCN(), NewReno())
 
 
-def random_spray(seed: int) -> tuple[Scenario, Packets]:
+def random_spray(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return flows between leaves of unequal hosts, most of them sprayed, over any kind of fabric."""
     rng = np.random.default_rng([2050, seed])
     leaves, spines, per = (int(n) for n in rng.integers([2, 2, 1], [4, 5, 4]))
@@ -52,30 +35,30 @@ def random_spray(seed: int) -> tuple[Scenario, Packets]:
         for host in range(per):
             own, delay = rate * rng.uniform(0.6, 1.4), rng.uniform(0.5, 5.0) / rate
             ends = f"h{leaf}.{host}", f"leaf{leaf}"
-            links += [Link(*way, own, delay, 30.0, rule) for way in (ends, ends[::-1])]
+            links += [dfc.Link(*way, own, delay, 30.0, rule) for way in (ends, ends[::-1])]
     up, far = rate * rng.uniform(0.4, 1.5), rng.uniform(0.5, 8.0) / rate
     for leaf in range(leaves):
         for spine in range(spines):
             ends = f"leaf{leaf}", f"spine{spine}"
-            links += [Link(*way, up, far, 60.0, rule) for way in (ends, ends[::-1])]
-    if not isinstance(rule, (FIFO, RampMarking)):
+            links += [dfc.Link(*way, up, far, 60.0, rule) for way in (ends, ends[::-1])]
+    if not isinstance(rule, (dfc.FIFO, dfc.RampMarking)):
         links = [replace(link, buffer=1e4) for link in links]
     hosts = [f"h{leaf}.{host}" for leaf in range(leaves) for host in range(per)]
     count = int(rng.integers(3, 9))
     pairs = [rng.choice(len(hosts), 2, replace=False).tolist() for _ in range(count)]
-    flows = flows_from(
+    flows = dfc.flows_from(
         [hosts[a] for a, _ in pairs], [hosts[b] for _, b in pairs], sizes=80, links=links,
         starts=rng.uniform(0.0, 30.0, count) / rate, host="nic", routes="spray",
         source=[SOURCES[n] for n in rng.integers(0, 3, count)], max_window=60.0,
         after=np.where(np.arange(count) == count - 1, 0, -1),
     )  # fmt: skip
-    selective = SelectiveRepair(reordering=int(rng.integers(0, 12)))
-    method = Packets(
+    selective = dfc.SelectiveRepair(reordering=int(rng.integers(0, 12)))
+    method = dfc.Packets(
         seed=seed,
         spraying=("turns", "random")[seed % 2],
         recovery=("go-back-n", selective)[rng.integers(2)],
     )
-    return Scenario(f"spray {seed}", links, flows, duration=1e3 / rate, min_rto=2e-4), method
+    return dfc.Scenario(f"spray {seed}", links, flows, duration=1e3 / rate, min_rto=2e-4), method
 
 
 @pytest.mark.parametrize(
@@ -86,38 +69,38 @@ def test_sprayed_flows_are_those_of_the_reference(seed: int) -> None:
     plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
     records = equal_records(plan)
     assert records.imbalance.max() == 0.0
-    run = simulate(scenario, method)
+    run = dfc.simulate(scenario, method)
     assert len(run.finished) == len(scenario.flows)
     assert run.scenario is scenario
     assert run.lost.sum() == records.lost[:-1, plan.hops.row[~plan.hops.is_ack]].sum()
 
 
-FABRIC = Fabric(
-    leaf_spine(4, 4, hosts=4), Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
-    discipline=PFC(xoff=40, xon=20, counts="switch"),
+FABRIC = dfc.Fabric(
+    leaf_spine(4, 4, hosts=4), dfc.Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
+    discipline=dfc.PFC(xoff=40, xon=20, counts="switch"),
 )  # fmt: skip
 
 
-def completed(fabric: Fabric, routes: str, recovery: Any, **given: Any) -> Any:
+def completed(fabric: dfc.Fabric, routes: str, recovery: Any, **given: Any) -> Any:
     """Return the run of a permutation, of which all transfers end."""
-    flows = permutation(
+    flows = dfc.permutation(
         fabric.hosts, 1, sizes=400, source=FixedRate(), links=fabric.links, routes=routes,
         host="nic", **given,
     )  # fmt: skip
     scenario = fabric.scenario("permutation", flows, duration=0.02, min_rto=1e-3)
-    run = simulate(scenario, Packets(seed=1, recovery=recovery), sample=0.02)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery), sample=0.02)
     assert np.isfinite(run.finished).all()
-    assert run.finished.max() >= completion_bounds(scenario).job * (1.0 - 1e-12)
+    assert run.finished.max() >= dfc.completion_bounds(scenario).job * (1.0 - 1e-12)
     return run
 
 
 def test_a_sprayed_permutation_is_as_fast_as_its_interfaces() -> None:
     """Where repair waits for packets that others overtake, nothing is sent twice."""
-    sprayed = completed(FABRIC, "spray", SelectiveRepair(reordering=64))
+    sprayed = completed(FABRIC, "spray", dfc.SelectiveRepair(reordering=64))
     hashed = completed(FABRIC, "ecmp", "selective")
     assert sprayed.lost.sum() == 0
     assert sprayed.emitted.sum() == 400 * len(sprayed.scenario.flows)
-    assert sprayed.finished.max() < 1.1 * completion_bounds(sprayed.scenario).job
+    assert sprayed.finished.max() < 1.1 * dfc.completion_bounds(sprayed.scenario).job
     assert hashed.finished.max() > 1.5 * sprayed.finished.max()
 
 
@@ -133,7 +116,7 @@ def test_go_back_n_takes_overtaking_for_loss() -> None:
 
 def test_collectives_and_fat_trees_spray() -> None:
     fabric = replace(FABRIC, switches=fat_tree(4))
-    flows = all_reduce(
+    flows = dfc.all_reduce(
         fabric.hosts,
         160,
         "ring",
@@ -144,8 +127,8 @@ def test_collectives_and_fat_trees_spray() -> None:
     )
     assert {len(flow.paths) for flow in flows} == {0, 1, 3}  # of one edge switch, pod, other pods
     scenario = fabric.scenario("ring", flows, duration=0.01, min_rto=1e-3)
-    job = job_completion(
-        simulate(scenario, Packets(seed=1, recovery="selective")), "all_reduce", 160
+    job = dfc.job_completion(
+        dfc.simulate(scenario, dfc.Packets(seed=1, recovery="selective")), "all_reduce", 160
     )
     assert job.unfinished == 0
     assert job.time >= job.bound * (1.0 - 1e-12)
@@ -153,21 +136,25 @@ def test_collectives_and_fat_trees_spray() -> None:
 
 def test_refusals_name_what_is_allowed_spraying() -> None:
     links = [
-        Link(a, b, 1e6, 1e-6, 100.0)
+        dfc.Link(a, b, 1e6, 1e-6, 100.0)
         for a, b in (("h", "a"), ("a", "s"), ("a", "t"), ("s", "b"), ("t", "b"), ("b", "d"))
     ]
     own, further = ("h", "a", "s", "b", "d"), ("h", "a", "t", "b", "d")
-    flow = Flow("f", own, FixedRate(), size=10, host="nic", paths=(further,))
+    flow = dfc.Flow("f", own, FixedRate(), size=10, host="nic", paths=(further,))
 
-    def refused(flow: Flow, message: str, links: Any = links, method: Any = None) -> None:
+    def refused(flow: dfc.Flow, message: str, links: Any = links, method: Any = None) -> None:
         with pytest.raises(ValueError, match=message):
-            simulate(Scenario("refused", links, [flow], duration=1e-3), method or Packets(seed=1))
+            dfc.simulate(
+                dfc.Scenario("refused", links, [flow], duration=1e-3), method or dfc.Packets(seed=1)
+            )
 
     refused(replace(flow, host="direct"), "host of flow 'f' = 'direct': a sprayed flow needs")
     slower = [replace(link, rate=5e5) if link.name == "t->b" else link for link in links]
     refused(flow, "t->b must have the rate and delay of s->b", slower)
     refused(flow, "there is no link t->b", [link for link in links if link.name != "t->b"])
-    refused(replace(flow, size=float("inf")), "paths of flow 'f'.*method=Packets", links, Fluid())
+    refused(
+        replace(flow, size=float("inf")), "paths of flow 'f'.*method=Packets", links, dfc.Fluid()
+    )
     for paths, message in (
         ((own,), "must differ from each other and from path"),
         ((("h", "a", "b", "d"),), r"paths\[0\] of flow 'f'.*must have as many nodes"),
@@ -175,9 +162,11 @@ def test_refusals_name_what_is_allowed_spraying() -> None:
         with pytest.raises(ValueError, match=message):
             replace(flow, paths=paths)
     with pytest.raises(ValueError, match="spraying = 'hash'"):
-        Packets(spraying="hash")
+        dfc.Packets(spraying="hash")
     with pytest.raises(ValueError, match="sprayed flows are for simulate alone"):
-        plan_scenario(Scenario("refused", links, [flow]), Packets(), duration=1e-3, sample=1e-3)
+        plan_scenario(
+            dfc.Scenario("refused", links, [flow]), dfc.Packets(), duration=1e-3, sample=1e-3
+        )
 
 
 # Routes that switches choose, routing loops and times to live, links that fail: both engines agree, and what follows by arithmetic.
@@ -194,7 +183,7 @@ def test_switches_choose_as_those_of_the_reference(seed: int) -> None:
     assert equal_records(plan).imbalance.max() == 0.0
 
 
-def leaf_links(spines: int, rule: Any, rate: float = 1e6, buffer: float = 60.0) -> list[Link]:
+def leaf_links(spines: int, rule: Any, rate: float = 1e6, buffer: float = 60.0) -> list[dfc.Link]:
     """Return the links of two leaves with three hosts each and some spines; times of links differ, so that nothing is at once."""
     links = []
     for leaf in range(2):
@@ -202,12 +191,12 @@ def leaf_links(spines: int, rule: Any, rate: float = 1e6, buffer: float = 60.0) 
             ends = f"h{leaf}.{host}", f"leaf{leaf}"
             delay = (1.3 + 0.11 * host + 0.07 * leaf) / rate
             links += [
-                Link(*way, (0.9 + 0.031 * host) * rate, delay, buffer, rule)
+                dfc.Link(*way, (0.9 + 0.031 * host) * rate, delay, buffer, rule)
                 for way in (ends, ends[::-1])
             ]
         for spine in range(spines):
             ends = f"leaf{leaf}", f"spine{spine}"
-            links += [Link(*way, rate, 2.9 / rate, buffer, rule) for way in (ends, ends[::-1])]
+            links += [dfc.Link(*way, rate, 2.9 / rate, buffer, rule) for way in (ends, ends[::-1])]
     return links
 
 
@@ -216,24 +205,24 @@ FAILURES = {
     "spine1->leaf1": [(50e-6, 90e-6), (300e-6, 320e-6)],
     "leaf1->spine0": (60e-6, float("inf")),
 }
-PFC_RULE = PFC(xoff=8.0, xon=4.0, counts="switch")
+PFC_RULE = dfc.PFC(xoff=8.0, xon=4.0, counts="switch")
 
 
-def failing(seed: int) -> tuple[Scenario, Packets]:
+def failing(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return flows between two leaves with three spines, of which two lose links, sprayed or not, lossless or not."""
     rng = np.random.default_rng([2051, seed])
-    rule = (FIFO(), PFC_RULE)[seed % 2]
+    rule = (dfc.FIFO(), PFC_RULE)[seed % 2]
     links = leaf_links(3, rule, buffer=1e4 if seed % 2 else 40.0)
     spray = seed % 4 > 1
-    flows = flows_from(
+    flows = dfc.flows_from(
         ["h0.0", "h0.1", "h1.0", "h0.2", "h1.2"], ["h1.0", "h1.1", "h0.1", "h1.1", "h0.0"], sizes=120, links=links,
         starts=rng.uniform(0.0, 30e-6, 5), host="nic", source=FixedRate(), routes="spray" if spray else "ecmp",
     )  # fmt: skip
-    method = Packets(
+    method = dfc.Packets(
         seed=seed, failures=FAILURES, reroute_delay=(0.0, 7.3e-6)[seed // 2 % 2],
-        spraying=("turns", "random", "least queue")[seed % 3], recovery=SelectiveRepair(reordering=8),
+        spraying=("turns", "random", "least queue")[seed % 3], recovery=dfc.SelectiveRepair(reordering=8),
     )  # fmt: skip
-    return Scenario(f"failing {seed}", links, flows, duration=1e-3, min_rto=1e-4), method
+    return dfc.Scenario(f"failing {seed}", links, flows, duration=1e-3, min_rto=1e-4), method
 
 
 @pytest.mark.parametrize("seed", [*range(4), *SLOW])
@@ -242,7 +231,7 @@ def test_links_fail_as_in_the_reference(seed: int) -> None:
     scenario, method = failing(seed)
     plan = plan_scenario(scenario, method, duration=1e-3, sample=1e-4, may_spray=True)
     assert equal_records(plan).imbalance.max() == 0.0
-    run = simulate(scenario, method)
+    run = dfc.simulate(scenario, method)
     assert np.isfinite(run.finished).all()
     drops = run.drops()
     at = drops.cause == "failure"
@@ -250,10 +239,12 @@ def test_links_fail_as_in_the_reference(seed: int) -> None:
     assert set(drops.link.values[at.values].tolist()) <= set(FAILURES)
 
 
-def looping(seed: int) -> tuple[Scenario, Packets]:
+def looping(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return a flow in a loop of switches and one that bounces, beside one that arrives."""
     rng = np.random.default_rng([2052, seed])
-    rule = (FIFO(), PFC(xoff=8.0, xon=6.0, counts=("switch", "output")[seed // 2 % 2]))[seed % 2]
+    rule = (dfc.FIFO(), dfc.PFC(xoff=8.0, xon=6.0, counts=("switch", "output")[seed // 2 % 2]))[
+        seed % 2
+    ]
     ends = (
         ("h", "a"),
         ("a", "b"),
@@ -265,7 +256,7 @@ def looping(seed: int) -> tuple[Scenario, Packets]:
         ("c", "d"),
     )
     links = [
-        Link(
+        dfc.Link(
             *pair,
             1e6 * rng.uniform(0.8, 1.2),
             rng.uniform(1.0, 3.0) * 1e-6,
@@ -276,11 +267,11 @@ def looping(seed: int) -> tuple[Scenario, Packets]:
     ]
     host = ("nic", "unshaped")[seed // 4 % 2]
     flows = [
-        Flow("loop", ("h", "a", "b", "c", "a"), CBR(1e6 * rng.uniform(0.1, 0.4)), ttl=int(rng.integers(3, 12)), host=host),
-        Flow("bounce", ("h", "a", "b", "a", "d"), CBR(2.1e5), size=40, ttl=8, host=host),
-        Flow("short", ("g", "c", "a", "b", "c", "d"), CBR(1.3e5), ttl=3, host=host),
+        dfc.Flow("loop", ("h", "a", "b", "c", "a"), dfc.CBR(1e6 * rng.uniform(0.1, 0.4)), ttl=int(rng.integers(3, 12)), host=host),
+        dfc.Flow("bounce", ("h", "a", "b", "a", "d"), dfc.CBR(2.1e5), size=40, ttl=8, host=host),
+        dfc.Flow("short", ("g", "c", "a", "b", "c", "d"), dfc.CBR(1.3e5), ttl=3, host=host),
     ]  # fmt: skip
-    return Scenario(f"loops {seed}", links, flows, duration=5e-4), Packets(seed=seed)
+    return dfc.Scenario(f"loops {seed}", links, flows, duration=5e-4), dfc.Packets(seed=seed)
 
 
 @pytest.mark.parametrize("seed", [*range(4), *SLOW])
@@ -288,7 +279,7 @@ def test_routes_return_as_in_the_reference(seed: int) -> None:
     scenario, method = looping(seed)
     plan = plan_scenario(scenario, method, duration=5e-4, sample=1e-4)
     assert equal_records(plan).imbalance.max() == 0.0
-    run = simulate(scenario, method)
+    run = dfc.simulate(scenario, method)
     loop, bounce, short = run.delivered[
         :, -1
     ]  # buffers of 12 packets may lose, and loops under PFC deadlock
@@ -302,14 +293,16 @@ def test_the_rate_into_a_loop_that_deadlocks_it() -> None:
     """Each packet of TTL 16 crosses the first link of a loop of two switches 8 times: it is full at an eighth of its rate."""
     rate, ttl = 5e6, 16
     links = [
-        Link(*ends, rate, 1e-6, 5000, PFC(xoff=40, xon=38, counts="switch"))
+        dfc.Link(*ends, rate, 1e-6, 5000, dfc.PFC(xoff=40, xon=38, counts="switch"))
         for ends in ("hA", "AB", "BA")
     ]
     for share, label in ((0.8, "ended"), (1.25, "deadlocked")):
-        flow = Flow("caught", tuple("hABA"), CBR(share * 2 * rate / ttl), host="nic", ttl=ttl)
-        run = simulate(
-            Scenario("loop", links, [flow], duration=2e-3, packet_size=1000),
-            Packets(seed=1),
+        flow = dfc.Flow(
+            "caught", tuple("hABA"), dfc.CBR(share * 2 * rate / ttl), host="nic", ttl=ttl
+        )
+        run = dfc.simulate(
+            dfc.Scenario("loop", links, [flow], duration=2e-3, packet_size=1000),
+            dfc.Packets(seed=1),
             sample=5e-5,
         )
         assert (run.status.label == "deadlocked") == (label == "deadlocked")
@@ -321,9 +314,9 @@ def test_the_rate_into_a_loop_that_deadlocks_it() -> None:
 
 def test_least_queues_avoid_what_others_fill() -> None:
     """A hashed flow fills the link to one spine; sprayed packets in turn wait there, those with a choice hardly do."""
-    fabric = Fabric(leaf_spine(2, 2, hosts=3), Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
-                    discipline=PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
-    hosts, patient = fabric.hosts, SelectiveRepair(reordering=64)
+    fabric = dfc.Fabric(leaf_spine(2, 2, hosts=3), dfc.Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
+                    discipline=dfc.PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
+    hosts, patient = fabric.hosts, dfc.SelectiveRepair(reordering=64)
     given: dict[str, Any] = {
         "sizes": 200,
         "source": FixedRate(),
@@ -331,17 +324,17 @@ def test_least_queues_avoid_what_others_fill() -> None:
         "host": "nic",
     }
     hashed = next(
-        iter(flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given))
+        iter(dfc.flows_from([hosts[0]], [hosts[3]], routes="ecmp", names=["hashed"], **given))
     )
     sprayed = next(
-        iter(flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given))
+        iter(dfc.flows_from([hosts[1]], [hosts[4]], routes="spray", names=["sprayed"], **given))
     )
     scenario = fabric.scenario("two", [hashed, sprayed], duration=0.01, min_rto=1e-3)
-    alone = simulate(
-        fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), Packets(seed=1)
+    alone = dfc.simulate(
+        fabric.scenario("one", [hashed], duration=0.01, min_rto=1e-3), dfc.Packets(seed=1)
     ).finished[0]
     turns, least = (
-        simulate(scenario, Packets(seed=1, recovery=patient, spraying=spraying))
+        dfc.simulate(scenario, dfc.Packets(seed=1, recovery=patient, spraying=spraying))
         for spraying in ("turns", "least queue")
     )
     assert least.peak_queue.max() <= 2.0
@@ -352,9 +345,9 @@ def test_least_queues_avoid_what_others_fill() -> None:
 
 def test_a_fat_tree_chooses_at_two_levels() -> None:
     """Flows at line rate settle each on a link of its own and collide further on, where turns spread them: a choice by own queues alone."""
-    fabric = Fabric(fat_tree(4), Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
-                    discipline=PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
-    flows = permutation(
+    fabric = dfc.Fabric(fat_tree(4), dfc.Cable("100Gbps", "10m"), buffer="1 MB", packet_size=4096,
+                    discipline=dfc.PFC(xoff=40, xon=20, counts="switch"))  # fmt: skip
+    flows = dfc.permutation(
         fabric.hosts,
         1,
         sizes=150,
@@ -365,7 +358,10 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
     )
     scenario = fabric.scenario("permutation", flows, duration=0.01, min_rto=1e-3)
     turns, least = (
-        simulate(scenario, Packets(seed=1, recovery=SelectiveRepair(reordering=64), spraying=each))
+        dfc.simulate(
+            scenario,
+            dfc.Packets(seed=1, recovery=dfc.SelectiveRepair(reordering=64), spraying=each),
+        )
         for each in ("turns", "least queue")
     )
     assert least.lost.sum() == 0
@@ -373,19 +369,19 @@ def test_a_fat_tree_chooses_at_two_levels() -> None:
     assert (
         least.finished.max()
         > 1.1 * turns.finished.max()
-        > 1.1 * completion_bounds(scenario).job * (1.0 - 1e-12)
+        > 1.1 * dfc.completion_bounds(scenario).job * (1.0 - 1e-12)
     )
 
 
 def test_refusals_name_what_is_allowed_switch_routes() -> None:
-    links = leaf_links(2, FIFO())
+    links = leaf_links(2, dfc.FIFO())
     given: dict[str, Any] = {"sizes": 10, "links": links, "source": FixedRate(), "host": "nic"}
-    flows = flows_from(["h0.0"], ["h1.0"], **given)
-    scenario = Scenario("refused", links, flows, duration=1e-4)
+    flows = dfc.flows_from(["h0.0"], ["h1.0"], **given)
+    scenario = dfc.Scenario("refused", links, flows, duration=1e-4)
 
     def refused(message: str, **options: Any) -> None:
         with pytest.raises(ValueError, match=message):
-            simulate(scenario, Packets(seed=1, **options))
+            dfc.simulate(scenario, dfc.Packets(seed=1, **options))
 
     refused("failures of h0.0->leaf0: it is the first link", failures={"h0.0->leaf0": (0.0, 1.0)})
     refused("failures: link = 'x->y'", failures={"x->y": (0.0, 1.0)})
@@ -406,35 +402,35 @@ def test_refusals_name_what_is_allowed_switch_routes() -> None:
     refused("must be a pair of times", failures={"leaf0->spine0": (1.0, 2.0, 3.0)})
     refused("reroute_delay = -1", reroute_delay=-1.0)
     with pytest.raises(ValueError, match="must not visit a node twice; a loop needs ttl"):
-        Flow("f", ("h", "a", "b", "a"), CBR(1.0))
+        dfc.Flow("f", ("h", "a", "b", "a"), dfc.CBR(1.0))
     with pytest.raises(ValueError, match="ttl of flow 'f' = 0"):
-        Flow("f", ("h", "a", "b", "a"), CBR(1.0), ttl=0)
+        dfc.Flow("f", ("h", "a", "b", "a"), dfc.CBR(1.0), ttl=0)
     with pytest.raises(ValueError, match=r"ttl of flow .* = 4: must be None for a sprayed flow"):
-        flows_from(["h0.0"], ["h1.0"], ttl=4, routes="spray", **given)
-    loop = Flow("f", ("h", "a", "b", "a"), CBR(1e3), ttl=5)
+        dfc.flows_from(["h0.0"], ["h1.0"], ttl=4, routes="spray", **given)
+    loop = dfc.Flow("f", ("h", "a", "b", "a"), dfc.CBR(1e3), ttl=5)
     assert loop.path == ("h", "a", "b", "a", "b", "a", "b")
     assert replace(loop, ttl=3).path == ("h", "a", "b", "a", "b")
     with pytest.raises(ValueError, match="ttl of flow 'f' = 5: times to live are for packets"):
-        simulate(
-            Scenario(
-                "refused", [Link(*ends, 1e5, 1e-5, 100) for ends in ("ha", "ab", "ba")], [loop]
+        dfc.simulate(
+            dfc.Scenario(
+                "refused", [dfc.Link(*ends, 1e5, 1e-5, 100) for ends in ("ha", "ab", "ba")], [loop]
             ),
-            Fluid(),
+            dfc.Fluid(),
         )
 
 
 def test_elements_of_paths_stand_where_packets_keep_their_path() -> None:
     """Failures, times to live and backpressure are refused beside them, before anything runs."""
-    links = [Link(*pair, 1000.0, 0.001, 20) for pair in ("ab", "bc", "cb", "ba")]
-    flow, jitter = Flow("f", ("a", "b", "c"), CBR(100.0)), (Jitter("b->c", 0.001),)
-    scenario = Scenario("x", links, [flow], duration=0.1, elements=jitter)
+    links = [dfc.Link(*pair, 1000.0, 0.001, 20) for pair in ("ab", "bc", "cb", "ba")]
+    flow, jitter = dfc.Flow("f", ("a", "b", "c"), dfc.CBR(100.0)), (dfc.Jitter("b->c", 0.001),)
+    scenario = dfc.Scenario("x", links, [flow], duration=0.1, elements=jitter)
     with pytest.raises(ValueError, match=r"elements of 'x': must be \(\) with failures"):
-        simulate(scenario, Packets(failures={"b->c": ((0.01, 0.02),)}))
+        dfc.simulate(scenario, dfc.Packets(failures={"b->c": ((0.01, 0.02),)}))
     limited = replace(scenario, flows=(replace(flow, ttl=3),))
     with pytest.raises(
         ValueError, match=r"elements of 'x': must be \(\) with failures of links and times to live"
     ):
-        simulate(limited, Packets())
-    fed = replace(scenario, links=tuple(replace(link, discipline=BFC()) for link in links))
+        dfc.simulate(limited, dfc.Packets())
+    fed = replace(scenario, links=tuple(replace(link, discipline=dfc.BFC()) for link in links))
     with pytest.raises(ValueError, match=r"elements: link of Jitter = 'b->c' with BFC"):
-        simulate(fed, Packets())
+        dfc.simulate(fed, dfc.Packets())

@@ -9,26 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    PFC,
-    Cable,
-    Fabric,
-    Flow,
-    Packets,
-    RampMarking,
-    Scenario,
-    all_to_all,
-    chain,
-    compare,
-    completion_bounds,
-    ensemble,
-    flows_from,
-    incast,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
 from dfcmodel.lossless import fat_tree, leaf_spine, torus
 from dfcmodel.results import Ensemble
 from responsefn import DCQCN, FixedRate, NewReno
@@ -39,7 +20,9 @@ from tests.dfcmodel.intervals import student_interval
 
 @pytest.fixture(scope="module")
 def many() -> Ensemble:
-    return ensemble(takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid")
+    return dfc.ensemble(
+        dfc.takano2006("1", dfc=False), runs=4, jitter=1e-3, duration=0.12, level="fluid"
+    )
 
 
 def test_dataset_and_intervals(many) -> None:
@@ -103,14 +86,16 @@ def test_intervals_refuse(many) -> None:
 
 
 def some(name="s", buffer=20, runs=3):
-    links = chain(2, rate=1e4, delay=1e-3, buffer=buffer)
-    flows = [Flow(each, (1, 2), CBR(6e3)) for each in "ab"]
-    return ensemble(Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid")
+    links = dfc.chain(2, rate=1e4, delay=1e-3, buffer=buffer)
+    flows = [dfc.Flow(each, (1, 2), dfc.CBR(6e3)) for each in "ab"]
+    return dfc.ensemble(
+        dfc.Scenario(name, links, flows), runs, jitter=5e-3, duration=0.05, level="fluid"
+    )
 
 
 @pytest.fixture(scope="module")
 def found():
-    return compare(some(), small=some(buffer=4))
+    return dfc.compare(some(), small=some(buffer=4))
 
 
 def test_the_table_has_means_and_intervals(found) -> None:
@@ -139,8 +124,9 @@ def test_the_figure_has_a_panel_for_each_and_one_for_all(found) -> None:
 def test_arrays_are_the_intervals_of_each(found) -> None:
     data = found.to_xarray().sel(ensemble="small")
     np.testing.assert_array_equal(data.losses, found.compared["small"].intervals().losses)
-    other = compare(
-        found.compared["s"], ensemble(found.compared["s"].scenario, 2, duration=0.05, level="fluid")
+    other = dfc.compare(
+        found.compared["s"],
+        dfc.ensemble(found.compared["s"].scenario, 2, duration=0.05, level="fluid"),
     )
     assert other.to_xarray().sizes["ensemble"] == 2  # another number of runs
 
@@ -148,12 +134,12 @@ def test_arrays_are_the_intervals_of_each(found) -> None:
 def test_an_animation_is_refused_with_what_to_write(found) -> None:
     with pytest.raises(TypeError, match=r"runs\[0\]"):
         found.animate()
-    assert compare(*(each.runs[0] for each in found.compared.values())).animate(frames=2)
+    assert dfc.compare(*(each.runs[0] for each in found.compared.values())).animate(frames=2)
 
 
 def test_other_kinds_are_not_beside_ensembles(found) -> None:
     with pytest.raises(TypeError, match="given: ensembles and runs"):
-        compare(found.compared["s"], found.compared["s"].runs[0])
+        dfc.compare(found.compared["s"], found.compared["s"].runs[0])
 
 
 # Bounds that no run passes, where they are reached, and by hand.
@@ -164,25 +150,25 @@ ROUNDING = 1e-12
 GRAPHS = (leaf_spine(2, 2, hosts=3), leaf_spine(3, 1, hosts=2), fat_tree(4), torus([3, 3]))
 
 
-def _random_scenario(seed: int) -> tuple[Scenario, Packets]:
+def _random_scenario(seed: int) -> tuple[dfc.Scenario, dfc.Packets]:
     """Return a random network with random transfers, of which some wait for others."""
     random = np.random.default_rng(seed)
     speed, trunk = (random.choice(["10Gbps", "100Gbps", "400Gbps"]) for _ in range(2))
     lengths = [f"{length:g}m" for length in random.uniform(1, 500, 2)]
     source, recovery = ((FixedRate(), "go-back-n"), (FixedRate(), "none"), (DCQCN(), "go-back-n"), (NewReno(), None))[random.integers(4)]  # fmt: skip
-    rules = [FIFO(), PFC(counts="switch", manager=RampMarking(5, 50, 0.1)), PFC(xoff=10, xon=5, counts="switch")]  # fmt: skip
+    rules = [dfc.FIFO(), dfc.PFC(counts="switch", manager=dfc.RampMarking(5, 50, 0.1)), dfc.PFC(xoff=10, xon=5, counts="switch")]  # fmt: skip
     lossless = source == FixedRate() and recovery == "none"
     rule = rules[random.integers(1 if lossless else 0, 3)]
-    size = "3 MB" if isinstance(rule, PFC) else random.choice(["20 kB", "200 kB"])
+    size = "3 MB" if isinstance(rule, dfc.PFC) else random.choice(["20 kB", "200 kB"])
     graph = GRAPHS[random.integers(len(GRAPHS))]
-    fabric = Fabric(
-        graph, Cable(speed, lengths[0]), Cable(trunk, lengths[1]), size, discipline=rule
+    fabric = dfc.Fabric(
+        graph, dfc.Cable(speed, lengths[0]), dfc.Cable(trunk, lengths[1]), size, discipline=rule
     )
     count, hosts = int(random.integers(2, 25)), len(fabric.hosts)
     ends = random.integers(hosts, size=count)
     others = (ends + random.integers(1, hosts, size=count)) % hosts
     after = np.where(random.uniform(size=count) < 0.4, random.integers(-1, np.arange(count)), -1)
-    flows = flows_from(
+    flows = dfc.flows_from(
         [fabric.hosts[n] for n in ends],
         [fabric.hosts[n] for n in others],
         random.integers(1, 60, count).astype(float),
@@ -194,13 +180,13 @@ def _random_scenario(seed: int) -> tuple[Scenario, Packets]:
         host="nic",
     )
     scenario = fabric.scenario(f"random {seed}", flows, 0.2, min_rto=1e-3)
-    return scenario, Packets(seed=seed, recovery=recovery)
+    return scenario, dfc.Packets(seed=seed, recovery=recovery)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_no_run_passes_its_lower_bound(seed: int) -> None:
     scenario, method = _random_scenario(seed)
-    run, bound = simulate(scenario, method, sample=0.2), completion_bounds(scenario)
+    run, bound = dfc.simulate(scenario, method, sample=0.2), dfc.completion_bounds(scenario)
     done = np.isfinite(run.finished)
     assert done.any()
     assert (run.finished >= bound.finished * (1 - ROUNDING))[done].all()
@@ -220,31 +206,33 @@ def test_random_runs_are_of_all_kinds() -> None:
 
 def test_an_incast_at_line_rate_reaches_its_bound() -> None:
     """Senders at line rate keep the last link busy from the first packet on: rounding errors apart."""
-    fabric = Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
-    flows = incast(
+    fabric = dfc.Fabric(
+        leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
+    )
+    flows = dfc.incast(
         fabric.hosts[1:4], fabric.hosts[0], sizes=40, source=FixedRate(), links=fabric.links
     )
     scenario = fabric.scenario("incast", flows, 1e-3)
-    bound = completion_bounds(scenario)
+    bound = dfc.completion_bounds(scenario)
     assert bound.link == "('leaf', 0)->('host', 0)"
     assert bound.job == pytest.approx(121 * 1500 * 8 / 100e9 + 2 * 25e-9, rel=1e-12)
-    run = simulate(scenario, Packets(seed=1, recovery="none"), sample=1e-3)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery="none"), sample=1e-3)
     assert run.finished.max() == pytest.approx(bound.job, rel=1e-9)
 
 
 def test_bounds_by_hand() -> None:
     """Two flows over a link of 1,000 packets/s; the second starts later, so that the link idles before it."""
-    links = chain(3, rate=1e3, delay=0.1, buffer=100)
-    given = {"source": CBR(1e3), "host": "direct"}
+    links = dfc.chain(3, rate=1e3, delay=0.1, buffer=100)
+    given = {"source": dfc.CBR(1e3), "host": "direct"}
     flows = [
-        Flow("a", (1, 2, 3), size=10, **given),
-        Flow("b", (2, 3), size=20, start=1.0, **given),
-        Flow("c", (1, 2), size=5, after=("b",), start=0.5, **given),
-        Flow("endless", (1, 2), **given),
-        Flow("stopped", (1, 2), size=9, stop=3.0, **given),
+        dfc.Flow("a", (1, 2, 3), size=10, **given),
+        dfc.Flow("b", (2, 3), size=20, start=1.0, **given),
+        dfc.Flow("c", (1, 2), size=5, after=("b",), start=0.5, **given),
+        dfc.Flow("endless", (1, 2), **given),
+        dfc.Flow("stopped", (1, 2), size=9, stop=3.0, **given),
     ]
-    scenario = Scenario("by hand", links, flows, duration=1.0)
-    bound = completion_bounds(scenario)
+    scenario = dfc.Scenario("by hand", links, flows, duration=1.0)
+    bound = dfc.completion_bounds(scenario)
     expected = [0.2 + 11e-3, 1.1 + 20e-3, 1.1 + 20e-3 + 0.5 + 0.1 + 5e-3]
     np.testing.assert_allclose(bound.finished[:3], expected, rtol=1e-12)
     assert np.isnan(bound.finished[3:]).all()
@@ -253,34 +241,36 @@ def test_bounds_by_hand() -> None:
 
 def test_a_link_of_many_flows_bounds_their_job() -> None:
     """The last link of an incast needs all packets, after the way of the nearest sender to it, before the nearest receiver's."""
-    links = chain(3, rate=1e3, delay=0.1, buffer=1000)
-    given = {"source": CBR(1e3), "host": "direct", "size": 100}
-    flows = [Flow("far", (1, 2, 3), **given), Flow("near", (2, 3), start=0.05, **given)]
-    bound = completion_bounds(Scenario("two", links, flows, duration=1.0))
+    links = dfc.chain(3, rate=1e3, delay=0.1, buffer=1000)
+    given = {"source": dfc.CBR(1e3), "host": "direct", "size": 100}
+    flows = [dfc.Flow("far", (1, 2, 3), **given), dfc.Flow("near", (2, 3), start=0.05, **given)]
+    bound = dfc.completion_bounds(dfc.Scenario("two", links, flows, duration=1.0))
     assert bound.link == "2->3"
     # all from 0.05 s on: 200 packets; the flow from afar alone: 0.101 + 0.1 s
     assert bound.job == pytest.approx(0.05 + 0.2 + 0.1, rel=1e-12)
 
 
 def test_without_transfers_there_is_no_bound() -> None:
-    links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    bound = completion_bounds(Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))]))
+    links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
+    bound = dfc.completion_bounds(
+        dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))])
+    )
     assert math.isnan(bound.job)
 
 
 def test_an_empty_network_takes_its_time_to_the_rounding_error() -> None:
-    fabric = Fabric(
+    fabric = dfc.Fabric(
         fat_tree(4),
-        Cable("100Gbps", "7m"),
-        Cable("400Gbps", "90m"),
-        discipline=PFC(counts="switch"),
+        dfc.Cable("100Gbps", "7m"),
+        dfc.Cable("400Gbps", "90m"),
+        discipline=dfc.PFC(counts="switch"),
     )
-    flows = flows_from(
+    flows = dfc.flows_from(
         [fabric.hosts[0]], [fabric.hosts[-1]], 9, source=FixedRate(), links=fabric.links
     )
     scenario = fabric.scenario("one", flows, 1e-3)
-    run = simulate(scenario, Packets(seed=1), sample=1e-3)
-    bound = completion_bounds(scenario)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-3)
+    bound = dfc.completion_bounds(scenario)
     assert run.finished[0] == pytest.approx(bound.finished[0], rel=1e-9)
     slow = 9 * 1500 * 8 / 100e9
     other = 1500 * 8 / 100e9 + 4 * 1500 * 8 / 400e9
@@ -289,16 +279,20 @@ def test_an_empty_network_takes_its_time_to_the_rounding_error() -> None:
 
 
 def test_an_access_link_counts() -> None:
-    links = chain(3, rate=1e3, delay=0.1, buffer=10)
-    flow = Flow("a", (1, 2, 3), FixedRate(), size=4, host="unshaped")
-    run = simulate(Scenario("access", links, [flow], duration=2.0), Packets(seed=1))
+    links = dfc.chain(3, rate=1e3, delay=0.1, buffer=10)
+    flow = dfc.Flow("a", (1, 2, 3), FixedRate(), size=4, host="unshaped")
+    run = dfc.simulate(dfc.Scenario("access", links, [flow], duration=2.0), dfc.Packets(seed=1))
     assert run.completion_times().slowdown[0] == pytest.approx(1.0, rel=1e-9)
 
 
 def test_many_flows_are_bounded_at_once() -> None:
-    fabric = Fabric(leaf_spine(8, 8, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
-    flows = all_to_all(fabric.hosts, sizes=3, source=FixedRate(), links=fabric.links, routes="even")
-    bound = completion_bounds(fabric.scenario("all to all", flows, 1e-3))
+    fabric = dfc.Fabric(
+        leaf_spine(8, 8, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch")
+    )
+    flows = dfc.all_to_all(
+        fabric.hosts, sizes=3, source=FixedRate(), links=fabric.links, routes="even"
+    )
+    bound = dfc.completion_bounds(fabric.scenario("all to all", flows, 1e-3))
     assert len(bound.finished) == 64 * 63
     # 63 x 3 packets at each host, of which the first comes over a switch, and the least way out
     assert bound.job == pytest.approx((63 * 3 + 1) * 1500 * 8 / 100e9 + 2 * 25e-9, rel=1e-12)
@@ -309,14 +303,16 @@ def test_many_flows_are_bounded_at_once() -> None:
 
 @pytest.fixture(scope="module")
 def side_by_side(run):
-    return compare(run, dfc=simulate(takano2006("1"), duration=0.15, sample=5e-3, level="fluid"))
+    return dfc.compare(
+        run, dfc=dfc.simulate(dfc.takano2006("1"), duration=0.15, sample=5e-3, level="fluid")
+    )
 
 
 @pytest.fixture(scope="module")
 def other_run():
-    links = chain(3, rate=1e4, delay=1e-3, buffer=20)
-    scenario = Scenario("other", links, [Flow("a", (1, 2, 3), CBR(2e4))], duration=0.05)
-    return simulate(scenario, method=Packets(seed=1))
+    links = dfc.chain(3, rate=1e4, delay=1e-3, buffer=20)
+    scenario = dfc.Scenario("other", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(2e4))], duration=0.05)
+    return dfc.simulate(scenario, method=dfc.Packets(seed=1))
 
 
 def test_the_table_has_the_measures_of_each_run(side_by_side, run) -> None:
@@ -357,7 +353,7 @@ def test_panels_have_common_scales(side_by_side, run) -> None:
 def test_runs_of_other_scenarios_have_a_table_but_no_common_axis(
     side_by_side, other_run, run
 ) -> None:
-    mixed = compare(run, other_run)
+    mixed = dfc.compare(run, other_run)
     assert mixed.summary()["goodput of target (packets/s)"]["other"] == "-"
     assert mixed.plot() is not None
     with pytest.raises(ValueError, match="other: has other nodes"):

@@ -5,36 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    FIFO,
-    INT,
-    PFC,
-    RED,
-    Cable,
-    Fabric,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    RampMarking,
-    Scenario,
-    SelectiveRepair,
-    StepMarking,
-    all_reduce,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from responsefn import DCQCN, DCTCP, HPCC, FixedRate
 
 
-def _all_reduce(source, discipline, routes: str) -> Scenario:
+def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
     """Return an all-reduce of 4 hosts over 2 spines."""
-    cables = {"access": Cable("100Gbps", "10m"), "trunk": Cable("100Gbps", "50m")}
-    fabric = Fabric(
+    cables = {"access": dfc.Cable("100Gbps", "10m"), "trunk": dfc.Cable("100Gbps", "50m")}
+    fabric = dfc.Fabric(
         leaf_spine(2, 2, hosts=2), buffer="2 MB", packet_size=4096, discipline=discipline, **cables
     )
     options = {"source": source, "links": fabric.links, "routes": routes}
-    flows = all_reduce(fabric.hosts, 100, "halving-doubling", **options)
+    flows = dfc.all_reduce(fabric.hosts, 100, "halving-doubling", **options)
     return fabric.scenario("all-reduce", flows, duration=1e-3)
 
 
@@ -42,7 +25,7 @@ class _Loads(HPCC):
     """A rule of a user that reads telemetry."""
 
 
-PATIENT = SelectiveRepair(reordering=64)
+PATIENT = dfc.SelectiveRepair(reordering=64)
 TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several paths"
 
 
@@ -61,16 +44,18 @@ TELEMETRY, GO_BACK = "telemetry over several paths", "go-back-N over several pat
     ],
 )
 def test_sprayed_flows_say_what_spraying_spoils(source, routes, recovery, expected) -> None:
-    discipline = INT() if isinstance(source, HPCC) else PFC(counts="switch")
+    discipline = dfc.INT() if isinstance(source, HPCC) else dfc.PFC(counts="switch")
     scenario = _all_reduce(source, discipline, routes)
-    run = simulate(scenario, Packets(seed=1, recovery=recovery))
+    run = dfc.simulate(scenario, dfc.Packets(seed=1, recovery=recovery))
     assert [each.partition(":")[0] for each in run.limits] == expected
     for each in expected:
         assert f"limit, {each}" in run.summary()
 
 
 def test_flows_that_went_back_are_counted() -> None:
-    run = simulate(_all_reduce(FixedRate(), PFC(counts="switch"), "spray"), Packets(seed=1))
+    run = dfc.simulate(
+        _all_reduce(FixedRate(), dfc.PFC(counts="switch"), "spray"), dfc.Packets(seed=1)
+    )
     (limit,) = run.limits
     back = run.loss_events > 0
     assert f"went back {run.loss_events.sum()} times" in limit
@@ -81,26 +66,26 @@ def test_flows_that_went_back_are_counted() -> None:
     assert "and 0 lost ones" in limit
 
 
-def _to_one(source, discipline) -> Scenario:
+def _to_one(source, discipline) -> dfc.Scenario:
     rate = 1e6
-    links = [Link(name, "s", rate, 1e-6, 2000, discipline) for name in "ab"]
-    links.append(Link("s", "d", rate, 1e-6, 2000, discipline))
-    flows = [Flow(name, (name, "s", "d"), source) for name in "ab"]
-    return Scenario("to one", links, flows, duration=2e-3)
+    links = [dfc.Link(name, "s", rate, 1e-6, 2000, discipline) for name in "ab"]
+    links.append(dfc.Link("s", "d", rate, 1e-6, 2000, discipline))
+    flows = [dfc.Flow(name, (name, "s", "d"), source) for name in "ab"]
+    return dfc.Scenario("to one", links, flows, duration=2e-3)
 
 
-@pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)], ids=["fluid", "packets"])
+@pytest.mark.parametrize("method", [dfc.Fluid(), dfc.Packets(seed=1)], ids=["fluid", "packets"])
 @pytest.mark.parametrize("source", [DCQCN(), DCTCP()], ids=["DCQCN", "DCTCP"])
 def test_a_rule_that_answers_marks_says_where_nothing_marks(source, method) -> None:
     for discipline, silent in (
-        (PFC(xoff=40, xon=20, counts="switch"), True),
-        (FIFO(), True),
-        (PFC(xoff=400, xon=200, counts="switch", manager=RampMarking(25, 100, 0.1)), False),
-        (StepMarking(20), False),
-        (RED(20, 60, 0.1), True),
-        (RED(20, 60, 0.1, ecn=True), False),
+        (dfc.PFC(xoff=40, xon=20, counts="switch"), True),
+        (dfc.FIFO(), True),
+        (dfc.PFC(xoff=400, xon=200, counts="switch", manager=dfc.RampMarking(25, 100, 0.1)), False),
+        (dfc.StepMarking(20), False),
+        (dfc.RED(20, 60, 0.1), True),
+        (dfc.RED(20, 60, 0.1, ecn=True), False),
     ):
-        limits = simulate(_to_one(source, discipline), method).limits
+        limits = dfc.simulate(_to_one(source, discipline), method).limits
         said = [
             each
             for each in limits

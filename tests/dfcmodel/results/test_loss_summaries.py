@@ -7,47 +7,34 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    PFC,
-    RED,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Pause,
-    Poisson,
-    RampMarking,
-    Replay,
-    Scenario,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from hopflow import Status, mbps
 from responsefn import CUBIC, NewReno
 from tests.oracles.engines import ENGINES, plain_simulate
 
 # Where packets were lost, and what dropped them, as a summary says it.
 
-METHODS_LOSS_SUMMARIES = [Fluid(), Packets(seed=1)]
+METHODS_LOSS_SUMMARIES = [dfc.Fluid(), dfc.Packets(seed=1)]
 
 
-def into_one(discipline, senders: int = 8, source=None, host: str = "unshaped") -> Scenario:
-    links = [Link(f"h{n}", "s", 3e6, 1e-6, 5000, discipline) for n in range(senders)]
-    links.append(Link("s", "d", 3e6, 1e-6, 5000, discipline))
+def into_one(discipline, senders: int = 8, source=None, host: str = "unshaped") -> dfc.Scenario:
+    links = [dfc.Link(f"h{n}", "s", 3e6, 1e-6, 5000, discipline) for n in range(senders)]
+    links.append(dfc.Link("s", "d", 3e6, 1e-6, 5000, discipline))
     flows = [
-        Flow(f"{n}", (f"h{n}", "s", "d"), source or CBR(3e6), size=1000, host=host)
+        dfc.Flow(f"{n}", (f"h{n}", "s", "d"), source or dfc.CBR(3e6), size=1000, host=host)
         for n in range(senders)
     ]
-    return Scenario("into one", links, flows, duration=5e-3)
+    return dfc.Scenario("into one", links, flows, duration=5e-3)
 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_losses_at_a_senders_own_link_are_marked(method) -> None:
     """A sender without a host puts its packets into the first buffer; behind an access link they come at its rate."""
-    links = Link("a", "b", 1000.0, 1e-3, 5), Link("b", "c", 500.0, 1e-3, 5)
-    scenario = Scenario("two", links, [Flow("f", ("a", "b", "c"), CBR(2000.0))], duration=1.0)
+    links = dfc.Link("a", "b", 1000.0, 1e-3, 5), dfc.Link("b", "c", 500.0, 1e-3, 5)
+    scenario = dfc.Scenario(
+        "two", links, [dfc.Flow("f", ("a", "b", "c"), dfc.CBR(2000.0))], duration=1.0
+    )
     run = simulate(scenario, method)
     own, network = (run.lost.sum(axis=(0, 2))[n] for n in (0, 1))
     assert own > network > 0.0
@@ -59,8 +46,8 @@ def test_losses_at_a_senders_own_link_are_marked(method) -> None:
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> None:
-    links = chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=DFC())
-    scenario = Scenario("dfc", links, [Flow("f", (1, 2, 3), NewReno())], duration=3.0)
+    links = dfc.chain(3, rate=1e3, delay=5e-3, buffer=50, discipline=dfc.DFC())
+    scenario = dfc.Scenario("dfc", links, [dfc.Flow("f", (1, 2, 3), NewReno())], duration=3.0)
     said = simulate(scenario, method).summary()["lost at"]
     assert said.endswith(
         '(at the senders\' own link: DFC slows a host down only with host="shaped")'
@@ -71,19 +58,23 @@ def test_losses_of_hosts_that_dfc_does_not_slow_down_name_the_remedy(method) -> 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_where_nothing_is_lost_no_place_is_named(method) -> None:
-    scenario = Scenario("one", (Link(1, 2, 1e3, 1e-3, 5),), [Flow("f", (1, 2), CBR(100.0))], 1.0)
+    scenario = dfc.Scenario(
+        "one", (dfc.Link(1, 2, 1e3, 1e-3, 5),), [dfc.Flow("f", (1, 2), dfc.CBR(100.0))], 1.0
+    )
     run = simulate(scenario, method)
     assert "lost at" not in run.summary()
 
 
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
-    run = simulate(into_one(RampMarking(at="arrival")), method)
+    run = simulate(into_one(dfc.RampMarking(at="arrival")), method)
     assert run.peak_queue.max() < 4999.0
     assert (
         "(dropped by the manager, as these flows do not react to marks)" in run.summary()["lost at"]
     )
-    red = Scenario("red", (Link(1, 2, 1e3, 1e-3, 500, RED()),), [Flow("f", (1, 2), NewReno())], 5.0)
+    red = dfc.Scenario(
+        "red", (dfc.Link(1, 2, 1e3, 1e-3, 500, dfc.RED()),), [dfc.Flow("f", (1, 2), NewReno())], 5.0
+    )
     flows = (replace(red.flows[0], max_window=40.0),)
     said = simulate(replace(red, flows=flows), method).summary()["lost at"]
     assert "dropped by the manager before the buffer was full" in said
@@ -92,12 +83,12 @@ def test_packets_that_a_marking_manager_drops_are_said_to_be(method) -> None:
 @pytest.mark.parametrize("method", METHODS_LOSS_SUMMARIES)
 def test_drops_by_manager_and_for_want_of_room_are_told_apart(method) -> None:
     """Manager and pauses are of one class: the counts of causes add up to the losses."""
-    rule = PFC(
+    rule = dfc.PFC(
         (0,),
         xoff=60,
         xon=30,
         headroom=1,
-        manager=RampMarking(100, 5000, 0.5, at="arrival"),
+        manager=dfc.RampMarking(100, 5000, 0.5, at="arrival"),
         managed=0,
     )
     run = simulate(into_one(rule), method)
@@ -115,17 +106,19 @@ def test_drops_by_manager_and_for_want_of_room_are_told_apart(method) -> None:
 
 def test_too_little_room_for_a_pause_is_named() -> None:
     """Of two links of 8,333 packets/s 2 x 2 ms each: 67 packets, where 20 find room."""
-    rule = Pause(high=80, low=60)
-    links = [Link(n, "sw", mbps(100), 2e-3, 100, rule) for n in "ab"]
-    links.append(Link("sw", "c", mbps(50), 2e-3, 100, rule))
-    flows = [Flow("1", ("a", "sw", "c"), CUBIC()), Flow("2", ("b", "sw", "c"), NewReno())]
-    run = simulate(Scenario("pauses", links, flows, duration=2.0), level="fluid")
+    rule = dfc.Pause(high=80, low=60)
+    links = [dfc.Link(n, "sw", mbps(100), 2e-3, 100, rule) for n in "ab"]
+    links.append(dfc.Link("sw", "c", mbps(50), 2e-3, 100, rule))
+    flows = [dfc.Flow("1", ("a", "sw", "c"), CUBIC()), dfc.Flow("2", ("b", "sw", "c"), NewReno())]
+    run = simulate(dfc.Scenario("pauses", links, flows, duration=2.0), level="fluid")
     said = "Pause(high=80) leaves room for 20 packets, up to 67 can arrive until links obey"
     assert said in run.summary()["lost at"]
 
 
 def test_many_places_are_summed() -> None:
-    run = simulate(into_one(RED(), senders=9, host="direct", source=NewReno()), Packets(seed=1))
+    run = simulate(
+        into_one(dfc.RED(), senders=9, host="direct", source=NewReno()), dfc.Packets(seed=1)
+    )
     many = replace(run, lost=np.ones_like(run.lost))
     said = many.summary()["lost at"]
     assert said.count(",") == 6
@@ -133,10 +126,10 @@ def test_many_places_are_summed() -> None:
 
 
 def test_the_largest_queue_names_the_link_or_a_node_with_several() -> None:
-    scenario = into_one(RampMarking(at="arrival"))
+    scenario = into_one(dfc.RampMarking(at="arrival"))
     run = simulate(scenario, level="fluid")
     assert run.summary()["largest queue"].endswith("of link s->d")
-    more = replace(scenario, links=(*scenario.links, Link("s", "e", 1e3, 1e-3, 5)))
+    more = replace(scenario, links=(*scenario.links, dfc.Link("s", "e", 1e3, 1e-3, 5)))
     assert simulate(more, level="fluid").summary()["largest queue"].endswith("at node s")
 
 
@@ -146,15 +139,15 @@ C = 5e6
 """Packets/s: 40 Gb/s in packets of 1000 bytes."""
 RING = ("A->B", "B->C", "C->D", "D->A")
 RULES = [
-    PFC((0,), xoff=40, xon=38, counts="output"),
-    PFC((0,), xoff=40, xon=38, counts="switch"),
-    Pause(high=40, low=38),
+    dfc.PFC((0,), xoff=40, xon=38, counts="output"),
+    dfc.PFC((0,), xoff=40, xon=38, counts="switch"),
+    dfc.Pause(high=40, low=38),
 ]
 NAMES = ["output", "switch", "pause"]
-PACKETS = Packets(seed=1)
+PACKETS = dfc.Packets(seed=1)
 
 
-def ring(rule, *, third: bool = True, size: float = np.inf) -> Scenario:
+def ring(rule, *, third: bool = True, size: float = np.inf) -> dfc.Scenario:
     """Return the ring of Hu et al., HotNets 2016, Fig. 4: two flows pass, a third one makes it stand still."""
     paths = [("h1", *"ABCD", "d1"), ("h2", *"CDAB", "d2"), ("h3", *"BC", "d3")]
     ends = [
@@ -162,18 +155,22 @@ def ring(rule, *, third: bool = True, size: float = np.inf) -> Scenario:
         *(path[:2] for path in paths),
         *(path[-2:] for path in paths),
     ]
-    links = [Link(*each, C, 1e-6, 5000, rule) for each in ends]
+    links = [dfc.Link(*each, C, 1e-6, 5000, rule) for each in ends]
     flows = [
-        Flow(str(n), path, CBR(C), size=size, host="unshaped", start=n * 1e-7)
+        dfc.Flow(str(n), path, dfc.CBR(C), size=size, host="unshaped", start=n * 1e-7)
         for n, path in enumerate(paths[: 2 + third], start=1)
     ]
-    return Scenario("ring", links, flows, duration=4e-3, packet_size=1000)
+    return dfc.Scenario("ring", links, flows, duration=4e-3, packet_size=1000)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @pytest.mark.parametrize(
     ("simulate", "method"),
-    [(simulate, PACKETS), (plain_simulate, Packets(seed=1)), (simulate, Fluid(steps_per_delay=16))],
+    [
+        (simulate, PACKETS),
+        (plain_simulate, dfc.Packets(seed=1)),
+        (simulate, dfc.Fluid(steps_per_delay=16)),
+    ],
     ids=["packets", "oracle", "fluid"],
 )
 def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(
@@ -197,7 +194,7 @@ def test_a_ring_that_stands_still_is_deadlocked_whatever_the_switches_count(
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_both_packet_engines_record_what_remains(rule) -> None:
     scenario = replace(ring(rule), duration=3e-4)
-    run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
+    run, slow = (run(scenario, dfc.Packets(seed=1)) for run in ENGINES)
     assert len(run.remaining) > 9
     np.testing.assert_array_equal(run.remaining, slow.remaining)
     np.testing.assert_array_equal(run.emitted, slow.emitted)
@@ -205,7 +202,7 @@ def test_both_packet_engines_record_what_remains(rule) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-@pytest.mark.parametrize("method", [PACKETS, Fluid()], ids=["packets", "fluid"])
+@pytest.mark.parametrize("method", [PACKETS, dfc.Fluid()], ids=["packets", "fluid"])
 def test_a_ring_that_moves_is_completed(rule, method) -> None:
     run = simulate(ring(rule, third=False), method)
     assert len(run.remaining) > 0
@@ -213,7 +210,7 @@ def test_a_ring_that_moves_is_completed(rule, method) -> None:
     assert run.status is Status.COMPLETED
 
 
-@pytest.mark.parametrize("method", [PACKETS, Fluid()], ids=["packets", "fluid"])
+@pytest.mark.parametrize("method", [PACKETS, dfc.Fluid()], ids=["packets", "fluid"])
 def test_sources_that_stopped_leave_a_completed_run(method) -> None:
     """Nothing moves in the last quarter, and nothing waits."""
     scenario = ring(RULES[0], third=False, size=2000.0)
@@ -226,11 +223,13 @@ def test_sources_that_stopped_leave_a_completed_run(method) -> None:
     assert run.unfinished == ()
 
 
-@pytest.mark.parametrize("method", [PACKETS, Fluid(steps_per_delay=16)], ids=["packets", "fluid"])
+@pytest.mark.parametrize(
+    "method", [PACKETS, dfc.Fluid(steps_per_delay=16)], ids=["packets", "fluid"]
+)
 def test_links_that_move_beside_a_deadlock_are_not_among_those_that_are_stuck(method) -> None:
     scenario = ring(RULES[1])
-    links = (*scenario.links, *chain(2, rate=C, delay=1e-6, buffer=5000, discipline=RULES[1]))
-    flows = (*scenario.flows, Flow("other", (1, 2), CBR(0.9 * C), host="unshaped"))
+    links = (*scenario.links, *dfc.chain(2, rate=C, delay=1e-6, buffer=5000, discipline=RULES[1]))
+    flows = (*scenario.flows, dfc.Flow("other", (1, 2), dfc.CBR(0.9 * C), host="unshaped"))
     run = simulate(replace(scenario, links=links, flows=flows), method)
     assert run.status is Status.DEADLOCKED
     assert "1->2" not in run.deadlock.stuck
@@ -248,14 +247,14 @@ def test_where_pauses_are_not_recorded_progress_decides() -> None:
     assert replace(moving, paused=None).status is Status.COMPLETED
 
 
-@pytest.mark.parametrize("method", [PACKETS, Fluid()], ids=["packets", "fluid"])
+@pytest.mark.parametrize("method", [PACKETS, dfc.Fluid()], ids=["packets", "fluid"])
 def test_a_link_slower_than_the_run_is_no_deadlock(method) -> None:
     """A packet takes 40 % of the run on the last link, so that queues before it are paused and still for its last quarter."""
-    rule = PFC((0,), xoff=2, xon=1, headroom=20)
-    links = [*chain(3, rate=1e4, delay=1e-4, buffer=200, discipline=rule)]
-    links.append(Link(3, 4, 100.0, 1e-4, 200, rule))
-    flow = Flow("a", (1, 2, 3, 4), CBR(1e4), host="unshaped")
-    run = simulate(Scenario("slow", links, [flow], duration=0.025), method)
+    rule = dfc.PFC((0,), xoff=2, xon=1, headroom=20)
+    links = [*dfc.chain(3, rate=1e4, delay=1e-4, buffer=200, discipline=rule)]
+    links.append(dfc.Link(3, 4, 100.0, 1e-4, 200, rule))
+    flow = dfc.Flow("a", (1, 2, 3, 4), dfc.CBR(1e4), host="unshaped")
+    run = simulate(dfc.Scenario("slow", links, [flow], duration=0.025), method)
     assert run.pauses().lasting.any()
     assert run.remaining["still"].any()
     assert run.status is Status.COMPLETED
@@ -272,23 +271,23 @@ def test_a_pause_whose_end_is_under_way_holds_nothing() -> None:
 
 # Transfers that are not complete at the end, and what they wait for.
 
-METHODS_STANDSTILLS = [Packets(seed=1), Fluid()]
+METHODS_STANDSTILLS = [dfc.Packets(seed=1), dfc.Fluid()]
 NAMES_UNFINISHED = ["packets", "fluid"]
 
 
-def transfers(*flows: Flow, buffer: float = 20.0, duration: float = 1.0) -> Scenario:
-    links = chain(3, rate=1e3, delay=1e-2, buffer=buffer)
-    return Scenario("transfers", links, flows, duration=duration)
+def transfers(*flows: dfc.Flow, buffer: float = 20.0, duration: float = 1.0) -> dfc.Scenario:
+    links = dfc.chain(3, rate=1e3, delay=1e-2, buffer=buffer)
+    return dfc.Scenario("transfers", links, flows, duration=duration)
 
 
 @pytest.mark.parametrize("method", METHODS_STANDSTILLS, ids=NAMES_UNFINISHED)
 def test_reasons_of_sources_without_a_window(method) -> None:
     scenario = transfers(
-        Flow("done", (1, 2, 3), CBR(100.0), size=20.0, start=0.5, host="unshaped"),
-        Flow("sending", (1, 2, 3), CBR(200.0), size=500.0, host="unshaped"),
-        Flow("lost", (2, 3), CBR(5e3), size=1500.0),
-        Flow("late", (1, 2, 3), CBR(100.0), size=10.0, start=1.0, host="unshaped"),
-        Flow("endless", (1, 2, 3), CBR(10.0), host="unshaped"),
+        dfc.Flow("done", (1, 2, 3), dfc.CBR(100.0), size=20.0, start=0.5, host="unshaped"),
+        dfc.Flow("sending", (1, 2, 3), dfc.CBR(200.0), size=500.0, host="unshaped"),
+        dfc.Flow("lost", (2, 3), dfc.CBR(5e3), size=1500.0),
+        dfc.Flow("late", (1, 2, 3), dfc.CBR(100.0), size=10.0, start=1.0, host="unshaped"),
+        dfc.Flow("endless", (1, 2, 3), dfc.CBR(10.0), host="unshaped"),
     )
     run = simulate(scenario, method)
     found = {each.name: each for each in run.unfinished}
@@ -310,8 +309,8 @@ def test_reasons_of_sources_without_a_window(method) -> None:
 def test_a_window_sender_whose_packets_are_all_lost_waits_for_its_timer(method) -> None:
     """They come to a buffer that 20 times the rate of its link keep full, and nothing is sent until the timer expires."""
     scenario = transfers(
-        Flow("flood", (2, 3), CBR(2e4)),
-        Flow("a", (1, 2, 3), NewReno(), size=3.0, start=0.1, host="unshaped"),
+        dfc.Flow("flood", (2, 3), dfc.CBR(2e4)),
+        dfc.Flow("a", (1, 2, 3), NewReno(), size=3.0, start=0.1, host="unshaped"),
         duration=0.5,
     )
     run = simulate(scenario, method)
@@ -323,13 +322,13 @@ def test_a_window_sender_whose_packets_are_all_lost_waits_for_its_timer(method) 
 
 @pytest.mark.parametrize("method", METHODS_STANDSTILLS, ids=NAMES_UNFINISHED)
 def test_a_paused_transfer_names_who_pauses_it(method) -> None:
-    rule = PFC((0,), xoff=10, xon=5)
+    rule = dfc.PFC((0,), xoff=10, xon=5)
     links = [
-        *chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=rule),
-        Link(3, 4, 10.0, 1e-3, 200, rule),
+        *dfc.chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=rule),
+        dfc.Link(3, 4, 10.0, 1e-3, 200, rule),
     ]
-    flow = Flow("a", (1, 2, 3, 4), CBR(1e4), size=1000.0, host="unshaped")
-    run = simulate(Scenario("slow", links, [flow], duration=0.5), method)
+    flow = dfc.Flow("a", (1, 2, 3, 4), dfc.CBR(1e4), size=1000.0, host="unshaped")
+    run = simulate(dfc.Scenario("slow", links, [flow], duration=0.5), method)
     (found,) = run.unfinished
     assert found.waits_for.startswith("paused by")
     assert "3->4" in found.waits_for
@@ -337,8 +336,8 @@ def test_a_paused_transfer_names_who_pauses_it(method) -> None:
 
 
 def test_many_transfers_are_counted_by_reason() -> None:
-    flows = [Flow(f"{n}", (2, 3), CBR(1e3), size=400.0) for n in range(8)]
-    run = simulate(transfers(*flows), Packets(seed=1))
+    flows = [dfc.Flow(f"{n}", (2, 3), dfc.CBR(1e3), size=400.0) for n in range(8)]
+    run = simulate(transfers(*flows), dfc.Packets(seed=1))
     n = len(run.unfinished)
     assert n > 3
     reason = "lost packets, which its source never sends again"
@@ -348,17 +347,19 @@ def test_many_transfers_are_counted_by_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [CBR(5e3), Poisson(5e3), Replay((0.0, 0.1), 100)], ids=["CBR", "Poisson", "Replay"]
+    "source",
+    [dfc.CBR(5e3), dfc.Poisson(5e3), dfc.Replay((0.0, 0.1), 100)],
+    ids=["CBR", "Poisson", "Replay"],
 )
 def test_what_a_source_lost_that_has_ended_before_its_size_is_never_sent_again(source) -> None:
-    flow = Flow("a", (2, 3), source, size=1500.0, stop=0.2)
+    flow = dfc.Flow("a", (2, 3), source, size=1500.0, stop=0.2)
     found = {}
     for duration in (0.15, 0.5):
         (found[duration],) = simulate(
-            transfers(flow, duration=duration), Packets(seed=1)
+            transfers(flow, duration=duration), dfc.Packets(seed=1)
         ).unfinished
     assert 0.0 < found[0.5].delivered < found[0.5].sent < 1500.0
-    ended = isinstance(source, Replay)  # its trace, before the stop
+    ended = isinstance(source, dfc.Replay)  # its trace, before the stop
     reasons = ["still sending", "lost packets, which its source never sends again"]
     assert found[0.15].waits_for == reasons[ended]
     assert found[0.5].waits_for == reasons[1]
@@ -367,12 +368,14 @@ def test_what_a_source_lost_that_has_ended_before_its_size_is_never_sent_again(s
 # Drops by flow, link and cause.
 
 
-def incast(rule, *, senders: int = 4, buffer: float = 2000.0, host: str = "unshaped") -> Scenario:
+def incast(
+    rule, *, senders: int = 4, buffer: float = 2000.0, host: str = "unshaped"
+) -> dfc.Scenario:
     """Return senders at line rate into one link; links are 300 packets long."""
-    links = [Link(f"h{n}", "s", 3e6, 1e-4, buffer, rule) for n in range(senders)]
-    links.append(Link("s", "d", 3e6, 1e-4, buffer, rule))
-    flows = [Flow(f"{n}", (f"h{n}", "s", "d"), CBR(3e6), host=host) for n in range(senders)]
-    return Scenario("incast", links, flows, duration=5e-3, packet_size=1000)
+    links = [dfc.Link(f"h{n}", "s", 3e6, 1e-4, buffer, rule) for n in range(senders)]
+    links.append(dfc.Link("s", "d", 3e6, 1e-4, buffer, rule))
+    flows = [dfc.Flow(f"{n}", (f"h{n}", "s", "d"), dfc.CBR(3e6), host=host) for n in range(senders)]
+    return dfc.Scenario("incast", links, flows, duration=5e-3, packet_size=1000)
 
 
 def causes(run) -> dict[str, float]:
@@ -386,7 +389,7 @@ def causes(run) -> dict[str, float]:
 @pytest.mark.parametrize("counts", ["output", "switch"])
 @pytest.mark.parametrize("method", METHODS_STANDSTILLS, ids=NAMES_UNFINISHED)
 def test_too_little_headroom_is_a_status_with_the_room_that_is_enough(method, counts) -> None:
-    rule = PFC((0,), xoff=60, xon=30, headroom=100, counts=counts)
+    rule = dfc.PFC((0,), xoff=60, xon=30, headroom=100, counts=counts)
     run = simulate(incast(rule, buffer=20_000), method)
     assert run.status is Status.LOST_LOSSLESS
     assert run.status.ok
@@ -406,7 +409,7 @@ def test_too_little_headroom_is_a_status_with_the_room_that_is_enough(method, co
 
 @pytest.mark.parametrize("method", METHODS_STANDSTILLS, ids=NAMES_UNFINISHED)
 def test_pause_with_too_small_a_buffer_says_which_is_enough(method) -> None:
-    rule = Pause(high=100, low=50)
+    rule = dfc.Pause(high=100, low=50)
     run = simulate(incast(rule, buffer=300), method)
     assert run.status is Status.LOST_LOSSLESS
     loss = next(each for each in run.lossless_losses if each.link == "s->d")
@@ -420,17 +423,19 @@ def test_pause_with_too_small_a_buffer_says_which_is_enough(method) -> None:
 @pytest.mark.parametrize("method", METHODS_STANDSTILLS, ids=NAMES_UNFINISHED)
 def test_other_losses_are_no_losses_of_a_lossless_class(method) -> None:
     """By a manager, or at the first link of senders that nothing pauses; or of a class that is not lossless."""
-    rule = PFC((0,), xoff=60, xon=30, headroom=700, manager=RED(10, 40, weight=0.1))
+    rule = dfc.PFC((0,), xoff=60, xon=30, headroom=700, manager=dfc.RED(10, 40, weight=0.1))
     run = simulate(incast(rule, buffer=20_000), method)
     assert set(causes(run)) == {"manager"}
     assert run.status is Status.COMPLETED
-    two = [Flow(n, ("h", "s", "d"), CBR(3e6), host="direct") for n in "ab"]
-    links = [Link(*ends, 3e6, 1e-6, 100, PFC((0,), 30, 20)) for ends in (("h", "s"), ("s", "d"))]
-    run = simulate(Scenario("one NIC", links, two, duration=1e-3), method)
+    two = [dfc.Flow(n, ("h", "s", "d"), dfc.CBR(3e6), host="direct") for n in "ab"]
+    links = [
+        dfc.Link(*ends, 3e6, 1e-6, 100, dfc.PFC((0,), 30, 20)) for ends in (("h", "s"), ("s", "d"))
+    ]
+    run = simulate(dfc.Scenario("one NIC", links, two, duration=1e-3), method)
     assert set(causes(run)) == {"own link"}
     assert run.lost.sum() > 0.0
     assert run.status is Status.COMPLETED
-    lossy = incast(PFC((3,), xoff=60, xon=30))
+    lossy = incast(dfc.PFC((3,), xoff=60, xon=30))
     run = simulate(lossy, method)
     assert set(causes(run)) == {"buffer"}
     assert not run.drops().lossless.any()
@@ -438,18 +443,18 @@ def test_other_losses_are_no_losses_of_a_lossless_class(method) -> None:
 
 
 def test_random_losses_are_told_from_those_of_a_full_buffer() -> None:
-    scenario = incast(PFC((0,), xoff=60, xon=30, headroom=700), buffer=20_000)
-    run = simulate(scenario, Packets(seed=1, loss={"s->d": 0.01}))
+    scenario = incast(dfc.PFC((0,), xoff=60, xon=30, headroom=700), buffer=20_000)
+    run = simulate(scenario, dfc.Packets(seed=1, loss={"s->d": 0.01}))
     found = causes(run)
     assert set(found) == {"random"}
     assert found["random"] == run.lost.sum() > 50
     assert run.status is Status.COMPLETED
     assert "at random on the link" in run.summary()["lost at"]
-    plain = chain(2, rate=1e3, delay=1e-3, buffer=20)
-    flow = Flow("a", (1, 2), CBR(1.5e3), host="unshaped")
+    plain = dfc.chain(2, rate=1e3, delay=1e-3, buffer=20)
+    flow = dfc.Flow("a", (1, 2), dfc.CBR(1.5e3), host="unshaped")
     both = simulate(
-        Scenario("both", plain, [flow, replace(flow, name="b")], duration=2.0),
-        Packets(seed=1, loss={"1->2": 0.1}),
+        dfc.Scenario("both", plain, [flow, replace(flow, name="b")], duration=2.0),
+        dfc.Packets(seed=1, loss={"1->2": 0.1}),
     )
     found = causes(both)
     assert set(found) == {"buffer", "random"}
@@ -459,12 +464,12 @@ def test_random_losses_are_told_from_those_of_a_full_buffer() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [PFC((0,), 60, 30, headroom=100), Pause(high=100, low=50)], ids=str
+    "rule", [dfc.PFC((0,), 60, 30, headroom=100), dfc.Pause(high=100, low=50)], ids=str
 )
 def test_both_packet_engines_record_the_same_drops(rule) -> None:
-    buffer = 300.0 if isinstance(rule, Pause) else 2000.0
+    buffer = 300.0 if isinstance(rule, dfc.Pause) else 2000.0
     scenario = replace(incast(rule, buffer=buffer), duration=1e-3)
-    method = Packets(seed=1, loss={"s->d": 0.02})
+    method = dfc.Packets(seed=1, loss={"s->d": 0.02})
     run, slow = (run(scenario, method) for run in ENGINES)
     assert set(causes(run)) == {"buffer", "random"}
     assert len(run.excess) > 0
@@ -473,7 +478,7 @@ def test_both_packet_engines_record_the_same_drops(rule) -> None:
 
 
 def test_a_run_without_a_record_of_causes_says_so() -> None:
-    run = replace(simulate(incast(Pause(high=100, low=50)), level="fluid"), dropped=None)
+    run = replace(simulate(incast(dfc.Pause(high=100, low=50)), level="fluid"), dropped=None)
     assert run.lossless_losses == ()
     with pytest.raises(ValueError, match="drops of 'incast': this run has no record"):
         run.drops()

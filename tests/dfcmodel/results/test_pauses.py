@@ -7,41 +7,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    Fabric,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Pause,
-    Scenario,
-    all_reduce,
-    chain,
-    incast,
-    pause_propagation,
-    ring,
-    simulate,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from dfcmodel.lossless import buffer_cycles, deadlock, leaf_spine, torus
 from dfcmodel.results import Trajectory
 from hopflow import Status
 from responsefn import FixedRate
 from tests.oracles.engines import ENGINES, plain_simulate
 
-PAUSE = Pause(high=50.0, low=25.0)
+PAUSE = dfc.Pause(high=50.0, low=25.0)
 
 
-def overloaded(nodes: int = 4, **changes: object) -> Scenario:
+def overloaded(nodes: int = 4, **changes: object) -> dfc.Scenario:
     """Return two flows of 8000 packets/s whose last link carries 10,000."""
-    links = chain(nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes))
+    links = dfc.chain(
+        nodes, rate=1e4, delay=1e-3, buffer=200.0, discipline=replace(PAUSE, **changes)
+    )
     path = tuple(range(1, nodes + 1))
     flows = [
-        Flow("a", path, CBR(8e3), host="direct"),
-        Flow("b", path[-2:], CBR(8e3), host="direct"),
+        dfc.Flow("a", path, dfc.CBR(8e3), host="direct"),
+        dfc.Flow("b", path[-2:], dfc.CBR(8e3), host="direct"),
     ]
-    return Scenario("overloaded", links, flows, duration=0.5)
+    return dfc.Scenario("overloaded", links, flows, duration=0.5)
 
 
 def chain_of(run: Trajectory) -> str:
@@ -51,7 +38,7 @@ def chain_of(run: Trajectory) -> str:
 
 def test_first_pause_begins_when_the_queue_has_grown_and_the_message_has_come() -> None:
     """6000 packets/s too many fill 50 packets after the first flow has come over two links."""
-    run = simulate(overloaded(), method=Fluid(20))
+    run = simulate(overloaded(), method=dfc.Fluid(20))
     table = run.pauses()
     assert (str(table.link[0].values), str(table.by[0].values)) == ("2->3", "3->4")
     begins = 2e-3 + 50.0 / 6e3 + 1e-3  # the local flow alone fills nothing
@@ -116,7 +103,7 @@ def test_deadlock_of_a_torus_is_named_and_is_one_of_the_predicted_cycles() -> No
 
 
 def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
-    stuck = deadlock(torus([4])).scenario(pause=Pause(high=100.0, low=50.0, paused_rate=10.0))
+    stuck = deadlock(torus([4])).scenario(pause=dfc.Pause(high=100.0, low=50.0, paused_rate=10.0))
     run = simulate(stuck, level="fluid")
     assert run.status is Status.COMPLETED
     assert run.deadlock is None
@@ -124,9 +111,11 @@ def test_a_circle_of_links_that_still_pass_packets_is_no_deadlock() -> None:
 
 
 def test_a_ring_without_overload_has_no_pauses() -> None:
-    links = ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
+    links = dfc.ring(4, rate=1e4, delay=1e-3, buffer=200.0, discipline=PAUSE)
     run = simulate(
-        Scenario("ring", links, [Flow("a", (1, 2, 3), CBR(5e3), host="direct")], duration=0.1),
+        dfc.Scenario(
+            "ring", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(5e3), host="direct")], duration=0.1
+        ),
         level="fluid",
     )
     assert run.pauses().sizes["pause"] == 0
@@ -143,11 +132,11 @@ def test_longest_chain_names_the_queue_that_began_it() -> None:
 def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypatch) -> None:
     """Also where the log of the compiled one is full again and again."""
     scenario = overloaded(signalling=signalling)
-    run, slow = (run(scenario, Packets(seed=1)) for run in ENGINES)
+    run, slow = (run(scenario, dfc.Packets(seed=1)) for run in ENGINES)
     assert len(run.paused) > 20
     np.testing.assert_array_equal(run.paused, slow.paused)
     monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 8)
-    short = simulate(scenario, Packets(seed=1))
+    short = simulate(scenario, dfc.Packets(seed=1))
     np.testing.assert_array_equal(run.paused, short.paused)
     np.testing.assert_array_equal(run.queued, short.queued)
 
@@ -155,7 +144,7 @@ def test_both_packet_engines_record_the_same_pauses(signalling: float, monkeypat
 def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
     """Times of the same link's first pauses; chains of paused links; hosts are paused as links are."""
     scenario = overloaded()
-    fluid, packets = simulate(scenario, level="fluid"), simulate(scenario, Packets(seed=1))
+    fluid, packets = simulate(scenario, level="fluid"), simulate(scenario, dfc.Packets(seed=1))
     tables = [run.pauses().to_pandas() for run in (fluid, packets)]
     firsts = [table[table.link == "2->3"].iloc[0] for table in tables]
     assert firsts[1].by == "3->4"
@@ -168,29 +157,36 @@ def test_pauses_of_packets_are_those_of_the_fluid_to_some_packets() -> None:
 
 def test_more_pauses_at_once_than_are_recorded_are_refused(monkeypatch) -> None:
     monkeypatch.setattr("dfcmodel.packets.records.SWITCHES", 1)
-    run: Trajectory = simulate(overloaded(), Packets(seed=1), sample=0.5)
+    run: Trajectory = simulate(overloaded(), dfc.Packets(seed=1), sample=0.5)
     assert run.status.ok
     with pytest.raises(ValueError, match=r"pauses of 'overloaded': .* use a shorter sample"):
         run.pauses()
 
 
-def faulty(**changes: object) -> Scenario:
-    """Return a tree with a port that fails at 50 ms: two inputs, of which one also feeds another link."""
-    rule = replace(PAUSE, **changes)
-    links = [Link(a, b, 1e4, 1e-3, 200.0, PAUSE) for a, b in ((1, 3), (2, 3), (3, 4), (4, 6))]
-    links.append(Link(4, 5, 1e4, 1e-3, 200.0, replace(rule, storm=0.05)))
-    flows = [
-        Flow("a", (1, 3, 4, 5), CBR(3e3), host="unshaped"),
-        Flow("b", (2, 3, 4, 6), CBR(2e3), host="unshaped"),
-    ]
-    return Scenario("fault", links, flows, duration=0.3)
-
-
-@pytest.mark.parametrize(
+EACH_ENGINE = pytest.mark.parametrize(
     ("simulate", "method"),
-    [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],
+    [
+        (simulate, dfc.Fluid()),
+        (simulate, dfc.Packets(seed=1)),
+        (plain_simulate, dfc.Packets(seed=1)),
+    ],
     ids=["fluid", "packets", "oracle"],
 )
+
+
+def faulty(**changes: object) -> dfc.Scenario:
+    """Return a tree with a port that fails at 50 ms: two inputs, of which one also feeds another link."""
+    rule = replace(PAUSE, **changes)
+    links = [dfc.Link(a, b, 1e4, 1e-3, 200.0, PAUSE) for a, b in ((1, 3), (2, 3), (3, 4), (4, 6))]
+    links.append(dfc.Link(4, 5, 1e4, 1e-3, 200.0, replace(rule, storm=0.05)))
+    flows = [
+        dfc.Flow("a", (1, 3, 4, 5), dfc.CBR(3e3), host="unshaped"),
+        dfc.Flow("b", (2, 3, 4, 6), dfc.CBR(2e3), host="unshaped"),
+    ]
+    return dfc.Scenario("fault", links, flows, duration=0.3)
+
+
+@EACH_ENGINE
 def test_a_port_that_pauses_for_ever_is_a_storm_and_named(simulate, method) -> None:
     """All that feeds it stands still, also the flow that does not go over it; pauses begin a message later."""
     run = simulate(faulty(signalling=3e-4), method)
@@ -208,20 +204,16 @@ def test_a_port_that_pauses_for_ever_is_a_storm_and_named(simulate, method) -> N
     assert early.status is Status.COMPLETED
 
 
-@pytest.mark.parametrize(
-    ("simulate", "method"),
-    [(simulate, Fluid()), (simulate, Packets(seed=1)), (plain_simulate, Packets(seed=1))],
-    ids=["fluid", "packets", "oracle"],
-)
+@EACH_ENGINE
 def test_a_storm_of_one_class_lets_the_other_go_on(simulate, method) -> None:
-    rule = PFC(classes=(3,), xoff=30.0, xon=15.0)
-    links = list(chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule))
+    rule = dfc.PFC(classes=(3,), xoff=30.0, xon=15.0)
+    links = list(dfc.chain(4, rate=1e4, delay=1e-3, buffer=400.0, discipline=rule))
     links[2] = replace(links[2], discipline=replace(rule, storm=0.05))
     flows = [
-        Flow("storage", (1, 2, 3, 4), CBR(4e3), priority=3, host="unshaped"),
-        Flow("web", (1, 2, 3, 4), CBR(4e3), host="unshaped"),
+        dfc.Flow("storage", (1, 2, 3, 4), dfc.CBR(4e3), priority=3, host="unshaped"),
+        dfc.Flow("web", (1, 2, 3, 4), dfc.CBR(4e3), host="unshaped"),
     ]
-    run = simulate(Scenario("class", links, flows, duration=0.2), method)
+    run = simulate(dfc.Scenario("class", links, flows, duration=0.2), method)
     assert run.status is Status.STORM
     assert run.storm.stopped == ("host of storage", "1->2", "2->3")
     sent = run.delivered[:, -1] - run.delivered[:, 99]
@@ -232,18 +224,20 @@ def test_a_storm_of_one_class_lets_the_other_go_on(simulate, method) -> None:
 
 
 def _incast(hosts: int = 4):
-    fabric = Fabric(
+    fabric = dfc.Fabric(
         leaf_spine(3, 1, hosts=hosts),
         buffer="1 MB",
-        discipline=PFC(xoff=10, xon=5, counts="switch"),
+        discipline=dfc.PFC(xoff=10, xon=5, counts="switch"),
     )
-    flows = incast(fabric.hosts, fabric.hosts[0], sizes=300, source=FixedRate(), links=fabric.links)
-    return simulate(fabric.scenario("incast", flows, 0.01), Packets(seed=1), sample=1e-3)
+    flows = dfc.incast(
+        fabric.hosts, fabric.hosts[0], sizes=300, source=FixedRate(), links=fabric.links
+    )
+    return simulate(fabric.scenario("incast", flows, 0.01), dfc.Packets(seed=1), sample=1e-3)
 
 
 def test_the_largest_origin_of_an_incast_is_the_leaf_of_its_receiver() -> None:
     """Of four hosts at a leaf, its link to the spine is an origin as well: that is shared by four."""
-    found = pause_propagation(_incast())
+    found = dfc.pause_propagation(_incast())
     leaf = "('leaf', 0)"
     assert next(iter(found.origins)) == leaf
     others = {(f"('leaf', {n})", "('spine', 0)") for n in (1, 2)}
@@ -252,14 +246,14 @@ def test_the_largest_origin_of_an_incast_is_the_leaf_of_its_receiver() -> None:
 
 
 def test_an_incast_of_one_host_at_each_leaf_begins_at_the_spine() -> None:
-    found = pause_propagation(_incast(hosts=1))
+    found = dfc.pause_propagation(_incast(hosts=1))
     assert list(found.origins) == ["('spine', 0)"]
     assert set(found.waited) == {f"('{kind}', {n})" for kind in ("leaf", "host") for n in (1, 2)}
 
 
 def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
     run = _incast()
-    found, table = pause_propagation(run), run.pauses()
+    found, table = dfc.pause_propagation(run), run.pauses()
     edges = list(found.graph.edges(data=True))
     assert sum(data["pauses"] for *_, data in edges) == table.sizes["pause"]
     seconds = sum(data["seconds"] for *_, data in edges)
@@ -277,7 +271,7 @@ def test_seconds_and_counts_are_those_of_the_table_of_pauses() -> None:
 
 
 def test_a_deadlock_has_no_origin() -> None:
-    found = pause_propagation(simulate(deadlock(torus([4])).scenario(), level="fluid"))
+    found = dfc.pause_propagation(simulate(deadlock(torus([4])).scenario(), level="fluid"))
     assert found.origins == {}
     assert str(found.summary()["origin"]).startswith("none: ")
     assert {(str(n), str((n + 1) % 4)) for n in range(4)} <= set(found.graph.edges)
@@ -301,15 +295,15 @@ PAUSE_ROWS = {
 
 
 def test_origins_are_judged_at_the_time_of_each_pause() -> None:
-    links = chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
-    flows = [Flow(f"{n}", (3, 4), CBR(1e2)) for n in range(10)]
-    run = simulate(Scenario("pauses", links, flows, duration=0.1), level="fluid")
+    links = dfc.chain(4, rate=1e4, delay=1e-3, buffer=200, discipline=dfc.Pause(high=50, low=25))
+    flows = [dfc.Flow(f"{n}", (3, 4), dfc.CBR(1e2)) for n in range(10)]
+    run = simulate(dfc.Scenario("pauses", links, flows, duration=0.1), level="fluid")
     place = {link.name: n for n, link in enumerate(links)} | {"host of 9": -10}
     rows = [
         (place[link], place[by], priority, begin, end, 0)
         for (link, by, priority, begin, end), _ in PAUSE_ROWS.values()
     ]
-    found = pause_propagation(replace(run, paused=np.array(rows, dtype=run.paused.dtype)))
+    found = dfc.pause_propagation(replace(run, paused=np.array(rows, dtype=run.paused.dtype)))
     expected = {"2": 0.0, "3": 0.0}
     for (_, by, _, begin, end), is_origin in PAUSE_ROWS.values():
         expected[by[0]] += (min(end, 0.1) - begin) * is_origin
@@ -322,12 +316,14 @@ def test_origins_are_judged_at_the_time_of_each_pause() -> None:
 
 def test_a_node_that_is_paused_once_can_be_an_origin() -> None:
     """Hashed flows of an all-reduce: leaves pause hosts long before a spine pauses any leaf."""
-    fabric = Fabric(leaf_spine(4, 4, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
-    flows = all_reduce(
+    fabric = dfc.Fabric(
+        leaf_spine(4, 4, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
+    )
+    flows = dfc.all_reduce(
         fabric.hosts, 2000, "halving-doubling", source=FixedRate(), links=fabric.links
     )
-    run = simulate(fabric.scenario("all-reduce", flows, 0.01), Packets(seed=1), sample=1e-3)
-    found, links = pause_propagation(run), run.scenario.links
+    run = simulate(fabric.scenario("all-reduce", flows, 0.01), dfc.Packets(seed=1), sample=1e-3)
+    found, links = dfc.pause_propagation(run), run.scenario.links
     first = str(links[run.paused["by"][0]].source)
     assert first in found.waited
     assert first in found.origins
@@ -343,17 +339,18 @@ def test_a_node_that_is_paused_once_can_be_an_origin() -> None:
 
 
 def test_the_figure_names_the_nodes() -> None:
-    axes = pause_propagation(_incast()).plot()
+    axes = dfc.pause_propagation(_incast()).plot()
     assert "('leaf', 0)" in {text.get_text() for text in axes.texts}
     assert axes.get_title() == "incast"
 
 
 def test_a_run_without_pauses_says_so() -> None:
-    links = chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=Pause(high=50, low=25))
+    links = dfc.chain(3, rate=1e4, delay=1e-3, buffer=200, discipline=dfc.Pause(high=50, low=25))
     run = simulate(
-        Scenario("calm", links, [Flow("a", (1, 2, 3), CBR(1e3))], duration=0.05), level="fluid"
+        dfc.Scenario("calm", links, [dfc.Flow("a", (1, 2, 3), dfc.CBR(1e3))], duration=0.05),
+        level="fluid",
     )
-    found = pause_propagation(run)
+    found = dfc.pause_propagation(run)
     assert (found.waited, found.origins) == ({}, {})
     assert found.summary()["pauses"] == "0, of links out of 0 nodes"
     assert [text.get_text() for text in found.plot().texts] == ["no pauses"]

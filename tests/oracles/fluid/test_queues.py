@@ -8,20 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    FIFO,
-    PFC,
-    Fair,
-    Flow,
-    Fluid,
-    Link,
-    Pause,
-    Priority,
-    Scenario,
-    StepMarking,
-)
+import dfcmodel as dfc
 from tests.oracles.engines import compile_scenario
 from tests.oracles.fluid import runs as reference
 from tests.oracles.fluid.drops import (
@@ -134,7 +121,7 @@ def seen(backlog: float, arrivals: float) -> Any:
 
 
 def link(*hears: bool) -> ManagedLink:
-    return ManagedLink(StepMarking(4.0), 1500.0, 20.0, np.array(hears), 2.0**-26)
+    return ManagedLink(dfc.StepMarking(4.0), 1500.0, 20.0, np.array(hears), 2.0**-26)
 
 
 def test_what_would_be_marked_of_flows_that_do_not_hear_is_dropped() -> None:
@@ -167,9 +154,11 @@ def test_a_packet_that_is_due_is_taken_as_it_comes() -> None:
 @pytest.mark.parametrize(("shared", "lost"), [(True, [0.5, 1.5]), (False, [0.0, 1.0])])
 def test_what_exceeds_a_buffer_is_lost(shared: bool, lost: list[float]) -> None:
     """Of 2 and 4 packets each queue sends one; there is room for 2, of both or of each."""
-    link = Link("a", "b", 1000.0, 4e-3, 2.0, DFC(phases="synchronous"), shared)
-    flows = [Flow(name, "ab", CBR(900.0), host="direct") for name in ("one", "two")]
-    plan = compile_scenario(Scenario("one", (link,), flows), Fluid(), np.random.default_rng(0))
+    link = dfc.Link("a", "b", 1000.0, 4e-3, 2.0, dfc.DFC(phases="synchronous"), shared)
+    flows = [dfc.Flow(name, "ab", dfc.CBR(900.0), host="direct") for name in ("one", "two")]
+    plan = compile_scenario(
+        dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0)
+    )
     traffic = Traffic(plan)
     queues = RateQueues(plan, 0, traffic)
     for f, amount in enumerate((2.0, 4.0)):
@@ -188,9 +177,11 @@ def served_of_shared_queues(
     rule, *, shared: bool = True
 ) -> tuple[list[float], list[float], list[float]]:
     """Return what leaves, waits and is lost of 3 and 6 packets of classes 0 and 1 where one leaves and four find room."""
-    link = Link("a", "b", 1000.0, 4e-3, 4.0, rule, shared)
-    flows = [Flow(f"{n}", "ab", CBR(900.0), host="direct", priority=n) for n in range(2)]
-    plan = compile_scenario(Scenario("one", (link,), flows), Fluid(), np.random.default_rng(0))
+    link = dfc.Link("a", "b", 1000.0, 4e-3, 4.0, rule, shared)
+    flows = [dfc.Flow(f"{n}", "ab", dfc.CBR(900.0), host="direct", priority=n) for n in range(2)]
+    plan = compile_scenario(
+        dfc.Scenario("one", (link,), flows), dfc.Fluid(), np.random.default_rng(0)
+    )
     traffic = Traffic(plan)
     queues = SharedQueues(plan, 0, traffic, RandomNumbers(1))
     for c, f in zip(queues.cells, plan.layout.flow_of[queues.cells], strict=True):
@@ -211,10 +202,10 @@ def close(*amounts: float):
 @pytest.mark.parametrize(
     ("rule", "shared", "leaves", "lost"),
     [
-        (FIFO(), True, close(1 / 3, 2 / 3), close(4 / 3, 8 / 3)),  # in proportion
-        (FIFO(), False, close(1 / 3, 2 / 3), close(0.0, 4 / 3)),
-        (Fair(), True, close(0.5, 0.5), close(0.5, 3.5)),  # both are cut to half of the buffer
-        (Priority(), True, close(1.0, 0.0), close(0.0, 4.0)),  # the highest rank first
+        (dfc.FIFO(), True, close(1 / 3, 2 / 3), close(4 / 3, 8 / 3)),  # in proportion
+        (dfc.FIFO(), False, close(1 / 3, 2 / 3), close(0.0, 4 / 3)),
+        (dfc.Fair(), True, close(0.5, 0.5), close(0.5, 3.5)),  # both are cut to half of the buffer
+        (dfc.Priority(), True, close(1.0, 0.0), close(0.0, 4.0)),  # the highest rank first
     ],
 )
 def test_what_leaves_and_what_finds_no_room(rule, shared: bool, leaves, lost) -> None:
@@ -225,7 +216,7 @@ def test_what_leaves_and_what_finds_no_room(rule, shared: bool, leaves, lost) ->
 
 
 def test_a_lossless_class_has_its_room_and_others_share_the_rest() -> None:
-    left, waits, gone = served_of_shared_queues(PFC((1,), xoff=1.0, xon=0.5, headroom=1.0))
+    left, waits, gone = served_of_shared_queues(dfc.PFC((1,), xoff=1.0, xon=0.5, headroom=1.0))
     assert left == close(0.5, 0.5)
     assert waits == close(2.0, 2.0)
     assert gone == close(0.5, 3.5)
@@ -268,12 +259,15 @@ def test_a_class_that_is_paused_for_half_a_step_sends_half_of_its_share() -> Non
 H = 1e-3
 
 
-@pytest.mark.parametrize("rule", [Pause(20.0, 10.0), PFC((0,), 20.0, 10.0)])
+@pytest.mark.parametrize("rule", [dfc.Pause(20.0, 10.0), dfc.PFC((0,), 20.0, 10.0)])
 def test_a_queue_at_a_constant_rate_asks_when_it_reaches_its_threshold(rule) -> None:
     """600 more packets/s than leave, from 4 ms on: 20 of them wait 1/30 s later."""
-    links = (Link("a", "b", 1600.0, 4 * H, 500.0), Link("b", "c", 1000.0, 4 * H, 500.0, rule))
-    scenario = Scenario("one", links, (Flow("f", "abc", CBR(1600.0)),), duration=0.1)
-    fluid = Fluid(store_and_forward=False)
+    links = (
+        dfc.Link("a", "b", 1600.0, 4 * H, 500.0),
+        dfc.Link("b", "c", 1000.0, 4 * H, 500.0, rule),
+    )
+    scenario = dfc.Scenario("one", links, (dfc.Flow("f", "abc", dfc.CBR(1600.0)),), duration=0.1)
+    fluid = dfc.Fluid(store_and_forward=False)
     found = reference.advance(compile_scenario(scenario, fluid, np.random.default_rng(0)), 80, 10)
     on = found.switches[0]
     assert on["on"] == 1

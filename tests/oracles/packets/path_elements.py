@@ -6,17 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dfcmodel import (
-    Aggregation,
-    BurstLoss,
-    DelayTrace,
-    Jitter,
-    PathElement,
-    PeriodicLoss,
-    Policer,
-    RateTrace,
-    Reordering,
-)
+import dfcmodel as dfc
 from dfcmodel.network.run_tables import AT_RANDOM, BY_POLICER
 
 if TYPE_CHECKING:
@@ -48,7 +38,7 @@ class Passing:
         time = self.release(packet, now)
         if time is None:
             return False
-        if not getattr(self.given, "in_order", isinstance(self.given, Aggregation)):
+        if not getattr(self.given, "in_order", isinstance(self.given, dfc.Aggregation)):
             return time <= now or go_on(time)
         follows, self.last = self.last >= now, max(self.last, time)
         return not (time > now or follows) or go_on(self.last)
@@ -68,7 +58,7 @@ class Delaying(Passing):
     def release(self, packet: Packet, now: float) -> float | None:
         """Return when a packet goes on."""
         given = self.given
-        if isinstance(given, DelayTrace):
+        if isinstance(given, dfc.DelayTrace):
             time = now
             if given.period < math.inf:
                 time = now - math.floor(now / given.period) * given.period
@@ -176,10 +166,10 @@ class Batches(Passing):
         self.passed += 1
 
 
-KINDS: dict[type[PathElement], type[Passing]] = {
-    Jitter: Delaying, DelayTrace: Delaying, Reordering: Overtaken, Policer: Tokens,
-    BurstLoss: TwoStates,
-    PeriodicLoss: Counted,
+KINDS: dict[type[dfc.PathElement], type[Passing]] = {
+    dfc.Jitter: Delaying, dfc.DelayTrace: Delaying, dfc.Reordering: Overtaken, dfc.Policer: Tokens,
+    dfc.BurstLoss: TwoStates,
+    dfc.PeriodicLoss: Counted,
 }  # fmt: skip
 
 
@@ -205,8 +195,8 @@ class Paths:
                     given = self.path.elements[k]
                     self.elements[k] = self._of(given)(self, p, given)
 
-    def _of(self, given: PathElement) -> type[Passing]:
-        if isinstance(given, Aggregation):
+    def _of(self, given: dfc.PathElement) -> type[Passing]:
+        if isinstance(given, dfc.Aggregation):
             return Batches if given.interval is None else Slots
         return KINDS[type(given)]
 
@@ -238,7 +228,7 @@ class Paths:
 class RateOverTime:
     """How long transmissions take over a link whose rate follows a trace."""
 
-    def __init__(self, given: RateTrace, rate: float) -> None:
+    def __init__(self, given: dfc.RateTrace, rate: float) -> None:
         self.given = given
         self.parts = [each / rate for each in given.rates]
 

@@ -16,19 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel import (
-    BFC,
-    DFC,
-    PFC,
-    ArrivalProcess,
-    DualPI2,
-    Fair,
-    LinkLaw,
-    Pause,
-    Priority,
-    Replay,
-    SwitchProgram,
-)
+import dfcmodel as dfc
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.run_tables import EXPIRED, LAST_PART
 from dfcmodel.packets.kernel.layout import CLASSES, OF_RATE, STORM, TRACE
@@ -51,13 +39,7 @@ from tests.oracles.packets.late_packets import ByTime, DeliveriesByTime
 from tests.oracles.packets.laws import LawQueues
 from tests.oracles.packets.path_elements import Paths
 from tests.oracles.packets.programs import ProgramQueues, RankedQueue
-from tests.oracles.packets.queues import (
-    ByPriority,
-    Pausing,
-    PausingByQuanta,
-    Queue,
-    RoundRobin,
-)
+from tests.oracles.packets.queues import ByPriority, Pausing, PausingByQuanta, Queue, RoundRobin
 from tests.oracles.packets.receivers import Packet, Receiver
 from tests.oracles.packets.records import EventRecords
 from tests.oracles.packets.recoveries import Programmed
@@ -77,19 +59,19 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "queue_of", "run_reference", "trace_reference", "watch_reference"]
 
 QUEUES: dict[type, type[Queue]] = {
-    BFC: FlowQueues, DFC: Diffusive, Pause: Pausing, PFC: ClassQueues, Fair: RoundRobin, Priority: ByPriority,
-    DualPI2: CoupledQueues, Interface: HostQueues,
+    dfc.BFC: FlowQueues, dfc.DFC: Diffusive, dfc.Pause: Pausing, dfc.PFC: ClassQueues, dfc.Fair: RoundRobin, dfc.Priority: ByPriority,
+    dfc.DualPI2: CoupledQueues, Interface: HostQueues,
 }  # fmt: skip
 """The queue of each discipline; of others, and of links without one, it is FIFO."""
 
 
 def queue_of(discipline: Discipline) -> type[Queue]:
     """Return the class of the queue of a link with a discipline."""
-    if isinstance(discipline, SwitchProgram):
+    if isinstance(discipline, dfc.SwitchProgram):
         return ProgramQueues if discipline.queues else RankedQueue
-    if isinstance(discipline, LinkLaw):
+    if isinstance(discipline, dfc.LinkLaw):
         return LawQueues
-    if isinstance(discipline, Pause) and discipline.quanta is not None:
+    if isinstance(discipline, dfc.Pause) and discipline.quanta is not None:
         return PausingByQuanta
     return QUEUES.get(type(discipline), Queue)
 
@@ -226,9 +208,9 @@ class Simulation:
             return DeliverySender(self, f)
         if isinstance(source, RateRule):
             return rated_sender(self, f)
-        if isinstance(source, ArrivalProcess):
+        if isinstance(source, dfc.ArrivalProcess):
             return Arriving(self, f)
-        if isinstance(source, Replay):
+        if isinstance(source, dfc.Replay):
             return Replayed(self, f)
         if kind and recovery_named(kind).by_time:
             return ByTime(self, f, recovery_named(kind))

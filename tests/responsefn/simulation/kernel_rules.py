@@ -109,10 +109,14 @@ class EverySixtyFour(CountedReno):
         return s._replace(cnt=s.cnt + 1.0)
 
 
-class PerRound(Halving):
-    """A hundredth and a packet more per round trip by the clock."""
+class ByRounds(Halving):
+    """Base of those that read the round-trip time."""
 
     capacity: ClassVar[str] = "optional"
+
+
+class PerRound(ByRounds):
+    """A hundredth and a packet more per round trip by the clock."""
 
     @staticmethod
     def on_ack(s, q, e):
@@ -123,10 +127,8 @@ class PerRound(Halving):
         return s
 
 
-class VegasRounds(Halving):
+class VegasRounds(ByRounds):
     """tcp_vegas: one packet more or less per round trip of ACKs (beg_snd_nxt), by the shortest round-trip time."""
-
-    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
@@ -141,10 +143,8 @@ class VegasRounds(Halving):
         return s._replace(cwnd=w, cnt=0.0, value=float(math.floor(w)))
 
 
-class WestwoodRounds(Halving):
+class WestwoodRounds(ByRounds):
     """tcp_westwood: the rate of each round trip filtered twice; it times 0.7 round trips is what a loss leaves."""
-
-    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
@@ -163,10 +163,8 @@ class WestwoodRounds(Halving):
         return s._replace(cwnd=w, ssthresh=w)
 
 
-class IllinoisRounds(Halving):
+class IllinoisRounds(ByRounds):
     """Rounds since the loss make the increase larger, up to 10 per round trip, after five rounds."""
-
-    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):
@@ -183,10 +181,8 @@ class IllinoisRounds(Halving):
         return s._replace(cwnd=w, ssthresh=w, value=0.0)
 
 
-class CdgRounds(Halving):
+class CdgRounds(ByRounds):
     """tcp_cdg: a decision per round trip; every eighth one cuts the window by 0.3."""
-
-    capacity: ClassVar[str] = "optional"
 
     @staticmethod
     def on_ack(s, q, e):

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.rules.cubic import begin_curve
+from responsefn.rules.cubic import CUBIC, begin_curve
 from responsefn.rules.linux.cubic import LinuxCUBIC
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
 
@@ -31,7 +32,7 @@ class LinuxCUBIC2622(LinuxCUBIC):
     Parameters
     ----------
     C
-        Packets/s^3 (``bic_scale`` 41 of 1024, per 0.1 s).
+        As of `LinuxCUBIC`.
     b
         Fraction of the window lost at a loss (205/1024; later versions 0.3).
     largest
@@ -46,16 +47,11 @@ class LinuxCUBIC2622(LinuxCUBIC):
     968
     """
 
+    @extends(CUBIC.State)
     class State(NamedTuple):
         """Window, threshold, last peak and the curve's origin in packets; times in s; Reno's window."""
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        peak: float = 0.0
-        plateau: float = 0.0
-        since: float = 0.0
         base_rtt: float = math.inf
-        reno: float = 1.0
 
     class Params(NamedTuple):
         """C in packets/s^3, decrease, largest increase in 0.1 s, packets per ACK."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import extends
 from responsefn.responses import references
 from responsefn.rules.base import cut
+from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.illinois import LinuxIllinois
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
 
@@ -42,6 +43,7 @@ class LinuxIllinois2622(LinuxIllinois):
     6784
     """
 
+    @extends(Illinois.State)
     class State(NamedTuple):
         """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta, low rounds.
 
@@ -49,10 +51,6 @@ class LinuxIllinois2622(LinuxIllinois):
         how many without delay came since then.
         """
 
-        cwnd: float = 1.0
-        ssthresh: float = math.inf
-        base_rtt: float = math.inf
-        top_rtt: float = 0.0
         began: float = 0.0
         seen: float = 0.0
         waited: float = 0.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from hopflow.parameters import extends
 from responsefn.responses import references
 from responsefn.rules.linux.vegas import LinuxVegas
-from responsefn.rules.linux.versions import CURRENT, OLD, of_kernel
+from responsefn.rules.linux.versions import OLD, of_kernel
 
 __all__ = ["LinuxVegas2622"]
 
@@ -33,16 +34,12 @@ class LinuxVegas2622(LinuxVegas):
     685
     """
 
+    @extends(LinuxVegas.Params)
     class Params(NamedTuple):
         """As of `Vegas`; version."""
 
-        alpha: float = 2.0
-        beta: float = 4.0
         gamma: float = math.inf
-        kernel: str = CURRENT
         step: float = 0.5
-        alternate: int = 0
-        averaged: int = 0
         by_rounds: int = 0
         min_window: float = 1.0
 

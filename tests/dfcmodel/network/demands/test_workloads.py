@@ -8,21 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    PFC,
-    Fabric,
-    Flows,
-    Packets,
-    all_reduce,
-    all_to_all_rounds,
-    load_workload,
-    read_workload,
-    simulate,
-)
+import dfcmodel as dfc
 from dfcmodel.lossless import leaf_spine
 from responsefn import FixedRate
 
-FABRIC = Fabric(leaf_spine(2, 4, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+FABRIC = dfc.Fabric(leaf_spine(2, 4, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
 GIVEN: dict[str, Any] = {"source": FixedRate(), "links": FABRIC.links}
 PACKET = 1500
 
@@ -38,30 +28,30 @@ def _layer(forward: str = "1 NONE 0", inputs: str = "1 NONE 0", weights: str = "
     return f"layer\t-1\t{forward}\t{inputs}\t{weights}\t100"
 
 
-def _flows(*layers: str, **given: Any) -> Flows:
+def _flows(*layers: str, **given: Any) -> dfc.Flows:
     head = {"head": given.pop("head")} if "head" in given else {}
-    return read_workload(_text(*layers, **head), FABRIC.hosts, **{**GIVEN, **given})
+    return dfc.read_workload(_text(*layers, **head), FABRIC.hosts, **{**GIVEN, **given})
 
 
-def _end(flows: Flows, fabric: Fabric = FABRIC) -> float:
+def _end(flows: dfc.Flows, fabric: dfc.Fabric = FABRIC) -> float:
     """Return when all flows are complete, s."""
-    run = simulate(fabric.scenario("step", flows, duration=5e-3), Packets(seed=1))
+    run = dfc.simulate(fabric.scenario("step", flows, duration=5e-3), dfc.Packets(seed=1))
     assert np.isfinite(run.finished).all()
     return float(run.finished.max())
 
 
-def _pairs(flows: Flows) -> list[tuple[object, object, float]]:
+def _pairs(flows: dfc.Flows) -> list[tuple[object, object, float]]:
     return [(flow.path[0], flow.path[-1], flow.size) for flow in flows]
 
 
 @pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "tree"])
 def test_one_operation_is_the_collective(algorithm: str) -> None:
     """An all-reduce of all ranks has the messages of `all_reduce`, and ends with it where all paths are alike."""
-    star = Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
+    star = dfc.Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
     given = {**GIVEN, "links": star.links}
     text, packets = _text(_layer(f"0 ALLREDUCE {400 * PACKET}")), 400
-    found = read_workload(text, star.hosts, algorithm=algorithm, **given)
-    known = all_reduce(star.hosts, packets, algorithm, **given)
+    found = dfc.read_workload(text, star.hosts, algorithm=algorithm, **given)
+    known = dfc.all_reduce(star.hosts, packets, algorithm, **given)
     assert _pairs(found) == _pairs(known)
     for own, other in zip(found, known, strict=True):
         assert set(other.after) <= set(own.after)
@@ -71,7 +61,7 @@ def test_one_operation_is_the_collective(algorithm: str) -> None:
 @pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "tree"])
 def test_ranks_that_compute_alike_delay_an_operation_once(algorithm: str) -> None:
     """A rank computes while it waits for the first message of a tree, too: not again after it has come."""
-    star = Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=PFC(counts="switch"))
+    star = dfc.Fabric(leaf_spine(1, 1, hosts=8), buffer="1 MB", discipline=dfc.PFC(counts="switch"))
     given = {"links": star.links, "algorithm": algorithm}
     known, found = (
         _flows(_layer(f"{time} ALLREDUCE {80 * PACKET}"), **given) for time in (0, 100_000)
@@ -81,7 +71,7 @@ def test_ranks_that_compute_alike_delay_an_operation_once(algorithm: str) -> Non
 
 def test_an_all_to_all_exchanges_equal_parts() -> None:
     found = _flows(_layer(f"0 ALLTOALL {80 * PACKET}"))
-    assert _pairs(found) == _pairs(all_to_all_rounds(FABRIC.hosts, 10, **GIVEN))
+    assert _pairs(found) == _pairs(dfc.all_to_all_rounds(FABRIC.hosts, 10, **GIVEN))
 
 
 def test_what_blocks_adds_up() -> None:
@@ -116,7 +106,7 @@ def test_data_parallelism_exchanges_gradients_of_weights_only() -> None:
     found = _flows(
         _layer(f"1 ALLREDUCE {size}", f"1 ALLREDUCE {size}", f"1000 ALLREDUCE {size}"), head="DATA"
     )
-    assert _pairs(found) == _pairs(all_reduce(FABRIC.hosts, 80, **GIVEN))
+    assert _pairs(found) == _pairs(dfc.all_reduce(FABRIC.hosts, 80, **GIVEN))
     assert round(1e9 * found[0].start) == 1 + 1000
 
 
@@ -152,12 +142,12 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
     text = _text(_layer(f"1 ALLREDUCE {80 * PACKET}"))
     file = tmp_path / "step.txt"
     file.write_text(text)
-    assert list(load_workload(file, FABRIC.hosts, tick="2ns", **GIVEN)) == list(
-        read_workload(text, FABRIC.hosts, tick="2ns", **GIVEN)
+    assert list(dfc.load_workload(file, FABRIC.hosts, tick="2ns", **GIVEN)) == list(
+        dfc.read_workload(text, FABRIC.hosts, tick="2ns", **GIVEN)
     )
     file.write_text("DATA\n")
     with pytest.raises(ValueError, match=r"step\.txt: must have the kind"):
-        load_workload(file, FABRIC.hosts, **GIVEN)
+        dfc.load_workload(file, FABRIC.hosts, **GIVEN)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +171,7 @@ def test_a_file_is_the_text_in_it(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        read_workload(text, FABRIC.hosts, **GIVEN)
+        dfc.read_workload(text, FABRIC.hosts, **GIVEN)
 
 
 def test_a_group_that_an_algorithm_cannot_divide_is_named() -> None:

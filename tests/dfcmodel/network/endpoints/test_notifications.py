@@ -7,32 +7,23 @@ import math
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    FIFO,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    RampMarking,
-    Scenario,
-    ensemble,
-    simulate,
-    trace_packets,
-)
+import dfcmodel as dfc
 from responsefn import DCQCN, FixedRate
 
 INTERVAL = DCQCN().params.notification
 
 
-def star(remembers: int = 1, **options: object) -> Scenario:
+def star(remembers: int = 1, **options: object) -> dfc.Scenario:
     """Return two senders with DCQCN and one at a constant rate through a link that marks."""
     ends = [*((each, "s") for each in "abc"), ("s", "d")]
-    marks = RampMarking(5.0, 20.0, 0.2)
+    marks = dfc.RampMarking(5.0, 20.0, 0.2)
     rule = DCQCN(remembers=remembers, additive=1e5)
-    links = [Link(*each, 2e6, 1e-6, 1000, marks if each[1] == "d" else FIFO()) for each in ends]
+    links = [
+        dfc.Link(*each, 2e6, 1e-6, 1000, marks if each[1] == "d" else dfc.FIFO()) for each in ends
+    ]
     rules = {"a": rule, "b": rule, "c": FixedRate(1e5)}
-    flows = [Flow(each, (each, "s", "d"), rule, host="nic") for each, rule in rules.items()]
-    return Scenario("star", links, flows, duration=20e-3, **options)
+    flows = [dfc.Flow(each, (each, "s", "d"), rule, host="nic") for each, rule in rules.items()]
+    return dfc.Scenario("star", links, flows, duration=20e-3, **options)
 
 
 def notifications_for(times: np.ndarray, remembers: int) -> int:
@@ -53,7 +44,7 @@ def notifications_for(times: np.ndarray, remembers: int) -> int:
 
 @pytest.mark.parametrize("remembers", [0, 1])
 def test_as_many_as_the_receivers_rule_sends_for_the_marks(remembers: int) -> None:
-    trace = trace_packets(star(remembers), ["s->a", "s->b"], Packets(seed=1))
+    trace = dfc.trace_packets(star(remembers), ["s->a", "s->b"], dfc.Packets(seed=1))
     events, found = trace.events, trace.run.notifications
     for f in range(2):
         own = events[(events["flow"] == f) & events["marked"] & (events["received"] < 20e-3)]
@@ -68,7 +59,7 @@ def test_as_many_as_the_receivers_rule_sends_for_the_marks(remembers: int) -> No
 
 
 def test_results_have_them() -> None:
-    run = simulate(star(), Packets(seed=1), sample=20e-3)
+    run = dfc.simulate(star(), dfc.Packets(seed=1), sample=20e-3)
     own = run.to_xarray()["notifications"]
     assert own.dims == ("flow",)
     assert own.values.tolist() == run.notifications.tolist()
@@ -78,21 +69,26 @@ def test_results_have_them() -> None:
     axes = run.plot_notifications()
     assert sorted(bar.get_height() for bar in axes.patches) == [0, least, most]
     assert str(run.notifications.sum()) in axes.get_title()
-    many = ensemble(star(), runs=2, level="packets", jitter=1e-6)
+    many = dfc.ensemble(star(), runs=2, level="packets", jitter=1e-6)
     assert many.to_xarray()["notifications"].sizes == {"run": 2, "flow": 3}
 
 
 def test_the_fluid_counts_them_where_it_draws_marks() -> None:
-    run = simulate(star(), Fluid(), sample=20e-3)
-    ratio = run.notifications[:2].sum() / simulate(star(), Packets(seed=1)).notifications[:2].sum()
+    run = dfc.simulate(star(), dfc.Fluid(), sample=20e-3)
+    ratio = (
+        run.notifications[:2].sum()
+        / dfc.simulate(star(), dfc.Packets(seed=1)).notifications[:2].sum()
+    )
     assert 0.7 < ratio < 1.4
-    assert simulate(star(), Fluid(marks="expected")).notifications is None
+    assert dfc.simulate(star(), dfc.Fluid(marks="expected")).notifications is None
 
 
 def test_there_are_none_where_no_rule_counts_them() -> None:
     scenario = star()
-    flows = [Flow(flow.name, flow.path, FixedRate(1e5), host="nic") for flow in scenario.flows]
-    run = simulate(Scenario("blind", scenario.links, flows, duration=1e-3), Packets(seed=1))
+    flows = [dfc.Flow(flow.name, flow.path, FixedRate(1e5), host="nic") for flow in scenario.flows]
+    run = dfc.simulate(
+        dfc.Scenario("blind", scenario.links, flows, duration=1e-3), dfc.Packets(seed=1)
+    )
     assert run.notifications is None
     assert "notifications" not in run.to_xarray()
     assert "congestion notifications" not in run.summary()

@@ -9,30 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    FIFO,
-    RCCC,
-    Credited,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    ReceivedPacket,
-    ReceiverAgent,
-    Scenario,
-    Trimming,
-    completion_bounds,
-    simulate,
-)
+import dfcmodel as dfc
+from dfcmodel import simulate
 from responsefn import DCQCN, Reno
 from tests.dfcmodel.packets.conftest import plan_of
 from tests.oracles.engines import ENGINES, NAMES, equal_records
 
-LINKS = [Link("a", "s", 1e6, 1e-5, 50), Link("s", "b", 1e6, 1e-5, 50)]
+LINKS = [dfc.Link("a", "s", 1e6, 1e-5, 50), dfc.Link("s", "b", 1e6, 1e-5, 50)]
 
 
 @dataclass(frozen=True)
-class Plain(ReceiverAgent):
+class Plain(dfc.ReceiverAgent):
     """Acknowledges each packet."""
 
     field: str = "timer"
@@ -63,16 +50,16 @@ class Half(Plain):
         return s._replace(ack=1.0, credits=0.5 if e.number == 3.0 else 0.0)
 
 
-def scenario(receiver: ReceiverAgent | None = None, source: object = None) -> Scenario:
-    flow = Flow("one", ("a", "s", "b"), source or DCQCN(), size=10, receiver=receiver)  # type: ignore[arg-type]
-    return Scenario("pull", LINKS, [flow], duration=0.01)
+def scenario(receiver: dfc.ReceiverAgent | None = None, source: object = None) -> dfc.Scenario:
+    flow = dfc.Flow("one", ("a", "s", "b"), source or DCQCN(), size=10, receiver=receiver)  # type: ignore[arg-type]
+    return dfc.Scenario("pull", LINKS, [flow], duration=0.01)
 
 
 def test_what_an_agent_must_be() -> None:
     with pytest.raises(TypeError, match="State of Short has the fields ack, must begin with ack, "):
-        type("Short", (ReceiverAgent,), {"State": NamedTuple("State", [("ack", float)])})
+        type("Short", (dfc.ReceiverAgent,), {"State": NamedTuple("State", [("ack", float)])})
     with pytest.raises(TypeError, match=r"of_flow of Odd = \('slot',\): must be the last fields"):
-        type("Odd", (ReceiverAgent,), {"of_flow": ("slot",)})
+        type("Odd", (dfc.ReceiverAgent,), {"of_flow": ("slot",)})
     for wrong in (0.0, 1.5, math.nan, -math.inf):
         with pytest.raises(ValueError, match="unsolicited = "):
             Plain(unsolicited=wrong)
@@ -84,15 +71,15 @@ def test_where_an_agent_cannot_be() -> None:
     with pytest.raises(
         ValueError, match=r"receiver of flow 'one' = None: must be a receiver agent"
     ):
-        scenario(None, Credited())
+        scenario(None, dfc.Credited())
     with pytest.raises(ValueError, match=r"must be a ReceiverAgent, or None; write Plain\(\)"):
         scenario(Plain)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"receiver of flow 'one' = Plain.*use method=Packets\(\)"):
-        simulate(scenario(Plain()), Fluid())
+        simulate(scenario(Plain()), dfc.Fluid())
     with pytest.raises(ValueError, match="recovery of flow 'one' = 'none': must be 'go-back-n'"):
-        simulate(scenario(Plain()), Packets(recovery="none"))
+        simulate(scenario(Plain()), dfc.Packets(recovery="none"))
     with pytest.raises(ValueError, match="no response function"):
-        Credited().rate(0.01)
+        dfc.Credited().rate(0.01)
 
 
 @pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
@@ -105,10 +92,10 @@ def test_where_an_agent_cannot_be() -> None:
     ids=["timer", "credits"],
 )
 def test_an_answer_that_cannot_be_ends_the_run(
-    agent: ReceiverAgent, message: str, simulate: Any
+    agent: dfc.ReceiverAgent, message: str, simulate: Any
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        simulate(scenario(agent), Packets())
+        simulate(scenario(agent), dfc.Packets())
 
 
 def test_what_an_agent_sees() -> None:
@@ -124,7 +111,7 @@ def test_what_an_agent_sees() -> None:
         "packet_time",
         "trimmed",
     ]
-    assert list(ReceivedPacket._fields) == fields
+    assert list(dfc.ReceivedPacket._fields) == fields
 
 
 # Receivers that pull packets.
@@ -132,17 +119,17 @@ def test_what_an_agent_sees() -> None:
 RATE = 1e6
 
 
-def incast(flows: int, receiver: RCCC, discipline: Any = None, **given: Any) -> Scenario:
+def incast(flows: int, receiver: dfc.RCCC, discipline: Any = None, **given: Any) -> dfc.Scenario:
     """Return flows to one receiver."""
-    links = [Link(f"h{n}", "s", RATE, 2e-6, 1000) for n in range(flows)]
-    links.append(Link("s", "d", RATE, 2e-6, 4000, discipline or FIFO()))
+    links = [dfc.Link(f"h{n}", "s", RATE, 2e-6, 1000) for n in range(flows)]
+    links.append(dfc.Link("s", "d", RATE, 2e-6, 4000, discipline or dfc.FIFO()))
     given = {"size": 400, "host": "nic", "receiver": receiver} | given
-    senders = [Flow(f"{n}", (f"h{n}", "s", "d"), Credited(), **given) for n in range(flows)]
-    return Scenario("incast", links, senders, duration=0.05, packet_size=4096.0, min_rto=10e-3)
+    senders = [dfc.Flow(f"{n}", (f"h{n}", "s", "d"), dfc.Credited(), **given) for n in range(flows)]
+    return dfc.Scenario("incast", links, senders, duration=0.05, packet_size=4096.0, min_rto=10e-3)
 
 
-def run_of(scenario: Scenario, **method: Any) -> Any:
-    return simulate(scenario, Packets(seed=1, recovery="selective", **method), sample=1e-5)
+def run_of(scenario: dfc.Scenario, **method: Any) -> Any:
+    return simulate(scenario, dfc.Packets(seed=1, recovery="selective", **method), sample=1e-5)
 
 
 @pytest.mark.parametrize("flows", [8, 16, 32])
@@ -150,7 +137,7 @@ def test_an_incast_has_equal_shares_without_loss_and_a_queue_that_drains_at_what
     flows: int,
 ) -> None:
     """First packets wait, less those that leave as they come; pulls leave 1 - ``pull_rate`` of the link to them."""
-    receiver = RCCC(unsolicited=8, pull_rate=0.9)
+    receiver = dfc.RCCC(unsolicited=8, pull_rate=0.9)
     run = run_of(incast(flows, receiver))
     queue = run.queued[run.scenario.senders.index("s")]
     assert run.lost.sum() == 0
@@ -166,31 +153,42 @@ def test_an_incast_has_equal_shares_without_loss_and_a_queue_that_drains_at_what
 
 
 def test_a_pull_rate_of_one_uses_the_whole_link() -> None:
-    scenario = incast(16, RCCC(pull_rate=1.0))
-    assert run_of(scenario).finished.max() == pytest.approx(completion_bounds(scenario).job)
+    scenario = incast(16, dfc.RCCC(pull_rate=1.0))
+    assert run_of(scenario).finished.max() == pytest.approx(dfc.completion_bounds(scenario).job)
 
 
 @pytest.mark.parametrize("flows", [8, 32])
 def test_pulls_as_those_of_ndp_complete_an_incast_with_trimming_at_its_bound(flows: int) -> None:
     """Each packet that was cut is sent again once, and no timer expires."""
-    scenario = incast(flows, RCCC(unsolicited=20, credit_per_pull=1, pull_rate=1.0), Trimming())
+    scenario = incast(
+        flows, dfc.RCCC(unsolicited=20, credit_per_pull=1, pull_rate=1.0), dfc.Trimming()
+    )
     run = run_of(scenario)
     assert set(run.drops().cause.values.tolist()) == {"trimmed"}
     assert run.emitted.sum() == flows * 400 + run.lost.sum()
     assert run.timeouts.sum() == 0
-    assert run.finished.max() < 1.01 * completion_bounds(scenario).job
+    assert run.finished.max() < 1.01 * dfc.completion_bounds(scenario).job
 
 
 def test_granted_packets_that_have_not_come_are_bounded() -> None:
     """A host that sends to two receivers collects no credits of both: they would come at once when one transfer ends."""
-    links = [Link("h", "s", RATE, 2e-6, 1000), Link("g", "s", RATE, 2e-6, 1000)]
-    links += [Link("s", end, RATE, 2e-6, 1000) for end in ("d", "e")]
+    links = [dfc.Link("h", "s", RATE, 2e-6, 1000), dfc.Link("g", "s", RATE, 2e-6, 1000)]
+    links += [dfc.Link("s", end, RATE, 2e-6, 1000) for end in ("d", "e")]
     ways = [("h", "d", 800), ("h", "e", 400), ("g", "d", 400)]
     flows = [
-        Flow(f"{n}", (a, "s", b), Credited(), size=size, host="nic", receiver=RCCC(unsolicited=12))
+        dfc.Flow(
+            f"{n}",
+            (a, "s", b),
+            dfc.Credited(),
+            size=size,
+            host="nic",
+            receiver=dfc.RCCC(unsolicited=12),
+        )
         for n, (a, b, size) in enumerate(ways)
     ]
-    run = run_of(Scenario("two", links, flows, duration=0.01, packet_size=4096.0, min_rto=10e-3))
+    run = run_of(
+        dfc.Scenario("two", links, flows, duration=0.01, packet_size=4096.0, min_rto=10e-3)
+    )
     assert run.lost.sum() == 0
     assert run.peak_queue.max() <= 24
     assert np.isfinite(run.finished).all()
@@ -205,29 +203,31 @@ HTSIM = {2: 333.019, 8: 1326.61, 31: 5134.49}
 def test_incasts_are_complete_when_those_of_the_consortiums_simulator_are(flows: int) -> None:
     """Within 0.3 %. Its window is 1.5 products of 116,640 bytes; its times end with the last ACK, after 2 us."""
     rate = 1e11 / 8 / 4096
-    links = [Link(f"h{n}", "s", rate, 1e-6, 1000) for n in range(flows)]
-    links.append(Link("s", "d", rate, 1e-6, 2000, Trimming()))
+    links = [dfc.Link(f"h{n}", "s", rate, 1e-6, 1000) for n in range(flows)]
+    links.append(dfc.Link("s", "d", rate, 1e-6, 2000, dfc.Trimming()))
     window = round(1.5 * 116640 / 4096)
     senders = [
-        Flow(
+        dfc.Flow(
             f"{n}",
             (f"h{n}", "s", "d"),
-            Credited(),
+            dfc.Credited(),
             size=500,
             host="nic",
-            receiver=RCCC(unsolicited=window),
+            receiver=dfc.RCCC(unsolicited=window),
         )
         for n in range(flows)
     ]
-    run = run_of(Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3))
+    run = run_of(
+        dfc.Scenario("htsim", links, senders, duration=0.02, packet_size=4096.0, min_rto=4e-3)
+    )
     assert 1e6 * run.finished.max() + 2.0 == pytest.approx(HTSIM[flows], rel=3e-3)
 
 
-@pytest.mark.parametrize("receiver", [RCCC(), RCCC(6, 2, 0.5)])
-def test_both_engines_agree(receiver: RCCC) -> None:
-    scenario = incast(4, receiver, Trimming(limit=4), size=60)
+@pytest.mark.parametrize("receiver", [dfc.RCCC(), dfc.RCCC(6, 2, 0.5)])
+def test_both_engines_agree(receiver: dfc.RCCC) -> None:
+    scenario = incast(4, receiver, dfc.Trimming(limit=4), size=60)
     run = equal_records(
-        plan_of(scenario, Packets(seed=2, recovery="selective", loss={"s->d": 0.02}))
+        plan_of(scenario, dfc.Packets(seed=2, recovery="selective", loss={"s->d": 0.02}))
     )
     assert (run.imbalance == 0.0).all()
 
@@ -238,4 +238,4 @@ def test_both_engines_agree(receiver: RCCC) -> None:
 )
 def test_parameters_out_of_range_are_refused(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"^{name} = "):
-        RCCC(**{name: value})
+        dfc.RCCC(**{name: value})

@@ -9,25 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    PI2,
-    PIE,
-    RED,
-    CoDel,
-    DualPI2,
-    Fair,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    QueueManager,
-    RampMarking,
-    Scenario,
-    StepMarking,
-    chain,
-    simulate,
-)
+import dfcmodel as dfc
 from responsefn import DCQCN, DCTCP, NewReno
 
 # Queue managers: RED as Floyd and Jacobson have it, CoDel and PIE as their RFCs, step marking.
@@ -41,7 +23,7 @@ def seen(arrivals: float = 1.0, backlog: float = 10.0, **more: float) -> Any:
     return SimpleNamespace(**{**known, **more}, backlog=backlog, arrivals=arrivals)
 
 
-def parameters(manager: QueueManager):
+def parameters(manager: dfc.QueueManager):
     """The parameters as `on_step` sees them."""
     return type("Q", (), manager.numbers(1500.0))
 
@@ -61,24 +43,24 @@ def parameters(manager: QueueManager):
 )
 def test_probability_is_that_of_floyd_and_jacobson(average, gentle, probability) -> None:
     """From 0 at ``low`` to max_p at ``high``, and with ``gentle`` to 1 at twice that."""
-    q = parameters(RED(5.0, 15.0, weight=1e-300, max_p=0.1, gentle=gentle))
-    state = RED.State(average=average, gap=1e6)
-    after = RED.on_step(state, q, seen(0.5))
+    q = parameters(dfc.RED(5.0, 15.0, weight=1e-300, max_p=0.1, gentle=gentle))
+    state = dfc.RED.State(average=average, gap=1e6)
+    after = dfc.RED.on_step(state, q, seen(0.5))
     assert (1e6 - after.gap) / 0.5 == pytest.approx(probability, abs=1e-9)
 
 
 @pytest.mark.parametrize("average", [15.0, 30.0, 40.0])
 def test_without_gentle_everything_is_dropped_from_high_on(average: float) -> None:
-    q = parameters(RED(5.0, 15.0, weight=1e-300, gentle=False))
-    assert RED.on_step(RED.State(average=average), q, seen(2.0)).drop == 2.0
+    q = parameters(dfc.RED(5.0, 15.0, weight=1e-300, gentle=False))
+    assert dfc.RED.on_step(dfc.RED.State(average=average), q, seen(2.0)).drop == 2.0
 
 
 def test_the_next_drop_comes_after_one_to_two_over_p_packets() -> None:
     """As in ns-2 with wait_: the count from one drop to the next is uniform in [1/p, 2/p]."""
-    q = parameters(RED(5.0, 15.0, weight=1e-300, max_p=0.1))  # p = 0.05 at an average of 10
-    state, random, dropped = RED.State(average=10.0), np.random.default_rng(0), []
+    q = parameters(dfc.RED(5.0, 15.0, weight=1e-300, max_p=0.1))  # p = 0.05 at an average of 10
+    state, random, dropped = dfc.RED.State(average=10.0), np.random.default_rng(0), []
     for _ in range(12_000):
-        state = RED.on_step(state, q, seen(random=random.random()))
+        state = dfc.RED.on_step(state, q, seen(random=random.random()))
         dropped.append(state.drop > 0.5)
     gaps = np.diff(np.flatnonzero(dropped))
     assert gaps.min() >= 20
@@ -89,46 +71,46 @@ def test_the_next_drop_comes_after_one_to_two_over_p_packets() -> None:
 
 def test_average_follows_the_queue_by_its_weight_per_arrival() -> None:
     """n arrivals: avg += (1 - (1 - w)^n) (q - avg)."""
-    q = parameters(RED(50.0, 150.0, weight=0.01))
-    after = RED.on_step(RED.State(), q, seen(3.0, 20.0))
+    q = parameters(dfc.RED(50.0, 150.0, weight=0.01))
+    after = dfc.RED.on_step(dfc.RED.State(), q, seen(3.0, 20.0))
     assert after.average == pytest.approx(20.0 * (1.0 - 0.99**3), rel=1e-12)
 
 
 def test_average_decays_over_idle_time_as_over_arrivals_of_small_packets() -> None:
     """Floyd and Jacobson: by (1 - w)^m, m the packets that the link could have sent."""
-    q = parameters(RED(50.0, 150.0, weight=0.01))
-    after = RED.on_step(RED.State(average=40.0), q, seen(0.0, 0.0, step=7e-3))
+    q = parameters(dfc.RED(50.0, 150.0, weight=0.01))
+    after = dfc.RED.on_step(dfc.RED.State(average=40.0), q, seen(0.0, 0.0, step=7e-3))
     assert after.average == pytest.approx(40.0 * 0.99**7, rel=1e-12)
 
 
 def test_ecn_marks_below_the_high_threshold_and_drops_above() -> None:
     """RFC 3168, section 7: an average above the upper threshold means drops."""
-    law = RED(5.0, 15.0, weight=1e-300, max_p=0.1, ecn=True)
-    low = RED.on_step(RED.State(average=10.0, gap=0.01), parameters(law), seen(1.0))
-    high = RED.on_step(RED.State(average=40.0, gap=0.01), parameters(law), seen(1.0))
+    law = dfc.RED(5.0, 15.0, weight=1e-300, max_p=0.1, ecn=True)
+    low = dfc.RED.on_step(dfc.RED.State(average=10.0, gap=0.01), parameters(law), seen(1.0))
+    high = dfc.RED.on_step(dfc.RED.State(average=40.0, gap=0.01), parameters(law), seen(1.0))
     assert (low.drop, low.mark) == (0.0, 1.0)
     assert (high.drop, high.mark) == (1.0, 0.0)
 
 
 def test_red_counts_bytes_in_units_of_its_mean_packet() -> None:
     """ns-2 multiplies the probability by packet size over mean packet size."""
-    red = RED(5, 15, mean_packet=500)
+    red = dfc.RED(5, 15, mean_packet=500)
     assert red.numbers(1000.0)["unit"] == 2.0
     assert replace(red, mean_packet=None).numbers(1000.0)["unit"] == 1.0
 
 
 def test_step_marking_marks_all_that_comes_above_the_threshold() -> None:
     """RFC 8257, section 3.1."""
-    q = parameters(StepMarking(threshold=20.0))
-    assert StepMarking.on_step(StepMarking.State(), q, seen(2.0, 21.0)).mark == 2.0
-    assert StepMarking.on_step(StepMarking.State(), q, seen(2.0, 20.0)).mark == 0.0
+    q = parameters(dfc.StepMarking(threshold=20.0))
+    assert dfc.StepMarking.on_step(dfc.StepMarking.State(), q, seen(2.0, 21.0)).mark == 2.0
+    assert dfc.StepMarking.on_step(dfc.StepMarking.State(), q, seen(2.0, 20.0)).mark == 0.0
 
 
 def test_codel_drops_at_intervals_over_the_square_root_of_the_count() -> None:
     """RFC 8289, 5.4: a delay above the target for an interval starts it; then interval/sqrt(n)."""
-    law, state, times = CoDel(target=0.005, interval=0.1), CoDel.State(), []
+    law, state, times = dfc.CoDel(target=0.005, interval=0.1), dfc.CoDel.State(), []
     for k in range(600):
-        state = CoDel.on_step(state, parameters(law), seen(1.0, 20.0, time=k * STEP))
+        state = dfc.CoDel.on_step(state, parameters(law), seen(1.0, 20.0, time=k * STEP))
         times += [k * STEP] * int(state.drop)
     expected = 0.1 + np.cumsum([0.0, *(0.1 / np.sqrt(np.arange(1, 10)))])
     # times are those of whole steps
@@ -136,16 +118,16 @@ def test_codel_drops_at_intervals_over_the_square_root_of_the_count() -> None:
 
 
 def test_codel_stops_when_the_delay_is_below_the_target() -> None:
-    law, state = CoDel(), CoDel.State(dropping=1.0, next=0.2, drop_count=3.0)
-    after = CoDel.on_step(state, parameters(law), seen(1.0, 4.0, time=0.3))
+    law, state = dfc.CoDel(), dfc.CoDel.State(dropping=1.0, next=0.2, drop_count=3.0)
+    after = dfc.CoDel.on_step(state, parameters(law), seen(1.0, 4.0, time=0.3))
     assert (after.drop, after.dropping) == (0.0, 0.0)
 
 
 def test_pie_raises_its_probability_by_the_delay_beyond_the_target() -> None:
     """RFC 8033, 4.2: p += alpha (delay - target) + beta (delay - old), scaled down below 0.1."""
-    q = parameters(PIE())
-    state = PIE.State(p=0.2, next=0.0, delay=0.03)
-    after = PIE.on_step(state, q, seen(1.0, 35.0, time=1.0))
+    q = parameters(dfc.PIE())
+    state = dfc.PIE.State(p=0.2, next=0.0, delay=0.03)
+    after = dfc.PIE.on_step(state, q, seen(1.0, 35.0, time=1.0))
     assert after.p == pytest.approx(0.2 + 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03))
 
 
@@ -155,14 +137,14 @@ def test_pie_raises_its_probability_by_the_delay_beyond_the_target() -> None:
 )
 def test_pie_scales_small_probabilities_as_the_rfc_does(p: float, divisor: float) -> None:
     """RFC 8033, 4.2: the table of p below 0.1, 0.01, ... 0.000001."""
-    q = parameters(PIE())
-    after = PIE.on_step(PIE.State(p=p, delay=0.03), q, seen(1.0, 35.0, time=1.0))
+    q = parameters(dfc.PIE())
+    after = dfc.PIE.on_step(dfc.PIE.State(p=p, delay=0.03), q, seen(1.0, 35.0, time=1.0))
     change = 0.125 * (0.035 - 0.015) + 1.25 * (0.035 - 0.03)
     assert after.p == pytest.approx(p + change / divisor)
 
 
 @dataclass(frozen=True)
-class Rarely(QueueManager):
+class Rarely(dfc.QueueManager):
     """Drops whole packets, one in a hundred."""
 
     part: float = 0.01
@@ -175,9 +157,11 @@ class Rarely(QueueManager):
 @pytest.mark.parametrize("steps_per_delay", [1, 4, 20])
 def test_whole_packets_are_dropped_whatever_part_of_one_comes_in_a_step(steps_per_delay) -> None:
     """900 packets/s over 50 s: 450 of them, four standard errors of a binomial number to either side."""
-    links = [Link(1, 2, 1e4, 1e-3, 100.0), Link(2, 3, 1e3, 1e-3, 100.0, Rarely())]
-    flows = [Flow("a", (1, 2, 3), CBR(500.0)), Flow("b", (1, 2, 3), CBR(400.0))]
-    run = simulate(Scenario("rare", links, flows, duration=50.0), method=Fluid(steps_per_delay))
+    links = [dfc.Link(1, 2, 1e4, 1e-3, 100.0), dfc.Link(2, 3, 1e3, 1e-3, 100.0, Rarely())]
+    flows = [dfc.Flow("a", (1, 2, 3), dfc.CBR(500.0)), dfc.Flow("b", (1, 2, 3), dfc.CBR(400.0))]
+    run = dfc.simulate(
+        dfc.Scenario("rare", links, flows, duration=50.0), method=dfc.Fluid(steps_per_delay)
+    )
     assert run.lost.sum() == pytest.approx(450.0, abs=4 * 450.0**0.5)
 
 
@@ -191,7 +175,7 @@ QUEUE = {"time": 0.0, "step": 1e-6, "capacity": 1e6, "delay": 0.0}
 )
 def test_ramp_marking_marks_with_the_probability_of_the_queue(backlog: float, p: float) -> None:
     """Four standard errors of a binomial number of marks, at 20,000 packets."""
-    rule, random, packets = RampMarking(10.0, 50.0, 0.2), np.random.default_rng(1), 20_000
+    rule, random, packets = dfc.RampMarking(10.0, 50.0, 0.2), np.random.default_rng(1), 20_000
     state, marks = rule.State(), 0.0
     for _ in range(packets):
         seen = SimpleNamespace(backlog=backlog, arrivals=1.0, random=random.random(), **QUEUE)
@@ -202,12 +186,14 @@ def test_ramp_marking_marks_with_the_probability_of_the_queue(backlog: float, p:
 
 def test_marks_never_drop_and_reach_the_senders_they_are_for() -> None:
     """Constant sources do not react to marks, so that what would be marked is dropped (RFC 3168, 5)."""
-    links = chain(2, rate=1e5, delay=1e-4, buffer=1000.0, discipline=StepMarking(20.0))
-    flow = Flow("a", (1, 2), DCQCN())
-    run = simulate(Scenario("one", links, [flow], duration=0.05), method=Fluid(10))
+    links = dfc.chain(2, rate=1e5, delay=1e-4, buffer=1000.0, discipline=dfc.StepMarking(20.0))
+    flow = dfc.Flow("a", (1, 2), DCQCN())
+    run = dfc.simulate(dfc.Scenario("one", links, [flow], duration=0.05), method=dfc.Fluid(10))
     assert run.lost.sum() == 0.0
-    blind = Flow("b", (1, 2), CBR(5e4))
-    run = simulate(Scenario("two", links, [flow, blind], duration=0.05), method=Fluid(10))
+    blind = dfc.Flow("b", (1, 2), dfc.CBR(5e4))
+    run = dfc.simulate(
+        dfc.Scenario("two", links, [flow, blind], duration=0.05), method=dfc.Fluid(10)
+    )
     assert run.lost[0].sum() == 0.0
     assert run.lost[1].sum() > 0.0
 
@@ -223,12 +209,12 @@ def test_the_notification_point_decides_the_queue_of_ten_senders(
     Ten percent is the spread of the queue over seeds and starts, half a percent that of the utilisation.
     """
     rate = 40e9 / 8000.0
-    links = [Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
-    links += [Link("x", "d", rate, 1e-6, 4000, RampMarking(5.0, 200.0, 0.01))]
+    links = [dfc.Link(f"s{k}", "x", rate, 1e-6, 4000) for k in range(10)]
+    links += [dfc.Link("x", "d", rate, 1e-6, 4000, dfc.RampMarking(5.0, 200.0, 0.01))]
     rule = DCQCN(counter=1e4, additive=40e6 / 8000, hyper=400e6 / 8000, remembers=remembers)
-    flows = [Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic") for k in range(10)]
-    scenario = Scenario("ten", links, flows, duration=0.2, packet_size=1000.0)
-    run = simulate(scenario, Packets(seed=1), sample=1e-4)
+    flows = [dfc.Flow(f"{k}", (f"s{k}", "x", "d"), rule, host="nic") for k in range(10)]
+    scenario = dfc.Scenario("ten", links, flows, duration=0.2, packet_size=1000.0)
+    run = dfc.simulate(scenario, dfc.Packets(seed=1), sample=1e-4)
     late = run.time > 0.04
     assert run.queued[scenario.senders.index("x"), late].mean() == pytest.approx(queue, rel=0.1)
     sent = run.delivered[:, late].sum(axis=0)
@@ -242,9 +228,9 @@ COUPLED = ({"target": 0.0}, {"update": -1.0}, {"coupling": 0.5}, {"alpha": 0.0})
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        (RampMarking, ({"low": 0.0}, {"high": 1.0}, {"max_p": 2.0}, {"low": [1.0]})),
-        (PI2, COUPLED),
-        (DualPI2, COUPLED),
+        (dfc.RampMarking, ({"low": 0.0}, {"high": 1.0}, {"max_p": 2.0}, {"low": [1.0]})),
+        (dfc.PI2, COUPLED),
+        (dfc.DualPI2, COUPLED),
     ],
 )
 def test_parameters_out_of_range_are_named(kind: Any, wrong: tuple[dict[str, Any], ...]) -> None:
@@ -261,10 +247,10 @@ RATE_COUPLED = 1000.0
 
 def test_pi2_moves_p_by_both_errors_and_drops_its_square() -> None:
     """De Schepper et al. (2016), and RFC 9332, A.1: p' += alpha (delay - target) + beta (delay - the one before)."""
-    law = PI2(target=0.02, update=0.03, alpha=0.4, beta=3.0)
+    law = dfc.PI2(target=0.02, update=0.03, alpha=0.4, beta=3.0)
     q = SimpleNamespace(**law.numbers(1500.0))
     seen = SimpleNamespace(time=1.0, backlog=50.0, capacity=1000.0, arrivals=8.0)
-    after = PI2.on_step(PI2.State(p=0.1, delay=0.04), q, seen)
+    after = dfc.PI2.on_step(dfc.PI2.State(p=0.1, delay=0.04), q, seen)
     p = 0.1 + 0.4 * (0.05 - 0.02) + 3.0 * (0.05 - 0.04)
     assert after.p == pytest.approx(p)
     assert after.drop == pytest.approx(8.0 * p * p)
@@ -273,23 +259,24 @@ def test_pi2_moves_p_by_both_errors_and_drops_its_square() -> None:
 
 def test_dualpi2_is_no_manager_of_another_discipline() -> None:
     with pytest.raises(ValueError, match="manager"):
-        Fair(DualPI2())  # type: ignore[arg-type]
+        dfc.Fair(dfc.DualPI2())  # type: ignore[arg-type]
 
 
 def test_pi2_is_refused_in_a_fluid_with_a_sender_that_answers_each_mark() -> None:
-    links = chain(2, rate=RATE_COUPLED, delay=1e-3, buffer=500.0, discipline=PI2())
+    links = dfc.chain(2, rate=RATE_COUPLED, delay=1e-3, buffer=500.0, discipline=dfc.PI2())
     for rule, error in ((DCTCP(), "answers each mark"), (NewReno(), None)):
-        scenario = Scenario("fluid", links, (Flow("f", (1, 2), rule),), duration=0.1)
+        scenario = dfc.Scenario("fluid", links, (dfc.Flow("f", (1, 2), rule),), duration=0.1)
         if error is None:
-            assert simulate(scenario, level="fluid").delivered[0, -1] > 0.0
+            assert dfc.simulate(scenario, level="fluid").delivered[0, -1] > 0.0
         else:
             with pytest.raises(ValueError, match=error):
-                simulate(scenario, level="fluid")
+                dfc.simulate(scenario, level="fluid")
 
 
 def test_dualpi2_is_refused_in_a_fluid() -> None:
-    links = chain(2, rate=RATE_COUPLED, delay=1e-3, buffer=500.0, discipline=DualPI2())
+    links = dfc.chain(2, rate=RATE_COUPLED, delay=1e-3, buffer=500.0, discipline=dfc.DualPI2())
     with pytest.raises(ValueError, match="DualPI2"):
-        simulate(
-            Scenario("fluid", links, (Flow("f", (1, 2), NewReno()),), duration=0.1), level="fluid"
+        dfc.simulate(
+            dfc.Scenario("fluid", links, (dfc.Flow("f", (1, 2), NewReno()),), duration=0.1),
+            level="fluid",
         )

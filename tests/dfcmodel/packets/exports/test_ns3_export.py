@@ -11,26 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    DFC,
-    PFC,
-    PIE,
-    RED,
-    CoDel,
-    Flow,
-    Link,
-    OnOff,
-    Packets,
-    RampMarking,
-    Scenario,
-    StepMarking,
-    chain,
-    dumbbell,
-    parking_lot,
-    simulate,
-    to_ns3,
-)
+import dfcmodel as dfc
 from hopflow import mbps
 from responsefn import CTCP, CUBIC, DCTCP, HSTCP, BBRv1, NewReno, Reno, Vegas
 from responsefn.linux import LinuxScalable
@@ -39,8 +20,8 @@ MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 RUNS = 6
 
 
-def two_flows(*rules: Any, discipline: Any = None, buffer: int = 40, **flow: Any) -> Scenario:
-    links = dumbbell(
+def two_flows(*rules: Any, discipline: Any = None, buffer: int = 40, **flow: Any) -> dfc.Scenario:
+    links = dfc.dumbbell(
         2, rate=mbps(10), delay=20e-3, buffer=buffer, access_rate=mbps(100), access_delay=5e-3
     )
     if discipline is not None:
@@ -49,25 +30,25 @@ def two_flows(*rules: Any, discipline: Any = None, buffer: int = 40, **flow: Any
             for link in links
         )
     flows = tuple(
-        Flow(f"flow {n}", (f"s{n}", "left", "right", f"d{n}"), rule, 500.0, **flow)
+        dfc.Flow(f"flow {n}", (f"s{n}", "left", "right", f"d{n}"), rule, 500.0, **flow)
         for n, rule in enumerate(rules, start=1)
     )
-    return Scenario("two flows", links, flows, duration=20.0)
+    return dfc.Scenario("two flows", links, flows, duration=20.0)
 
 
-def lot_with_cbr() -> Scenario:
+def lot_with_cbr() -> dfc.Scenario:
     """Return three hops with a long flow, a flow over each hop, and a source of constant rate against them."""
     one = {"access_rate": mbps(100), "access_delay": 1e-3}
-    links = parking_lot(3, rate=mbps(10), delay=5e-3, buffer=30, **one)
+    links = dfc.parking_lot(3, rate=mbps(10), delay=5e-3, buffer=30, **one)
     there = {(link.source, link.target) for link in links}
     links = (
         *links,
-        *(Link(n + 1, n, mbps(10), 5e-3, 30.0) for n in (1, 2, 3) if (n + 1, n) not in there),
+        *(dfc.Link(n + 1, n, mbps(10), 5e-3, 30.0) for n in (1, 2, 3) if (n + 1, n) not in there),
     )
     paths = [("s1", 1, 2, 3, 4, "d4"), *((f"s{h}", h, h + 1, f"d{h + 1}") for h in (1, 2, 3))]
-    flows = [Flow(f"flow {f}", path, NewReno(), 500.0) for f, path in enumerate(paths)]
-    flows.append(Flow("constant", (4, 3, 2, 1), CBR(200.0), start=1.0, size=2000.0))
-    return Scenario("parking lot", links, flows, duration=20.0)
+    flows = [dfc.Flow(f"flow {f}", path, NewReno(), 500.0) for f, path in enumerate(paths)]
+    flows.append(dfc.Flow("constant", (4, 3, 2, 1), dfc.CBR(200.0), start=1.0, size=2000.0))
+    return dfc.Scenario("parking lot", links, flows, duration=20.0)
 
 
 @pytest.fixture
@@ -107,26 +88,26 @@ def run_ns3(folder: Path, seed: int) -> tuple[np.ndarray, ...]:
         (two_flows(NewReno(), NewReno()), "newreno"),
         (two_flows(CUBIC(), NewReno()), "sack"),
         (two_flows(BBRv1(), NewReno()), {"flow 2": "sack"}),
-        (two_flows(NewReno(), NewReno(), discipline=CoDel(), buffer=100), "sack"),
-        (two_flows(NewReno(), NewReno(), discipline=PIE(), buffer=100), "sack"),
-        (two_flows(DCTCP(), DCTCP(), discipline=StepMarking(20.0), buffer=100), "sack"),
+        (two_flows(NewReno(), NewReno(), discipline=dfc.CoDel(), buffer=100), "sack"),
+        (two_flows(NewReno(), NewReno(), discipline=dfc.PIE(), buffer=100), "sack"),
+        (two_flows(DCTCP(), DCTCP(), discipline=dfc.StepMarking(20.0), buffer=100), "sack"),
         (lot_with_cbr(), "sack"),
     ],
     ids=["newreno", "cubic", "bbr", "codel", "pie", "dctcp", "lot"],
 )
-def test_ns3_delivers_as_much(built, scenario: Scenario, recovery: Any) -> None:
+def test_ns3_delivers_as_much(built, scenario: dfc.Scenario, recovery: Any) -> None:
     """Means of 6 runs of both with random starts.
 
     The total within 4 % (measured: 0.4 to 3.1), shares within 3.5 joint standard errors and 0.02: ns-3's senders
     are others than ours, with a handshake, larger headers of ACKs and another first round trip. Without SACK they
     send again what has arrived, more than twice what was lost, and deliver 5 % less: within 7 %.
     """
-    method = Packets(recovery=recovery)
-    folder = built(to_ns3(scenario, method=method, sample=1.0))
+    method = dfc.Packets(recovery=recovery)
+    folder = built(dfc.to_ns3(scenario, method=method, sample=1.0))
     theirs, ours, again = [], [], []
     for seed in range(1, RUNS + 1):
         samples, flows, links = run_ns3(folder, seed)
-        run = simulate(scenario, replace(method, seed=seed), sample=1.0, jitter=1.0)
+        run = dfc.simulate(scenario, replace(method, seed=seed), sample=1.0, jitter=1.0)
         theirs.append(flows[:, 1])
         again.append(flows[:, 2].sum() - links[:, 2].sum())
         ours.append(run.delivered[:, -1])
@@ -145,7 +126,9 @@ def test_ns3_delivers_as_much(built, scenario: Scenario, recovery: Any) -> None:
 
 def test_a_program_has_all_links_both_ways_and_all_flows() -> None:
     scenario = lot_with_cbr()
-    text = to_ns3(scenario, method=Packets(recovery="sack", seed=7), duration=3.0, sample=0.5)
+    text = dfc.to_ns3(
+        scenario, method=dfc.Packets(recovery="sack", seed=7), duration=3.0, sample=0.5
+    )
     rows = {
         name: part.split("\n};")[0].splitlines()[1:]
         for name in ("LINKS", "FLOWS")
@@ -162,9 +145,11 @@ def test_a_program_has_all_links_both_ways_and_all_flows() -> None:
 
 
 def test_hosts_have_links_of_their_own() -> None:
-    flows = [Flow("a", (1, 2, 3), NewReno(), host="unshaped")]
-    scenario = Scenario("host", chain(3, rate=1e3, delay=1e-3, buffer=20), flows, duration=1.0)
-    text = to_ns3(scenario)
+    flows = [dfc.Flow("a", (1, 2, 3), NewReno(), host="unshaped")]
+    scenario = dfc.Scenario(
+        "host", dfc.chain(3, rate=1e3, delay=1e-3, buffer=20), flows, duration=1.0
+    )
+    text = dfc.to_ns3(scenario)
     assert "NODES = 4;" in text
     assert "{3, 0, 0.001, {12000000, 1000000000" in text
     assert "{{3, 0, 1, 2}, " in text
@@ -183,59 +168,59 @@ def test_hosts_have_links_of_their_own() -> None:
     ],
 )
 def test_rules_that_ns3_has(rule: Any, kind: str) -> None:
-    discipline = StepMarking(20.0) if isinstance(rule, DCTCP) else None
-    text = to_ns3(two_flows(rule, discipline=discipline), method=Packets(recovery="sack"))
+    discipline = dfc.StepMarking(20.0) if isinstance(rule, DCTCP) else None
+    text = dfc.to_ns3(two_flows(rule, discipline=discipline), method=dfc.Packets(recovery="sack"))
     assert f'"ns3::{kind}' in text
 
 
 @pytest.mark.parametrize(
     ("discipline", "part"),
     [
-        (CoDel(target=3e-3), '"ns3::CoDelQueueDisc", {{"Target", "0.003s"}'),
-        (PIE(), '"ns3::PieQueueDisc", {{"QueueDelayReference", "0.015s"}'),
-        (RED(5.0, 15.0, ecn=True), '{"QW", "0.002"}, {"LInterm", "10.0"}, {"Gentle", "true"}'),
-        (StepMarking(20.0), '{"UseEcn", "true"}, {"UseHardDrop", "false"}'),
+        (dfc.CoDel(target=3e-3), '"ns3::CoDelQueueDisc", {{"Target", "0.003s"}'),
+        (dfc.PIE(), '"ns3::PieQueueDisc", {{"QueueDelayReference", "0.015s"}'),
+        (dfc.RED(5.0, 15.0, ecn=True), '{"QW", "0.002"}, {"LInterm", "10.0"}, {"Gentle", "true"}'),
+        (dfc.StepMarking(20.0), '{"UseEcn", "true"}, {"UseHardDrop", "false"}'),
     ],
 )
 def test_managers_that_ns3_has(discipline: Any, part: str) -> None:
-    assert part in to_ns3(two_flows(NewReno(), discipline=discipline))
+    assert part in dfc.to_ns3(two_flows(NewReno(), discipline=discipline))
 
 
 @pytest.mark.parametrize(
     ("scenario", "method", "message"),
     [
-        (two_flows(NewReno(), discipline=DFC()), Packets(), "discipline of link left->right"),
-        (two_flows(NewReno(), discipline=PFC(headroom=5.0, xoff=5.0, xon=1.0)), Packets(), "discipline of link"),
-        (two_flows(NewReno(), discipline=RampMarking()), Packets(), "discipline of link"),
-        (two_flows(NewReno(), discipline=RED(mean_packet=500.0)), Packets(), "discipline of link"),
-        (two_flows(NewReno(), discipline=CoDel(), buffer=1), Packets(), "buffer of link left->right"),
-        (two_flows(CTCP()), Packets(), "source of flow 'flow 1'"),
-        (two_flows(HSTCP()), Packets(), "source of flow 'flow 1'"),
-        (two_flows(OnOff(10.0, 0.1, 0.1)), Packets(), "source of flow 'flow 1'"),
-        (two_flows(NewReno(), pacing=True), Packets(), "pacing of flow 'flow 1'"),
-        (two_flows(NewReno(), size=9.0, idle=1.0), Packets(), "idle of flow 'flow 1' = 1"),
-        (two_flows(Reno()), Packets(), "recovery of flow 'flow 1' = 'reno'"),
-        (two_flows(NewReno()), Packets(convention="ns2"), 'convention="standard"'),
-        (two_flows(NewReno()), Packets(loss={"left->right": 0.01}), "loss of left->right = 0.01"),
-        (two_flows(NewReno()), Packets(ack_transmission=False), "ack_transmission = False"),
-        (replace(two_flows(NewReno()), packet_size=40.0), Packets(), "packet_size = 40"),
-        (replace(two_flows(NewReno()), packet_size=100.5), Packets(), "packet_size = 100.5"),
+        (two_flows(NewReno(), discipline=dfc.DFC()), dfc.Packets(), "discipline of link left->right"),
+        (two_flows(NewReno(), discipline=dfc.PFC(headroom=5.0, xoff=5.0, xon=1.0)), dfc.Packets(), "discipline of link"),
+        (two_flows(NewReno(), discipline=dfc.RampMarking()), dfc.Packets(), "discipline of link"),
+        (two_flows(NewReno(), discipline=dfc.RED(mean_packet=500.0)), dfc.Packets(), "discipline of link"),
+        (two_flows(NewReno(), discipline=dfc.CoDel(), buffer=1), dfc.Packets(), "buffer of link left->right"),
+        (two_flows(CTCP()), dfc.Packets(), "source of flow 'flow 1'"),
+        (two_flows(HSTCP()), dfc.Packets(), "source of flow 'flow 1'"),
+        (two_flows(dfc.OnOff(10.0, 0.1, 0.1)), dfc.Packets(), "source of flow 'flow 1'"),
+        (two_flows(NewReno(), pacing=True), dfc.Packets(), "pacing of flow 'flow 1'"),
+        (two_flows(NewReno(), size=9.0, idle=1.0), dfc.Packets(), "idle of flow 'flow 1' = 1"),
+        (two_flows(Reno()), dfc.Packets(), "recovery of flow 'flow 1' = 'reno'"),
+        (two_flows(NewReno()), dfc.Packets(convention="ns2"), 'convention="standard"'),
+        (two_flows(NewReno()), dfc.Packets(loss={"left->right": 0.01}), "loss of left->right = 0.01"),
+        (two_flows(NewReno()), dfc.Packets(ack_transmission=False), "ack_transmission = False"),
+        (replace(two_flows(NewReno()), packet_size=40.0), dfc.Packets(), "packet_size = 40"),
+        (replace(two_flows(NewReno()), packet_size=100.5), dfc.Packets(), "packet_size = 100.5"),
     ],
 )  # fmt: skip
 def test_what_ns3_does_not_have_is_refused(
-    scenario: Scenario, method: Packets, message: str
+    scenario: dfc.Scenario, method: dfc.Packets, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        to_ns3(scenario, method=method)
+        dfc.to_ns3(scenario, method=method)
 
 
 def test_both_directions_of_a_channel_have_one_delay() -> None:
-    links = (Link(1, 2, 1e3, 1e-3, 20.0), Link(2, 1, 1e3, 2e-3, 20.0))
-    scenario = Scenario("delays", links, [Flow("a", (1, 2), NewReno())], duration=1.0)
+    links = (dfc.Link(1, 2, 1e3, 1e-3, 20.0), dfc.Link(2, 1, 1e3, 2e-3, 20.0))
+    scenario = dfc.Scenario("delays", links, [dfc.Flow("a", (1, 2), NewReno())], duration=1.0)
     with pytest.raises(ValueError, match="delay of link 2->1 ="):
-        to_ns3(scenario)
+        dfc.to_ns3(scenario)
 
 
 def test_names_stay_in_comments() -> None:
     scenario = replace(two_flows(NewReno()), name="a\nint main() {} \\")
-    assert to_ns3(scenario).splitlines()[0].startswith(r"// 'a\nint main() {} \\'")
+    assert dfc.to_ns3(scenario).splitlines()[0].startswith(r"// 'a\nint main() {} \\'")

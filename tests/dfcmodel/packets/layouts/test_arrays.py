@@ -10,22 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dfcmodel import (
-    CBR,
-    PFC,
-    ByteBuffer,
-    DeficitRoundRobin,
-    Fair,
-    Flow,
-    Link,
-    OnOff,
-    Packets,
-    Pause,
-    Scenario,
-    chain,
-    simulate,
-    takano2006,
-)
+import dfcmodel as dfc
 from dfcmodel.network.flow_tables import random_starts
 from dfcmodel.network.queueing.class_pauses import ALL
 from dfcmodel.network.queueing.programs import flow_hash
@@ -52,9 +37,9 @@ from tests.oracles.engines import check_records, plan_scenario
 # All arrays of a run: what refers to what.
 
 PLAIN_OR_NOT = {
-    "pause": Pause(high=20.0, low=10.0),
-    "PFC": PFC(xoff=20.0, xon=10.0),
-    "fair": Fair(),
+    "pause": dfc.Pause(high=20.0, low=10.0),
+    "PFC": dfc.PFC(xoff=20.0, xon=10.0),
+    "fair": dfc.Fair(),
 }
 
 
@@ -62,7 +47,7 @@ PLAIN_OR_NOT = {
 def test_arrays_of_a_run_share_no_memory(name: str) -> None:
     """The loop is compiled for arrays that are apart (`calling_entry`)."""
     scenario = random_classes(3) if name == "classes" else random_scenario(name, 3)
-    groups = begin_run(plan_of(scenario, Packets(seed=1))).groups()
+    groups = begin_run(plan_of(scenario, dfc.Packets(seed=1))).groups()
     arrays = [each for group in groups for each in group if isinstance(each, np.ndarray)]
     assert len(arrays) > 50
     for one, other in itertools.combinations(arrays, 2):
@@ -71,23 +56,23 @@ def test_arrays_of_a_run_share_no_memory(name: str) -> None:
 
 def test_ports_with_lanes_are_plain_where_only_the_room_of_the_queue_decides() -> None:
     for name, expected in (("pause", False), ("PFC", True), ("fair", False)):
-        links = chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=PLAIN_OR_NOT[name])
-        flows = [Flow("flow", (1, 2, 3), CBR(1e4), host="unshaped")]
-        scenario = Scenario(name, links, flows, duration=0.1)
-        ports = begin_run(plan_of(scenario, Packets(seed=1))).layout.arrays["port"]
+        links = dfc.chain(3, rate=1e4, delay=1e-3, buffer=100, discipline=PLAIN_OR_NOT[name])
+        flows = [dfc.Flow("flow", (1, 2, 3), dfc.CBR(1e4), host="unshaped")]
+        scenario = dfc.Scenario(name, links, flows, duration=0.1)
+        ports = begin_run(plan_of(scenario, dfc.Packets(seed=1))).layout.arrays["port"]
         assert ports["plain"][0] == expected, name
 
 
 def test_periods_drawn_anew_have_the_same_law(one_link) -> None:
     """Packets of 500 sources in 0.1 s: the same distribution, with ten copies on the way and without."""
     (flow,) = one_link.flows
-    bursts = OnOff(100.0, 0.03, 0.07, random=True)
+    bursts = dfc.OnOff(100.0, 0.03, 0.07, random=True)
     link = replace(one_link.links[0], rate=1e6, buffer=1e4)
     flows = tuple(replace(flow, name=f"{n}", source=bursts) for n in range(500))
     busy = replace(one_link, links=(link,), flows=flows, duration=0.3)
     sent = []
     for copies in (False, True):
-        run, rng = begin_run(plan_of(busy, Packets(seed=4))), np.random.default_rng(1)
+        run, rng = begin_run(plan_of(busy, dfc.Packets(seed=4))), np.random.default_rng(1)
         assert run.advance(20)
         before = run.layout.arrays["flow"]["sent"].astype(float)
         for n in range(20, 30):
@@ -108,7 +93,7 @@ def test_idle_times_are_drawn_anew_once_transfers_have_begun(one_link) -> None:
         replace(flow, name=f"{n}", start=start, size=5.0, idle=1.0, random_idle=random)
         for n, (start, random) in enumerate(kinds)
     )
-    run = begin_run(plan_of(replace(one_link, flows=flows), Packets(seed=1)))
+    run = begin_run(plan_of(replace(one_link, flows=flows), dfc.Packets(seed=1)))
     assert run.advance(20)
     before = run.layout.arrays["flow"]["due"].copy()
     after = run.fork(np.random.default_rng(1)).layout.arrays["flow"]["due"]
@@ -123,7 +108,7 @@ def test_idle_times_are_drawn_anew_once_transfers_have_begun(one_link) -> None:
 @pytest.mark.parametrize("name", ["fifo", "red", "codel"])
 @pytest.mark.parametrize("recovery", ["newreno", "sack"])
 def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) -> None:
-    plan = plan_of(random_scenario(name, 3), Packets(seed=3, recovery=recovery))
+    plan = plan_of(random_scenario(name, 3), dfc.Packets(seed=3, recovery=recovery))
     enough = run_engine(plan)
     for each, least in (("ELEMENTS", 1), ("PLACES", 1), ("FEWEST", 2)):
         monkeypatch.setattr(memory, each, least)
@@ -133,18 +118,18 @@ def test_arrays_that_grow_change_nothing(name: str, recovery: str, monkeypatch) 
         np.testing.assert_array_equal(getattr(tight, field), getattr(enough, field))
 
 
-@pytest.mark.parametrize(("buffer", "most"), [(100.0, 34), (ByteBuffer(150_000), 33)])
+@pytest.mark.parametrize(("buffer", "most"), [(100.0, 34), (dfc.ByteBuffer(150_000), 33)])
 def test_a_ring_is_filled_in_one_window_before_a_run_begins_again(
-    buffer: float | ByteBuffer, most: int, monkeypatch
+    buffer: float | dfc.ByteBuffer, most: int, monkeypatch
 ) -> None:
     """Of a burst one packet is sent, one is the last, and a ring of 32 has the others; of bytes that of the last one."""
     for each, least in (("PLACES", 1), ("FEWEST", 32)):
         monkeypatch.setattr(memory, each, least)
-    links = chain(2, rate=1000.0, delay=0.05, buffer=buffer)
+    links = dfc.chain(2, rate=1000.0, delay=0.05, buffer=buffer)
     for window in (most, most + 1):
-        flow = Flow("burst", (1, 2), NewReno(), initial_window=window, max_window=200)
-        scenario = Scenario("burst", links, (flow,), duration=0.09)  # before the first ACK
-        run = begin_run(plan_scenario(scenario, Packets(seed=1), duration=0.09, sample=0.09))
+        flow = dfc.Flow("burst", (1, 2), NewReno(), initial_window=window, max_window=200)
+        scenario = dfc.Scenario("burst", links, (flow,), duration=0.09)  # before the first ACK
+        run = begin_run(plan_scenario(scenario, dfc.Packets(seed=1), duration=0.09, sample=0.09))
         assert run.layout.arrays["port"]["ring_mask"][0] == 31
         assert run.advance(1) == (window == most)
         assert run.layout.arrays["port"]["peak"][0] == window - 1
@@ -163,9 +148,9 @@ def test_rings_are_powers_of_two_and_grow_unless_they_are_full() -> None:
 
 
 def test_elements_double_and_always_leave_room_for_a_window() -> None:
-    scenario = takano2006("6", dfc=False, tcp="newreno")
+    scenario = dfc.takano2006("6", dfc=False, tcp="newreno")
     rules = signatures_of(flow.source for flow in scenario.flows)
-    arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
+    arrays = lay_out(plan_of(scenario, dfc.Packets(seed=1)), rules).arrays
     counters, first = arrays["counters"], len(arrays["packet"])
     for size in (2 * first, 4 * first, 8 * first, 16 * first):
         arrays["packet"]["number"][-1] = size
@@ -178,7 +163,7 @@ def test_elements_double_and_always_leave_room_for_a_window() -> None:
 
 
 def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:
-    plan = plan_of(one_link, Packets(seed=1))
+    plan = plan_of(one_link, dfc.Packets(seed=1))
     size, alarm = first_elements(plan, 1, 10**6)
     assert alarm == size // 2 < 2000
     most = most_elements(plan)
@@ -188,9 +173,9 @@ def test_elements_grow_up_to_what_links_and_windows_hold(one_link) -> None:
 
 def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
     """takano2006 has windows of 20,000 packets and more, and buffers of 1,800."""
-    scenario = takano2006("6", dfc=False, tcp="newreno")
+    scenario = dfc.takano2006("6", dfc=False, tcp="newreno")
     rules = signatures_of(flow.source for flow in scenario.flows)
-    arrays = lay_out(plan_of(scenario, Packets(seed=1)), rules).arrays
+    arrays = lay_out(plan_of(scenario, dfc.Packets(seed=1)), rules).arrays
     assert arrays["packet"].nbytes + arrays["ring"].nbytes < 2e5
 
 
@@ -199,7 +184,7 @@ def test_a_large_window_takes_no_memory_before_it_is_used() -> None:
 
 @pytest.mark.parametrize("name", ["fifo", "pause", "fair"])
 def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> None:
-    plan = plan_of(random_scenario(name, 2), Packets(seed=2))
+    plan = plan_of(random_scenario(name, 2), dfc.Packets(seed=2))
     found = {}
     for any_order in (False, True):
         monkeypatch.setattr(lookahead, "_any_order", lambda *_, chosen=any_order: chosen)
@@ -215,14 +200,14 @@ def test_answers_do_not_depend_on_the_order_of_units(name: str, monkeypatch) -> 
 def test_a_rate_so_low_that_times_cannot_be_counted_is_refused(one_link, refused) -> None:
     """A sample beyond 64 bits would be a row before the first."""
     slow = replace(one_link, links=(replace(one_link.links[0], rate=1e-300),))
-    refused(("rate of", "1e-300", "samples"), lambda: simulate(slow, Packets(seed=1)))
+    refused(("rate of", "1e-300", "samples"), lambda: dfc.simulate(slow, dfc.Packets(seed=1)))
     slow = replace(one_link, links=(replace(one_link.links[0], rate=1e-3),))
-    assert simulate(slow, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
+    assert dfc.simulate(slow, dfc.Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
 
 
 def test_a_flow_that_starts_long_after_the_end_sends_nothing(one_link) -> None:
     late = replace(one_link, flows=(replace(one_link.flows[0], start=1e300),))
-    assert simulate(late, Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
+    assert dfc.simulate(late, dfc.Packets(seed=1), duration=1.0).delivered[0, -1] == 0.0
 
 
 def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> None:
@@ -236,7 +221,7 @@ def test_no_record_depends_on_memory_without_values(one_link, monkeypatch) -> No
         return found
 
     monkeypatch.setattr(engine_arrays, "aligned", filled)
-    assert simulate(late, Packets(seed=1), duration=1.0).inside.tolist() == [0.0]
+    assert dfc.simulate(late, dfc.Packets(seed=1), duration=1.0).inside.tolist() == [0.0]
 
 
 # Hashes of flows.
@@ -253,11 +238,11 @@ def test_a_hash_is_even_and_of_a_flow_and_its_acks_alone() -> None:
 
 def test_a_thousand_flows_share_fewer_queues() -> None:
     """McKenney 1990: flows with the same hash share a queue, so that those that are alone in theirs get as much together."""
-    flows = [Flow(str(n), ("a", "s", "b"), CBR(3e4)) for n in range(12)]
-    program = DeficitRoundRobin(queues=8)
-    links = [Link("a", "s", 1e7, 1e-6, 10_000), Link("s", "b", 1e5, 1e-6, 10_000, program)]
+    flows = [dfc.Flow(str(n), ("a", "s", "b"), dfc.CBR(3e4)) for n in range(12)]
+    program = dfc.DeficitRoundRobin(queues=8)
+    links = [dfc.Link("a", "s", 1e7, 1e-6, 10_000), dfc.Link("s", "b", 1e5, 1e-6, 10_000, program)]
     plan = plan_scenario(
-        Scenario("overloaded", links, flows), Packets(seed=1), duration=0.05, sample=0.05
+        dfc.Scenario("overloaded", links, flows), dfc.Packets(seed=1), duration=0.05, sample=0.05
     )
     hashes = flow_hash(plan.seeds[np.full(12, 1)], np.arange(12), np.zeros(12, dtype=bool))
     queues = np.floor(8.0 * hashes).astype(int)
@@ -270,7 +255,7 @@ def test_a_thousand_flows_share_fewer_queues() -> None:
 # Layouts of further runs of a scenario.
 
 
-def both(scenario: Scenario, method: Packets, **options: Any) -> tuple[Any, Any]:
+def both(scenario: dfc.Scenario, method: dfc.Packets, **options: Any) -> tuple[Any, Any]:
     """Return the plan of a run, and that of the same run of a scenario that has had none before."""
     given = {"duration": scenario.duration, "sample": scenario.duration / 4, **options}
     fresh = replace(scenario)
@@ -289,7 +274,7 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
         starts = (
             random_starts(scenario.table, jitter, np.random.default_rng(seed)) if jitter else None
         )
-        one, other = both(scenario, Packets(seed=seed), starts=starts)
+        one, other = both(scenario, dfc.Packets(seed=seed), starts=starts)
         check_records(run_engine(one), run_engine(other))
 
 
@@ -301,21 +286,26 @@ def test_further_runs_are_those_of_a_scenario_without_runs_before(name: str) -> 
     ],
 )  # fmt: skip
 def test_runs_with_other_options_are_no_further_runs(change: Any, options: Any) -> None:
-    flows = [Flow("f", (1, 2, 3), NewReno(), delayed_acks=True), Flow("g", (1, 2, 3), CBR(900.0))]
-    scenario = Scenario("two", chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
+    flows = [
+        dfc.Flow("f", (1, 2, 3), NewReno(), delayed_acks=True),
+        dfc.Flow("g", (1, 2, 3), dfc.CBR(900.0)),
+    ]
+    scenario = dfc.Scenario(
+        "two", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5
+    )
     for _ in range(3):
-        run_engine(both(scenario, Packets(seed=1))[0])
+        run_engine(both(scenario, dfc.Packets(seed=1))[0])
     for seed in (1, 2, 3):
-        one, other = both(scenario, Packets(seed=seed, **change), **options)
+        one, other = both(scenario, dfc.Packets(seed=seed, **change), **options)
         check_records(run_engine(one), run_engine(other))
 
 
 def test_runs_share_only_what_they_do_not_change() -> None:
     scenario = replace(random_scenario("fifo", 3), duration=0.3)
-    first, second, third = (begin_run(plan_of(scenario, Packets(seed=n))) for n in (1, 2, 3))
+    first, second, third = (begin_run(plan_of(scenario, dfc.Packets(seed=n))) for n in (1, 2, 3))
     alike = {name for name in first.arrays if first.arrays[name] is second.arrays[name]}
     assert alike <= set(CONSTANT), "these two are no copies"
-    fourth = begin_run(plan_of(scenario, Packets(seed=3)))
+    fourth = begin_run(plan_of(scenario, dfc.Packets(seed=3)))
     before = {name: array.tobytes() for name, array in fourth.arrays.items()}
     assert third.advance(third.plan.samples)
     third.finish()
@@ -328,7 +318,7 @@ def test_runs_share_only_what_they_do_not_change() -> None:
 
 def test_a_run_with_a_watchdog_is_no_further_run_of_one_without() -> None:
     scenario = replace(random_scenario("pause", 3), duration=0.3)
-    plans = [plan_of(scenario, Packets(seed=n)) for n in (1, 2, 3)]
+    plans = [plan_of(scenario, dfc.Packets(seed=n)) for n in (1, 2, 3)]
     assert [int(begin_run(plan).arrays["port"]["plain"].min()) for plan in plans] == [0, 0, 0]
     dog = PortWatchdog(1, ALL, 0.01, 0.01, 0.005, 2, 2)
     watched = begin_run(replace(plans[2], watchdogs=(dog,))).arrays
@@ -338,27 +328,27 @@ def test_a_run_with_a_watchdog_is_no_further_run_of_one_without() -> None:
 # Flows that start after the end have no state.
 
 
-def with_idle(count: int, source: Any, **options: Any) -> Scenario:
+def with_idle(count: int, source: Any, **options: Any) -> dfc.Scenario:
     """Return two flows of one link, the second of which has ``count`` others before it that do not start."""
     given = {"max_window": 20.0, **options}
-    flows = [Flow("first", (1, 2, 3), NewReno(), **given)]
-    flows += [Flow(f"{n}", (1, 2, 3), source, start=0.5 + n, **given) for n in range(count)]
-    flows += [Flow("last", (1, 2, 3), NewReno(), start=0.01, **given)]
-    return Scenario("idle", chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
+    flows = [dfc.Flow("first", (1, 2, 3), NewReno(), **given)]
+    flows += [dfc.Flow(f"{n}", (1, 2, 3), source, start=0.5 + n, **given) for n in range(count)]
+    flows += [dfc.Flow("last", (1, 2, 3), NewReno(), start=0.01, **given)]
+    return dfc.Scenario("idle", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), flows, duration=0.5)
 
 
-@pytest.mark.parametrize("source", [NewReno(), CBR(5.0)])
+@pytest.mark.parametrize("source", [NewReno(), dfc.CBR(5.0)])
 @pytest.mark.parametrize("recovery", ["newreno", "sack"])
 def test_idle_flows_change_nothing_and_have_no_rows(source: Any, recovery: str) -> None:
     scenario = with_idle(7, source)
-    method = Packets(seed=1, recovery=recovery)
+    method = dfc.Packets(seed=1, recovery=recovery)
     run = begin_run(plan_of(scenario, method))
     rows = run.arrays["flow"]
     assert run.arrays["begun"].tolist() == [0, 1, 8]  # one that starts at the end has its row
     assert not rows[2:8].tobytes().strip(b"\0")
-    assert len(run.arrays["rule"]) == 3 - isinstance(source, CBR)
-    found = simulate(scenario, method, sample=0.1)
-    expected = simulate(with_idle(0, source), method, sample=0.1)
+    assert len(run.arrays["rule"]) == 3 - isinstance(source, dfc.CBR)
+    found = dfc.simulate(scenario, method, sample=0.1)
+    expected = dfc.simulate(with_idle(0, source), method, sample=0.1)
     for name in (
         "delivered",
         "lost",
@@ -379,7 +369,7 @@ def test_idle_flows_change_nothing_and_have_no_rows(source: Any, recovery: str) 
             if name in ("finished", "first_loss")
             else (of_idle == 0.0).all()
         )
-    first = 0.0 if isinstance(source, CBR) else NewReno().start(0.1).cwnd
+    first = 0.0 if isinstance(source, dfc.CBR) else NewReno().start(0.1).cwnd
     np.testing.assert_array_equal(found.window[1:8], first)
     np.testing.assert_array_equal(found.window[[0, 8]], expected.window)
     assert str(found.status) == str(expected.status)
@@ -387,11 +377,13 @@ def test_idle_flows_change_nothing_and_have_no_rows(source: Any, recovery: str) 
 
 def test_flows_that_wait_for_others_are_not_idle() -> None:
     chained = [
-        Flow("a", (1, 2, 3), NewReno(), size=5),
-        Flow("b", (1, 2, 3), NewReno(), size=5, after="a"),
-        Flow("c", (1, 2, 3), NewReno(), start=9.0),
+        dfc.Flow("a", (1, 2, 3), NewReno(), size=5),
+        dfc.Flow("b", (1, 2, 3), NewReno(), size=5, after="a"),
+        dfc.Flow("c", (1, 2, 3), NewReno(), start=9.0),
     ]
-    scenario = Scenario("chained", chain(3, rate=1e3, delay=1e-3, buffer=9), chained, duration=0.5)
-    run = simulate(scenario, Packets(seed=1))
+    scenario = dfc.Scenario(
+        "chained", dfc.chain(3, rate=1e3, delay=1e-3, buffer=9), chained, duration=0.5
+    )
+    run = dfc.simulate(scenario, dfc.Packets(seed=1))
     assert (run.finished[:2] < 0.5).all()
     assert np.isnan(run.finished[2])

@@ -7,45 +7,27 @@ import math
 import numpy as np
 import pytest
 
-from dfcmodel import (
-    CBR,
-    FIFO,
-    PFC,
-    Fabric,
-    Flow,
-    Fluid,
-    Link,
-    Packets,
-    Scenario,
-    all_reduce,
-    all_to_all,
-    chain,
-    flows_from,
-    job_completion,
-    permutation,
-    simulate,
-    slowdowns,
-)
+import dfcmodel as dfc
 from dfcmodel.lossless import fat_tree, leaf_spine
 from responsefn import DCQCN, FixedRate
 
-FABRIC = Fabric(leaf_spine(1, 1, hosts=8), buffer="2 MB", discipline=PFC(counts="switch"))
+FABRIC = dfc.Fabric(leaf_spine(1, 1, hosts=8), buffer="2 MB", discipline=dfc.PFC(counts="switch"))
 GIVEN = {"source": FixedRate(), "links": FABRIC.links}
 
 
 def _run(flows, duration: float = 0.01):
-    method = Packets(seed=1, recovery="none")
-    return simulate(FABRIC.scenario("job", flows, duration), method, sample=duration)
+    method = dfc.Packets(seed=1, recovery="none")
+    return dfc.simulate(FABRIC.scenario("job", flows, duration), method, sample=duration)
 
 
 @pytest.fixture(scope="module")
 def ring():
     """Return a run of a ring all-reduce of 8 hosts with 16,000 packets."""
-    return _run(all_reduce(FABRIC.hosts, 16_000, starts=1e-4, **GIVEN))
+    return _run(dfc.all_reduce(FABRIC.hosts, 16_000, starts=1e-4, **GIVEN))
 
 
 def test_bandwidths_are_those_of_nccl_tests(ring) -> None:
-    job = job_completion(ring, "all_reduce", 16_000)
+    job = dfc.job_completion(ring, "all_reduce", 16_000)
     assert job.time == pytest.approx(ring.finished.max() - 1e-4, rel=1e-12)
     assert (job.hosts, job.size) == (8, 16_000 * 1500)
     assert job.algorithm_bandwidth == job.size / job.time
@@ -57,7 +39,7 @@ def test_bandwidths_are_those_of_nccl_tests(ring) -> None:
 
 
 def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
-    job = job_completion(ring)
+    job = dfc.job_completion(ring)
     assert job.time == pytest.approx(job.bound, rel=1e-9)
     assert job.bounds.link == ""
     rows = job.summary()
@@ -68,8 +50,8 @@ def test_the_bound_of_a_ring_is_reached_without_acks(ring) -> None:
 
 
 def test_an_all_to_all_has_the_factor_of_its_own() -> None:
-    run = _run(all_to_all(FABRIC.hosts, sizes=100, **GIVEN))
-    job = job_completion(run, "all_to_all", 8 * 100)
+    run = _run(dfc.all_to_all(FABRIC.hosts, sizes=100, **GIVEN))
+    job = dfc.job_completion(run, "all_to_all", 8 * 100)
     assert job.bus_bandwidth == pytest.approx(7 / 8 * 800 * 1500 / job.time, rel=1e-15)
     assert 0.8 * 12.5e9 < job.bus_bandwidth < 12.5e9
     rows = job.summary()
@@ -79,13 +61,13 @@ def test_an_all_to_all_has_the_factor_of_its_own() -> None:
 
 @pytest.mark.parametrize("operation", ["broadcast", "reduce"])
 def test_a_broadcast_has_its_algorithm_bandwidth(ring, operation: str) -> None:
-    job = job_completion(ring, operation, 1.0)
+    job = dfc.job_completion(ring, operation, 1.0)
     assert job.bus_bandwidth == job.algorithm_bandwidth
 
 
 def test_a_job_that_the_run_cuts_short_has_no_time() -> None:
-    job = job_completion(
-        _run(all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000
+    job = dfc.job_completion(
+        _run(dfc.all_reduce(FABRIC.hosts, 16_000, **GIVEN), 1e-3), "all_reduce", 16_000
     )
     assert job.unfinished > 0
     assert math.isnan(job.time)
@@ -98,7 +80,7 @@ def test_a_job_that_the_run_cuts_short_has_no_time() -> None:
 
 
 def test_the_figure_has_the_bound(ring) -> None:
-    axes = job_completion(ring).plot()
+    axes = dfc.job_completion(ring).plot()
     assert axes.get_xlabel() == "time (ms)"
     assert axes.lines[0].get_ydata()[-1] == 1.0
     bound = axes.lines[1].get_xdata()[0]
@@ -106,11 +88,13 @@ def test_the_figure_has_the_bound(ring) -> None:
 
 
 def test_a_job_says_why_it_sends_again() -> None:
-    fabric = Fabric(leaf_spine(2, 2, hosts=2), buffer="2 MB", discipline=PFC(counts="switch"))
+    fabric = dfc.Fabric(
+        leaf_spine(2, 2, hosts=2), buffer="2 MB", discipline=dfc.PFC(counts="switch")
+    )
     options = {"source": FixedRate(), "links": fabric.links, "routes": "spray"}
-    flows = all_reduce(fabric.hosts, 100, "halving-doubling", **options)
-    run = simulate(fabric.scenario("sprayed", flows, 0.01), Packets(seed=1))
-    job = job_completion(run)
+    flows = dfc.all_reduce(fabric.hosts, 100, "halving-doubling", **options)
+    run = dfc.simulate(fabric.scenario("sprayed", flows, 0.01), dfc.Packets(seed=1))
+    job = dfc.job_completion(run)
     assert job.limits == run.limits
     assert "limit, go-back-N over several paths" in job.summary()
 
@@ -126,34 +110,35 @@ def test_a_job_says_why_it_sends_again() -> None:
 )
 def test_bad_operations_are_refused(ring, given: tuple, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        job_completion(ring, *given)
+        dfc.job_completion(ring, *given)
 
 
 def test_runs_without_a_job_are_refused() -> None:
-    links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    fluid = simulate(
-        Scenario("fluid", links, [Flow("a", (1, 2), CBR(9.0), size=2)], 0.5), level="fluid"
+    links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
+    fluid = dfc.simulate(
+        dfc.Scenario("fluid", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0), size=2)], 0.5),
+        level="fluid",
     )
     with pytest.raises(ValueError, match="run of 'fluid': must be at packet level"):
-        job_completion(fluid)
-    endless = Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))], 0.5)
+        dfc.job_completion(fluid)
+    endless = dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))], 0.5)
     with pytest.raises(ValueError, match="run of 'endless': has no flow of finite size"):
-        job_completion(simulate(endless, Packets(seed=1)))
+        dfc.job_completion(dfc.simulate(endless, dfc.Packets(seed=1)))
 
 
 # Upper bounds of jobs: exact where packets follow each other, beyond each run of random fabrics, and refused elsewhere.
 
 
-def bound_of(links: list[Link], paths: list[str], **given: float) -> float:
+def bound_of(links: list[dfc.Link], paths: list[str], **given: float) -> float:
     """Return the upper bound of transfers of 50 packets at the rates of their interfaces, s."""
-    flows = [Flow(path, tuple(path), FixedRate(), size=50, host="nic") for path in paths]
-    scenario = Scenario("job", links, flows, duration=9e-3, **given)
-    return job_completion(simulate(scenario, Packets(seed=1), sample=9e-3)).upper_bound
+    flows = [dfc.Flow(path, tuple(path), FixedRate(), size=50, host="nic") for path in paths]
+    scenario = dfc.Scenario("job", links, flows, duration=9e-3, **given)
+    return dfc.job_completion(dfc.simulate(scenario, dfc.Packets(seed=1), sample=9e-3)).upper_bound
 
 
 def test_it_adds_up_the_packets_of_each_link() -> None:
     ends = ("as", "bs", "st", "sa", "sb", "ts")
-    links = [Link(*each, 1e5, 5e-4, 1000, FIFO()) for each in ends]
+    links = [dfc.Link(*each, 1e5, 5e-4, 1000, dfc.FIFO()) for each in ends]
     two = bound_of(links, ["ast", "bst"], packet_size=640.0)
     assert two == pytest.approx(1e-3 * (0.5 + 0.5 + 1.0 + 0.5))
     # 50 packets from each host and ACKs of 50 on each link of a host; 100 and ACKs of 100 on the other one
@@ -162,7 +147,7 @@ def test_it_adds_up_the_packets_of_each_link() -> None:
 
 
 def test_packets_that_go_round_have_none() -> None:
-    links = [Link(*each, 1e5, 5e-4, 1000, FIFO()) for each in ("ab", "bc", "ca")]
+    links = [dfc.Link(*each, 1e5, 5e-4, 1000, dfc.FIFO()) for each in ("ab", "bc", "ca")]
     assert math.isnan(bound_of(links, ["abc", "bca", "cab"]))
 
 
@@ -171,19 +156,19 @@ def test_packets_that_go_round_have_none() -> None:
 def test_no_run_of_a_random_fabric_takes_longer(seed: int, routes: str) -> None:
     random = np.random.default_rng(seed)
     graph = (leaf_spine(4, 2, hosts=4), fat_tree(4))[seed % 2]
-    fabric = Fabric(
+    fabric = dfc.Fabric(
         graph,
         buffer="64 MB",
         packet_size=4096.0,
-        discipline=PFC(xoff=1e4, xon=1e3, counts="switch"),
+        discipline=dfc.PFC(xoff=1e4, xon=1e3, counts="switch"),
     )
     sizes = random.integers(1, 60, len(fabric.hosts) * (len(fabric.hosts) - 1))
     given = {"source": FixedRate(), "links": fabric.links, "host": "nic", "routes": routes}
-    flows = all_to_all(fabric.hosts, sizes=sizes, **given)
-    job = job_completion(
-        simulate(
+    flows = dfc.all_to_all(fabric.hosts, sizes=sizes, **given)
+    job = dfc.job_completion(
+        dfc.simulate(
             fabric.scenario("all", flows, duration=0.05),
-            Packets(seed=seed, recovery="selective", spraying="random"),
+            dfc.Packets(seed=seed, recovery="selective", spraying="random"),
             sample=0.05,
         )
     )
@@ -193,91 +178,97 @@ def test_no_run_of_a_random_fabric_takes_longer(seed: int, routes: str) -> None:
         assert math.isnan(job.upper) or job.time <= job.upper_bound
 
 
-def job_of(flows, fabric: Fabric, **options: object):
+def job_of(flows, fabric: dfc.Fabric, **options: object):
     """Return the job of flows on a fabric."""
-    return job_completion(
-        simulate(
-            fabric.scenario("job", flows, duration=0.05), Packets(seed=1, **options), sample=0.05
+    return dfc.job_completion(
+        dfc.simulate(
+            fabric.scenario("job", flows, duration=0.05),
+            dfc.Packets(seed=1, **options),
+            sample=0.05,
         )
     )
 
 
 def test_it_is_known_only_of_runs_whose_links_are_never_idle() -> None:
-    fabric = Fabric(
+    fabric = dfc.Fabric(
         leaf_spine(2, 2, hosts=4),
         buffer="64 MB",
         packet_size=4096.0,
-        discipline=PFC(xoff=500, xon=50, counts="switch"),
+        discipline=dfc.PFC(xoff=500, xon=50, counts="switch"),
     )
     given = {"links": fabric.links, "host": "nic"}
-    known = job_of(permutation(fabric.hosts, 1, sizes=50, source=FixedRate(), **given), fabric)
+    known = job_of(dfc.permutation(fabric.hosts, 1, sizes=50, source=FixedRate(), **given), fabric)
     assert known.time <= known.upper_bound
     assert "upper bound" in known.summary()
     assert [line.get_label() for line in known.plot().lines[1:]] == ["lower bound", "upper bound"]
     for flows in (
-        all_reduce(fabric.hosts, 400, source=FixedRate(), **given),  # flows wait for others
-        permutation(fabric.hosts, 1, sizes=50, source=DCQCN(), **given),
-        permutation(fabric.hosts, 1, sizes=50, source=FixedRate(sending_rate=1e5), **given),
-        permutation(
+        dfc.all_reduce(fabric.hosts, 400, source=FixedRate(), **given),  # flows wait for others
+        dfc.permutation(fabric.hosts, 1, sizes=50, source=DCQCN(), **given),
+        dfc.permutation(fabric.hosts, 1, sizes=50, source=FixedRate(sending_rate=1e5), **given),
+        dfc.permutation(
             fabric.hosts, 1, sizes=50, starts=np.arange(7) * 1e-6, source=FixedRate(), **given
         ),
     ):
         job = job_of(flows, fabric)
         assert math.isnan(job.upper_bound)
         assert "upper bound" not in job.summary()
-    paused = Fabric(
+    paused = dfc.Fabric(
         leaf_spine(2, 2, hosts=4),
         buffer="64 MB",
         packet_size=4096.0,
-        discipline=PFC(xoff=4, xon=2, counts="switch"),
+        discipline=dfc.PFC(xoff=4, xon=2, counts="switch"),
     )
     given["links"] = paused.links
-    flows = all_to_all(paused.hosts, sizes=50, source=FixedRate(), **given)
+    flows = dfc.all_to_all(paused.hosts, sizes=50, source=FixedRate(), **given)
     assert math.isnan(job_of(flows, paused).upper_bound)
 
 
 def test_links_that_repeat_frames_may_take_longer() -> None:
-    links = [Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
-    flows = [Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
-    scenario = Scenario("retry", links, flows, duration=0.1)
-    errors = [simulate(scenario, Packets(seed=1, frame_errors={"s->d": p})) for p in (0.0, 0.7)]
-    assert job_completion(errors[0]).time <= job_completion(errors[0]).upper_bound
-    assert job_completion(errors[1]).time > job_completion(errors[0]).upper_bound
-    assert math.isnan(job_completion(errors[1]).upper_bound)
+    links = [dfc.Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
+    flows = [dfc.Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
+    scenario = dfc.Scenario("retry", links, flows, duration=0.1)
+    errors = [
+        dfc.simulate(scenario, dfc.Packets(seed=1, frame_errors={"s->d": p})) for p in (0.0, 0.7)
+    ]
+    assert dfc.job_completion(errors[0]).time <= dfc.job_completion(errors[0]).upper_bound
+    assert dfc.job_completion(errors[1]).time > dfc.job_completion(errors[0]).upper_bound
+    assert math.isnan(dfc.job_completion(errors[1]).upper_bound)
 
 
 def test_packets_that_wait_at_random_at_their_senders_have_none() -> None:
-    links = [Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
-    flows = [Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
-    scenario = Scenario("waits", links, flows, duration=0.1)
+    links = [dfc.Link(*ends, 1e6, 1e-6, 1000) for ends in ("as", "sd")]
+    flows = [dfc.Flow("f", ("a", "s", "d"), FixedRate(), size=500, host="nic")]
+    scenario = dfc.Scenario("waits", links, flows, duration=0.1)
     at_once, late = (
-        simulate(scenario, Packets(seed=1), packet_jitter=wait) for wait in (0.0, "1pkt")
+        dfc.simulate(scenario, dfc.Packets(seed=1), packet_jitter=wait) for wait in (0.0, "1pkt")
     )
-    assert math.isfinite(job_completion(at_once).upper_bound)
-    assert math.isnan(job_completion(late).upper_bound)
+    assert math.isfinite(dfc.job_completion(at_once).upper_bound)
+    assert math.isnan(dfc.job_completion(late).upper_bound)
 
 
 # Slowdowns by groups of sizes.
 
-TWO_RATES = Fabric(leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=PFC(counts="switch"))
+TWO_RATES = dfc.Fabric(
+    leaf_spine(2, 2, hosts=4), buffer="1 MB", discipline=dfc.PFC(counts="switch")
+)
 
 
 @pytest.fixture(scope="module")
 def run():
     """Return a run of 30 flows to one host, of 1 to 30 packets, the last of which does not end."""
     sizes = [float(n) for n in range(1, 30)] + [1e6]
-    flows = flows_from(
+    flows = dfc.flows_from(
         [TWO_RATES.hosts[1 + n % 7] for n in range(30)],
         [TWO_RATES.hosts[0]] * 30,
         sizes,
         source=FixedRate(),
         links=TWO_RATES.links,
     )
-    return simulate(TWO_RATES.scenario("incast", flows, 1e-3), Packets(seed=1), sample=1e-3)
+    return dfc.simulate(TWO_RATES.scenario("incast", flows, 1e-3), dfc.Packets(seed=1), sample=1e-3)
 
 
 def test_groups_have_the_quantiles_of_their_transfers(run) -> None:
-    found = slowdowns(run, [0, 10, 29])
+    found = dfc.slowdowns(run, [0, 10, 29])
     times = run.completion_times()
     small = times.slowdown.values[:10]
     row = found.table.iloc[0]
@@ -290,28 +281,28 @@ def test_groups_have_the_quantiles_of_their_transfers(run) -> None:
 
 
 def test_groups_without_limits_have_as_many_transfers_each(run) -> None:
-    counts = slowdowns(run).table["transfers"]
+    counts = dfc.slowdowns(run).table["transfers"]
     assert len(counts) == 10
     assert counts.sum() == 29
     assert counts.max() - counts.min() <= 2  # 29 transfers
 
 
 def test_transfers_outside_of_the_limits_are_left_out(run) -> None:
-    assert slowdowns(run, [5, 7]).sizes.tolist() == [6.0, 7.0]
+    assert dfc.slowdowns(run, [5, 7]).sizes.tolist() == [6.0, 7.0]
 
 
 def test_the_figure_shows_the_quantiles(run) -> None:
-    axes = slowdowns(run).plot()
+    axes = dfc.slowdowns(run).plot()
     assert [line.get_label() for line in axes.lines] == ["median", "95 %", "99 %"]
     assert axes.get_xscale() == "log"
-    rows = slowdowns(run).summary()
+    rows = dfc.slowdowns(run).summary()
     assert rows["transfers"] == "29 complete, 1 not"
 
 
 def test_nothing_complete_is_shown_too() -> None:
-    links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    flow = Flow("a", (1, 2), CBR(9.0), size=1000)
-    found = slowdowns(simulate(Scenario("late", links, [flow], 0.5), Fluid()))
+    links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
+    flow = dfc.Flow("a", (1, 2), dfc.CBR(9.0), size=1000)
+    found = dfc.slowdowns(dfc.simulate(dfc.Scenario("late", links, [flow], 0.5), dfc.Fluid()))
     assert found.unfinished == 1
     assert len(found.table) == 0
     found.plot()
@@ -320,11 +311,13 @@ def test_nothing_complete_is_shown_too() -> None:
 @pytest.mark.parametrize("limits", [[5], [5, 5], [5, 3], [[1, 2], [3, 4]], [-1, 2]])
 def test_bad_limits_are_refused(run, limits) -> None:
     with pytest.raises(ValueError, match="limits"):
-        slowdowns(run, limits)
+        dfc.slowdowns(run, limits)
 
 
 def test_a_run_without_transfers_is_refused() -> None:
-    links = chain(2, rate=1e3, delay=0.1, buffer=10)
-    run = simulate(Scenario("endless", links, [Flow("a", (1, 2), CBR(9.0))], 0.5), level="fluid")
+    links = dfc.chain(2, rate=1e3, delay=0.1, buffer=10)
+    run = dfc.simulate(
+        dfc.Scenario("endless", links, [dfc.Flow("a", (1, 2), dfc.CBR(9.0))], 0.5), level="fluid"
+    )
     with pytest.raises(ValueError, match="run of 'endless': has no flow of finite size"):
-        slowdowns(run)
+        dfc.slowdowns(run)

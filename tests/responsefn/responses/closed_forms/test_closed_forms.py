@@ -21,7 +21,6 @@ from responsefn import (
     Reno,
     Scalable,
     WindowRule,
-    catalogue,
     fused,
     invert,
     simulate_rule,
@@ -33,18 +32,10 @@ from responsefn.responses.closed_forms.lambert import lambert_w
 from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
 from responsefn.responses.closed_forms.printing import statements
 from responsefn.responses.closed_forms.regions import BORDER, range_of
+from tests.responsefn.closed_rules import RTT, SMOOTH, P
 
 # Compiled closed forms give the numbers of the checked functions.
 
-CLOSED = [
-    entry
-    for entry in catalogue().entries
-    if entry.uses_closed_form() and getattr(entry, "capacity", "ignored") != "needed"
-]
-SMOOTH = [*CLOSED, AIMD(0.2, 0.125), CUBIC(friendly=0), TFRC(2, 0.3)]
-"""Every entry of the catalogue with a closed form: each has a twin, and nothing else has."""
-P = np.geomspace(1e-10, 0.9, 301)
-RTT = 0.07
 FIRST = {type(rule): rule for rule in reversed(SMOOTH)}.values()
 """One of each class; the others are variants of its formula."""
 

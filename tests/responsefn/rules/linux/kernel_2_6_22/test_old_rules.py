@@ -94,7 +94,7 @@ def cubic_count(cwnd, origin, plateau, late, rtt, reno, sixteenths):
 @pytest.mark.parametrize("reno", [60, 90, 130])
 def test_cubic_takes_as_many_acks_as_bictcp_update_says_and_one(late, reno, sixteenths):
     rule = LinuxCUBIC(per_ack=sixteenths / 16, kernel="2.6.22")
-    state = rule.State(82.0, 2.0, 100.0, 4.0, 0.0, 0.04, reno + 0.5)
+    state = rule.State(82.0, 2.0, 100.0, 4.0, 0.0, base_rtt=0.04, reno=reno + 0.5)
     grown = rule.on_ack(state, rule.params, Event(late, 0.04)).cwnd - 82.0
     count = cubic_count(82, 100, 4.0, late, 0.04, reno, sixteenths)
     assert 1 / grown == pytest.approx(count + 1, rel=1e-9)
