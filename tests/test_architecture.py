@@ -32,8 +32,8 @@ PATHS = sorted(
 )
 MANY_PARAMETERS = 8
 FLAT_CALLS = {
-    "compare", "coexist", "coexist_sweep", "credits", "ensemble", "explain", "headroom", "packet_limit",
-    "pause_thresholds", "simulate", "simulate_curve", "simulate_rule",
+    "compare", "coexist", "coexist_sweep", "credits", "headroom",
+    "pause_thresholds", "simulate_curve", "simulate_rule",
 }  # fmt: skip
 """Public calls with more parameters than that: `docs/architecture-choices.md` says why."""
 MOST_FILES = {

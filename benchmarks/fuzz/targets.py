@@ -260,6 +260,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     lookup.write_text("# speed cable size xon xoff\n100000 5m 19456 19456 44032\n")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
+    random = {"jitter": None, "seed": 0, "packet_jitter": None}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
     steps = {"hosts": (1, 2, 3), "packets": 8, "source": CBR(64.0), "links": circle}
@@ -336,14 +337,14 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "compare (runs)": {"__call__": lambda a, b: dfcmodel.compare(a=a, b=b).summary(), "a": dfcmodel.simulate(small, **short),
                            "b": dfcmodel.simulate(steady, **short)},
         "default_refinements": {"scenario": small},
-        "ensemble": {"scenario": steady, "runs": 2, **short},
+        "ensemble": {"scenario": steady, "runs": 2, **short, "packet_jitter": None, "method": None, "level": None},
         "worst_case": {"rule": NewReno(), "path": dfcmodel.JitteredPath(1000.0, 0.05, 50, 0.01, 0.5), "runs": 1},
         "conformance": {"rule": BBR(), "cases": ()},
         "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
         "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
         "share_intervals": {"many": dfcmodel.ensemble(small, 2, packet_jitter=2**-10, **short)},
-        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short},
-        "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short},
+        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short, **random},
+        "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short, "jitter": None, "seed": 0},
         "from_networkx": {"graph": nx.path_graph(3), **link},
         "links_from": {"sources": (1, 2), "targets": (2, 3), **link},
         "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
