@@ -32,7 +32,7 @@ PATHS = sorted(
 )
 MANY_PARAMETERS = 8
 FLAT_CALLS = {
-    "compare", "coexist", "coexist_sweep", "credits", "headroom",
+    "credits", "headroom",
     "pause_thresholds", "simulate_curve", "simulate_rule",
 }  # fmt: skip
 """Public calls with more parameters than that: `docs/architecture-choices.md` says why."""
