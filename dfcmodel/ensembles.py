@@ -15,11 +15,12 @@ from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
 from dfcmodel.simulation import RunSettings, method_of, simulate
-from hopflow.checks import check_options, instance, one_number, refuse_options, seed_number, whole
+from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.keywords import check_keywords
 from hopflow.status import Interrupted
-from hopflow.units import declares
+from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:
     from dfcmodel.results.trajectories import Trajectory
@@ -30,7 +31,8 @@ __all__ = ["ensemble"]
 @refuse_options(
     max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
 )
-@declares(jitter="time")
+@declares(packet_jitter="time")
+@quantities(duration="time", sample="time", jitter="time")
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
@@ -81,7 +83,7 @@ def ensemble(
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
-    check_options(ensemble, settings, RunSettings)
+    check_keywords(ensemble, settings)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
     end = run_end(scenario, settings.get("duration"))

@@ -33,7 +33,6 @@ __all__ = [
     "ascending",
     "check_arguments",
     "check_limit",
-    "check_options",
     "choice",
     "dimensions",
     "file_path",
@@ -393,21 +392,6 @@ def refuse_former(name: str, function: Any, options: Any) -> None:
     hints: Mapping[str, str] = getattr(function, "__refused__", {})
     for option in hints.keys() & options.keys():
         raise TypeError(f"{name}({option}=): {hints[option]}")
-
-
-def check_options(function: Any, options: Mapping[str, Any], kind: Any) -> None:
-    """Raise TypeError for further keywords of a function that are not in a `TypedDict`, listing what it takes."""
-    refuse_former(function.__name__, function, options)
-    known = kind.__annotations__
-    for option in options.keys() - known.keys():
-        named = [
-            n for n, p in inspect.signature(function).parameters.items() if p.kind != p.VAR_KEYWORD
-        ]
-        name = function.__name__
-        takes = ", ".join([*named, *known])
-        raise TypeError(
-            f"{name}() got an unexpected keyword argument {option!r}; {name} takes {takes}"
-        )
 
 
 def refuse_options(**hints: str) -> Callable[[T], T]:

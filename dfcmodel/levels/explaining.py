@@ -33,10 +33,11 @@ from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.results.limits import limits_of_several
 from dfcmodel.simulation import simulate
-from hopflow.checks import check_options, instance, listed, one_number, whole
+from hopflow.checks import instance, listed, one_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.units import WithUnit, quantities
+from hopflow.keywords import check_keywords
+from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
     from hopflow.status import Status
@@ -53,7 +54,8 @@ class ExplainedRuns(RandomRuns, total=False):
     packet_jitter: float | str | None
 
 
-@quantities(since="time")
+@declares(packet_jitter="time")
+@quantities(duration="time", since="time", jitter="time")
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
@@ -120,7 +122,7 @@ def explain(
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     check_executor(executor)
-    check_options(explain, settings, ExplainedRuns)
+    check_keywords(explain, settings)
     asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)

@@ -21,10 +21,11 @@ from dfcmodel.methods import Fluid, Packets
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.phase_effects import packet_time
 from dfcmodel.simulation import simulate
-from hopflow.checks import check_options, instance, number
+from hopflow.checks import instance, number
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.keywords import check_keywords
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
@@ -178,7 +179,7 @@ class PacketLimit(Result):
         return ax
 
 
-@quantities(since="time")
+@quantities(duration="time", since="time", jitter="time")
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
@@ -237,7 +238,7 @@ def packet_limit(
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
-    check_options(packet_limit, settings, RandomRuns)
+    check_keywords(packet_limit, settings)
     asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)

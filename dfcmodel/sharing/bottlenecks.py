@@ -93,7 +93,7 @@ class Shared:
 class PathOptions(TypedDict, total=False):
     """Keywords of `dfcmodel.compare`, `coexist` and `coexist_sweep` beside the path's rate, round-trip time and buffer."""
 
-    loss: Any
+    loss: WithUnit
     duration: WithUnit
     warm_up: WithUnit | None
     recovery: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,10 +16,11 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
-from hopflow.checks import check_options, listed, number, one_number, random_generator, seconds
+from hopflow.checks import listed, number, one_number, random_generator, seconds
+from hopflow.keywords import check_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.status import OnFailure, deliver
-from hopflow.units import Dimension, WholeWithUnit, WithUnit, in_units, quantities
+from hopflow.units import WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -38,13 +39,6 @@ EVENTS = "loss_events", "timeouts"
 """Counts of a flow that are read at the beginning of the measurement, too."""
 
 
-OPTION_UNITS: Mapping[str, Dimension] = {
-    "loss": "share", "duration": "time", "warm_up": "time", "starts": "time", "processing": "time",
-    "ssthresh": "amount", "max_window": "amount", "min_rto": "time",
-}  # fmt: skip
-"""Dimensions of the further keywords."""
-
-
 class SenderOptions(PathOptions, total=False):
     """Keywords of `coexist` about the senders, and those of the path."""
 
@@ -57,7 +51,10 @@ class SenderOptions(PathOptions, total=False):
 
 
 @renamed(p="loss", rng="seed", seconds="duration")
-@quantities(rtt="time", bandwidth="rate", buffer="amount")
+@quantities(
+    rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
+    starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",
+)  # fmt: skip
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
@@ -135,12 +132,8 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    check_options(coexist, options, SenderOptions)
-    units = {name: OPTION_UNITS.get(name) for name in options}
-    asked: dict[str, Any] = {
-        name: value if (unit := units[name]) is None else in_units(name, value, unit)
-        for name, value in options.items()
-    }
+    check_keywords(coexist, options)
+    asked: dict[str, Any] = {**options}
     alone = (rules,) if isinstance(rules, WindowRule) else rules
     flows = listed("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:

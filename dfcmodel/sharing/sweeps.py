@@ -14,10 +14,11 @@ import numpy as np
 
 from dfcmodel.network.queueing.disciplines import FIFO
 from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
-from hopflow.checks import check_options, listed, one_number, seed_number, unboxed, whole
+from hopflow.checks import listed, one_number, seed_number, unboxed, whole
 from hopflow.execution.executing import Bar
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
+from hopflow.keywords import check_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.parameters import canonical_text
 from hopflow.sources import source_of
@@ -44,7 +45,9 @@ OF_ALL = {
 }
 
 
-@declares(bandwidth="rate", rtt="time", buffer="amount")
+@declares(
+    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
+)
 @renamed(seconds="duration")
 def coexist_sweep(
     rules: Iterable[WindowRule],
@@ -108,7 +111,7 @@ def coexist_sweep(
     >>> dict(found.share.sizes)
     {'rtt': 2, 'run': 3, 'flow': 2}
     """
-    check_options(coexist_sweep, options, QueueOptions)
+    check_keywords(coexist_sweep, options)
     flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
     discipline, warm_up = options.get("discipline"), options.get("warm_up")
     checked_rules(tuple(dict.fromkeys(flows)), discipline)

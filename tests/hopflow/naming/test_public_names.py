@@ -23,6 +23,7 @@ from dfcmodel import CBR, Flow, Link, Scenario, chain, lossless, simulate, takan
 from dfcmodel.sharing.bottlenecks import bottleneck_of
 from hopflow import mbps
 from hopflow.display.results import Result
+from hopflow.keywords import keywords_of
 from hopflow.naming.packages import LEFT_OUT
 from hopflow.naming.public_modules import PACKAGES, PUBLIC
 from hopflow.naming.public_names import has_moved, moved, moved_names
@@ -163,6 +164,10 @@ def _numbers(function: Callable[..., Any]) -> Iterator[str]:
             continue
         if each.annotation is each.empty or NUMBERS.search(str(each.annotation)):
             yield name
+    if not inspect.isclass(function):
+        shared = {name: each.__forward_arg__ for name, each in keywords_of(function).items()}
+        known = {name: each for name, each in shared.items() if each != "Any"}  # handed on
+        yield from (name for name, annotation in known.items() if NUMBERS.search(annotation))
 
 
 def _table() -> dict[str, str]:
