@@ -14,6 +14,15 @@ __all__ = ["check_keywords", "keywords_of"]
 
 
 @functools.cache
+def _kind_of(function: Callable[..., Any]) -> Any:
+    """Return the `TypedDict` that a function takes as keywords, None without any."""
+    for each in inspect.signature(function).parameters.values():
+        shared = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
+        if shared and each.kind is each.VAR_KEYWORD:
+            return inspect.unwrap(function).__globals__[shared[1]]
+    return None
+
+
 def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the types of the keywords by name that a function takes as ``**keywords: Unpack[...]``; empty without any.
 
@@ -23,21 +32,24 @@ def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
     >>> "duration" in keywords_of(ensemble)
     True
     """
-    for each in inspect.signature(function).parameters.values():
-        shared = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
-        if shared and each.kind is each.VAR_KEYWORD:
-            kind = inspect.unwrap(function).__globals__[shared[1]]
-            found: Mapping[str, Any] = kind.__annotations__
-            return found
-    return {}
+    kind = _kind_of(function)
+    found: Mapping[str, Any] = {} if kind is None else kind.__annotations__
+    return found
 
 
 def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise TypeError for a keyword that is not among those of `keywords_of`, with all that the function takes."""
+    """Raise TypeError for a keyword that is not among those of `keywords_of`, and for a missing one, with all there are."""
     name, known = function.__name__, keywords_of(function)
     refuse_former(name, function, given)
-    for option in given.keys() - known.keys():
+    unknown = [
+        f"got an unexpected keyword argument {each!r}" for each in given if each not in known
+    ]
+    missing = [
+        f"missing a required keyword argument: {each!r}"
+        for each in known
+        if each in _kind_of(function).__required_keys__ and each not in given
+    ]
+    for said in (*unknown, *missing):
         listed = inspect.signature(function).parameters.values()
         takes = [each.name for each in listed if each.kind is not each.VAR_KEYWORD]
-        said = f"got an unexpected keyword argument {option!r}"
         raise TypeError(f"{name}() {said}; {name} takes {', '.join([*takes, *known])}")

@@ -279,8 +279,6 @@ def test_a_bit_rate_is_for_packets_of_one_size() -> None:
 OPEN = {
     "hopflow.sweep": "the parameters of the thing",
     "markov.sweep": "the same function",
-    "dfcmodel.headroom_table": "the parameters of headroom",
-    "dfcmodel.lossless.headroom_table": "the parameters of headroom",
     "dfcmodel.compare": "the labels of the columns",
 }
 
