@@ -178,6 +178,7 @@ def _responsefn() -> dict[str, dict[str, Any]]:
 
     pair = {"p": 0.015625, "rtt": 0.125}
     one = {"rule": Reno(), **pair}
+    alone = {"bandwidth": None, "buffer": None, "method": "auto", "seed": 0, "unit_check": True}
     return {
         "Corrected": {"rule": AIMD()},
         "aggressiveness": {"rule": AIMD()},
@@ -207,8 +208,8 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "rtt_unfairness": one,
         "rule_twin": {"rule": Reno()},
         "twin": {"response": Reno()},
-        "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50},
-        "simulate_rule": {**one, "events": 50},
+        "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50, **alone},
+        "simulate_rule": {**one, "events": 50, **alone},
         "smoothness": {"amounts": [1.0, 3.0], "bin_time": 0.125, "time_scale": 0.125},
         "WindowRule.rate": {"self": Reno(), "p": [0.015625, 0.125], "rtt": 0.125},
         "WindowRule.mean_window": {"self": Reno(), "p": 0.015625, "rtt": 0.125},
@@ -263,6 +264,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     lookup.write_text("# speed cable size xon xoff\n100000 5m 19456 19456 44032\n")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
+    of_port = {"interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": 2e8, "smallest": 64}
     random = {"jitter": None, "seed": 0, "packet_jitter": None}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
@@ -350,7 +352,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short, "jitter": None, "seed": 0},
         "from_networkx": {"graph": nx.path_graph(3), **link},
         "links_from": {"sources": (1, 2), "targets": (2, 3), **link},
-        "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
+        "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192, **of_port, "response": None, "response_measured": False,
+                     "exceeded": 0.0, "merged": False, "resume_queued": False},
         "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
         "read_mahimahi": {"path": mahimahi, "link": "1->2"},
         "read_qlog_trace": {"source": BBR_QLOG, "packet_size": 1200.0},
@@ -387,7 +390,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                                "method": lossless.Recombination(runs=100), "seed": 1},
         "audit_headroom": {"table": rows, "cell": 254},
         "identify": {"given": rows},
-        "credits": {"rate": "100Gbps", "cable": "5m"},
+        "credits": {"rate": "100Gbps", "cable": "5m", **of_port, "message": 72, "behind_frame": True, "update": 0.0,
+                    "cut_through": False},
         "link_retry": {"rate": "100Gbps", "cable": "5m"},
         "chip": {"name": "tomahawk5"},
         "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032},
