@@ -18,7 +18,7 @@ from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords
+from hopflow.keywords import check_keywords, show_keywords
 from hopflow.status import Interrupted
 from hopflow.units import declares, quantities
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ensemble"]
 
 
+@show_keywords
 @refuse_options(
     max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
 )

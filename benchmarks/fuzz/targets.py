@@ -20,6 +20,7 @@ import responsefn
 from dfcmodel import lossless
 from dfcmodel.sharing.bbr_observations import Path as BBRPath
 from dfcmodel.sharing.bbr_observations import observe
+from hopflow.keywords import ELSEWHERE
 from hopflow.naming.public_modules import PUBLIC
 
 PACKAGES = tuple(map(import_module, PUBLIC))
@@ -41,7 +42,11 @@ class Target:
             listed = inspect.signature(self.call).parameters.values()
         except ValueError:
             return self.arguments
-        usual = {each.name: each.default for each in listed if each.default is not each.empty}
+        usual = {
+            each.name: each.default
+            for each in listed
+            if each.default is not each.empty and each.default is not ELSEWHERE
+        }
         return {**usual, **self.arguments}
 
 

@@ -36,7 +36,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords
+from hopflow.keywords import check_keywords, show_keywords
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class ExplainedRuns(RandomRuns, total=False):
     packet_jitter: float | str | None
 
 
+@show_keywords
 @declares(packet_jitter="time")
 @quantities(duration="time", since="time", jitter="time")
 def explain(

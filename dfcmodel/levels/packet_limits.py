@@ -25,7 +25,7 @@ from hopflow.checks import instance, number
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords
+from hopflow.keywords import check_keywords, show_keywords
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
@@ -179,6 +179,7 @@ class PacketLimit(Result):
         return ax
 
 
+@show_keywords
 @quantities(duration="time", since="time", jitter="time")
 def packet_limit(
     scenario: Scenario,

@@ -23,7 +23,7 @@ from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
-from hopflow.keywords import check_keywords
+from hopflow.keywords import check_keywords, show_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ class RequiredCredits(Result):
         return ax
 
 
+@show_keywords
 @declares(
     rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
     update="time", **DATASHEET_UNITS,

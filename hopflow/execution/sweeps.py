@@ -25,7 +25,6 @@ from hopflow.checks import listed, shown
 from hopflow.execution.executing import Bar
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
-from hopflow.keywords import keywords_of
 from hopflow.naming.packages import package
 from hopflow.sources import is_plain, source_of
 from hopflow.units import BARE, in_units, quantities_of
@@ -264,8 +263,7 @@ def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
     """Return the dimensions of the parameters of a function by name; None: it has no unit."""
     units, named = quantities_of(function), inspect.signature(function).parameters.values()
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-    own = [each.name for each in named if each.kind in kinds]
-    return {name: units.get(name) for name in (*own, *keywords_of(function))}
+    return {each.name: units.get(each.name) for each in named if each.kind in kinds}
 
 
 def _required(function: Callable[..., Any]) -> set[str]:

@@ -36,7 +36,7 @@ from dfcmodel.lossless.quantities import (
 )
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
-from hopflow.keywords import check_keywords
+from hopflow.keywords import check_keywords, show_keywords
 from hopflow.units import declares, readable_text
 
 if TYPE_CHECKING:
@@ -232,6 +232,7 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
+@show_keywords
 @declares(rate="bit_rate", cable="length", **HEADROOM_UNITS)
 def headroom(
     rate: Given,

@@ -26,6 +26,7 @@ from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.keywords import show_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import PacketUnits, declares, in_units, quantities_of
 
@@ -101,6 +102,7 @@ class FlowsGiven(FlowsToOne, total=False):
     receiver: Any
 
 
+@show_keywords
 @declares(sizes="amount", starts="time")
 def flows_from(
     sources: Iterable[Hashable],
@@ -206,6 +208,7 @@ def flows_from(
     return _around_loops(flows)
 
 
+@show_keywords
 def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     """Return a flow from each host to each other one, by their sources and then by their targets.
 
@@ -233,6 +236,7 @@ def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     return flows_from(*pairs, **arguments)
 
 
+@show_keywords
 def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
     """Return a flow from each sender to one receiver.
 
@@ -262,6 +266,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     return flows_from(ends, [receiver] * len(ends), **arguments)
 
 
+@show_keywords
 @renamed(rng="seed")
 def permutation(
     hosts: Iterable[Hashable],

@@ -19,6 +19,7 @@ from dfcmodel.network.demands.exchanges import (
 )
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, one_number, whole
+from hopflow.keywords import show_keywords
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 """Algorithms of `all_reduce`."""
 
 
+@show_keywords
 @quantities(delay="time")
 def all_reduce(
     hosts: Iterable[Hashable],
@@ -93,6 +95,7 @@ def all_reduce(
     return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**given})
 
 
+@show_keywords
 @quantities(delay="time")
 def reduce_scatter(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
@@ -116,6 +119,7 @@ def reduce_scatter(
     return _flows_of(hosts, lambda N: ring(N, packets), delay, {**given})
 
 
+@show_keywords
 @quantities(delay="time")
 def all_gather(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
@@ -141,6 +145,7 @@ def all_gather(
     return reduce_scatter(hosts, packets, delay=delay, **given)
 
 
+@show_keywords
 @quantities(delay="time")
 def all_to_all_rounds(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
