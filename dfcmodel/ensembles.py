@@ -97,14 +97,10 @@ def ensemble(
         waits = chosen.packet_jitter if waits is None else waits
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
-    sample = settings.get("sample", 1e-2)
     given = {
-        "jitter": jitter,
-        "duration": end,
-        "sample": sample,
-        "packet_jitter": waits,
-        "method": chosen,
-    }
+        "jitter": jitter, "duration": end, "sample": settings.get("sample", 1e-2),
+        "packet_jitter": waits, "method": chosen,
+    }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
     some = functools.partial(_runs, scenario, given, reason)

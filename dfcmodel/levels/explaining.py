@@ -126,10 +126,8 @@ def explain(
     asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)
-    quantities, packet_jitter = (
-        quantities_of(scenario, measures, since),
-        settings.get("packet_jitter"),
-    )
+    quantities = quantities_of(scenario, measures, since)
+    packet_jitter = settings.get("packet_jitter")
     wait = one_number(
         "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
     )

@@ -52,6 +52,7 @@ DEFAULTS: CreditDatasheet = {
     "interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
     "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
 }  # fmt: skip
+"""Of the keywords of a datasheet."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
