@@ -13,14 +13,19 @@ from hopflow.checks import refuse_former
 __all__ = ["check_keywords", "keywords_of"]
 
 
-@functools.cache
 def _kind_of(function: Callable[..., Any]) -> Any:
     """Return the `TypedDict` that a function takes as keywords, None without any."""
     for each in inspect.signature(function).parameters.values():
         shared = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
         if shared and each.kind is each.VAR_KEYWORD:
-            return inspect.unwrap(function).__globals__[shared[1]]
+            plain: Any = function
+            while isinstance(plain, functools.partial):
+                plain = plain.func
+            return inspect.unwrap(plain).__globals__.get(shared[1])
     return None
+
+
+_known_kind_of = functools.cache(_kind_of)
 
 
 def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
@@ -39,15 +44,14 @@ def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
 
 def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Raise TypeError for a keyword that is not among those of `keywords_of`, and for a missing one, with all there are."""
-    name, known = function.__name__, keywords_of(function)
+    name, kind = function.__name__, _known_kind_of(function)
+    known, required = kind.__annotations__, kind.__required_keys__
     refuse_former(name, function, given)
-    unknown = [
-        f"got an unexpected keyword argument {each!r}" for each in given if each not in known
-    ]
+    unknown = [f"got an unexpected keyword argument {n!r}" for n in given if n not in known]
     missing = [
-        f"missing a required keyword argument: {each!r}"
-        for each in known
-        if each in _kind_of(function).__required_keys__ and each not in given
+        f"missing a required keyword argument: {n!r}"
+        for n in known
+        if n in required and n not in given
     ]
     for said in (*unknown, *missing):
         listed = inspect.signature(function).parameters.values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 import pickle
@@ -611,6 +612,7 @@ def ends(first: int, **given: Unpack[Shared]) -> dict[str, Any]:
 
 def test_shared_keywords_are_listed_and_take_units() -> None:
     assert list(keywords_of(ends)) == ["rate", "delay"]
+    assert list(keywords_of(functools.partial(ends, 1))) == ["rate", "delay"]
     assert list(keywords_of(number)) == []
     assert quantities_of(ends) == {"delay": "time"}
     assert ends(1, rate=2.0, delay="40ms") == {"first": 1, "rate": 2.0, "delay": 0.04}
