@@ -18,7 +18,7 @@ from dfcmodel.simulation import RunSettings, method_of, simulate
 from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Interrupted
 from hopflow.units import declares, quantities
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["ensemble"]
 
 
-@show_keywords
 @refuse_options(
     max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
 )
 @declares(packet_jitter="time")
 @quantities(duration="time", sample="time", jitter="time")
+@takes_keywords(RunSettings)
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
@@ -98,14 +98,10 @@ def ensemble(
         waits = chosen.packet_jitter if waits is None else waits
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
-    sample = settings.get("sample", 1e-2)
     given = {
-        "jitter": jitter,
-        "duration": end,
-        "sample": sample,
-        "packet_jitter": waits,
-        "method": chosen,
-    }
+        "jitter": jitter, "duration": end, "sample": settings.get("sample", 1e-2),
+        "packet_jitter": waits, "method": chosen,
+    }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
     some = functools.partial(_runs, scenario, given, reason)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -12,7 +10,7 @@ from hopflow.checks import refuse_former
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-__all__ = ["ELSEWHERE", "check_keywords", "keywords_of", "show_keywords"]
+__all__ = ["ELSEWHERE", "check_keywords", "takes_keywords"]
 
 
 class _Elsewhere:
@@ -21,86 +19,61 @@ class _Elsewhere:
 
 
 ELSEWHERE = _Elsewhere()
-"""The default that a signature shows of a shared keyword."""
+"""The default that a signature shows of a shared keyword; the documentation says it."""
+REQUIRED = "Required["
+"""How the text of an annotation in a `TypedDict` begins whose keyword must be given."""
 
 
-@functools.cache
-def _kind_of(function: Callable[..., Any]) -> Any:
-    """Return the `TypedDict` that a function takes as keywords, None without any."""
-    inner = inspect.unwrap(function)
-    for annotation in getattr(inner, "__annotations__", {}).values():
-        if shared := re.fullmatch(r"Unpack\[(\w+)\]", str(annotation)):
-            return inner.__globals__[shared[1]]
-    return None
+def takes_keywords(kind: Any) -> Callable[[F], F]:
+    """Return a decorator: the signature of a function with ``**keywords: Unpack[kind]`` names each of them.
 
+    It is what `help`, Jupyter, completion and the decorators of `hopflow.units` read.
 
-def show_keywords(function: F) -> F:
-    """Let the signature of a function name each of its shared keywords, for `help`, Jupyter and completion.
-
-    The default of one that need not be given is shown as ``...``: the documentation says it.
+    Parameters
+    ----------
+    kind
+        A `typing.TypedDict`.
 
     Examples
     --------
     >>> import inspect
     >>> from hopflow import ensemble
-    >>> str(inspect.signature(ensemble).parameters["duration"])
-    "duration: 'float | str | None' = ..."
+    >>> str(inspect.signature(ensemble).parameters["level"])
+    "level: 'Level | None' = ..."
     """
-    function.__signature__ = _with_keywords(function)  # type: ignore[attr-defined]
-    return function
-
-
-def _with_keywords(function: Callable[..., Any]) -> inspect.Signature:
-    """Return the signature of a function with its shared keywords in place of ``**keywords``."""
-    signature, required = inspect.signature(function), _required(function)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    shared = []
-    for name, kind in keywords_of(function).items():
-        text = re.sub(r"^Required\[(.*)\]$", r"\1", getattr(kind, "__forward_arg__", str(kind)))
-        default = inspect.Parameter.empty if name in required else ELSEWHERE
-        of_keyword = inspect.Parameter.KEYWORD_ONLY
-        shared.append(inspect.Parameter(name, of_keyword, default=default, annotation=text))
-    return signature.replace(
-        parameters=[*own, *sorted(shared, key=lambda each: each.default is ELSEWHERE)]
-    )
-
-
-def _required(function: Callable[..., Any]) -> set[str]:
-    """Return the shared keywords that must be given; what is ``Required`` in the text of an annotation is among them."""
-    marked = {
-        name
-        for name, kind in keywords_of(function).items()
-        if getattr(kind, "__forward_arg__", "").startswith("Required[")
+    texts = {
+        name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()
     }
-    return marked | _kind_of(function).__required_keys__
+    required = kind.__required_keys__ | {n for n in texts if texts[n].startswith(REQUIRED)}
+    shared = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if name in required else ELSEWHERE,
+            annotation=text[len(REQUIRED) : -1] if text.startswith(REQUIRED) else text,
+        )
+        for name, text in sorted(texts.items(), key=lambda each: each[0] not in required)
+    ]  # fmt: skip
 
+    def decorate(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        shown: Any = function
+        shown.__signature__ = signature.replace(parameters=[*own, *shared])
+        shown.__shared__ = {name: name in required for name in texts}
+        return function
 
-def keywords_of(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of the keywords by name that a function takes as ``**keywords: Unpack[...]``; empty without any.
-
-    Examples
-    --------
-    >>> from hopflow import ensemble
-    >>> "duration" in keywords_of(ensemble)
-    True
-    """
-    kind = _kind_of(function)
-    found: Mapping[str, Any] = {} if kind is None else kind.__annotations__
-    return found
+    return decorate
 
 
 def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise TypeError for a keyword that is not among those of `keywords_of`, and for a missing one, with all there are."""
-    name, known = function.__name__, keywords_of(function)
+    """Raise TypeError for a keyword that is not among the shared ones of a function, and for a missing one, with all there are."""
+    name = function.__name__
+    known: Mapping[str, bool] = function.__shared__  # type: ignore[attr-defined]
     refuse_former(name, function, given)
-    unknown = [
-        f"got an unexpected keyword argument {each!r}" for each in given if each not in known
-    ]
+    unknown = [f"got an unexpected keyword argument {n!r}" for n in given if n not in known]
     missing = [
-        f"missing a required keyword argument: {each!r}"
-        for each in known
-        if each in _required(function) and each not in given
+        f"missing a required keyword argument: {n!r}" for n in known if known[n] and n not in given
     ]
     for said in (*unknown, *missing):
-        takes = ", ".join(_with_keywords(inspect.unwrap(function)).parameters)
+        takes = ", ".join(inspect.signature(function).parameters)
         raise TypeError(f"{name}() {said}; {name} takes {takes}")

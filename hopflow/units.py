@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, 
 import numpy as np
 
 from hopflow.checks import check_arguments, number, one_number, shown
-from hopflow.keywords import keywords_of
 from hopflow.naming.deprecations import with_new_names
 
 if TYPE_CHECKING:
@@ -323,8 +322,7 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
             return function
         inner = kind.__init__ if of_class else kind
         places = list(inspect.signature(inner).parameters)
-        shared = () if of_class else keywords_of(inner)
-        if missing := dimensions.keys() - {*places, *shared}:
+        if missing := dimensions.keys() - places:
             raise TypeError(f"{kind.__name__} has no parameter {', '.join(sorted(missing))}")
         declared = {**getattr(kind, "__quantities__", {}), **dimensions}
         signature = _with_strings(inspect.signature(inner), dimensions)
@@ -333,8 +331,6 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
             inner.__signature__, kind.__quantities__ = signature, declared
             return function
         positions = tuple((n, name) for n, name in enumerate(places) if name in dimensions)
-        named = tuple((len(places), name) for name in dimensions if name in shared)
-        positions += named  # no place of an argument
 
         @functools.wraps(inner)
         def call(*args: Any, **options: Any) -> Any:
@@ -396,7 +392,7 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
 def _with_strings(signature: inspect.Signature, names: Iterable[str]) -> inspect.Signature:
     """Return a signature whose parameters of some names are annotated as strings, too."""
     changed = dict(signature.parameters)
-    for name in changed.keys() & set(names):
+    for name in names:
         kind = changed[name].annotation
         text = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
         text = text.replace("WithUnits", "Sequence[WithUnit]")

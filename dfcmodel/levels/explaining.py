@@ -36,7 +36,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class ExplainedRuns(RandomRuns, total=False):
     packet_jitter: float | str | None
 
 
-@show_keywords
 @declares(packet_jitter="time")
 @quantities(duration="time", since="time", jitter="time")
+@takes_keywords(ExplainedRuns)
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
@@ -127,10 +127,8 @@ def explain(
     asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)
-    quantities, packet_jitter = (
-        quantities_of(scenario, measures, since),
-        settings.get("packet_jitter"),
-    )
+    quantities = quantities_of(scenario, measures, since)
+    packet_jitter = settings.get("packet_jitter")
     wait = one_number(
         "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
     )

@@ -25,7 +25,7 @@ from hopflow.checks import instance, number
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
 from hopflow.kernels.stopwatch import Stopwatch
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
@@ -179,8 +179,8 @@ class PacketLimit(Result):
         return ax
 
 
-@show_keywords
 @quantities(duration="time", since="time", jitter="time")
+@takes_keywords(RandomRuns)
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",

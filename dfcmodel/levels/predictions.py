@@ -244,14 +244,10 @@ def check_cost(
         return
     about = f"{scenario.name!r} with {_cause(scenario, method, duration)}"
     said = f"about {_shown(seconds)} of CPU time predicted for {about}"
+    write = f"method={type(method).__name__}(max_cpu_time=...), or --max-cpu-time in the shell, sets another limit"
     if seconds > limit:
-        hint = (
-            f"method={type(method).__name__}(max_cpu_time=...) sets another limit (math.inf: none)"
-        )
-        raise ValueError(f"{said}: must be at most {_shown(limit)}; {hint}")
-    warnings.warn(
-        f"{said}; method={type(method).__name__}(max_cpu_time=...) sets another limit", stacklevel=4
-    )
+        raise ValueError(f"{said}: must be at most {_shown(limit)}; {write} (math.inf: none)")
+    warnings.warn(f"{said}; {write}", stacklevel=4)
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:

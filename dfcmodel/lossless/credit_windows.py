@@ -23,7 +23,7 @@ from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ DEFAULTS: CreditDatasheet = {
     "interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
     "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
 }  # fmt: skip
+"""Of the keywords of a datasheet."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,11 +164,11 @@ class RequiredCredits(Result):
         return ax
 
 
-@show_keywords
 @declares(
     rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
     update="time", **DATASHEET_UNITS,
 )  # fmt: skip
+@takes_keywords(CreditDatasheet)
 def credits(
     rate: Given,
     cable: Given,

@@ -17,7 +17,7 @@ from dfcmodel.packets.simulation import plan_scenario, trajectory
 from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import listed, number, one_number, random_generator, seconds
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.status import OnFailure, deliver
 from hopflow.units import WholeWithUnit, WithUnit, quantities
@@ -50,12 +50,12 @@ class SenderOptions(PathOptions, total=False):
     elements: Iterable[PathElement]
 
 
-@show_keywords
 @renamed(p="loss", rng="seed", seconds="duration")
 @quantities(
     rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
     starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",
 )  # fmt: skip
+@takes_keywords(SenderOptions)
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,

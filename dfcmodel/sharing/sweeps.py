@@ -18,7 +18,7 @@ from hopflow.checks import listed, one_number, seed_number, unboxed, whole
 from hopflow.execution.executing import Bar
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.parameters import canonical_text
 from hopflow.sources import source_of
@@ -45,11 +45,11 @@ OF_ALL = {
 }
 
 
-@show_keywords
 @declares(
     bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
 )
 @renamed(seconds="duration")
+@takes_keywords(QueueOptions)
 def coexist_sweep(
     rules: Iterable[WindowRule],
     *,

@@ -259,16 +259,25 @@ def _objects(axes: Mapping[str, list[Any]], fixed: Mapping[str, Any]) -> tuple[A
     return tuple(each for each in values if not is_plain(each))
 
 
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function, which some that are compiled do not have."""
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        msg = "has no signature that Python can read; write a function around it, with named parameters"
+        raise TypeError(f"thing = {shown(function)}: {msg}") from None
+
+
 def _parameters_of(function: Callable[..., Any]) -> dict[str, str | None]:
     """Return the dimensions of the parameters of a function by name; None: it has no unit."""
-    units, named = quantities_of(function), inspect.signature(function).parameters.values()
+    units, named = quantities_of(function), _signature(function).parameters.values()
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     return {each.name: units.get(each.name) for each in named if each.kind in kinds}
 
 
 def _required(function: Callable[..., Any]) -> set[str]:
     """Return the parameters of a function that have no default."""
-    named = inspect.signature(function).parameters.values()
+    named = _signature(function).parameters.values()
     variable = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     return {each.name for each in named if each.default is each.empty and each.kind not in variable}
 

@@ -18,7 +18,7 @@ import numpy as np
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.sweeps import sweep
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
 from markov.models.pause import PauseTandem
 
@@ -188,7 +188,6 @@ class PausedPort(Port, total=False):
     rtt: float | str | None
 
 
-@show_keywords
 @declares(thresholds="amount")
 @quantities(
     link_rate="rate",
@@ -200,6 +199,7 @@ class PausedPort(Port, total=False):
     most_loss="share",
     within="share",
 )
+@takes_keywords(PausedPort)
 def pause_thresholds(
     *,
     load: WithUnit = 1.5,

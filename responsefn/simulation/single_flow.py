@@ -15,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.kernels import build
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn.responses import rule_kernels as templates
@@ -57,9 +57,9 @@ class FlowOptions(TypedDict, total=False):
     unit_check: bool
 
 
-@show_keywords
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
+@takes_keywords(FlowOptions)
 def simulate_rule(
     rule: WindowRule,
     p: WithUnit,
@@ -113,9 +113,9 @@ def simulate_rule(
     return run
 
 
-@show_keywords
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
+@takes_keywords(FlowOptions)
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 import pickle
@@ -28,7 +29,7 @@ from hopflow.checks import (
     shown,
     whole,
 )
-from hopflow.keywords import check_keywords, keywords_of
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import Parametrized, canonical_text, swept
 from hopflow.units import in_units, quantities, quantities_of, quantity, readable
 from responsefn import CUBIC
@@ -603,6 +604,7 @@ class Shared(Needed, total=False):
 
 @refuse_options(speed="was renamed; write rate=")
 @quantities(delay="time")
+@takes_keywords(Shared)
 def ends(first: int, **given: Unpack[Shared]) -> dict[str, Any]:
     """Return what was given."""
     check_keywords(ends, given)
@@ -610,8 +612,10 @@ def ends(first: int, **given: Unpack[Shared]) -> dict[str, Any]:
 
 
 def test_shared_keywords_are_listed_and_take_units() -> None:
-    assert list(keywords_of(ends)) == ["rate", "delay"]
-    assert list(keywords_of(number)) == []
+    assert str(inspect.signature(ends)) == (
+        "(first: 'int', *, rate: 'float', delay: 'float | str' = ...) -> 'dict[str, Any]'"
+    )
+    assert list(inspect.signature(functools.partial(ends, 1)).parameters) == ["rate", "delay"]
     assert quantities_of(ends) == {"delay": "time"}
     assert ends(1, rate=2.0, delay="40ms") == {"first": 1, "rate": 2.0, "delay": 0.04}
 

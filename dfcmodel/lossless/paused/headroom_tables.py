@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headrooms import headroom
 from hopflow.checks import shown
-from hopflow.keywords import show_keywords
+from hopflow.keywords import takes_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["headroom_table"]
 
 
-@show_keywords
 @declares(rates="bit_rate", cables="length", **HEADROOM_UNITS)
+@takes_keywords(HeadroomOptions)
 def headroom_table(
     rates: Iterable[Given], cables: Iterable[Range], **parameters: Unpack[HeadroomOptions]
 ) -> pd.DataFrame:

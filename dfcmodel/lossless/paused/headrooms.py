@@ -36,7 +36,7 @@ from dfcmodel.lossless.quantities import (
 )
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
-from hopflow.keywords import check_keywords, show_keywords
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares, readable_text
 
 if TYPE_CHECKING:
@@ -232,8 +232,8 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
-@show_keywords
 @declares(rate="bit_rate", cable="length", **HEADROOM_UNITS)
+@takes_keywords(PauseDatasheet)
 def headroom(
     rate: Given,
     cable: Range,

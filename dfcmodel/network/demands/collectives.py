@@ -26,7 +26,7 @@ from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
-from hopflow.keywords import show_keywords
+from hopflow.keywords import takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import PacketUnits, declares, in_units, quantities_of
 
@@ -102,8 +102,8 @@ class FlowsGiven(FlowsToOne, total=False):
     receiver: Any
 
 
-@show_keywords
 @declares(sizes="amount", starts="time")
+@takes_keywords(FlowOptions)
 def flows_from(
     sources: Iterable[Hashable],
     targets: Iterable[Hashable],
@@ -208,7 +208,7 @@ def flows_from(
     return _around_loops(flows)
 
 
-@show_keywords
+@takes_keywords(FlowsGiven)
 def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     """Return a flow from each host to each other one, by their sources and then by their targets.
 
@@ -236,7 +236,7 @@ def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     return flows_from(*pairs, **arguments)
 
 
-@show_keywords
+@takes_keywords(FlowsToOne)
 def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
     """Return a flow from each sender to one receiver.
 
@@ -266,8 +266,8 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
     return flows_from(ends, [receiver] * len(ends), **arguments)
 
 
-@show_keywords
 @renamed(rng="seed")
+@takes_keywords(FlowsGiven)
 def permutation(
     hosts: Iterable[Hashable],
     seed: int | np.random.Generator | None = 0,

@@ -19,7 +19,7 @@ from dfcmodel.network.demands.exchanges import (
 )
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, one_number, whole
-from hopflow.keywords import show_keywords
+from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 """Algorithms of `all_reduce`."""
 
 
-@show_keywords
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_reduce(
     hosts: Iterable[Hashable],
     packets: int,
@@ -95,8 +95,8 @@ def all_reduce(
     return _flows_of(hosts, lambda N: ALL_REDUCES[algorithm](N, packets, *more), delay, {**given})
 
 
-@show_keywords
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def reduce_scatter(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
@@ -119,8 +119,8 @@ def reduce_scatter(
     return _flows_of(hosts, lambda N: ring(N, packets), delay, {**given})
 
 
-@show_keywords
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_gather(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
@@ -145,8 +145,8 @@ def all_gather(
     return reduce_scatter(hosts, packets, delay=delay, **given)
 
 
-@show_keywords
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_to_all_rounds(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:

@@ -12,7 +12,6 @@ from dfcmodel import headroom, headroom_table
 from dfcmodel.lossless import credits
 from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused import published
-from hopflow.keywords import keywords_of
 from hopflow.units import quantities_of
 
 
@@ -257,8 +256,7 @@ def test_white_paper_numbers() -> None:
 
 
 def test_the_options_are_all_parameters_but_rate_and_cable() -> None:
-    parameters = [each for each in inspect.signature(headroom).parameters if each != "datasheet"]
-    assert {*parameters, *keywords_of(headroom)} == {
+    assert {*inspect.signature(headroom).parameters} == {
         "rate",
         "cable",
         *HeadroomOptions.__annotations__,
