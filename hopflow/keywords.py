@@ -51,18 +51,25 @@ def takes_keywords(kind: Any) -> Callable[[F], F]:
             default=inspect.Parameter.empty if name in required else ELSEWHERE,
             annotation=text[len(REQUIRED) : -1] if text.startswith(REQUIRED) else text,
         )
-        for name, text in sorted(texts.items(), key=lambda each: each[0] not in required)
+        for name, text in texts.items()
     ]  # fmt: skip
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         shown: Any = function
-        shown.__signature__ = signature.replace(parameters=[*own, *shared])
+        listed = sorted([*own, *shared], key=_place)
+        shown.__signature__ = signature.replace(parameters=listed)
         shown.__shared__ = {name: name in required for name in texts}
         return function
 
     return decorate
+
+
+def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
+    """Return by what parameters are ordered: their kinds, and of keywords first those that must be given."""
+    alone = parameter.kind is parameter.KEYWORD_ONLY
+    return parameter.kind, alone and parameter.default is not parameter.empty
 
 
 def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
