@@ -376,6 +376,8 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
     A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number where an instance is expected.
     """
     refuse_former(name, function, options)
+    if f"; {name} takes " in str(error):  # `hopflow.keywords.check_keywords` has said it
+        return
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)
@@ -415,7 +417,7 @@ def refuse_options(**hints: str) -> Callable[[T], T]:
     def decorate(given: T) -> T:
         kind: Any = given
         if not inspect.isclass(given):
-            kind.__refused__ = hints
+            kind.__refused__ = inspect.unwrap(kind).__refused__ = hints
             return given
         constructor = kind.__init__
 

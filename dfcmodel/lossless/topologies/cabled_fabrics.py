@@ -20,6 +20,7 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import instance, one_number, shown
 from hopflow.display.results import table_text
+from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, declares, quantities, readable_text
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ class Fabric:
         return chip(self.buffer)
 
     @declares(**HEADROOM_UNITS)
+    @takes_keywords(HeadroomOptions)
     def headroom(
         self, cable: Cable | None = None, **parameters: Unpack[HeadroomOptions]
     ) -> Headroom:
