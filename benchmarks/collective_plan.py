@@ -281,7 +281,7 @@ def run_cell(cell: Cell) -> Found:
     end = LONGEST * lower + 1e-4
     scenario = replace(scenario, duration=end)
     recovery: Any = "go-back-n" if given.balance == "ECMP" else SelectiveRepair(reordering=256)
-    run = simulate(scenario, Packets(seed=1, recovery=recovery), sample=end, max_cpu_time=120.0)
+    run = simulate(scenario, Packets(seed=1, recovery=recovery, max_cpu_time=120.0), sample=end)
     table = scenario.table
     finite = np.isfinite(table.numbers("size"))
     done = float(run.finished[finite].max()) if np.isfinite(run.finished[finite]).all() else np.nan

@@ -216,13 +216,13 @@ def rows() -> list[Row]:
 def large(name: str) -> dict[str, float]:
     """Run a large one; return CPU seconds from the links to the job's time, peak memory in MB, time and bound in s."""
     rule = dfc.PFC(xoff=20.0, xon=10.0, counts="switch")
-    method = dfc.Packets(seed=1, recovery="none")
+    method = dfc.Packets(seed=1, recovery="none", max_cpu_time=600.0)
 
     def run(graph: Any, flows: Callable[..., dfc.Flows]) -> Any:
         fabric = dfc.Fabric(graph, FABRIC.access, None, "1 MB", 4096.0, rule)
         given = {"source": FixedRate(), "links": fabric.links, "routes": "even"}
         scenario = fabric.scenario(name, flows(fabric.hosts, **given), 1.0)
-        return dfc.job_completion(dfc.simulate(scenario, method, sample=1.0, max_cpu_time=600.0))
+        return dfc.job_completion(dfc.simulate(scenario, method, sample=1.0))
 
     run(
         leaf_spine(1, 1, hosts=4), lambda hosts, **given: dfc.all_reduce(hosts, 16, **given)

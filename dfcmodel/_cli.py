@@ -14,7 +14,8 @@ from hopflow.console import command_line as cli
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from dfcmodel.methods import Fluid, Level
+    from dfcmodel.levels.choices import LevelChoice
+    from dfcmodel.methods import Fluid, Level, Packets
     from dfcmodel.network.networks import Scenario
     from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.results.ensembles import Ensemble
@@ -223,6 +224,7 @@ def simulate(
     """Simulate a network as a fluid, or packet by packet, and print a summary."""
     from dfcmodel.ensembles import ensemble
     from dfcmodel.network.scenario_files.toml_writing import save_scenario
+    from dfcmodel.simulation import method_of
     from dfcmodel.simulation import simulate as run_once
     from hopflow.checks import whole
 
@@ -233,20 +235,20 @@ def simulate(
     if run.duration is not None:
         end = quantity("duration", run.duration, "time", bare=True)
         chosen = replace(chosen, duration=end)
-    longest = None
-    if max_cpu_time is not None:
-        longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
     if files.save is not None:
         typer.echo(f"scenario: {save_scenario(chosen, files.save)}", err=json)
-    settings: dict[str, Any] = {"level": at, "seed": run.seed, "max_cpu_time": longest}
+    settings: dict[str, Any] = {"level": at, "method": method, "seed": run.seed}
     settings["packet_jitter"] = run.packet_jitter
+    if max_cpu_time is not None:
+        longest = quantity("max_cpu_time", max_cpu_time, "time", bare=True)
+        settings |= {"method": _limited(chosen, method_of(at, method), longest), "level": None}
     if run.runs != 1:
-        many = ensemble(chosen, run.runs, method=method, **settings)
+        many = ensemble(chosen, run.runs, **settings)
         typer.echo(cli.as_json(_of_ensemble(many)) if json else many)
         if files.plot is not None:
             cli.save_figure(many.plot(), files.plot, quiet=json)
         return
-    found = run_once(chosen, method, **settings)
+    found = run_once(chosen, **settings)
     typer.echo(cli.as_json(_of_run(found)) if json else found)
     if files.plot is not None:
         cli.save_figure(found.plot(), files.plot, quiet=json)
@@ -254,6 +256,18 @@ def simulate(
         typer.echo(f"animation: {found.animate().save(files.animation)}", err=json)
     if files.netcdf is not None:
         typer.echo(f"records: {found.to_netcdf(files.netcdf)}", err=json)
+
+
+def _limited(
+    scenario: Scenario, method: Fluid | Packets | LevelChoice | None, longest: float
+) -> Fluid | Packets | LevelChoice:
+    """Return a level, the chosen one for None, with another limit of its predicted CPU time, in s."""
+    from dfcmodel.levels.choices import LevelChoice, choose_level
+
+    chosen = choose_level(scenario) if method is None else method
+    if isinstance(chosen, LevelChoice):
+        return replace(chosen, method=replace(chosen.method, max_cpu_time=longest))
+    return replace(chosen, max_cpu_time=longest)
 
 
 def _of_run(run: Trajectory) -> dict[str, object]:

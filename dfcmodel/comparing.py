@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from dfcmodel.results.ensemble_comparisons import EnsembleComparison
 from dfcmodel.results.run_comparisons import RunComparison
-from dfcmodel.sharing.bottlenecks import bottleneck_of
+from dfcmodel.sharing.bottlenecks import QueueOptions, bottleneck_of
 from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, listed, shown
 from hopflow.display.results import Result
 from hopflow.display.side_by_side import SideBySide, kind_for
 from hopflow.naming.deprecations import renamed
-from hopflow.units import WithUnit, declares
+from hopflow.units import declares
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dfcmodel.network.queueing.disciplines import Discipline
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
 
@@ -44,20 +43,13 @@ def compare(
     bandwidth: float | str,
     rtt: float | str,
     buffer: int | str,
-    loss: WithUnit = ...,
-    duration: float | str = ...,
-    warm_up: float | str | None = ...,
     runs: int = ...,
-    recovery: str | None = ...,
     seed: int | np.random.Generator = ...,
-    discipline: Discipline | None = ...,
-    pacing: bool = ...,
+    **options: Unpack[QueueOptions],
 ) -> Comparison: ...
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
-@declares(  # type: ignore[misc]
-    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time", loss="share"
-)
+@declares(bandwidth="rate", rtt="time", buffer="amount")  # type: ignore[misc]
 @renamed(seconds="duration")
 def compare(
     *compared: Any,
@@ -65,14 +57,8 @@ def compare(
     bandwidth: float | str | None = None,
     rtt: float | str | None = None,
     buffer: int | str | None = None,
-    loss: WithUnit | None = None,
-    duration: float | str | None = None,
-    warm_up: float | str | None = None,
     runs: int | None = None,
-    recovery: str | None = "sack",
     seed: int | np.random.Generator | None = None,
-    discipline: Discipline | None = None,
-    pacing: bool | None = None,
     **labelled: Any,
 ) -> Result:
     """Return two or more runs, ensembles, answers of chains, or window rules side by side.
@@ -88,7 +74,7 @@ def compare(
         Results of `simulate`, of `ensemble`, or of `markov.stationary`, at least two; or window rules, also one's
         own and those of deliveries such as ``BBR()``, all different. One list of them may stand instead.
     labelled
-        More results; the keyword is the label of the column.
+        More results; the keyword is the label of the column. Of rules the keywords from ``loss`` on.
     rules
         The rules as a keyword. The parameters below are for rules: the path, and how it is measured.
     bandwidth
@@ -98,17 +84,17 @@ def compare(
     buffer
         Packets that wait in the queue, besides the one in transmission; also ``"80pkt"``, or ``"120kB"``:
         as many packets of 1500 bytes as fit (no others wait there, so that a `ByteBuffer` would hold the same).
+    runs
+        Most seeds per setting (16): a setting gets from three on fewer where the interval of its share, or of the utilisation of
+        a rule alone, is at most five percentage points wide. The result says which are wider.
+    seed
+        The first of the seeds (0), or a `numpy.random.Generator` that draws it.
     loss
         Probability that a packet is lost at random before the queue (0).
     duration, warm_up
         Simulated time (60) and the part before the measurement (None: a fifth) in s.
-    runs
-        Most seeds per setting (16): a setting gets from three on fewer where the interval of its share, or of the utilisation of
-        a rule alone, is at most five percentage points wide. The result says which are wider.
     recovery
-        Loss recovery of all senders (see `Packets`); None: that of each rule.
-    seed
-        The first of the seeds (0), or a `numpy.random.Generator` that draws it.
+        Loss recovery of all senders (see `Packets`; ``"sack"``); None: that of each rule.
     discipline
         Of the queue, such as ``RED()``, ``CoDel()`` or ``PIE()``; None: drop-tail. Rules that answer marks,
         such as DCTCP and Prague, need one that marks: ``StepMarking(20)``, ``PI2()`` or ``DualPI2()``.
@@ -141,28 +127,28 @@ def compare(
     items = compared[0] if one and not isinstance(compared[0], str) else compared
     listed = [(_kind_of(f"compared[{n}]", each), each) for n, each in enumerate(items)]
     path = {"bandwidth": bandwidth, "rtt": rtt, "buffer": buffer}
-    settings = {
-        "loss": loss, "duration": duration, "warm_up": warm_up, "runs": runs,
-        "seed": seed, "discipline": discipline, "pacing": pacing,
-    }  # fmt: skip
-    options = {name: value for name, value in (path | settings).items() if value is not None}
-    for name in options.keys() & {name for name, each in options.items() if kind_for(each)}:
-        labelled[name] = options.pop(name)  # a result, whose label is the name of an option
+    known = (*path, "runs", "seed", *QueueOptions.__annotations__)
+    given = path | {"runs": runs, "seed": seed}
+    given = {name: value for name, value in given.items() if value is not None} | labelled
+    options = {
+        name: value for name, value in given.items() if name in known and not kind_for(value)
+    }
+    labelled = {name: value for name, value in given.items() if name not in options}
     for name, each in labelled.items():
         if kind_for(each) is None and None in (kind for kind, _ in listed):
-            choice("name of an option", name, ("rules", *path, *settings, "recovery"))
+            choice("name of an option", name, ("rules", *known))
         if kind_for(each) is None:
             raise TypeError(f"{name} = {shown(each)}: must be a result, with {name} as its label")
     kinds = dict.fromkeys([*(kind for kind, _ in listed), *map(kind_for, labelled.values())])
     if len(kinds) > 1:
-        given = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
-        raise TypeError(f"compare: must be all {KINDS}; given: {given}")
+        kinds_given = " and ".join("rules" if kind is None else kind.CALLED for kind in kinds)
+        raise TypeError(f"compare: must be all {KINDS}; given: {kinds_given}")
     kind = next(iter(kinds), None)
     found = [each for _, each in listed]
     if kind is None:
         if found and rules is not None:
             raise TypeError("rules: must stand once, one after another or as rules=[...]")
-        return _rules(found if rules is None else rules, options, recovery)
+        return _rules(found if rules is None else rules, options)
     for name, value in options.items():
         said = f"is for rules; {kind.CALLED} are compared without a path"
         raise TypeError(f"{name} = {shown(value)}: {said}")
@@ -177,9 +163,7 @@ def _kind_of(name: str, item: object) -> type[SideBySide[Any]] | None:
     return kind
 
 
-def _rules(
-    rules: Iterable[WindowRule], options: dict[str, Any], recovery: str | None
-) -> Comparison:
+def _rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
     """Compare rules on the path that options give."""
     for name in ("bandwidth", "rtt", "buffer"):
         if name not in options:
@@ -189,4 +173,5 @@ def _rules(
             )
     rules = listed("rules", rules, WindowRule)  # type: ignore[type-abstract]
     often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
-    return compare_rules(rules, bottleneck_of(**options, recovery=recovery), **often)
+    optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
+    return compare_rules(rules, bottleneck_of(**optional), **often)

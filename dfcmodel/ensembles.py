@@ -5,44 +5,42 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.levels.choices import choose_level, warn_of_doubt
+from dfcmodel.levels.choices import LevelChoice, choose_level, warn_of_doubt
 from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait, start_spread
 from dfcmodel.results.ensembles import Ensemble
 from dfcmodel.results.records import with_fields
-from dfcmodel.simulation import method_of, simulate
-from hopflow.checks import instance, one_number, seed_number, whole
+from dfcmodel.simulation import RunSettings, method_of, simulate
+from hopflow.checks import instance, one_number, refuse_options, seed_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Interrupted
 from hopflow.units import declares, quantities
 
 if TYPE_CHECKING:
-    from dfcmodel.methods import Fluid, Level, Packets
     from dfcmodel.results.trajectories import Trajectory
 
 __all__ = ["ensemble"]
 
 
+@refuse_options(
+    max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
+)
 @declares(packet_jitter="time")
-@quantities(duration="time", sample="time", jitter="time", max_cpu_time="time")
+@quantities(duration="time", sample="time", jitter="time")
+@takes_keywords(RunSettings)
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
     jitter: float | str | None = None,
     seed: int | np.random.Generator = 0,
     executor: Executor | None = None,
-    *,
-    duration: float | str | None = None,
-    sample: float | str = 1e-2,
-    packet_jitter: float | str | None = None,
-    method: Fluid | Packets | None = None,
-    level: Level | None = None,
-    max_cpu_time: float | str | None = None,
+    **settings: Unpack[RunSettings],
 ) -> Ensemble:
     """Simulate a scenario many times with random flow starts, feedback phases and rounding of losses.
 
@@ -64,16 +62,15 @@ def ensemble(
         Any `concurrent.futures.Executor`, such as a ``ProcessPoolExecutor`` or dask's
         ``client.get_executor()``. None: one thread per core (the kernel releases the GIL). Runs assigned to
         a worker that died are recomputed.
-    duration, sample
-        As for `simulate`; the default sampling interval is 10 ms.
-    packet_jitter, method, level
-        As for `simulate`. Without ``packet_jitter`` the spread between runs is smaller than that of a
-        packet network.
-    max_cpu_time
-        As for `simulate`, of each run.
+    **settings
+        ``duration``, ``sample``, ``packet_jitter``, ``method`` and ``level`` of each run, as for `simulate`; the default
+        sampling interval is 10 ms. Without ``packet_jitter`` the spread between runs is smaller than that of a packet
+        network.
 
     Raises
     ------
+    TypeError
+        For an unknown setting.
     ValueError
         For a parameter out of range.
     hopflow.Interrupted
@@ -87,24 +84,27 @@ def ensemble(
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
+    check_keywords(ensemble, settings)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    jitter = start_spread(scenario, jitter, run_end(scenario, duration))
+    end = run_end(scenario, settings.get("duration"))
+    jitter = start_spread(scenario, jitter, end)
     check_executor(executor)
-    chosen, waits, reason = method_of(level, method, "ensemble"), packet_jitter, ""
-    if chosen is None:
-        found_level = choose_level(scenario, duration=duration)
-        warn_of_doubt(scenario, found_level)
-        chosen, reason = found_level.method, found_level.reason
-        waits = found_level.packet_jitter if waits is None else waits
+    chosen = method_of(settings.get("level"), settings.get("method"), "ensemble")
+    chosen = choose_level(scenario, duration=end) if chosen is None else chosen
+    waits, reason = settings.get("packet_jitter"), ""
+    if isinstance(chosen, LevelChoice):
+        warn_of_doubt(scenario, chosen)
+        waits = chosen.packet_jitter if waits is None else waits
+        reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
-    settings = {
-        "jitter": jitter, "duration": duration, "sample": sample,
-        "packet_jitter": waits, "method": chosen, "max_cpu_time": max_cpu_time,
+    given = {
+        "jitter": jitter, "duration": end, "sample": settings.get("sample", 1e-2),
+        "packet_jitter": waits, "method": chosen,
     }  # fmt: skip
     watch = Stopwatch()
     seeds = np.random.SeedSequence(seed).spawn(runs)
-    some = functools.partial(_runs, scenario, settings, reason)
+    some = functools.partial(_runs, scenario, given, reason)
     done: dict[int, Trajectory] = {}
 
     def found() -> Ensemble:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.engine.trajectories import trajectory
-from dfcmodel.levels.choices import choose_level, warn_of_doubt
+from dfcmodel.levels.choices import LevelChoice, choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
@@ -24,7 +24,7 @@ from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.results.records import with_fields
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
-from hopflow.checks import choice, instance, number, one_number, random_source
+from hopflow.checks import choice, instance, number, one_number, random_source, refuse_options
 from hopflow.naming.deprecations import renamed, warn_deprecated
 from hopflow.status import ConvergenceError
 from hopflow.units import declares, in_units, quantities
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["method_of", "simulate"]
+__all__ = ["RunSettings", "method_of", "simulate"]
 
 FEW_STEPS, FEW_PACKETS = 2e8, 5e7
 """Steps times flows, and packets times links, which take less than a minute at all costs that `check_cost` goes by."""
@@ -43,12 +43,25 @@ MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
 
 
+class RunSettings(TypedDict, total=False):
+    """Parameters of `simulate` that are the same in all runs of an `ensemble`."""
+
+    duration: float | str | None
+    sample: float | str | None
+    packet_jitter: float | str | None
+    method: Fluid | Packets | LevelChoice | None
+    level: Level | None
+
+
 @renamed(rng="seed")
 @declares(packet_jitter="time")
-@quantities(duration="time", sample="time", jitter="time", max_cpu_time="time")
+@quantities(duration="time", sample="time", jitter="time")
+@refuse_options(
+    max_cpu_time="is a setting of the level: simulate(scenario, Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
+)
 def simulate(
     scenario: Scenario,
-    method: Fluid | Packets | None = None,
+    method: Fluid | Packets | LevelChoice | None = None,
     *,
     level: Level | None = None,
     duration: float | str | None = None,
@@ -56,7 +69,6 @@ def simulate(
     jitter: float | str = 0.0,
     packet_jitter: float | str | None = None,
     seed: np.random.Generator | int | None = 0,
-    max_cpu_time: float | str | None = None,
 ) -> Trajectory:
     """Simulate a scenario as a fluid in discrete time, or packet by packet.
 
@@ -67,7 +79,8 @@ def simulate(
     scenario
         The scenario to simulate, for example ``takano2006("1")``.
     method
-        The settings of a level, ``Fluid(...)`` or ``Packets(...)``; None: the defaults of ``level``.
+        The settings of a level, ``Fluid(...)`` or ``Packets(...)``, or the result of `choose_level`; None: the defaults
+        of ``level``.
     level
         ``"fluid"``, ``"packets"``, or ``"auto"``: the one that `choose_level` picks from measured errors and costs;
         ``choice`` of the result says which, and why, and a warning where it is known to be wrong or nothing is known.
@@ -90,10 +103,6 @@ def simulate(
     seed
         Seed or generator of the feedback phases, the jitters, on/off times, RED, and the rounding of
         fractional losses to whole packets.
-    max_cpu_time
-        Largest predicted CPU time in s; ``math.inf``: no limit. None: a run that is predicted to take more than a
-        minute warns before it starts, one of more than three hours is refused. Predictions are those of
-        `choose_level`, of the compiled engines.
 
     Returns
     -------
@@ -103,7 +112,7 @@ def simulate(
     Raises
     ------
     ValueError
-        For a parameter out of range, and for a run that is predicted to take too long (``max_cpu_time``).
+        For a parameter out of range, and for a run that is predicted to take too long (``max_cpu_time`` of the level).
     ConvergenceError
         When ``Fluid(accuracy=...)`` would take a finer step than allowed; ``result`` is the finest run.
     ArithmeticError
@@ -122,12 +131,11 @@ def simulate(
     settings = method_of(level, method)
     seed = random_source("seed", seed)
     end = run_end(scenario, duration)
-    if settings is None:
-        chosen = choose_level(scenario, duration=end)
+    chosen = choose_level(scenario, duration=end) if settings is None else settings
+    if isinstance(chosen, LevelChoice):
         run = simulate(
             scenario, chosen.method, duration=end, sample=sample, jitter=jitter,
-            packet_jitter=chosen.packet_jitter if packet_jitter is None else packet_jitter,
-            seed=seed, max_cpu_time=max_cpu_time,
+            packet_jitter=chosen.packet_jitter if packet_jitter is None else packet_jitter, seed=seed,
         )  # fmt: skip
         warn_of_doubt(scenario, chosen)
         return with_fields(run, choice=chosen.reason)
@@ -139,18 +147,20 @@ def simulate(
     if sample is not None:
         every = one_number("sample", in_units("sample", sample, "time"), above=0.0)
     given = _Times(end, every, late, wait)
-    if max_cpu_time is not None or not _is_short(scenario, settings, end):
-        check_cost(scenario, settings, end, max_cpu_time)
+    if chosen.max_cpu_time is not None or not _is_short(scenario, chosen, end):
+        check_cost(scenario, chosen, end)
     try:
-        return _simulate(scenario, settings, given, seed)
+        return _simulate(scenario, chosen, given, seed)
     except ValueError as error:
-        check_other_level(scenario, settings, error)
+        check_other_level(scenario, chosen, error)
         raise
 
 
 def method_of(
-    level: Level | None, method: Fluid | Packets | str | None, called: str = "simulate"
-) -> Fluid | Packets | None:
+    level: Level | None,
+    method: Fluid | Packets | LevelChoice | str | None,
+    called: str = "simulate",
+) -> Fluid | Packets | LevelChoice | None:
     """Return the method for a level and the settings given with it; None where the level is to be chosen.
 
     Parameters
@@ -158,7 +168,7 @@ def method_of(
     level
         ``"fluid"``, ``"packets"`` or ``"auto"``; None: that of ``method``, or ``"auto"`` without one.
     method
-        Settings of a level, or None for its defaults. ``"auto"`` is the former spelling of ``level="auto"``.
+        Settings of a level, what `choose_level` chose, or None for the level's defaults. ``"auto"`` is the former spelling of ``level="auto"``.
     called
         Name of the function for the messages.
 
@@ -181,7 +191,10 @@ def method_of(
         warn_deprecated(f"{called}(method={method!r})", f"{called}(level={method!r})", stacklevel=5)
         method, level = None, method if level is None else level
     if method is not None:
-        instance("method", method, (Fluid, Packets), "Fluid(...), Packets(...) or None")
+        kinds = (Fluid, Packets, LevelChoice)
+        instance(
+            "method", method, kinds, "Fluid(...), Packets(...), what choose_level returns, or None"
+        )
     if level is None:
         return method
     choice("level", level, LEVELS)

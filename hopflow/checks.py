@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
@@ -30,6 +32,7 @@ EXACT = 2**53
 __all__ = [
     "ascending",
     "check_arguments",
+    "check_limit",
     "choice",
     "dimensions",
     "file_path",
@@ -40,6 +43,7 @@ __all__ = [
     "one_number",
     "random_generator",
     "random_source",
+    "refuse_former",
     "refuse_options",
     "seconds",
     "seed_number",
@@ -360,11 +364,20 @@ def seed_number(name: str, value: Any, *, least: int = 0, most: int = 2**63) -> 
     return whole(name, value, least, most, why="or a numpy.random.Generator")
 
 
+def check_limit(name: str, value: object, hint: str = "") -> None:
+    """Raise ValueError for an upper limit that is neither None nor a number above 0, `inf` included."""
+    if value is not None and not is_endless(value):
+        one_number(name, value, above=0.0, hint=hint)  # type: ignore[arg-type]
+
+
 def check_arguments(name: str, function: Any, args: Any, options: Any, error: TypeError) -> None:
     """Raise a TypeError that lists the parameters, where a call does not fit them.
 
     A method that was called on its class, as in ``CUBIC.rate(1e-3, 0.04)``, has a number where an instance is expected.
     """
+    refuse_former(name, function, options)
+    if f"; {name} takes " in str(error):  # `hopflow.keywords.check_keywords` has said it
+        return
     signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)
@@ -376,10 +389,18 @@ def check_arguments(name: str, function: Any, args: Any, options: Any, error: Ty
         raise TypeError(hint) from None
 
 
-def refuse_options(**hints: str) -> Callable[[type[T]], type[T]]:
-    """Return a class decorator: options that a class does not have raise TypeError with what to write instead.
+def refuse_former(name: str, function: Any, options: Any) -> None:
+    """Raise TypeError for a keyword that `refuse_options` declares for a function or a constructor."""
+    hints: Mapping[str, str] = getattr(function, "__refused__", {})
+    for option in hints.keys() & options.keys():
+        raise TypeError(f"{name}({option}=): {hints[option]}")
 
-    The class keeps the signature of its constructor.
+
+def refuse_options(**hints: str) -> Callable[[T], T]:
+    """Return a decorator: keywords that a function or class does not have raise TypeError with what to write instead.
+
+    The signature stays. A function under `hopflow.units.quantities` or with further keywords looks for them itself
+    (`refuse_former`), where a call does not fit.
 
     Examples
     --------
@@ -393,21 +414,24 @@ def refuse_options(**hints: str) -> Callable[[type[T]], type[T]]:
     TypeError: Sender(speed=): was removed; write rate=
     """
 
-    def decorate(kind: type[T]) -> type[T]:
-        constructor: Any = kind.__init__
+    def decorate(given: T) -> T:
+        kind: Any = given
+        if not inspect.isclass(given):
+            kind.__refused__ = inspect.unwrap(kind).__refused__ = hints
+            return given
+        constructor = kind.__init__
 
         @functools.wraps(constructor)
-        def checked(self: T, *args: Any, **options: Any) -> None:
-            for name in hints.keys() & options.keys():
-                raise TypeError(f"{kind.__name__}({name}=): {hints[name]}")
+        def checked(self: Any, *args: Any, **options: Any) -> None:
             try:
                 constructor(self, *args, **options)
             except TypeError as error:
-                check_arguments(kind.__name__, constructor, (self, *args), options, error)
+                check_arguments(kind.__name__, checked, (self, *args), options, error)
                 raise
 
-        kind.__init__ = checked  # type: ignore[assignment]
-        return kind
+        checked.__refused__ = hints  # type: ignore[attr-defined]
+        kind.__init__ = checked
+        return given
 
     return decorate
 

@@ -31,11 +31,6 @@ PATHS = sorted(
     {path for path in re.findall(r"`([\w./-]+)`", PAGE + WALKS + CHOICES) if "/" in path}
 )
 MANY_PARAMETERS = 8
-FLAT_CALLS = {
-    "compare", "coexist", "coexist_sweep", "credits", "ensemble", "explain", "headroom", "packet_limit",
-    "pause_thresholds", "simulate", "simulate_curve", "simulate_rule",
-}  # fmt: skip
-"""Public calls with more parameters than that: `docs/architecture-choices.md` says why."""
 MOST_FILES = {
     "generator of PauseTandem()": 10,
     "stationary of PauseTandem()": 22,
@@ -144,13 +139,10 @@ def test_claims_use_the_rules_and_settings_that_users_get() -> None:
     assert private == []
 
 
-def test_functions_take_few_parameters_except_for_calls_that_are_better_flat() -> None:
+def test_functions_take_few_parameters() -> None:
     files = code_measures.sources(ROOT, *PACKAGES)
     counts = [pair for path in files for pair in facts(path).parameters]
-    many = {name for name, count in counts if count > MANY_PARAMETERS}
-    assert many == FLAT_CALLS
-    section = CHOICES.split("## Calls with more than eight parameters")[1]
-    assert set(re.findall(r"`(\w+)`", section)) >= FLAT_CALLS
+    assert [each for each in counts if each[1] > MANY_PARAMETERS] == []
 
 
 @pytest.mark.parametrize("name", MOST_FILES)

@@ -20,6 +20,7 @@ import responsefn
 from dfcmodel import lossless
 from dfcmodel.sharing.bbr_observations import Path as BBRPath
 from dfcmodel.sharing.bbr_observations import observe
+from hopflow.keywords import ELSEWHERE
 from hopflow.naming.public_modules import PUBLIC
 
 PACKAGES = tuple(map(import_module, PUBLIC))
@@ -41,7 +42,11 @@ class Target:
             listed = inspect.signature(self.call).parameters.values()
         except ValueError:
             return self.arguments
-        usual = {each.name: each.default for each in listed if each.default is not each.empty}
+        usual = {
+            each.name: each.default
+            for each in listed
+            if each.default is not each.empty and each.default is not ELSEWHERE
+        }
         return {**usual, **self.arguments}
 
 
@@ -178,13 +183,17 @@ def _responsefn() -> dict[str, dict[str, Any]]:
 
     pair = {"p": 0.015625, "rtt": 0.125}
     one = {"rule": Reno(), **pair}
+    alone = {"bandwidth": None, "buffer": None, "method": "auto", "seed": 0, "unit_check": True}
     return {
         "Corrected": {"rule": AIMD()},
         "aggressiveness": {"rule": AIMD()},
         "coexist_sweep": {
             "rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": [20], "duration": 4.0,
+            "loss": 0.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False,
         },
-        "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "duration": 4.0},
+        "coexist": {"rules": [Reno()], "rtt": 0.125, "bandwidth": 500.0, "buffer": 20, "duration": 4.0, "loss": 0.0, "warm_up": None,
+                    "recovery": "sack", "starts": 0.0, "processing": None, "ssthresh": None, "max_window": None,
+                    "min_rto": 0.2, "elements": ()},
         "convergence_time": {"rule": Reno(), "rtt": 0.125, "bandwidth": 500.0},
         "curve": {"rules": Reno(), "p": [0.0078125, 0.015625], "rtt": 0.125},
         "fit": {"rule": AIMD(), "p": [0.015625, 0.125], "rtt": 0.125, "rate": [80.0, 30.0], "by": "a"},
@@ -204,8 +213,8 @@ def _responsefn() -> dict[str, dict[str, Any]]:
         "rtt_unfairness": one,
         "rule_twin": {"rule": Reno()},
         "twin": {"response": Reno()},
-        "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50},
-        "simulate_rule": {**one, "events": 50},
+        "simulate_curve": {"rule": Reno(), "p": [0.015625], "rtt": 0.125, "events": 50, **alone},
+        "simulate_rule": {**one, "events": 50, **alone},
         "smoothness": {"amounts": [1.0, 3.0], "bin_time": 0.125, "time_scale": 0.125},
         "WindowRule.rate": {"self": Reno(), "p": [0.015625, 0.125], "rtt": 0.125},
         "WindowRule.mean_window": {"self": Reno(), "p": 0.015625, "rtt": 0.125},
@@ -260,6 +269,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     lookup.write_text("# speed cable size xon xoff\n100000 5m 19456 19456 44032\n")
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
+    of_port = {"interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": 2e8, "smallest": 64}
+    random = {"jitter": None, "seed": 0, "packet_jitter": None}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
     steps = {"hosts": (1, 2, 3), "packets": 8, "source": CBR(64.0), "links": circle}
@@ -332,21 +343,22 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "check_step": {"scenario": small, "duration": 0.0625},
         "choose_level": {"scenario": small, "duration": 0.0625},
         "compare": {"rules": [NewReno()], "bandwidth": 500.0, "rtt": 0.03125, "buffer": 20, "duration": 2.0,
-                    "runs": 2},
+                    "runs": 2, "loss": 0.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False},
         "compare (runs)": {"__call__": lambda a, b: dfcmodel.compare(a=a, b=b).summary(), "a": dfcmodel.simulate(small, **short),
                            "b": dfcmodel.simulate(steady, **short)},
         "default_refinements": {"scenario": small},
-        "ensemble": {"scenario": steady, "runs": 2, **short},
+        "ensemble": {"scenario": steady, "runs": 2, **short, "packet_jitter": None, "method": None, "level": None},
         "worst_case": {"rule": NewReno(), "path": dfcmodel.JitteredPath(1000.0, 0.05, 50, 0.01, 0.5), "runs": 1},
         "conformance": {"rule": BBR(), "cases": ()},
         "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
         "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
         "share_intervals": {"many": dfcmodel.ensemble(small, 2, packet_jitter=2**-10, **short)},
-        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short},
-        "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short},
+        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short, **random},
+        "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short, "jitter": None, "seed": 0},
         "from_networkx": {"graph": nx.path_graph(3), **link},
         "links_from": {"sources": (1, 2), "targets": (2, 3), **link},
-        "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192},
+        "headroom": {"rate": "400Gbps", "cable": "300m", "cell": 192, **of_port, "response": None, "response_measured": False,
+                     "exceeded": 0.0, "merged": False, "resume_queued": False},
         "headroom_table": {"rates": ["100Gbps"], "cables": ["5m"]},
         "read_mahimahi": {"path": mahimahi, "link": "1->2"},
         "read_qlog_trace": {"source": BBR_QLOG, "packet_size": 1200.0},
@@ -383,7 +395,8 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
                                "method": lossless.Recombination(runs=100), "seed": 1},
         "audit_headroom": {"table": rows, "cell": 254},
         "identify": {"given": rows},
-        "credits": {"rate": "100Gbps", "cable": "5m"},
+        "credits": {"rate": "100Gbps", "cable": "5m", **of_port, "message": 72, "behind_frame": True, "update": 0.0,
+                    "cut_through": False},
         "link_retry": {"rate": "100Gbps", "cable": "5m"},
         "chip": {"name": "tomahawk5"},
         "BufferRow": {"rate": 1e11, "cable": 5.0, "xoff": 44_032},

@@ -16,8 +16,9 @@ from dfcmodel.network.links import buffer_in_packets
 from dfcmodel.network.path_elements import DelayTrace, RateTrace
 from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import FIFO, manager_of
-from hopflow.checks import choice, flag, one_number, refuse_options, shown, whole
+from hopflow.checks import check_limit, choice, flag, one_number, refuse_options, shown, whole
 from hopflow.display.results import Described
+from hopflow.units import WithUnit, quantities
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
@@ -68,6 +69,7 @@ FOR_PACKETS = {
 """Options of flows that the fluid does not have."""
 
 
+@quantities(max_cpu_time="time")
 @refuse_options(
     jitter="is a parameter of simulate, sweep and ensemble: simulate(scenario, Fluid(...), jitter='10ms')",
     backend="was removed; the fluid runs on the compiled engine",
@@ -120,6 +122,9 @@ class Fluid(Described):
         mark their mean, and rate rules change as they do on average (`responsefn.RateRule.expected`). That is the
         fluid model of a paper, with its fixed point and without the noise of packets; with ten senders of DCQCN the
         first is nearer to packets (docs/models.md).
+    max_cpu_time
+        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run that is
+        predicted to take more than a minute warns before it starts, and one of more than three hours is refused.
 
     Raises
     ------
@@ -142,6 +147,7 @@ class Fluid(Described):
     pipe: str = "rfc6675"
     contracted: bool = True
     marks: str = "drawn"
+    max_cpu_time: WithUnit | None = None
 
     def __post_init__(self) -> None:
         for name in (
@@ -162,6 +168,7 @@ class Fluid(Described):
         choice("marks", self.marks, MARKS)
         if self.recovery is not None:
             check_recovery("recovery", self.recovery)
+        check_limit("max_cpu_time", self.max_cpu_time, "in s, or inf")
 
     def step_of(self, scenario: Scenario) -> float:
         """Return the time step for a scenario, s.

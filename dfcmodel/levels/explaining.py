@@ -6,12 +6,19 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dfcmodel.levels.explanations import UNEXPLAINED, Explanation
-from dfcmodel.levels.instances import Runs, check_seed, check_since, checked_runs, refuse_one_level
+from dfcmodel.levels.instances import (
+    RandomRuns,
+    Runs,
+    check_seed,
+    check_since,
+    checked_runs,
+    refuse_one_level,
+)
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.levels.refinements import (
     Refinement,
@@ -29,6 +36,7 @@ from dfcmodel.simulation import simulate
 from hopflow.checks import instance, listed, one_number, whole
 from hopflow.execution.executing import Bar, check_executor, completed
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:
@@ -40,22 +48,26 @@ MAX_REFINEMENTS = 6
 """Refinements of one level: 64 settings."""
 
 
+class ExplainedRuns(RandomRuns, total=False):
+    """Settings of the runs of `explain`."""
+
+    packet_jitter: float | str | None
+
+
 @declares(packet_jitter="time")
 @quantities(duration="time", since="time", jitter="time")
+@takes_keywords(ExplainedRuns)
 def explain(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
     *,
     refinements: Iterable[Refinement] | None = None,
     runs: int = 8,
-    duration: WithUnit | None = None,
     since: WithUnit = 0.0,
-    jitter: WithUnit | None = None,
-    packet_jitter: float | str | None = None,
-    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
     executor: Executor | None = None,
+    **settings: Unpack[ExplainedRuns],
 ) -> Explanation:
     """Return how far packets are from the fluid, and how much of it each refinement that they do not share accounts for.
 
@@ -81,20 +93,16 @@ def explain(
         without them. At most 6 for each level.
     runs
         Number of seeds, at least 2.
-    duration, since
-        Simulated time (None: the scenario's), and the start of the measurement of shares, s.
-    jitter
-        Upper end of the uniform distribution by which each flow's start is delayed, s; None: the shortest
-        round-trip time, so that every phase of the flows to each other occurs.
-    packet_jitter
-        As for `simulate`, at both levels: ``"1pkt"`` against phase effects. Refinements that change it, which are packet
-        phases and whole losses, are then left out.
-    seed
-        Integer >= 0 or a `numpy.random.Generator`, from which the seeds of the runs are spawned.
+    since
+        Start of the measurement of shares, s.
     fluid, packets
         The levels with settings that no refinement changes, such as ``Fluid(steps_per_delay=8)``.
     executor
         As for `ensemble`; None: one thread per core.
+    **settings
+        ``duration``, ``jitter``, ``seed`` and ``packet_jitter`` of the runs at both levels, as for `ensemble`. With
+        ``packet_jitter="1pkt"``, against phase effects, the refinements that change it are left out: packet phases and
+        whole losses.
 
     Raises
     ------
@@ -115,10 +123,12 @@ def explain(
     packets = Packets() if packets is None else instance("packets", packets, Packets)
     refuse_one_level(scenario, packets)
     check_executor(executor)
-    asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
+    check_keywords(explain, settings)
+    asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)
     quantities = quantities_of(scenario, measures, since)
+    packet_jitter = settings.get("packet_jitter")
     wait = one_number(
         "packet_jitter", packet_wait(scenario, packet_jitter), at_least=0.0, at_most=asked.duration
     )
@@ -128,20 +138,20 @@ def explain(
         given = tuple(waits_in_seconds(each, scenario) for each in listed_ones)
     if packet_jitter is not None:
         given = tuple(each for each in given if "packet_jitter" not in {**each.off, **each.on})
-    settings = [(scenario, setting) for setting in _settings(given, fluid, packets, wait)]
-    parts, full = parts_of_stacks(scenario, packets), settings[-1][1]
+    pairs = [(scenario, setting) for setting in _settings(given, fluid, packets, wait)]
+    parts, full = parts_of_stacks(scenario, packets), pairs[-1][1]
     for part in parts:
         method = replace(full["method"], recovery=part.method.recovery)
-        settings.append((part.scenario, {**full, "method": method}))
+        pairs.append((part.scenario, {**full, "method": method}))
     tasks = [
         _Task(simulated, each, setting, asked, quantities)
         for each in asked.seeds()
-        for simulated, setting in settings
+        for simulated, setting in pairs
     ]
     done = dict(completed(_runs, tasks, executor, threads=True, bar=Bar(scenario.name, "run")))
     found = [done[n] for n in range(len(tasks))]
     values = np.array([each.values for each in found]).reshape(
-        asked.count, len(settings), len(quantities)
+        asked.count, len(pairs), len(quantities)
     )
     fluids = 2 ** sum(each.level == "fluid" for each in given)
     usual = usual_refinements(fluid, [each for each in given if each.level == "fluid"], wait)
@@ -150,12 +160,12 @@ def explain(
         quantities=quantities,
         refinements=tuple(sorted(given, key=lambda each: each.level)),  # fluid, then packets
         fluid=values[:, :fluids],
-        packets=values[:, fluids : len(settings) - len(parts)],
+        packets=values[:, fluids : len(pairs) - len(parts)],
         stack=tuple(part.name for part in parts),
-        without=values[:, len(settings) - len(parts) :],
+        without=values[:, len(pairs) - len(parts) :],
         usual=usual,
         statuses=tuple(each.status for each in found),
-        limits_of_fluid=limits_of_several([each.limits for each in found[usual :: len(settings)]]),
+        limits_of_fluid=limits_of_several([each.limits for each in found[usual :: len(pairs)]]),
         seed=asked.seed,
         jitter=asked.jitter,
         packet_jitter=wait,

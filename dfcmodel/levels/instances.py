@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -11,11 +11,20 @@ from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import start_spread
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.checks import one_number, seed_number, whole
+from hopflow.units import WithUnit
 
 if TYPE_CHECKING:
     from dfcmodel.methods import Fluid, Packets
 
-__all__ = ["Runs", "check_seed", "check_since", "checked_runs", "refuse_one_level"]
+__all__ = ["RandomRuns", "Runs", "check_seed", "check_since", "checked_runs", "refuse_one_level"]
+
+
+class RandomRuns(TypedDict, total=False):
+    """Settings of the runs of `dfcmodel.explain` and `dfcmodel.packet_limit`, as of `dfcmodel.ensemble`."""
+
+    duration: WithUnit | None
+    jitter: WithUnit | None
+    seed: int | np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -52,15 +61,7 @@ class Runs:
         }
 
 
-def checked_runs(
-    scenario: Scenario,
-    fluid: Fluid,
-    *,
-    runs: int,
-    seed: int | np.random.Generator,
-    duration: float | None,
-    jitter: float | None,
-) -> Runs:
+def checked_runs(scenario: Scenario, fluid: Fluid, runs: int, given: RandomRuns) -> Runs:
     """Return the runs that were asked for; see `dfcmodel.explain` for the parameters.
 
     Raises
@@ -69,9 +70,9 @@ def checked_runs(
         Naming the parameter, its value and what is allowed.
     """
     runs = whole("runs", runs, 2, 10**5, why="one run has no spread")
-    seed = seed_number("seed", seed)
-    end = run_end(scenario, duration)
-    spread = start_spread(scenario, jitter, end)
+    seed = seed_number("seed", given.get("seed", 0))
+    end = run_end(scenario, given.get("duration"))
+    spread = start_spread(scenario, given.get("jitter"), end)
     sample = min(max(end / 100.0, fluid.step_of(scenario)), end)
     return Runs(runs, seed, end, sample, spread)
 

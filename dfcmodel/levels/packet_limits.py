@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.levels.instances import check_seed, check_since, checked_runs, refuse_one_level
+from dfcmodel.levels.instances import (
+    RandomRuns,
+    check_seed,
+    check_since,
+    checked_runs,
+    refuse_one_level,
+)
 from dfcmodel.levels.packet_sizes import shrink_packets
 from dfcmodel.levels.quantities import Measure, Quantity, quantities_of
 from dfcmodel.methods import Fluid, Packets
@@ -19,6 +25,7 @@ from hopflow.checks import instance, number
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
 from hopflow.kernels.stopwatch import Stopwatch
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units, quantities
 
@@ -173,18 +180,17 @@ class PacketLimit(Result):
 
 
 @quantities(duration="time", since="time", jitter="time")
+@takes_keywords(RandomRuns)
 def packet_limit(
     scenario: Scenario,
     measures: Measure | Sequence[Measure] = "share",
     *,
     factors: Sequence[float] = (1, 2, 4, 8, 16),
     runs: int = 8,
-    duration: WithUnit | None = None,
     since: WithUnit = 0.0,
-    jitter: WithUnit | None = None,
-    seed: int | np.random.Generator = 0,
     fluid: Fluid | None = None,
     packets: Packets | None = None,
+    **settings: Unpack[RandomRuns],
 ) -> PacketLimit:
     """Return how fast packets approach the fluid as they shrink, by `shrink_packets`.
 
@@ -201,11 +207,13 @@ def packet_limit(
         At least three increasing numbers from 1 on: packets for one packet of the scenario.
     runs
         Number of seeds, at least 2.
-    duration, since, jitter, seed
+    since
         As for `explain`.
     fluid, packets
         The levels; None: ``Fluid()`` and ``Packets(ack_transmission=False)``, as ACKs of 40 bytes do not
         shrink. The fluid has factor times its ``steps_per_delay``.
+    **settings
+        ``duration``, ``jitter`` and ``seed`` of the runs, as for `ensemble`.
 
     Raises
     ------
@@ -231,7 +239,8 @@ def packet_limit(
     sizes = np.atleast_1d(number("factors", factors, at_least=1.0))
     if len(sizes) < 3 or (np.diff(sizes) <= 0.0).any():
         raise ValueError(f"factors = {factors!r}: at least three increasing numbers are needed")
-    asked = checked_runs(scenario, fluid, runs=runs, seed=seed, duration=duration, jitter=jitter)
+    check_keywords(packet_limit, settings)
+    asked = checked_runs(scenario, fluid, runs, settings)
     check_since(since, asked)
     check_seed(packets, asked)
     quantities = quantities_of(scenario, measures, since)

@@ -11,7 +11,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from dfcmodel.network.demands.offered_rates import (
 from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
 from dfcmodel.packets.refusals import check_scenario
-from hopflow.checks import is_endless, one_number
 from hopflow.csv_tables import bundled_rows
-from hopflow.units import in_units
 from responsefn import AIMD, NewReno, Reno
 
 if TYPE_CHECKING:
@@ -230,30 +228,26 @@ def check_cost(
     scenario: Scenario,
     method: Fluid | Packets,
     duration: float,
-    max_cpu_time: float | str | None = None,
 ) -> None:
     """Warn of a run of more than a minute, and raise ValueError for one of more than three hours.
 
-    ``max_cpu_time``, in s, replaces both: ValueError above it, no warning. Runs with random loss, which keeps flows from
+    The ``max_cpu_time`` of the level, in s, replaces both: ValueError above it, no warning. Runs with random loss, which keeps flows from
     filling their links, are not predicted.
     """
-    limit = LONGEST_RUN
-    if max_cpu_time is not None:
-        given: Any = in_units("max_cpu_time", max_cpu_time, "time")
-        no_limit = is_endless(given)
-        limit = math.inf if no_limit else one_number("max_cpu_time", given, above=0.0)
+    given = method.max_cpu_time
+    limit = LONGEST_RUN if given is None else float(given)
     if limit == math.inf or (isinstance(method, Packets) and method.loss):
         return
-    smallest = LONG_RUN if max_cpu_time is None else limit
+    smallest = LONG_RUN if given is None else limit
     seconds = predicted_seconds(scenario, method, duration)
     if seconds <= smallest:
         return
     about = f"{scenario.name!r} with {_cause(scenario, method, duration)}"
     said = f"about {_shown(seconds)} of CPU time predicted for {about}"
+    write = f"method={type(method).__name__}(max_cpu_time=...), or --max-cpu-time in the shell, sets another limit"
     if seconds > limit:
-        hint = "give max_cpu_time= (math.inf: no limit) to run it"
-        raise ValueError(f"{said}: must be at most {_shown(limit)}; {hint}")
-    warnings.warn(f"{said}; max_cpu_time= sets another limit", stacklevel=4)
+        raise ValueError(f"{said}: must be at most {_shown(limit)}; {write} (math.inf: none)")
+    warnings.warn(f"{said}; {write}", stacklevel=4)
 
 
 def _cause(scenario: Scenario, method: Fluid | Packets, duration: float) -> str:

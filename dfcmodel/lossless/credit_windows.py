@@ -11,20 +11,24 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dfcmodel.lossless.credit_runs import CreditScenario, CreditWitness
+from dfcmodel.lossless.datasheets import DATASHEET_UNITS, CreditDatasheet
 from dfcmodel.lossless.paused.headroom_items import FIBRE, Item
 from dfcmodel.lossless.paused.paused_links import OVERHEAD, PREAMBLE, SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dfcmodel.lossless.quantities import Given
 
 __all__ = ["RequiredCredits", "credits"]
@@ -43,6 +47,12 @@ SOURCES = {
     "preambles, gaps and phase": ("- 20 B per frame, and the rest", "IEEE 802.3 3.2, 4.4.2"),
     "rounding to credits": ("credits x credit - bytes of frames", "a credit is a whole cell"),
 }
+DELAYS = ("interface", "gearbox", "pipeline")
+DEFAULTS: CreditDatasheet = {
+    "interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
+    "message": 72, "behind_frame": True, "update": 0.0, "cut_through": False,
+}  # fmt: skip
+"""Of the keywords of a datasheet."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -155,18 +165,10 @@ class RequiredCredits(Result):
 
 
 @declares(
-    rate="bit_rate",
-    cable="length",
-    mtu="size",
-    lossless_mtu="size",
-    credit="size",
-    smallest="size",
-    message="size",
-    update="time",
-    interface="time",
-    gearbox="time",
-    pipeline="time",
-)
+    rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
+    update="time", **DATASHEET_UNITS,
+)  # fmt: skip
+@takes_keywords(CreditDatasheet)
 def credits(
     rate: Given,
     cable: Given,
@@ -175,15 +177,7 @@ def credits(
     credit: Given | None = None,
     *,
     small_packets: float = 0.0,
-    smallest: Given = SMALLEST_FRAME,
-    message: Given = 72,
-    behind_frame: bool = True,
-    update: Given = 0.0,
-    cut_through: bool = False,
-    interface: Given = 0.0,
-    gearbox: Given = 0.0,
-    pipeline: Given = 0.0,
-    velocity: float = FIBRE,
+    **datasheet: Unpack[CreditDatasheet],
 ) -> RequiredCredits:
     """Return the least credits with which a link loses nothing and a sender at line rate never waits.
 
@@ -202,6 +196,8 @@ def credits(
         Bytes of a credit, a cell of the receiver's buffer; None counts bytes.
     small_packets
         0: all frames have ``lossless_mtu`` bytes; 1: any size from ``smallest`` on; between: a cap per window.
+    **datasheet
+        The following keywords, of the link.
     smallest
         Bytes of the smallest frame.
     message
@@ -219,6 +215,8 @@ def credits(
 
     Raises
     ------
+    TypeError
+        For an unknown keyword.
     ValueError
         For a rate, length, time, frame size or share outside its range.
 
@@ -230,23 +228,24 @@ def credits(
     >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
     (173184, 455232)
     """
+    check_keywords(credits, datasheet)
+    given: Mapping[str, Any] = DEFAULTS | datasheet
     bits = bit_rate("rate", rate)
     big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
-    stored = not flag("cut_through", cut_through)
-    speed = one_number("velocity", velocity, at_least=1e8, at_most=3e8, hint="in m/s")
+    stored = not flag("cut_through", given["cut_through"])
+    speed = one_number("velocity", given["velocity"], at_least=1e8, at_most=3e8, hint="in m/s")
+    small_share = one_number("small_packets", small_packets, at_least=0.0, at_most=1.0)
+    interface, gearbox, pipeline = (bit_times(name, given[name], bits) for name in DELAYS)
     link = PausedLink(
-        bits, big, small, size,
-        one_number("small_packets", small_packets, at_least=0.0, at_most=1.0),
-        cable=bit_times("cable", metres("cable", cable) / speed, bits),
-        interface=bit_times("interface", interface, bits), gearbox=bit_times("gearbox", gearbox, bits),
-        pipeline=bit_times("pipeline", pipeline, bits), smallest=frame_size("smallest", smallest),
+        bits, big, small, size, small_share, cable=bit_times("cable", metres("cable", cable) / speed, bits),
+        interface=interface, gearbox=gearbox, pipeline=pipeline, smallest=frame_size("smallest", given["smallest"]),
     )  # fmt: skip
     delays = {
         "frame received before it is forwarded": PREAMBLE + 8 * small * stored,
         "forwarding": PREAMBLE,
-        "frame leaving the receiver": (8 * big + OVERHEAD) * flag("behind_frame", behind_frame),
-        "credit message": 8 * frame_size("message", message, least=1),
-        "waiting for the next message": bit_times("update", update, bits),
+        "frame leaving the receiver": (8 * big + OVERHEAD) * flag("behind_frame", given["behind_frame"]),
+        "credit message": 8 * frame_size("message", given["message"], least=1),
+        "waiting for the next message": bit_times("update", given["update"], bits),
         "pipeline": link.pipeline, "interface": link.interface,
         "gearbox": 2 * link.gearbox, "cable": 2 * link.cable,
     }  # fmt: skip

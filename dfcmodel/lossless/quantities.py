@@ -20,6 +20,7 @@ __all__ = [
     "QUANTUM",
     "RESPONSE_QUANTA",
     "Given",
+    "Range",
     "bit_rate",
     "bit_times",
     "both_ends",
@@ -33,6 +34,8 @@ __all__ = [
 
 Given = str | float
 """A string with a number and its unit, or a number in SI units where that is unambiguous."""
+Range = Given | tuple[Given, Given]
+"""One value, or the low and the high end of a range."""
 
 LONGEST_CABLE = 200e3
 """Upper limit of the cable length, m."""

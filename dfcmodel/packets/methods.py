@@ -12,6 +12,7 @@ from dfcmodel.packets.recoveries import RECOVERIES, LossRecovery
 from dfcmodel.packets.recoveries.checks import check_recovery
 from dfcmodel.packets.repairs import REPAIRS, SelectiveRepair, is_repair, repair_named
 from hopflow.checks import (
+    check_limit,
     choice,
     flag,
     instance,
@@ -48,6 +49,7 @@ OWN_BY_DELIVERIES = ("prr", "rack", "linux-6.12")
     count_smoothing="time",
     retry_delay="time",
     reroute_delay="time",
+    max_cpu_time="time",
     frame_errors="share",
     loss="share",
 )
@@ -125,6 +127,9 @@ class Packets(Described):
         Time constant, s, of the exponential average of the packets in a queue that the law of `DFC` reads:
         when it is read a time t after the last, it moves by t / (count_smoothing + t) of its distance to
         the number. 0: whole packets, as they are. Allowed only where a link has DFC.
+    max_cpu_time
+        Largest predicted CPU time of a run of `simulate` or `ensemble` in s; ``math.inf``: no limit. None: a run that is
+        predicted to take more than a minute warns before it starts, and one of more than three hours is refused.
 
     Raises
     ------
@@ -152,6 +157,7 @@ class Packets(Described):
     spraying: str = "turns"
     failures: Mapping[str, Sequence[Any]] | None = None
     reroute_delay: WithUnit = 0.0
+    max_cpu_time: WithUnit | None = None
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -180,6 +186,7 @@ class Packets(Described):
             raise ValueError('frame_errors: must be None with convention="ns2"')
         one_number("ack_delay", self.ack_delay, above=0.0, at_most=MAX_ACK_DELAY, hint="in s")
         one_number("count_smoothing", self.count_smoothing, at_least=0.0, at_most=1e5, hint="in s")
+        check_limit("max_cpu_time", self.max_cpu_time, "in s, or inf")
         flag("ack_transmission", self.ack_transmission)
         if self.is_ns2 and not self.ack_transmission:
             raise ValueError('ack_transmission = False: must be True with convention="ns2"')

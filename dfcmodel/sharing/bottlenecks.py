@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, one_number, seconds, whole
 from hopflow.intervals import half_width
-from hopflow.units import in_units
+from hopflow.units import WithUnit, in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -29,7 +29,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Bottleneck", "Shared", "bottleneck_of", "checked_rules", "mean_of", "within_limits"]
+__all__ = [
+    "Bottleneck",
+    "PathOptions",
+    "QueueOptions",
+    "Shared",
+    "bottleneck_of",
+    "checked_rules",
+    "mean_of",
+    "within_limits",
+]
 
 FASTER = 10.0
 """Rate of the access links over that of the bottleneck."""
@@ -79,6 +88,22 @@ class Shared:
     def jain(self) -> float:
         """Jain's fairness index of the rates; NaN where nothing was delivered."""
         return jain_index(self.rate) if self.rate.any() else float("nan")
+
+
+class PathOptions(TypedDict, total=False):
+    """Keywords of `dfcmodel.compare`, `coexist` and `coexist_sweep` beside the path's rate, round-trip time and buffer."""
+
+    loss: WithUnit
+    duration: WithUnit
+    warm_up: WithUnit | None
+    recovery: str | None
+
+
+class QueueOptions(PathOptions, total=False):
+    """Those of `dfcmodel.compare` and `coexist_sweep`, whose queue may be a managed one."""
+
+    discipline: Discipline | None
+    pacing: bool
 
 
 @dataclass(frozen=True)

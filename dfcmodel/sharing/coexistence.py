@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,9 +14,10 @@ from dfcmodel.network.path_elements import PathElement
 from dfcmodel.packets.engine import PacketRun, with_room
 from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
-from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, checked_rules
+from dfcmodel.sharing.bottlenecks import FASTER, LARGEST_RTT, Bottleneck, PathOptions, checked_rules
 from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import listed, number, one_number, random_generator, seconds
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.status import OnFailure, deliver
 from hopflow.units import WholeWithUnit, WithUnit, quantities
@@ -38,38 +39,32 @@ EVENTS = "loss_events", "timeouts"
 """Counts of a flow that are read at the beginning of the measurement, too."""
 
 
+class SenderOptions(PathOptions, total=False):
+    """Keywords of `coexist` about the senders, and those of the path."""
+
+    starts: ArrayLike | None
+    processing: WithUnit | None
+    ssthresh: WithUnit | None
+    max_window: WithUnit | None
+    min_rto: WithUnit
+    elements: Iterable[PathElement]
+
+
 @renamed(p="loss", rng="seed", seconds="duration")
 @quantities(
-    rtt="time",
-    bandwidth="rate",
-    buffer="amount",
-    duration="time",
-    warm_up="time",
-    starts="time",
-    processing="time",
-    ssthresh="amount",
-    max_window="amount",
-    min_rto="time",
-    loss="share",
-)
+    rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
+    starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",
+)  # fmt: skip
+@takes_keywords(SenderOptions)
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
     bandwidth: WithUnit,
     buffer: WholeWithUnit,
     *,
-    loss: WithUnit = 0.0,
-    duration: WithUnit = 100.0,
-    warm_up: WithUnit | None = None,
-    starts: ArrayLike | None = None,
-    processing: WithUnit | None = None,
-    ssthresh: WithUnit | None = None,
-    max_window: WithUnit | None = None,
-    min_rto: WithUnit = 0.2,
-    recovery: str | None = "sack",
-    elements: Iterable[PathElement] = (),
     on_failure: OnFailure = "raise",
     seed: int | np.random.Generator = 0,
+    **options: Unpack[SenderOptions],
 ) -> Coexistence:
     """Simulate flows that share one drop-tail bottleneck, packet by packet, once.
 
@@ -89,6 +84,12 @@ def coexist(
         Of the bottleneck in packets/s.
     buffer
         Packets that wait in its queue, besides the one in transmission; whole, >= 1.
+    on_failure
+        Whether a result without shares raises or is returned with its ``status``.
+    seed
+        Seed or generator; the same seed gives the same packets.
+    **options
+        The following keywords, of the path and of the senders.
     loss
         Probability that a packet is lost at random before the queue, independently, 0 <= loss < 1.
     duration, warm_up
@@ -114,14 +115,10 @@ def coexist(
         Loss recovery of all senders, as for `Packets`; None: that of each rule.
     elements
         What the path does to packets besides queueing them, as for `Scenario`; the bottleneck is the link ``"in->out"``.
-    on_failure
-        Whether a result without shares raises or is returned with its ``status``.
-    seed
-        Seed or generator; the same seed gives the same packets.
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         Naming the parameter, its value and what is allowed.
     ArithmeticError
         Where a rule makes its window infinite or NaN.
@@ -136,8 +133,10 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    given = (rules,) if isinstance(rules, WindowRule) else rules
-    flows = listed("rules", given, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
+    check_keywords(coexist, options)
+    asked: dict[str, Any] = {**options}
+    alone = (rules,) if isinstance(rules, WindowRule) else rules
+    flows = listed("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     checked_rules(tuple(dict.fromkeys(flows)))
@@ -147,38 +146,38 @@ def coexist(
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
     number("rtt", rtts, above=sending, hint=hint)
-    duration = float(seconds("duration", one_number("duration", duration)))
+    duration = float(seconds("duration", one_number("duration", asked.get("duration", 100.0))))
+    warm_up = asked.get("warm_up")
     warm_up = one_number(
         "warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration
     )
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
-        loss=one_number("loss", loss, at_least=0.0, below=1.0), duration=duration, warm_up=warm_up, recovery=recovery,
-        elements=listed("elements", elements, PathElement),
+        loss=one_number("loss", asked.get("loss", 0.0), at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
+        recovery=asked.get("recovery", "sack"), elements=listed("elements", asked.get("elements", ()), PathElement),
     )  # fmt: skip
-    generator = random_generator("seed", seed)
+    generator, starts = random_generator("seed", seed), asked.get("starts")
     if starts is None:
         begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
     else:
         begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
     number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
-    options: dict[str, Any] = {
-        name: one_number(name, value, at_least=1.0)
-        for name, value in (("max_window", max_window), ("ssthresh", ssthresh))
-        if value is not None
+    windows: dict[str, Any] = {
+        name: one_number(name, asked[name], at_least=1.0)
+        for name in ("max_window", "ssthresh")
+        if asked.get(name) is not None
     }
-    wait = one_number(
-        "processing", 1.0 / bandwidth if processing is None else processing, at_least=0.0
-    )
+    wait = asked.get("processing")
+    wait = one_number("processing", 1.0 / bandwidth if wait is None else wait, at_least=0.0)
     step = (duration - warm_up) / (BATCHES * SAMPLES)
     early = math.ceil(warm_up / step * (1.0 - 1e-12))
     before = max(0.0, early * step - warm_up)  # so that the measurement begins with a sample
     scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
-    senders = tuple(replace(flow, **options) for flow in scenario.flows)
-    scenario = replace(scenario, flows=senders, min_rto=min_rto)
+    senders = tuple(replace(flow, **windows) for flow in scenario.flows)
+    scenario = replace(scenario, flows=senders, min_rto=asked.get("min_rto", 0.2))
     method = Packets(
         seed=int(generator.integers(1, 2**31 - 1)),
-        recovery=recovery,
+        recovery=path.recovery,
         loss=_at_senders(path, len(flows)),
     )
     plan = plan_scenario(

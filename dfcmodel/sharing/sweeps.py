@@ -8,20 +8,21 @@ from concurrent.futures import Executor
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules
+from dfcmodel.network.queueing.disciplines import FIFO
+from dfcmodel.sharing.bottlenecks import Bottleneck, QueueOptions, checked_rules
 from hopflow.checks import listed, one_number, seed_number, unboxed, whole
 from hopflow.execution.executing import Bar
 from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.parameters import canonical_text
 from hopflow.sources import source_of
-from hopflow.units import WithUnit, declares, in_units
+from hopflow.units import declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -45,25 +46,21 @@ OF_ALL = {
 
 
 @declares(
-    bandwidth="rate", rtt="time", buffer="amount", duration="time", warm_up="time", loss="share"
+    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
 )
 @renamed(seconds="duration")
+@takes_keywords(QueueOptions)
 def coexist_sweep(
     rules: Iterable[WindowRule],
     *,
     bandwidth: Any,
     rtt: Any,
     buffer: Any,
-    loss: Any = 0.0,
-    duration: float | str = 60.0,
-    warm_up: WithUnit | None = None,
     runs: int = 3,
-    recovery: str | None = "sack",
     seed: int | np.random.Generator = 0,
-    discipline: Discipline | None = None,
-    pacing: bool = False,
     executor: Executor | None = None,
     store: str | Path | None = None,
+    **options: Unpack[QueueOptions],
 ) -> xr.Dataset:
     """Return what flows get of one bottleneck, by packet-level simulation, over a grid of paths.
 
@@ -79,10 +76,6 @@ def coexist_sweep(
     buffer
         Packets that wait in the queue, besides the one in transmission; also ``"80pkt"`` or
         ``"120kB"``; one or several.
-    loss
-        Probability that a packet is lost at random before the queue; one or several.
-    duration, warm_up, recovery, discipline, pacing
-        As for `compare`.
     runs, seed
         Simulations of each path, and the first one's seed; the others follow it.
     executor
@@ -92,6 +85,9 @@ def coexist_sweep(
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into
         it, and the same call after an interruption simulates what is missing.
+    **options
+        ``loss``, one value or several, ``duration``, ``warm_up``, ``recovery``, ``discipline`` and ``pacing``, as for
+        `compare`.
 
     Returns
     -------
@@ -116,25 +112,28 @@ def coexist_sweep(
     >>> dict(found.share.sizes)
     {'rtt': 2, 'run': 3, 'flow': 2}
     """
+    check_keywords(coexist_sweep, options)
     flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
+    discipline, warm_up = options.get("discipline"), options.get("warm_up")
     checked_rules(tuple(dict.fromkeys(flows)), discipline)
     whole("number of rules", len(flows), 1, 1000)
-    time = one_number("duration", in_units("duration", duration, "time"), above=0.0)
+    time = in_units("duration", options.get("duration", 60.0), "time")
+    time = one_number("duration", time, above=0.0)
     first = seed_number("seed", seed, most=2**30) % 2**30
     given = {
         "bandwidth": _values("bandwidth", bandwidth, "rate"),
         "rtt": _values("rtt", rtt, "time"),
         "buffer": _values("buffer", buffer, "amount"),
-        "loss": _values("loss", loss, "share"),
+        "loss": _values("loss", options.get("loss", 0.0), "share"),
     }
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
     common = fixed | {
         "duration": time,
-        "warm_up": 0.2 * time if warm_up is None else warm_up,
-        "recovery": recovery,
+        "warm_up": 0.2 * time if warm_up is None else in_units("warm_up", warm_up, "time"),
+        "recovery": options.get("recovery", "sack"),
         "discipline": FIFO() if discipline is None else discipline,
-        "pacing": pacing,
+        "pacing": options.get("pacing", False),
     }
     several["run"] = list(range(whole("runs", runs, 1, 10_000)))
 

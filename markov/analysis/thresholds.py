@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.sweeps import sweep
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
 from markov.models.pause import PauseTandem
 
@@ -173,6 +174,20 @@ class ThresholdAdvice(Result):
         return ax
 
 
+class Port(TypedDict):
+    """What is known of a port, as of `PauseTandem`."""
+
+    link_rate: float | str
+    bottleneck_rate: float | str
+    buffers: tuple[WholeWithUnit, WholeWithUnit]
+
+
+class PausedPort(Port, total=False):
+    """The same, with the round-trip time of the flows, which senders that do not react need not have."""
+
+    rtt: float | str | None
+
+
 @declares(thresholds="amount")
 @quantities(
     link_rate="rate",
@@ -184,12 +199,9 @@ class ThresholdAdvice(Result):
     most_loss="share",
     within="share",
 )
+@takes_keywords(PausedPort)
 def pause_thresholds(
     *,
-    link_rate: float | str,
-    bottleneck_rate: float | str,
-    buffers: tuple[WholeWithUnit, WholeWithUnit],
-    rtt: float | str | None = None,
     load: WithUnit = 1.5,
     response: float | str = 0.0,
     within: WithUnit = 0.01,
@@ -197,19 +209,12 @@ def pause_thresholds(
     levels: tuple[int, ...] = (2, 4),
     thresholds: Sequence[WholeWithUnit] | None = None,
     method: Method | None = None,
+    **port: Unpack[PausedPort],
 ) -> ThresholdAdvice:
     """Return a range of pause thresholds for a port, with loss, delay and pauses at each.
 
     Parameters
     ----------
-    link_rate
-        Of the link that is paused, packets/s, or a text with a unit: ``"1Gbps"``.
-    bottleneck_rate
-        Of the link behind the port, packets/s; at most ``link_rate``.
-    buffers
-        Of the node before the link and of the port, packets.
-    rtt
-        Round-trip time of the TCP flows, s; None with ``levels=(1,)``, where it has no effect.
     load
         What the flows send at most, over ``bottleneck_rate``, at most 10. Level a = 1, 2, ... of the aggregate sends the part
         1/a of it; a loss doubles a, and a falls by one per round-trip time.
@@ -230,6 +235,16 @@ def pause_thresholds(
         them over the buffer.
     method
         As for `stationary`.
+    **port
+        The following keywords, as of `PauseTandem`.
+    link_rate
+        Of the link that is paused, packets/s, or a string with a unit: ``"1Gbps"``.
+    bottleneck_rate
+        Of the link behind the port, packets/s; at most ``link_rate``.
+    buffers
+        Of the node before the link and of the port, packets.
+    rtt
+        Round-trip time of the TCP flows, s; None with ``levels=(1,)``, where it has no effect.
 
     Returns
     -------
@@ -257,12 +272,12 @@ def pause_thresholds(
     >>> found.low, found.high
     (18, 19)
     """
-    link_rate = in_units("link_rate", link_rate, "rate")
-    bottleneck_rate = in_units("bottleneck_rate", bottleneck_rate, "rate")
-    response = in_units("response", response, "time")
+    check_keywords(pause_thresholds, port)
+    given: dict[str, Any] = {**port}
+    link_rate, bottleneck_rate = given["link_rate"], given["bottleneck_rate"]
     levels = _levels(levels)
-    rtt = _round_trip(in_units("rtt", rtt, "time"), levels)
-    model = _checked(link_rate, bottleneck_rate, rtt, buffers, load)
+    rtt = _round_trip(given.get("rtt"), levels)
+    model = _checked(link_rate, bottleneck_rate, rtt, given["buffers"], load)
     buffers = model.buffers
     one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
     ceiling = _ceiling(link_rate, float(response), buffers[1])

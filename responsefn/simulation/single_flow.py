@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
 from hopflow.kernels import build
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn.responses import rule_kernels as templates
@@ -46,8 +47,19 @@ RUNS, EVENTS_OF_A_RUN = 16, 1000
 """How many independent runs go side by side at most, and how many losses each has at least."""
 
 
+class FlowOptions(TypedDict, total=False):
+    """Further keywords of `simulate_rule` and `simulate_curve`."""
+
+    bandwidth: WithUnit | None
+    buffer: WithUnit | None
+    method: str
+    seed: int | np.random.Generator
+    unit_check: bool
+
+
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
+@takes_keywords(FlowOptions)
 def simulate_rule(
     rule: WindowRule,
     p: WithUnit,
@@ -55,11 +67,7 @@ def simulate_rule(
     losses: Losses | None = None,
     *,
     events: int = 2000,
-    bandwidth: WithUnit | None = None,
-    buffer: WithUnit | None = None,
-    method: str = "auto",
-    seed: int | np.random.Generator = 0,
-    unit_check: bool = True,
+    **options: Unpack[FlowOptions],
 ) -> SimulatedResponse:
     """Simulate a rule under loss and measure its response.
 
@@ -78,6 +86,8 @@ def simulate_rule(
     events
         Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
         each is not measured.
+    **options
+        The following keywords.
     bandwidth
         Capacity in packets/s; None is a round-trip time that never changes.
     buffer
@@ -97,24 +107,15 @@ def simulate_rule(
     >>> round(simulate_rule(Reno(), 0.01, 0.1, events=200).rate, 1)
     122.3
     """
+    check_keywords(simulate_rule, options)
     p = one_number("p", p)
-    (run,) = simulate_curve(
-        rule,
-        p,
-        rtt,
-        losses,
-        events=events,
-        bandwidth=bandwidth,
-        buffer=buffer,
-        method=method,
-        seed=seed,
-        unit_check=unit_check,
-    )
+    (run,) = simulate_curve(rule, p, rtt, losses, events=events, **options)
     return run
 
 
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
+@takes_keywords(FlowOptions)
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,
@@ -122,11 +123,7 @@ def simulate_curve(
     losses: Losses | None = None,
     *,
     events: int | Sequence[int] = 2000,
-    bandwidth: WithUnit | None = None,
-    buffer: WithUnit | None = None,
-    method: str = "auto",
-    seed: int | np.random.Generator = 0,
-    unit_check: bool = True,
+    **options: Unpack[FlowOptions],
 ) -> tuple[SimulatedResponse, ...]:
     """Simulate a rule at several loss rates, side by side where the runs are of like length.
 
@@ -136,7 +133,7 @@ def simulate_curve(
         Loss rates, 0 < p <= 1, shape (m,).
     events
         Losses drawn, one number or one for each p.
-    rule, rtt, losses, bandwidth, buffer, method, seed, unit_check
+    rule, rtt, losses, **options
         As for `simulate_rule`.
 
     Returns
@@ -149,6 +146,10 @@ def simulate_curve(
     >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
     [387, 122]
     """
+    check_keywords(simulate_curve, options)
+    bandwidth, buffer = options.get("bandwidth"), options.get("buffer")
+    method, seed = options.get("method", "auto"), options.get("seed", 0)
+    unit_check = options.get("unit_check", True)
     losses = Deterministic() if losses is None else losses
     if not isinstance(rule, WindowRule):
         raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
 import pickle
 from fractions import Fraction
-from typing import ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, TypedDict, Unpack, get_type_hints
 
 import numpy as np
 import pytest
@@ -23,12 +24,14 @@ from hopflow.checks import (
     number,
     one_number,
     random_generator,
+    refuse_options,
     seconds,
     shown,
     whole,
 )
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import Parametrized, canonical_text, extends, series, swept
-from hopflow.units import in_units, quantities, quantity, readable
+from hopflow.units import in_units, quantities, quantities_of, quantity, readable
 from responsefn import CUBIC
 
 # Immutable objects of parameters: attributes, equality, copies, errors.
@@ -623,3 +626,54 @@ def test_they_are_the_builtins_on_two_numbers(x, y):
     assert maximum(x, y) == max(x, y)
     assert minimum(x, y) == min(x, y)
     assert where(x < y, x, y) == min(x, y)
+
+
+# Keywords that functions share.
+
+
+class Needed(TypedDict):
+    """One that must be given."""
+
+    rate: float
+
+
+class Shared(Needed, total=False):
+    """One that need not be."""
+
+    delay: float
+
+
+@refuse_options(speed="was renamed; write rate=")
+@quantities(delay="time")
+@takes_keywords(Shared)
+def ends(first: int, **given: Unpack[Shared]) -> dict[str, Any]:
+    """Return what was given."""
+    check_keywords(ends, given)
+    return {"first": first, **given}
+
+
+def test_shared_keywords_are_listed_and_take_units() -> None:
+    assert str(inspect.signature(ends)) == (
+        "(first: 'int', *, rate: 'float', delay: 'float | str' = ...) -> 'dict[str, Any]'"
+    )
+    assert list(inspect.signature(functools.partial(ends, 1)).parameters) == ["rate", "delay"]
+    assert quantities_of(ends) == {"delay": "time"}
+    assert ends(1, rate=2.0, delay="40ms") == {"first": 1, "rate": 2.0, "delay": 0.04}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"rate": 1.0, "size": 2}, r"^ends\(\) got an unexpected keyword argument 'size'; ends takes first, rate, delay$"),
+        ({"delay": 1.0}, r"^ends\(\) missing a required keyword argument: 'rate'; ends takes first, rate, delay$"),
+        ({"rate": 1.0, "speed": 2.0}, r"^ends\(speed=\): was renamed; write rate=$"),
+    ],
+)  # fmt: skip
+def test_keywords_that_do_not_fit_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        ends(1, **given)
+
+
+def test_a_unit_of_no_keyword_is_refused_where_the_function_is_written() -> None:
+    with pytest.raises(TypeError, match="has no parameter size"):
+        quantities(size="size")(ends)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headrooms import headroom
 from hopflow.checks import shown
+from hopflow.keywords import takes_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dfcmodel.lossless.quantities import Given
+    from dfcmodel.lossless.quantities import Given, Range
 
 __all__ = ["headroom_table"]
 
 
-@declares(rates="bit_rate", cables="length")
+@declares(rates="bit_rate", cables="length", **HEADROOM_UNITS)
+@takes_keywords(HeadroomOptions)
 def headroom_table(
-    rates: Iterable[Given], cables: Iterable[Given | tuple[Given, Given]], **parameters: Any
+    rates: Iterable[Given], cables: Iterable[Range], **parameters: Unpack[HeadroomOptions]
 ) -> pd.DataFrame:
     """Return the headroom in bytes by rate (rows) and cable (columns).
 
@@ -27,7 +30,7 @@ def headroom_table(
     ----------
     rates, cables
         At least one each, as `headroom` takes them; a cable may be a range.
-    parameters
+    **parameters
         Other parameters of `headroom`.
 
     Raises

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, PauseDatasheet
 from dfcmodel.lossless.paused.headroom_items import (
     FIBRE,
     Item,
@@ -24,6 +25,7 @@ from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME, PausedLink
 from dfcmodel.lossless.paused.worst_cases import Burst, largest_burst
 from dfcmodel.lossless.quantities import (
     Given,
+    Range,
     bit_rate,
     bit_times,
     both_ends,
@@ -34,6 +36,7 @@ from dfcmodel.lossless.quantities import (
 )
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
+from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares, readable_text
 
 if TYPE_CHECKING:
@@ -43,7 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Headroom", "headroom"]
 
-Range = Given | tuple[Given, Given]
+DELAYS = ("pipeline", "interface", "gearbox")
+"""Of a datasheet; what is not given counts nothing."""
 CELL = 254
 """Bytes of a cell for which the headroom of any frame size is said where no cell was given: Tomahawk 4 and 5 have it."""
 
@@ -228,18 +232,8 @@ class Headroom(Result):
         return (low, high) if self.ranged else high
 
 
-@declares(
-    rate="bit_rate",
-    cable="length",
-    mtu="size",
-    lossless_mtu="size",
-    cell="size",
-    response="time",
-    interface="time",
-    gearbox="time",
-    pipeline="time",
-    smallest="size",
-)
+@declares(rate="bit_rate", cable="length", **HEADROOM_UNITS)
+@takes_keywords(PauseDatasheet)
 def headroom(
     rate: Given,
     cable: Range,
@@ -247,18 +241,9 @@ def headroom(
     lossless_mtu: Given | None = None,
     cell: Given | None = None,
     *,
-    response: Range | None = None,
-    response_measured: bool = False,
-    interface: Range | None = None,
-    gearbox: Range | None = None,
-    pipeline: Range | None = None,
-    velocity: float | tuple[float, float] = FIBRE,
-    classes: int = 1,
     small_packets: float | tuple[float, float] = 0.0,
-    smallest: Given = SMALLEST_FRAME,
-    exceeded: float = 0.0,
-    merged: bool = False,
-    resume_queued: bool = False,
+    classes: int = 1,
+    **datasheet: Unpack[PauseDatasheet],
 ) -> Headroom:
     """Return the headroom: the bytes needed above a pause threshold for zero loss.
 
@@ -279,6 +264,13 @@ def headroom(
         Bytes of the largest frame of the paused class; None: ``mtu``.
     cell
         Bytes of a buffer cell; None counts bytes of frames, without rounding.
+    small_packets
+        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1, all. It
+        caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
+    classes
+        Number of classes paused separately.
+    **datasheet
+        The following keywords, of the port and of its peer.
     response
         Response time of the peer, from the end of the pause frame at its port until it starts no
         further frame; None: the maximum of IEEE 802.3 31B.3.7 for this rate. Durations are seconds,
@@ -294,11 +286,6 @@ def headroom(
         Time from the first cell above the threshold until the pause frame is ready to be sent.
     velocity
         Signal velocity, m/s.
-    classes
-        Number of classes paused separately.
-    small_packets
-        Largest fraction of the frames of any window that is smaller than ``lossless_mtu``: 0, none; 1, all. It
-        caps each window. A share of the traffic is exceeded in many windows: see ``exceeded``.
     smallest
         Bytes of the smallest frame of the class.
     exceeded
@@ -311,6 +298,8 @@ def headroom(
 
     Raises
     ------
+    TypeError
+        For an unknown keyword.
     ValueError
         For a rate, length, frame size, share or response outside its range.
 
@@ -322,23 +311,25 @@ def headroom(
     >>> sum(item.bytes[1] for item in found.items) == found.bytes
     True
     """
-    measured = flag("response_measured", response_measured)
+    check_keywords(headroom, datasheet)
+    measured = flag("response_measured", datasheet.get("response_measured", False))
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
-    speeds = both_ends("velocity", velocity, _velocity)
+    speeds = both_ends("velocity", datasheet.get("velocity", FIBRE), _velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
     ends: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
-        "response": response_time(bits, response, measured=measured),
+        "response": response_time(bits, datasheet.get("response"), measured=measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
-    delays = {"pipeline": pipeline, "interface": interface, "gearbox": gearbox}
+    delays: dict[str, Any] = {name: datasheet.get(name) for name in DELAYS}
     for name, given in delays.items():
         found = 0.0 if given is None else given
         ends[name] = both_ends(name, found, lambda name, value: bit_times(name, value, bits))
     fixed = {
-        "classes": classes, "exceeded": exceeded, "merged": merged, "resume_queued": resume_queued,
-        "smallest": frame_size("smallest", smallest),
+        "classes": classes, "smallest": frame_size("smallest", datasheet.get("smallest", SMALLEST_FRAME)),
+        "exceeded": datasheet.get("exceeded", 0.0), "merged": datasheet.get("merged", False),
+        "resume_queued": datasheet.get("resume_queued", False),
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.cycles.buffer_dependencies import directed_graph
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
@@ -19,7 +20,8 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import instance, one_number, shown
 from hopflow.display.results import table_text
-from hopflow.units import WithUnit, quantities, readable_text
+from hopflow.keywords import takes_keywords
+from hopflow.units import WithUnit, declares, quantities, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -214,7 +216,11 @@ class Fabric:
             raise ValueError(f"buffer = {self.buffer!r}: {msg}")
         return chip(self.buffer)
 
-    def headroom(self, cable: Cable | None = None, **parameters: Any) -> Headroom:
+    @declares(**HEADROOM_UNITS)
+    @takes_keywords(HeadroomOptions)
+    def headroom(
+        self, cable: Cable | None = None, **parameters: Unpack[HeadroomOptions]
+    ) -> Headroom:
         """Return the headroom of a port with a cable, in frames of the fabric's packets and cells of its chip.
 
         Parameters
@@ -230,8 +236,11 @@ class Fabric:
         if instance("cable", cable, Cable, "a Cable") not in self.cables:
             raise ValueError(f"cable = {cable!r}: must be one of {self.cables}")
         known = self._port_chip()
-        given = {"mtu": self.packet_size, "cell": None if known is None else known.cell}
-        return headroom(cable.speed, cable.length, **{**given, **parameters})
+        given: HeadroomOptions = {
+            "mtu": self.packet_size,
+            "cell": None if known is None else known.cell,
+        }
+        return headroom(cable.speed, cable.length, **(given | parameters))
 
     @quantities(duration="time")
     def scenario(

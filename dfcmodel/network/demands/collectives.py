@@ -26,6 +26,7 @@ from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
+from hopflow.keywords import takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import PacketUnits, declares, in_units, quantities_of
 
@@ -102,6 +103,7 @@ class FlowsGiven(FlowsToOne, total=False):
 
 
 @declares(sizes="amount", starts="time")
+@takes_keywords(FlowOptions)
 def flows_from(
     sources: Iterable[Hashable],
     targets: Iterable[Hashable],
@@ -206,6 +208,7 @@ def flows_from(
     return _around_loops(flows)
 
 
+@takes_keywords(FlowsGiven)
 def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     """Return a flow from each host to each other one, by their sources and then by their targets.
 
@@ -233,6 +236,7 @@ def all_to_all(hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]) -> Flows:
     return flows_from(*pairs, **arguments)
 
 
+@takes_keywords(FlowsToOne)
 def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[FlowsToOne]) -> Flows:
     """Return a flow from each sender to one receiver.
 
@@ -263,6 +267,7 @@ def incast(senders: Iterable[Hashable], receiver: Hashable, **given: Unpack[Flow
 
 
 @renamed(rng="seed")
+@takes_keywords(FlowsGiven)
 def permutation(
     hosts: Iterable[Hashable],
     seed: int | np.random.Generator | None = 0,

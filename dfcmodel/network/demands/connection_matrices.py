@@ -25,6 +25,7 @@ from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
 from dfcmodel.network.demands.flow_files import ListedFlows, check_given, whole_in
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, file_path, instance, one_number
+from hopflow.keywords import takes_keywords
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
@@ -56,6 +57,7 @@ class _Trigger(NamedTuple):
     needed: int
 
 
+@takes_keywords(FlowsGiven)
 def load_connection_matrix(
     path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]
 ) -> Flows:
@@ -84,6 +86,7 @@ def load_connection_matrix(
     return _read(f"{path}", file_path("path", path).read_text(encoding="utf-8"), hosts, {**given})
 
 
+@takes_keywords(FlowsGiven)
 def read_connection_matrix(
     text: str,
     hosts: Iterable[Hashable],

@@ -19,6 +19,7 @@ from dfcmodel.network.demands.exchanges import (
 )
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, one_number, whole
+from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ ALL_REDUCES: dict[str, Callable[..., Messages]] = {
 
 
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_reduce(
     hosts: Iterable[Hashable],
     packets: int,
@@ -94,6 +96,7 @@ def all_reduce(
 
 
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def reduce_scatter(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
@@ -117,6 +120,7 @@ def reduce_scatter(
 
 
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_gather(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:
@@ -142,6 +146,7 @@ def all_gather(
 
 
 @quantities(delay="time")
+@takes_keywords(FlowsGiven)
 def all_to_all_rounds(
     hosts: Iterable[Hashable], packets: int, *, delay: WithUnit = 0.0, **given: Unpack[FlowsGiven]
 ) -> Flows:

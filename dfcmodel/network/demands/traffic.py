@@ -15,6 +15,7 @@ from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts,
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
+from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def flow_sizes(name: str) -> FlowSizes:
 
 
 @quantities(duration="time", load="share")
+@takes_keywords(FlowsOfSizes)
 def random_traffic(
     hosts: Iterable[Hashable],
     sizes: FlowSizes | str,

@@ -18,6 +18,7 @@ from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.flow_tables import Flows
 from hopflow.checks import choice, instance, listed, one_number, shown, whole
+from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, quantities
 
 __all__ = ["load_workload", "read_workload"]
@@ -38,6 +39,7 @@ class _Units(NamedTuple):
 
 
 @quantities(tick="time")
+@takes_keywords(FlowsGiven)
 def load_workload(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
@@ -88,6 +90,7 @@ def load_workload(
 
 
 @quantities(tick="time")
+@takes_keywords(FlowsGiven)
 def read_workload(
     text: str | Sequence[bytes],
     hosts: Iterable[Hashable],

@@ -278,15 +278,15 @@ def test_a_run_of_a_link_of_a_nanosecond_is_refused_unless_asked_for() -> None:
     assert "link 1->2" in str(told[0].message)
     assert "method=Packets() takes about" in str(told[0].message)
     with pytest.raises(
-        ValueError, match=r"11 hours .* must be at most 3 hours; give max_cpu_time="
+        ValueError, match=r"11 hours .* must be at most 3 hours; method=Fluid\(max_cpu_time="
     ):
         simulate(short_link(), duration=100.0, level="fluid")
     with pytest.raises(ValueError, match="max_cpu_time"):
         ensemble(short_link(), runs=2, duration=50.0, level="fluid")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_cost(short_link(), Fluid(), 50.0, math.inf)
-        check_cost(short_link(), Fluid(), 50.0, "1200min")
+        check_cost(short_link(), Fluid(max_cpu_time=math.inf), 50.0)
+        check_cost(short_link(), Fluid(max_cpu_time="1200min"), 50.0)
         check_cost(short_link(), Fluid(), 0.01)
 
 
@@ -299,12 +299,37 @@ def test_runs_that_are_not_predicted_take_less_than_a_minute() -> None:
 
 def test_a_limit_of_the_user_replaces_both() -> None:
     with pytest.raises(ValueError, match="must be at most 1 s"):
-        simulate(short_link(), duration=0.01, max_cpu_time="1s", level="fluid")
-    run = simulate(short_link(1e-5), duration=0.01, max_cpu_time=1.0, level="fluid")
+        simulate(short_link(), Fluid(max_cpu_time="1s"), duration=0.01)
+    run = simulate(short_link(1e-5), Fluid(max_cpu_time=1.0), duration=0.01)
     assert run.status.ok
-    for bad in (0.0, -1.0, math.nan, "soon"):
-        with pytest.raises(ValueError, match="max_cpu_time"):
-            simulate(short_link(1e-5), duration=0.01, max_cpu_time=bad, level="fluid")
+    for level in (Fluid, Packets):
+        for bad in (0.0, -1.0, math.nan, "soon"):
+            with pytest.raises(ValueError, match="max_cpu_time"):
+                level(max_cpu_time=bad)
+
+
+def test_a_limit_of_a_chosen_level_and_of_each_run_of_an_ensemble() -> None:
+    chosen = choose_level(short_link(), duration=0.01)
+    strict = replace(chosen, method=replace(chosen.method, max_cpu_time=1e-9))
+    for run in (simulate, ensemble):
+        with pytest.raises(ValueError, match="must be at most 1e-09 s; method="):
+            run(short_link(), method=strict, duration=0.01)
+
+
+@pytest.mark.parametrize("call", [simulate, ensemble])
+def test_the_former_place_of_the_limit_is_refused_with_the_new_one(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"max_cpu_time=\): is a setting of the level: .*Packets\("):
+        call(short_link(), max_cpu_time=1.0)
+
+
+def test_a_run_of_a_choice_is_that_of_the_level_that_is_left_to_choose() -> None:
+    scenario = takano2006("1")
+    chosen = choose_level(scenario, duration=0.1)
+    given, found = simulate(scenario, chosen, duration=0.1), simulate(scenario, duration=0.1)
+    assert given == found
+    assert given.choice == chosen.reason
+    many = ensemble(scenario, 2, method=chosen, duration=0.1)
+    assert [run.choice for run in many.runs] == [chosen.reason] * 2
 
 
 def test_packets_are_predicted_by_what_is_sent() -> None:
@@ -329,7 +354,7 @@ def test_what_packets_cannot_run_is_not_advised() -> None:
 @pytest.mark.parametrize("limit", [np.array([]), np.zeros((2, 3)), pd.NA, 0.0, -1.0, math.nan])
 def test_a_limit_must_be_a_number_above_zero(limit) -> None:
     with pytest.raises(ValueError, match=r"^max_cpu_time = "):
-        simulate(takano2006("1"), duration=0.01, max_cpu_time=limit, level="fluid")
+        Fluid(max_cpu_time=limit)
 
 
 # What one level refuses with the name of the other, where that does not run the scenario either.

@@ -29,6 +29,7 @@ from dfcmodel import (
     dumbbell,
     ensemble,
     explain,
+    packet_limit,
     simulate,
     takano2006,
 )
@@ -257,10 +258,9 @@ def test_starts_are_delayed_and_differ_between_runs_and_not_between_levels(bottl
 
 
 def test_defaults_follow_the_scenario(bottleneck) -> None:
-    given = {"runs": 2, "seed": 0}
-    runs = checked_runs(bottleneck, Fluid(), **given, duration=None, jitter=None)
+    runs = checked_runs(bottleneck, Fluid(), 2, {})
     assert (runs.duration, runs.jitter) == (1.0, bottleneck.base_rtt(bottleneck.flows[0]))
-    short = checked_runs(bottleneck, Fluid(), **given, duration=1e-3, jitter=None)
+    short = checked_runs(bottleneck, Fluid(), 2, {"duration": 1e-3})
     assert (short.jitter, short.sample) == (1e-3, 2e-3 / 4)  # no shorter than a step
 
 
@@ -378,6 +378,12 @@ def test_wrong_arguments_are_refused_before_any_run(
 ) -> None:
     monkeypatch.delattr(explaining, "_runs")
     refused(parts, lambda: explain(bottleneck, **changes))
+
+
+@pytest.mark.parametrize("call", [explain, packet_limit, ensemble])
+def test_an_unknown_setting_is_refused_with_those_that_there_are(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'durations'; .* duration, "):
+        call(takano2006("1"), durations=0.1)
 
 
 def test_what_one_level_cannot_run_is_refused_before_any_run(

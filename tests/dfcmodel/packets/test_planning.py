@@ -54,7 +54,7 @@ def test_a_rate_beyond_the_sequence_numbers_is_refused_before_it_runs(one_link) 
     with pytest.raises(
         OverflowError, match=r"flow 'flow', before t = 1e-06 s: more than 2147483646 packets"
     ):
-        simulate(scenario, Packets(seed=1), duration=1e-6, max_cpu_time=np.inf)
+        simulate(scenario, Packets(seed=1, max_cpu_time=np.inf), duration=1e-6)
 
 
 class Beyond(Reno):

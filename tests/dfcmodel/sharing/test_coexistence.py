@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -571,3 +571,11 @@ def test_what_is_no_rule_is_refused():
         coexist_sweep(3, **PATHS_TO_SWEEP)
     with pytest.raises(ValueError, match="number of rules = 0"):
         coexist_sweep([], **PATHS_TO_SWEEP)
+
+
+@pytest.mark.parametrize("call", [coexist, coexist_sweep])
+def test_an_unknown_keyword_is_refused_with_those_that_there_are(call: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"unexpected keyword argument 'warmup'; .* warm_up, recovery"
+    ):
+        call([Reno()], rtt=0.04, bandwidth=500.0, buffer=20, warmup=1.0)

@@ -243,6 +243,18 @@ def test_headrooms_are_swept() -> None:
     assert ranged.bytes.values.tolist() == [[list(headroom("100Gbps", ("5m", "300m")).bytes)]]
 
 
+def test_keywords_that_functions_share_are_swept() -> None:
+    port = {"rate": "400Gbps", "cable": "300m"}
+    found = sweep(headroom, **port, pipeline=["100ns", 5e-7])
+    assert found.pipeline.values == pytest.approx([1e-7, 5e-7])
+    assert found.pipeline.attrs["units"] == "s"
+    assert found.bytes.values.tolist() == [headroom(**port, pipeline=p).bytes for p in (1e-7, 5e-7)]
+    with pytest.raises(
+        ValueError, match=r"pipelines: .* no such parameter, but rate, cable, .* pipeline, "
+    ):
+        sweep(headroom, **port, pipelines=["100ns"])
+
+
 def test_a_function_of_numbers_is_swept() -> None:
     assert sweep(lambda x, y: x * y, x=[1, 2], y=[3.0]).value.values.tolist() == [[3.0], [6.0]]
     assert sweep(lambda x: {"twice": 2 * x}, x=[1, 2]).twice.values.tolist() == [2, 4]

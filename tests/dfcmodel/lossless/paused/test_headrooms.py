@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+from typing import Any
 
 import pytest
 
 from dfcmodel import headroom, headroom_table
+from dfcmodel.lossless import credits
+from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused import published
+from hopflow.units import quantities_of
 
 
 def test_without_resume_above_xon_a_port_runs_dry(best_by_enumeration) -> None:
@@ -248,3 +253,18 @@ def test_white_paper_numbers() -> None:
     )
     rest = sum(items.values()) - sum(parts.values()) - sum(differences.values())
     assert rest == pytest.approx(items["pause frame"] + items["preambles, gaps and phase"], abs=0.5)
+
+
+def test_the_options_are_all_parameters_but_rate_and_cable() -> None:
+    assert {*inspect.signature(headroom).parameters} == {
+        "rate",
+        "cable",
+        *HeadroomOptions.__annotations__,
+    }
+    assert quantities_of(headroom) == {"rate": "bit_rate", "cable": "length", **HEADROOM_UNITS}
+
+
+@pytest.mark.parametrize("call", [headroom, credits])
+def test_a_keyword_of_no_datasheet_is_refused_with_those_that_there_are(call: Any) -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'pipelines'; .* pipeline, "):
+        call("400Gbps", "300m", pipelines="1us")

@@ -1,0 +1,67 @@
+"""What the datasheet of a port says beside rate, cable, frames and cell: keywords of `headroom` and `credits`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from dfcmodel.lossless.quantities import Given, Range
+    from hopflow.units import Dimension
+
+__all__ = [
+    "DATASHEET_UNITS",
+    "HEADROOM_UNITS",
+    "CreditDatasheet",
+    "Datasheet",
+    "HeadroomOptions",
+    "PauseDatasheet",
+]
+
+
+DATASHEET_UNITS: dict[str, Dimension] = {
+    "interface": "time", "gearbox": "time", "pipeline": "time", "smallest": "size",
+}  # fmt: skip
+"""Of the keywords of `Datasheet`."""
+HEADROOM_UNITS: dict[str, Dimension] = {
+    **DATASHEET_UNITS, "response": "time", "mtu": "size", "lossless_mtu": "size", "cell": "size",
+}  # fmt: skip
+"""Of the parameters of `headroom` but rate and cable."""
+
+
+class Datasheet(TypedDict, total=False):
+    """Delays of a port in times, and its smallest frame in bytes; headrooms take pairs as ranges."""
+
+    interface: Range | None
+    gearbox: Range | None
+    pipeline: Range | None
+    velocity: float | tuple[float, float]
+    smallest: Given
+
+
+class CreditDatasheet(Datasheet, total=False):
+    """That of a port which returns credits."""
+
+    message: Given
+    behind_frame: bool
+    update: Given
+    cut_through: bool
+
+
+class PauseDatasheet(Datasheet, total=False):
+    """That of a port which pauses its peer, and what is known of the peer."""
+
+    response: Range | None
+    response_measured: bool
+    exceeded: float
+    merged: bool
+    resume_queued: bool
+
+
+class HeadroomOptions(PauseDatasheet, total=False):
+    """All parameters of `headroom` but rate and cable."""
+
+    mtu: Given
+    lossless_mtu: Given | None
+    cell: Given | None
+    small_packets: float | tuple[float, float]
+    classes: int
