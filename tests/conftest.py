@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from markov.computing import costs
+from tests.refused_input import RefusedTable
 
 # As in a process that has worked for a while. Before, NumPy solves what does not repay loading a kernel, rounded in another way,
 # so that the figures of a test would depend on the tests before it.
@@ -42,6 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect tables of refused input."""
+    if file_path.suffix == ".txt" and file_path.name.startswith("refused_"):
+        table: pytest.Collector = RefusedTable.from_parent(parent, path=file_path)
+        return table
+    return None
 
 
 @pytest.fixture(scope="session")

@@ -385,24 +385,6 @@ def test_a_seed_less_is_measured_anew_and_leaves_no_trace() -> None:
     assert evidence.table("zheng2002/periodic-loss")["seed"].nunique() == 5
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"thresholds": {"margn": 0.1}}, "threshold = 'margn': must be one of"),
-        ({"thresholds": {"tolerance": 0.0}}, "threshold tolerance = 0.*> 0"),
-        ({"reading": "nobody's"}, "reading = .*: the claim has no reading but the default one"),
-    ],
-)
-def test_what_is_not_there_is_refused(change, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        rejudge("Z02", **change)
-
-
-def test_a_level_stays_below_one_half() -> None:
-    with pytest.raises(ValueError, match=r"threshold level = 0.7.*< 0.5"):
-        rejudge("M14", {"level": 0.7})
-
-
 # Statements of differences: the smallest one that counts, and the weakest estimate.
 
 

@@ -70,24 +70,6 @@ def test_the_event_of_a_manager_is_its_function(manager: QueueManager) -> None:
     assert acted, "it drops at such a delay"
 
 
-def test_more_numbers_than_a_record_holds_are_refused() -> None:
-    @dataclass(frozen=True)
-    class Many(QueueManager):
-        class State(NamedTuple):
-            drop: float = 0.0
-            mark: float = 0.0
-
-        def numbers(self, packet_size: float) -> dict[str, float]:
-            return {f"p{n}": 0.0 for n in range(MAX_PARAMETERS + 1)}
-
-        @staticmethod
-        def on_step(s: Any, q: Any, e: Any) -> Any:
-            return s
-
-    with pytest.raises(ValueError, match=r"parameters of Many = 17: must be at most 16"):
-        manager_signature_of(Many())
-
-
 EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))
 
 

@@ -52,23 +52,6 @@ def test_bad_buffer(place, value):
     assert repr(value) in str(e.value)
 
 
-@pytest.mark.parametrize(
-    ("rates", "shown"), [((25.0, -1.0), "-1"), ([25, NAN], "nan"), (np.array([INF, 1.0]), "inf")]
-)
-def test_bad_rate_among_good_ones(rates, shown):
-    with pytest.raises(ValueError, match=rf"^arrival_rates = {shown}: {NUMBER}>= 0"):
-        PauseTandem(arrival_rates=rates)
-
-
-def test_low_above_high():
-    with pytest.raises(
-        ValueError, match=r"^low_threshold = 8: .* 1\.\.7 \(at most the high thresh"
-    ):
-        PauseTandem(high_threshold=7, low_threshold=8)
-    with pytest.raises(ValueError, match=r"^high_threshold = 15: .* 1\.\.12 \(B2 = buffers\[1\]\)"):
-        PauseTandem(buffers=(10, 12))
-
-
 def test_lists_arrays_and_whole_floats_are_welcome():
     model = PauseTandem(
         buffers=[10, np.int64(20)], high_threshold=15.0, arrival_rates=np.array([25.0, 1.0]), rtt=1

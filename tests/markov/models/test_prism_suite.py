@@ -162,17 +162,3 @@ def test_two_methods_agree_above_a_million_states(
     if copied is not None:
         # to the three digits that are given
         assert copied / (reward @ one.pi) - 1.0 == pytest.approx(wrong, rel=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: Cluster(workstations=0.5), "workstations = 0.5: must be"),
-        (lambda: Kanban(tickets=31), "tickets = 31: must be"),
-        (lambda: CoxTandem(capacity=0), "capacity = 0: must be"),
-        (lambda: Polling(stations=31), "stations = 31: must be"),
-    ],
-)
-def test_bad_parameters(make, said):
-    with pytest.raises(ValueError, match=said):
-        make()

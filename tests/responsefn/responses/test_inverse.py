@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import responsefn
 from responsefn import (
     AIMD,
-    ARENO,
     BIC,
     CUBIC,
     DCTCP,
@@ -20,11 +19,9 @@ from responsefn import (
     HTCP,
     PFTK,
     TFRC,
-    Fusion,
     NewReno,
     Reno,
     Tahoe,
-    Westwood,
 )
 from responsefn.errors import AmbiguousRateError
 
@@ -93,12 +90,6 @@ def test_round_trip_everywhere(rule, log_p, log_rtt):
     assert rule.rate(found, rtt, unit_check=False) == pytest.approx(rate, rel=1e-12)
 
 
-@pytest.mark.parametrize("rule", [Westwood(), ARENO(), Fusion()], ids=repr)
-def test_a_rule_without_an_inverse_says_why(rule):
-    with pytest.raises(TypeError, match=r"has no inverse: it holds nearly the whole capacity"):
-        invert(rule, 1000.0, 0.04, 2000.0)
-
-
 def test_shapes():
     assert type(invert(TFRC(), 1000.0, 0.1)) is float
     assert type(invert(Reno(), np.float64(1000.0), 0.1)) is float
@@ -124,25 +115,6 @@ def test_unreachable_rates_are_refused_with_the_interval(rule):
         with pytest.raises(ValueError, match=r"^rate = .*must be in .*packets/s.*rtt = 0\.1") as e:
             invert(rule, [rate, (low + high) / 2], 0.1)
         assert f"{low:g}..{high:g}" in str(e.value)
-
-
-@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, [10.0, -1.0], "fast", None])
-def test_bad_rate(rate):
-    with pytest.raises(ValueError, match=r"^rate = "):
-        invert(TFRC(), rate, 0.1)
-
-
-@pytest.mark.parametrize("rtt", [0.0, -0.1, np.nan, np.inf, 48_000.0])
-def test_bad_rtt(rtt):
-    with pytest.raises(ValueError, match=r"^rtt = .*seconds"):
-        responsefn.invert(Reno(), 10.0, rtt)
-
-
-def test_bad_shapes_and_rules():
-    with pytest.raises(ValueError, match=r"rate has shape \(2,\), rtt has shape \(3,\)"):
-        invert(TFRC(), [1.0, 2.0], [0.1, 0.2, 0.3])
-    with pytest.raises(TypeError, match=r"rule = 'reno': must be a rule or law"):
-        invert("reno", 10.0, 0.1)
 
 
 def test_pftk_with_a_timeout_below_the_round_trip_has_no_inverse():

@@ -21,7 +21,6 @@ from tests.validation.explore.conftest import MISSING
 from validation.explore import VIEWS
 from validation.explore.calculators import CALCULATORS, address, answer, calculator, settings
 from validation.explore.charts import Animation, BarChart, LineChart
-from validation.explore.table_audit import MAX_ROWS
 from validation.explore.views import Bars, Chart, Drawing, Frames, Knob, Line, View, fraction
 
 # Views: what may be chosen, and that the code of each runs and gives its numbers.
@@ -45,11 +44,6 @@ def drawn(view: View, **texts: str) -> tuple[Drawing, dict[str, Any]]:
     """Return what a view draws for some knobs, and the names that its code leaves."""
     values = view.values(**texts)
     return view.draw(**values), run(view.code(**values))[0]
-
-
-def test_a_knob_starts_at_one_of_its_options() -> None:
-    with pytest.raises(ValueError, match=r"start of rtt = '3ms': must be one of '1ms'"):
-        Knob("rtt", "Round-trip time", {"1ms": "1ms"}, "3ms")
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
@@ -294,21 +288,6 @@ def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
     assert sorted(1e3 * y for line in lines[:1] for y in line.y) == pytest.approx(
         sorted(float(row.row.xoff) for row in judged)
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"table: must have at least one row with an xoff"),
-        ("400000 300m much 1 1", r"table: line 1: size = 'much'|table: line 1: "),
-        ("speed,cable\n1,2m", r"table: columns \['xoff'\] are missing"),
-        ("{", r"table: is no JSON"),
-        ("1000 5m 1 1 30000\n" * (MAX_ROWS + 1), f"Table = {MAX_ROWS + 1} rows: must be at most"),
-    ],
-)
-def test_a_text_that_is_no_table_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        BY_NAME["audit"].values(table=text)
 
 
 # The calculators: settings from addresses and back, answers as JSON, and what they need to be imported.

@@ -18,7 +18,6 @@ from dfcmodel import (
     INT,
     PFC,
     RED,
-    ArrivalProcess,
     ByteBuffer,
     CoDel,
     DeficitRoundRobin,
@@ -34,7 +33,6 @@ from dfcmodel import (
     ScenarioFileError,
     ShortestRemaining,
     StepMarking,
-    SwitchProgram,
     Trimming,
     WeightedFair,
     load_scenario,
@@ -355,39 +353,3 @@ def test_nodes_come_back(nodes) -> None:
 def test_keys_that_are_no_bare_keys_are_quoted() -> None:
     one = scenario(source=Greek(α=0.25))
     assert read_scenario(write_scenario(one), (Greek,)) == one
-
-
-def test_nodes_that_no_file_holds() -> None:
-    nodes = (frozenset({1}), "b")
-    one = Scenario("x", (Link(*nodes, 1.0, 1.0, 1),), (Flow("f", nodes, Reno()),))
-    with pytest.raises(ValueError, match=r"frozenset.*must be"):
-        write_scenario(one)
-
-
-class Own(SwitchProgram):
-    @staticmethod
-    def on_enqueue(s, q, e):
-        return s
-
-
-class OwnRED(RED):
-    pass
-
-
-class OwnSource(ArrivalProcess):
-    @staticmethod
-    def next(s, q, e):
-        return s
-
-
-@pytest.mark.parametrize("given", [Own(), OwnRED(), Fair(manager=OwnRED())], ids=repr)
-def test_disciplines_of_ones_own_are_refused(given) -> None:
-    with pytest.raises(ValueError, match=r"discipline = .*Own.*must be of a class of dfcmodel"):
-        write_scenario(scenario(given))
-
-
-def test_arrival_processes_of_ones_own_are_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"source or arrivals = .*OwnSource.*must be of a class of dfcmodel"
-    ):
-        write_scenario(scenario(source=OwnSource()))

@@ -192,23 +192,6 @@ def test_a_property_is_read_as_its_tree(text: str, expected: Any) -> None:
     assert parse_property(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("Pmax=? [ F n ]", "'Pmax' is not of Markov chains"),
-        ("P=? [ F G n ]", "beyond CSL"),
-        ("R=? [ n U m ]", r"R \[ U ... \]"),
-        ("filter(median, n)", "'median' is no filter: must be one of min"),
-        ("P=? [ F n ] m", "'m' after the end of the property"),
-        ("P=? [ " + "(" * 90 + "n" + ")" * 90 + " ]", "nested more than 60 deep"),
-        ("R{-1}=? [ S ]", "'-': a name in quotes or a number of rewards"),
-    ],
-)
-def test_what_is_no_property_is_refused(text: str, message: str) -> None:
-    with pytest.raises(FileError, match=message):
-        parse_property(text)
-
-
 def test_one_wrong_property_of_a_file_leaves_the_others(tmp_path: File) -> None:
     path = tmp_path / "m.props"
     path.write_text(
@@ -265,21 +248,6 @@ def test_constants_of_mathematics_have_names() -> None:
     assert reader.expression({"constant": "π"}, "rate") == Literal(math.pi, 1)
     with pytest.raises(FileError, match="constant 'i': must be e or π"):
         reader.expression({"constant": "i"}, "rate")
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (2**62, "beyond the range"),
-        (math.inf, "beyond the range"),
-        (None, "NoneType is no expression"),
-        ({"op": "sin", "exp": 1}, "operator 'sin' is not read"),
-        ({"op": "ite", "if": True, "then": 1}, "'ite' without 'else'"),
-    ],
-)
-def test_what_is_not_read_is_refused_with_its_place(value: Any, message: str) -> None:
-    with pytest.raises(FileError, match=rf"^m\.jani: edges\[2\]: .*{message}"):
-        JaniReader("m.jani").expression(value, "edges[2]")
 
 
 def test_nesting_has_an_end() -> None:

@@ -23,12 +23,10 @@ from markov import (
     PauseChain,
     PauseTandem,
     explore,
-    generator,
     stationary,
-    stationary_by_class,
 )
 from markov.computing.progress import watched
-from markov.errors import RuleError, TooLargeError
+from markov.errors import TooLargeError
 from markov.models.measures import measures_of
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.chains import GridChain
@@ -111,26 +109,6 @@ def test_too_few_cycles_are_told(small):
         stationary(TANDEM, MatrixFree(max_iterations=2))
     assert caught.value.result.status is Status.INACCURATE
     assert caught.value.result.iterations == 2
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"max_iterations": 0}, "max_iter"),
-        ({"threads": 0}, "threads"),
-    ],
-)
-def test_parameters_are_checked(given, name):
-    with pytest.raises(ValueError, match=name):
-        MatrixFree(**given)
-
-
-def test_a_matrix_is_refused():
-    with pytest.raises(ValueError, match=r"for a chain or a matrix write Multilevel\(\)"):
-        stationary(generator(TANDEM), MatrixFree())
-    with pytest.raises(ValueError, match=r"write Multilevel\(\)"):
-        stationary_by_class(TANDEM, MatrixFree())
 
 
 def test_several_classes_are_refused(plain):
@@ -559,20 +537,6 @@ def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatc
         stationary(model, MatrixFree())
 
 
-def test_a_chain_that_stays_where_it_starts_is_refused():
-    class Still(Batches):
-        @staticmethod
-        def rules(s):
-            if s.n < 13:
-                yield s._replace(n=s.n + 1), 0.5 * (s.n + 2)
-
-        def start(self):
-            return self.State(0, -2)
-
-    with pytest.raises(Unsuitable, match="does not leave the state that it starts in"):
-        GridModel(Still())
-
-
 def test_a_chain_that_ends_in_one_state_is_refused(plain):
     class Growing(Batches):
         @staticmethod
@@ -585,15 +549,6 @@ def test_a_chain_that_ends_in_one_state_is_refused(plain):
 
     with pytest.raises(Unsuitable, match="ends in one state"):
         GridModel(Growing())
-
-
-def test_a_start_outside_of_the_space_is_refused():
-    class Outside(Batches):
-        def start(self):
-            return self.State(5, 0)
-
-    with pytest.raises(RuleError, match="start = "):
-        GridModel(Outside())
 
 
 def test_memory_is_predicted_before_it_is_taken(monkeypatch):

@@ -40,20 +40,6 @@ def test_a_variance_is_computed_when_it_is_read() -> None:
     assert found.standard_deviation == found.variance**0.5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"to": 9, "start": 0}, "to: 9 is no state"),
-        ({"to": np.zeros(3, dtype=bool), "start": 0}, "to = .*no state"),
-        ({"to": 2, "start": None}, "start: the chain has none"),
-        ({"to": np.array([True]), "start": 0}, "to has shape"),
-    ],
-)
-def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        passage(erlang(2, 1.0), **arguments)
-
-
 # Moments against dense and rational linear algebra.
 
 
@@ -129,14 +115,6 @@ def test_the_interval_of_a_quantile_holds_the_exact_one(q: float) -> None:
     exact = scipy.stats.gamma(5, scale=0.5).ppf(q)
     assert found.lower <= exact <= found.upper
     assert found.error <= 1e-3 * exact
-
-
-def test_quantiles_and_times_are_checked() -> None:
-    found = passage(erlang(2, 1.0), to=2, start=0)
-    with pytest.raises(ValueError, match="q = 1"):
-        found.quantile(1.0)
-    with pytest.raises(ValueError, match="ascending"):
-        found.distribution([2.0, 1.0])
 
 
 def pair_of_disks(s, q):
@@ -270,12 +248,3 @@ def test_a_rare_end_has_an_interval_too() -> None:
     assert found.decay_rate.lower * (1 - 1e-9) <= 1.0 / mean <= found.decay_rate.upper * (1 + 1e-9)
     assert 0.0 < found.decay_rate.lower <= found.decay_rate.value
     assert "decay rate" in repr(found)
-
-
-def test_bad_input_of_quasi_stationary_distributions_is_named() -> None:
-    with pytest.raises(ValueError, match="say in to="):
-        quasi_stationary(MM1K(capacity=3))
-    with pytest.raises(ValueError, match="2 classes"):
-        quasi_stationary(np.array([[-1.0, 1, 0], [0, -1, 1], [0, 0, 0]]))
-    with pytest.raises(ValueError, match="no state is left"):
-        quasi_stationary(np.array([[-1.0, 1], [1, -1]]), to=[0, 1])

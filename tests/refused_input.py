@@ -1,0 +1,127 @@
+"""Tables of refused input: calls, and the error that each must raise.
+
+A file ``refused_*.txt`` is Python. Expressions that stand alone are the calls; the line ``# raises ValueError: pattern``
+after them names the error of each, and a regular expression that is searched for in its message. Other statements
+prepare: those before the first section for the whole file, those within a section for that section. A section is one
+test; it begins with a comment after an empty line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+RAISES = "# raises "
+
+
+class Row(NamedTuple):
+    """A call, and what it must raise: an error or a tuple of errors, and a pattern of the message."""
+
+    call: ast.Expr
+    error: str
+    pattern: str
+
+
+class Section(NamedTuple):
+    """The statements and rows of one test, in their order."""
+
+    name: str
+    steps: list[ast.stmt | Row]
+
+
+def read_table(path: Path) -> list[Section]:
+    """Return the sections of a table; the first one, which has no name, prepares."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    sections, at = [Section("", [])], {0: 0}
+    for number, line in enumerate(lines, 1):
+        if line.startswith("# ") and (number == 1 or not lines[number - 2].strip()):
+            sections.append(Section(line[2:].strip().rstrip("."), []))
+        at[number] = len(sections) - 1
+    errors = {
+        number: line.removeprefix(RAISES)
+        for number, line in enumerate(lines, 1)
+        if line.startswith(RAISES)
+    }
+    for statement in ast.parse(text).body:
+        section = sections[at[statement.lineno]]
+        if not isinstance(statement, ast.Expr):
+            section.steps.append(statement)
+            continue
+        end = statement.end_lineno or statement.lineno
+        said = next((errors[n] for n in sorted(errors) if n > end), None)
+        assert said is not None, f"{path.name}, line {statement.lineno}: no error is named"
+        error, _, pattern = said.partition(": ")
+        section.steps.append(Row(statement, error, pattern))
+    return sections
+
+
+class RefusedTable(pytest.File):
+    """A table of refused input."""
+
+    def collect(self) -> Iterator[RefusedSection]:
+        """Yield the sections as tests."""
+        self.prepared: dict[str, Any] | None = None
+        self.first, *sections = read_table(self.path)
+        assert sections, f"{self.path.name} has no section"
+        for section in sections:
+            test = RefusedSection.from_parent(self, name=section.name)
+            test.section = section
+            yield test
+
+    def names(self) -> dict[str, Any]:
+        """Return the names that the whole table shares, in a new dictionary."""
+        if self.prepared is None:
+            self.prepared = {"__name__": self.path.stem, "__file__": str(self.path)}
+            for step in self.first.steps:
+                assert not isinstance(step, Row), f"{self.path.name}: a call before the sections"
+                run(step, self.path, self.prepared)
+        return dict(self.prepared)
+
+
+class RefusedSection(pytest.Item):
+    """The rows of a section: each must raise its error."""
+
+    section: Section
+
+    def runtest(self) -> None:
+        """Run the statements and the calls, and fail with all rows that are not refused as they must be."""
+        assert isinstance(self.parent, RefusedTable)
+        names = self.parent.names()
+        wrong = []
+        for step in self.section.steps:
+            if not isinstance(step, Row):
+                run(step, self.path, names)
+            elif (said := difference(step, self.path, names)) is not None:
+                wrong.append(f"line {step.call.lineno}: {ast.unparse(step.call)}\n  {said}")
+        assert any(isinstance(step, Row) for step in self.section.steps), "no call"
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return where the section stands."""
+        first = self.section.steps[0]
+        line = (first.call if isinstance(first, Row) else first).lineno
+        return self.path, line - 1, self.name
+
+
+def run(step: ast.stmt, path: Path, names: dict[str, Any]) -> None:
+    """Execute a statement."""
+    exec(compile(ast.Module([step], []), str(path), "exec", dont_inherit=True), names)  # noqa: S102
+
+
+def difference(row: Row, path: Path, names: dict[str, Any]) -> str | None:
+    """Return what is wrong with the error of a call; None: nothing."""
+    expected = eval(row.error, names)
+    try:
+        run(row.call, path, names)
+    except expected as error:
+        if re.search(row.pattern, str(error)):
+            return None
+        return f"its message is {str(error)!r}, without {row.pattern!r}"
+    return f"is not refused with {row.error}"
