@@ -99,7 +99,11 @@ def test_the_words_of_the_field_are_written(part):
 
 
 def test_a_new_word_of_the_idiom_is_found():
-    assert given_names(ast.walk(ast.parse("def turn_of(x):\n    LEAST = x"))) == ["turn_of", "x", "LEAST"]
+    assert given_names(ast.walk(ast.parse("def turn_of(x):\n    LEAST = x"))) == [
+        "turn_of",
+        "x",
+        "LEAST",
+    ]
     assert written("whether the links\n    are mended but for one") == {
         r"mend(?:s|ed|ing)?": 1,
         "but for": 1,

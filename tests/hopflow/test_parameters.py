@@ -29,6 +29,7 @@ from hopflow.checks import (
 )
 from hopflow.parameters import Parametrized, canonical_text, swept
 from hopflow.units import in_units, quantity, readable
+from tests.surface import for_each
 
 # Immutable objects of parameters: attributes, equality, copies, errors.
 
@@ -345,8 +346,7 @@ def test_dimensions_are_none_for_rows_of_different_lengths(value, shape) -> None
 # Texts with units, and units in which numbers are short.
 
 
-@pytest.mark.parametrize(
-    ("text", "dimension", "value"),
+@for_each(
     [
         ("370 Mb/s", "rate", mbps(370)),
         ("370Mbps", "rate", mbps(370)),
@@ -371,7 +371,7 @@ def test_dimensions_are_none_for_rows_of_different_lengths(value, shape) -> None
         ("30 pps", "rate", 30.0),
         ("80%", "share", 0.8),
         ("0.1 %", "share", 0.001),
-    ],
+    ]
 )
 def test_quantity(text, dimension, value) -> None:
     assert quantity("x", text, dimension) == pytest.approx(value, rel=1e-15)
@@ -398,8 +398,7 @@ def test_a_bare_number_only_where_it_is_allowed(text) -> None:
             quantity("x", "fast", dimension, bare=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "dimension", "part"),
+@for_each(
     [
         ("1 MB/s", "rate", "packets/s, b/s, kb/s, Mb/s"),  # bytes: eight times as fast
         ("1 kb", "amount", "packets, B, kB"),  # bits: an eighth
@@ -414,7 +413,7 @@ def test_a_bare_number_only_where_it_is_allowed(text) -> None:
         ("ms", "time", "s, ms, us"),
         ("", "time", "s, ms, us"),
         ("1e ms", "time", "s, ms, us"),
-    ],
+    ]
 )
 def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
     with pytest.raises(ValueError, match="must be a number and a unit of") as error:
@@ -443,8 +442,7 @@ def test_percentages_are_shares_and_nothing_else() -> None:
             quantity("p", wrong, "share")
 
 
-@pytest.mark.parametrize(
-    ("unit", "largest", "shown"),
+@for_each(
     [
         ("bit/s", 3.7e8, (1e6, "Mb/s")),
         ("bit/s", 1.23e10, (1e9, "Gb/s")),
@@ -459,7 +457,7 @@ def test_percentages_are_shares_and_nothing_else() -> None:
         ("packets", 1e7, (1.0, "packets")),
         ("1", 0.5, (1.0, "")),
         ("", 0.5, (1.0, "")),
-    ],
+    ]
 )
 def test_readable(unit, largest, shown) -> None:
     assert readable(unit, largest) == shown

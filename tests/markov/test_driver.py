@@ -12,6 +12,7 @@ import markov
 from hopflow import NotSolvedError, Status
 from hopflow import errors as shared
 from markov import Solution, errors, stationary, stationary_by_class
+from tests.surface import for_each
 
 
 class Broken:
@@ -49,7 +50,7 @@ def test_failure_carries_the_result(pi, status):
     assert by_class.status is status
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@for_each(errors.__all__)
 def test_they_are_those_of_the_core_and_of_the_package(name: str) -> None:
     found = getattr(errors, name)
     assert issubclass(found, (Exception, Warning))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from markov import MM1K, MarkovChain, PauseTandem, explore, passage
 from tests.markov.conftest import Machine, Mode
+from tests.surface import for_each
 
 QUEUE = MarkovChain(MM1K(capacity=4))
 NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
@@ -25,8 +25,7 @@ def distribution(chain: Any, start: Any) -> np.ndarray:
     return passage(chain, to=np.eye(1, chain.size)[0] > 0.0, start=start).start
 
 
-@pytest.mark.parametrize(
-    ("states", "members"),
+@for_each(
     [
         ((3,), [3]),
         ([(0,), (4,)], [0, 4]),
@@ -38,8 +37,7 @@ def distribution(chain: Any, start: Any) -> np.ndarray:
         (lambda s: s.n % 2, [1, 3]),
         (lambda s: s.n in (0, 3), [0, 3]),
         (lambda s: s == (2,), [2]),
-    ],
-    ids=itertools.count(),
+    ]
 )
 def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[int]) -> None:
     assert np.flatnonzero(selected(QUEUE, states)).tolist() == members

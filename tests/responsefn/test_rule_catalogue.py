@@ -43,7 +43,7 @@ from responsefn import (
     simulate_rule,
 )
 from responsefn.linux import LinuxVegas
-from tests.surface import invoke
+from tests.surface import for_each, invoke
 
 
 def test_catalogue():
@@ -125,7 +125,7 @@ BUILDS = [
 ]
 
 
-@pytest.mark.parametrize(("build", "match"), BUILDS, ids=range(len(BUILDS)))
+@for_each(BUILDS)
 def test_wrong_calls_are_refused(build, match):
     with pytest.raises(ValueError, match=match):
         build()
@@ -168,7 +168,7 @@ OUT_OF_RANGE = {
 """Values that a parameter cannot have, by rule and parameter."""
 
 
-@pytest.mark.parametrize("kind", OUT_OF_RANGE, ids=lambda kind: kind.__name__)
+@for_each(OUT_OF_RANGE)
 def test_a_parameter_out_of_range_is_named_with_its_value(kind):
     for name, values in OUT_OF_RANGE[kind].items():
         for value in values:

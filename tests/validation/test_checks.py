@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hopflow.display.results import figure
+from tests.surface import for_each
 from validation import Finding, Verdict, checks, evidence, rejudge
 from validation.checks import Check, claim
 from validation.claims.effect_claims import by, deviation, judging
@@ -279,19 +280,15 @@ def test_the_words_are_those_of_the_documentation() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("parts", "whole"),
-    [
-        ([R, R], R), ([R, A], R), ([R, C, N], C), ([R, N], N), ([R, U], U), ([U, N], N),
-        ([D, N, R], D), ([D, C], C), ([A], A), ([], A),
-    ],
-)  # fmt: skip
+@for_each([
+    ([R, R], R), ([R, A], R), ([R, C, N], C), ([R, N], N), ([R, U], U), ([U, N], N),
+    ([D, N, R], D), ([D, C], C), ([A], A), ([], A),
+])  # fmt: skip
 def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
     assert Verdict.all_of(parts) is whole
 
 
-@pytest.mark.parametrize(
-    ("simulators", "together"),
+@for_each(
     [
         ([R, R], R),
         ([R, N], R),
@@ -300,7 +297,7 @@ def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
         ([N, U], N),
         ([A, R], R),
         ([A], A),
-    ],
+    ]
 )
 def test_one_simulator_cannot_hide_another(simulators, together) -> None:
     for order in itertools.permutations(simulators):
@@ -315,12 +312,9 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
     assert held(verdict for verdict, _ in statements) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("default", "other", "turned"),
-    [
-        (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
-    ],
-)  # fmt: skip
+@for_each([
+    (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
+])  # fmt: skip
 def test_only_the_opposite_turns_a_verdict(default, other, turned) -> None:
     assert default.turned_by(other) is turned
 

@@ -438,19 +438,15 @@ def test_placeholders_name_what_is_measured() -> None:
     assert {id: names for id, names in unknown.items() if names} == {}
 
 
-@pytest.mark.parametrize(
-    "planted",
-    [
-        "the target gets 0.25 of it", "a loss of 12 packets in scenario 4", "up to 370 Mb/s", "a tenth (10 %)",
-        "`0.25`", "Fig. 6 shows 0.5", "ns-2 has 3",
-    ],
-)  # fmt: skip
+@for_each([
+    "the target gets 0.25 of it", "a loss of 12 packets in scenario 4", "up to 370 Mb/s", "a tenth (10 %)",
+    "`0.25`", "Fig. 6 shows 0.5", "ns-2 has 3",
+])  # fmt: skip
 def test_a_planted_digit_is_found(planted: str) -> None:
     assert len(texts.typed_digits(planted)) == 1
 
 
-@pytest.mark.parametrize(
-    "allowed",
+@for_each(
     [
         "ns-2 and ns-3, IEEE 802.3x, RFC 5348",
         "eq. (9), eqs. (6)-(8), Sect. 3.2, Fig. 13",
@@ -460,7 +456,7 @@ def test_a_planted_digit_is_found(planted: str) -> None:
         "the limit is `D(1-D)/(1+D)^3`",
         "{{ value | num('.2f') }} of {% if x > 1 %}one{% endif %}",
         "  - paper: 14 to 16\n    packets",
-    ],
+    ]
 )
 def test_names_and_formulas_may_have_digits(allowed: str) -> None:
     assert texts.typed_digits(allowed) == []

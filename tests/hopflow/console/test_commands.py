@@ -40,7 +40,7 @@ from hopflow.console.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import build, loading
 from hopflow.kernels.cache import kernel_cache
 from hopflow.naming.registry import Registry
-from tests.surface import invoke, printed_by, python
+from tests.surface import for_each, invoke, printed_by, python
 
 # The hopflow command: its messages, its help, its JSON, and what it loads.
 
@@ -125,7 +125,7 @@ def test_every_extra_that_a_text_names_is_one_of_the_project() -> None:
     assert {pair for pair in named if pair[0] not in extras()} == set()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each(COMMANDS)
 def test_the_list_of_commands_says_what_their_own_help_does(name: str) -> None:
     own = (ALL[name,].help or "").split("\n\n")[0].removesuffix(".")
     assert plain_words(own).startswith(plain_words(COMMANDS[name].help.removesuffix(".")))
@@ -276,8 +276,7 @@ def test_completion_is_offered() -> None:
     assert {"--install-completion", "--show-completion"} <= options
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "begun", "found"),
+@for_each(
     [
         (("figure",), "name", "malhotra2005/", "malhotra2005/4"),
         (("figure",), "name", "M0", "M03"),
@@ -293,7 +292,7 @@ def test_completion_is_offered() -> None:
         (("judge",), "claim", "m0", "m06"),
         (("data", "show"), "case", "zheng2002/p", "zheng2002/periodic-loss"),
         (("explore",), "view", "t", "threshold"),
-    ],
+    ]
 )
 def test_names_are_completed(path: tuple[str, ...], name: str, begun: str, found: str) -> None:
     command = LEAVES[path]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from markov import PauseTandem, best, explore, pause_thresholds, stationary, sweep
+from tests.surface import for_each
 
 # The best value of a parameter: against closed forms, and against every value tried.
 
@@ -201,8 +202,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
         pause_thresholds(**PORT, thresholds=("80 perc",))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
     [
         ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
         ({"rtt": 5000.0}, "rtt = 5000"),
@@ -227,7 +227,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
             {"most_loss": 0.1, "levels": (1, 2)},
             r"most_loss = 0.1: must be None with levels = \(1, 2\): .* not those of TCP; count them in packets",
         ),
-    ],
+    ]
 )
 def test_bad_input_of_thresholds_is_refused(change, message):
     with pytest.raises(ValueError, match=message):

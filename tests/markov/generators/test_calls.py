@@ -25,6 +25,7 @@ from markov.generators.enumeration import some_of
 from markov.generators.identity import asks_for_identity, used_by
 from markov.generators.tracing import Span, Traced
 from tests.markov.generators.conftest import one_component
+from tests.surface import for_each
 
 # What is said of rules that go wrong: the state, the line, and what to write.
 
@@ -140,9 +141,7 @@ def test_comparisons_are_those_of_every_value_that_is_kept(name, bound, offset):
         assert all(compare(k + offset, bound) == expected for k in range(span.low, span.high + 1))
 
 
-@pytest.mark.parametrize(
-    "function", [round, math.floor, math.ceil, math.trunc, operator.invert, abs]
-)
+@for_each([round, math.floor, math.ceil, math.trunc, operator.invert, abs])
 def test_functions_of_one_number_use_the_value(function):
     span = Span(-2, -4, 4)
     assert function(Traced(span, 1)) == function(-1)
@@ -190,7 +189,7 @@ def rules_with(test: str) -> Any:
     return scope["rules"]
 
 
-@pytest.mark.parametrize("test", HARMLESS + ASKING)
+@for_each(HARMLESS + ASKING)
 def test_what_counts_as_asking_for_identity(test):
     assert asks_for_identity(rules_with(test)) == (test in ASKING)
 
@@ -292,11 +291,7 @@ ONCE = [remembering, used_up]
 """They change after as many questions as there are states: a quicker way than plain Python asks fewer."""
 
 
-@pytest.mark.parametrize(
-    ("made", "size"),
-    [*itertools.product(CHANGING, SIZES), *itertools.product(ONCE, SIZES[:2])],
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
+@for_each([*itertools.product(CHANGING, SIZES), *itertools.product(ONCE, SIZES[:2])])
 def test_rules_that_change_their_answer_are_refused_at_every_size(made, size):
     model = one_component(range(size), made(), {"size": size})
     with pytest.raises(RuleError, match=SAID) as caught:
@@ -305,7 +300,7 @@ def test_rules_that_change_their_answer_are_refused_at_every_size(made, size):
     assert caught.value.line is not None
 
 
-@pytest.mark.parametrize("made", CHANGING + ONCE, ids=lambda made: made.__name__)
+@for_each(CHANGING + ONCE)
 def test_they_are_refused_when_states_are_searched(made):
     with pytest.raises(RuleError, match="rules give another answer when asked again"):
         explore(made(), start={"n": 0}, params={"size": 10})

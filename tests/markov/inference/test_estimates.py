@@ -104,7 +104,7 @@ def until(last):
     """Return the rules of the epidemic, which stops once fewer are susceptible."""
 
     def rules(s, q):
-        if s.S >= last:
+        if last <= s.S:
             yield from sir(s, q)
 
     return rules

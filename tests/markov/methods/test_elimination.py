@@ -27,6 +27,7 @@ from markov.methods.elimination import (
 from markov.methods.gth import STEEP
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
+from tests.surface import for_each
 
 # Elimination on band storage: layouts, factors by blocks, and a part that is left.
 
@@ -323,7 +324,7 @@ def test_blocks_do_not_matter(n, block, band, seed):
     np.testing.assert_allclose(SparseLU().solve(Q).pi, one, rtol=1e-10)
 
 
-@pytest.mark.parametrize("block", [0, -1, 1.5, "64", True, None])
+@for_each([0, -1, 1.5, "64", True, None])
 def test_bad_block(block):
     with pytest.raises(ValueError, match=r"^block = .*: must be a whole number in 1\.\.1000000"):
         GTH(block=block)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from markov import MM1K, BirthDeath, Courtois, JacksonTandem, stationary
+from tests.surface import for_each
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        BirthDeath(), BirthDeath(births=(1e-9, 1e9, 3.0, 1.0), deaths=(1.0, 2.0, 1e6, 1e-3)), MM1K(),
-        MM1K(arrival_rate=10.0), MM1K(arrival_rate=25.0, capacity=80), JacksonTandem(),
-        JacksonTandem(arrival_rate=9.0, service_rates=(2.0, 3.0), capacity=25),
-    ],
-    ids=repr,
-)  # fmt: skip
+@for_each([
+    BirthDeath(), BirthDeath(births=(1e-9, 1e9, 3.0, 1.0), deaths=(1.0, 2.0, 1e6, 1e-3)), MM1K(),
+    MM1K(arrival_rate=10.0), MM1K(arrival_rate=25.0, capacity=80), JacksonTandem(),
+    JacksonTandem(arrival_rate=9.0, service_rates=(2.0, 3.0), capacity=25),
+])  # fmt: skip
 def test_product_forms(model):
     answer = stationary(model)
     np.testing.assert_allclose(answer.pi, model.exact(), rtol=1e-12)

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from markov import GTH, MarkovChain, PauseTandem, SparseLU, generator, stationary
+from tests.surface import for_each
 
 NAN, INF = math.nan, math.inf
 WHOLE = "must be a whole number in "
@@ -33,7 +34,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value", "allowed"), BAD, ids=str)
+@for_each(BAD)
 def test_bad_parameter(name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name} = ") as caught:
         PauseTandem(**{name: value})

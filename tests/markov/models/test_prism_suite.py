@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from markov import Cluster, CoxTandem, GaussSeidel, Kanban, Multilevel, Polling, explore, stationary
+from tests.surface import for_each
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def mean(model, name, pi):
     return float(model.rewards(explored(model).states)[name] @ pi)
 
 
-@pytest.mark.parametrize(("model", "name", "states", "transitions", "published"), EXACT, ids=repr)
+@for_each(EXACT)
 def test_published_exact_values(model, name, states, transitions, published):
     chain = explored(model).chain
     assert (chain.size, chain.Q.nnz - chain.size) == (states, transitions)

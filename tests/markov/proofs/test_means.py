@@ -31,6 +31,7 @@ from markov import (
     stationary,
 )
 from tests.markov.conftest import generator_of
+from tests.surface import for_each
 
 SUITES = os.environ.get("HOPFLOW_SUITES")
 
@@ -154,7 +155,7 @@ def test_the_variance_of_a_queue_length_is_that_of_whitt() -> None:
     assert found.error <= 1e-10
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each(range(10))
 def test_variances_of_random_chains_are_those_of_the_deviation_matrix(seed: int) -> None:
     Q = random_generator(15, seed)
     answer = stationary(Q)
@@ -217,8 +218,7 @@ def test_the_error_is_the_distance_to_the_farther_end() -> None:
     assert repr(found) == "2 +- 0.5"
 
 
-@pytest.mark.parametrize(
-    ("bounded", "error"),
+@for_each(
     [
         (Bounded(2.0, 1.0, 4.0), 2.0),  # |exact| >= 1, off by at most 2
         (Bounded(-2.0, -4.0, -1.0), 2.0),
@@ -227,8 +227,7 @@ def test_the_error_is_the_distance_to_the_farther_end() -> None:
         (Bounded(3.0, 3.0, 3.0), 0.0),
         (Bounded(3.0, -math.inf, math.inf), math.inf),
         (Bounded(math.inf, math.inf, math.inf), 0.0),
-    ],
-    ids=repr,
+    ]
 )
 def test_the_relative_error_is_relative_to_the_smallest_size(bounded: Any, error: float) -> None:
     assert bounded.relative_error == error

@@ -11,6 +11,7 @@ from responsefn import (
     LossHistory,
     loss_events,
 )
+from tests.surface import for_each
 from validation import evidence
 
 TRACE = "zheng2002/tfrc-receiver-trace"
@@ -89,7 +90,7 @@ def test_every_report_of_ns2s_receiver(seed):
     assert -5.001e-6 <= min(sooner) < 1e-5 < max(sooner)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 8, 12])
+@for_each([1, 2, 3, 5, 7, 8, 12])
 def test_loss_history_is_the_loop_of_rfc5348(k):
     """Sect. 5.4: I_tot0 over i = 0 .. k-1, I_tot1 over 1 .. k, for k <= 8 closed intervals."""
     history = LossHistory(discounting=False)

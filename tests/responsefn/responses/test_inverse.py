@@ -24,6 +24,7 @@ from responsefn import (
     Tahoe,
 )
 from responsefn.errors import AmbiguousRateError
+from tests.surface import for_each
 
 invert = functools.partial(responsefn.invert, unit_check=False)
 """Rates at p = 1e-12 are larger than any that is not taken for bit/s."""
@@ -47,7 +48,7 @@ RULES = [
 LOSS_RATES = np.concatenate([np.logspace(-12, 0, 2001), 1 - np.logspace(-15, -1, 300)])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@for_each(RULES)
 def test_round_trip_over_the_whole_range(rule):
     for rtt in (1e-4, 0.048, 0.5):
         p = LOSS_RATES[rule.closed_form_holds(LOSS_RATES, rtt)]
@@ -102,7 +103,7 @@ def test_shapes():
     assert type(invert(HTCP(), 100.0, 0.1)) is float
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@for_each(RULES)
 def test_unreachable_rates_are_refused_with_the_interval(rule):
     low, high = rule.rate(1.0, 0.1), rule.rate(1e-12, 0.1)
     if rule.closed_form_holds(1.0, 0.1) or rule.cycle(1.0, 0.1).period == 1:

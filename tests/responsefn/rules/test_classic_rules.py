@@ -29,6 +29,7 @@ from responsefn import (
 )
 from responsefn.linux import LinuxVegas
 from tests.responsefn.events import Event
+from tests.surface import for_each
 
 # What the classic rules do to the window, ACK by ACK.
 
@@ -51,7 +52,7 @@ def test_a_window_of_acks_adds_a(rule, window):
     assert state.ssthresh == 2.0
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@for_each(RULES)
 def test_slow_start_doubles_each_round_trip(rule):
     state = rule.State()
     assert state == (1.0, math.inf)

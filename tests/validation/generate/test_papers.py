@@ -226,7 +226,7 @@ FIRST = {case.name: case for case in (*sweeps.CASES, *parking_lot.CASES)}
 FURTHER = [case for case in more_seeds.CASES if "-more-seeds-" in case.name]
 
 
-@pytest.mark.parametrize("case", FURTHER, ids=lambda case: case.name)
+@for_each(FURTHER)
 def test_further_seeds_are_new_ones_of_the_same_settings(case) -> None:
     first = FIRST[case.name.replace("-more-seeds", "")]
     known = {run["seed"] for run in first.runs}

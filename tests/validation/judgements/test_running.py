@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.surface import invoke
+from tests.surface import for_each, invoke
 from validation import evidence
 from validation.claims import find
 from validation.display.svg import drawn
@@ -386,7 +386,7 @@ def test_every_run_of_the_cases_is_in_one_part_and_no_part_is_much_larger() -> N
     assert [run.seed for run in runs() if run.case == RANDOM] == list(range(100))
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 11))
+@for_each(range(0, 100, 11))
 def test_random_networks_are_equal(seed: int) -> None:
     (run,) = (run for run in runs() if (run.case, run.seed) == (RANDOM, seed))
     found = compare(run)

@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 import validation
+from tests.surface import for_each
 
 PUBLISHED = Path(validation.__file__).parent / "published"
 PAPERS = os.environ.get("HOPFLOW_PAPERS")
@@ -51,7 +52,7 @@ def means() -> pd.DataFrame:
     return table.set_index([*index, "flow_class"])["mean_transfer_time_s"].unstack()  # noqa: PD010
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@for_each(SHAPES)
 def test_tables_are_complete_and_say_where_they_are_from(name: str) -> None:
     table = published(name)
     rows, index = SHAPES[name]
@@ -213,7 +214,7 @@ def cells(text: str) -> list[list[str]]:
     return [row[named:] for row in rows]
 
 
-@pytest.mark.parametrize("name", CELLS)
+@for_each(CELLS)
 def test_every_cell_is_as_read_again(name: str) -> None:
     index, keys, columns = CELLS[name]
     table = published(name).set_index(index)

@@ -21,6 +21,7 @@ from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.properties import queries
 from markov.files.syntax import Chain, Label, Literal, Name
 from tests.markov.files.conftest import jani_queue, model_of
+from tests.surface import for_each
 
 # Expressions, PRISM and JANI files as trees.
 
@@ -164,30 +165,27 @@ def number(value: Any) -> Literal:
     return Literal(value, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("P=? [ F n ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1)),
-        ("P>0.5 [ X n ]", queries.Operator("P", ">", number(0.5), queries.Path("X", right=N), 1, written="0.5")),
-        ("P=? [ n U<=2 m ]", queries.Operator("P", None, None, queries.Path("U", N, M, queries.Interval(high=number(2))), 1)),
-        ("P=? [ G>=2 m ]", queries.Operator("P", None, None, queries.Path("G", None, M, queries.Interval(number(2))), 1)),
-        ("P=? [ F[1,2] m ]",
-         queries.Operator("P", None, None, queries.Path("F", None, M, queries.Interval(number(1), number(2))), 1)),
-        ("P=? [ (n W m) ]", queries.Operator("P", None, None, queries.Path("W", N, M), 1)),
-        ("P=? [ (n) U m ]", queries.Operator("P", None, None, queries.Path("U", N, M), 1)),
-        ("S=? [ n ]", queries.Operator("S", None, None, N, 1)),
-        ('R{"r"}=? [ C<=3 ]', queries.Operator("R", None, None, queries.Path("C", interval=queries.Interval(high=number(3))), 1, "r")),
-        ("R{2}=? [ I=3 ]",
-         queries.Operator("R", None, None, queries.Path("I", interval=queries.Interval(number(3), number(3))), 1, 2)),
-        ("R=? [ S ]", queries.Operator("R", None, None, queries.Path("S"), 1)),
-        ('R=? [ F "a" ]', queries.Operator("R", None, None, queries.Path("F", right=Label("a", 1)), 1)),
-        ("P=? [ F n {m}{max} ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1, None, M, ("max",))),
-        ("filter(&, n, m)", queries.Filter("forall", N, M, 1)),
-        ("filter(avg, n);", queries.Filter("avg", N, None, 1)),
-        ("n & P=? [ F m ]",
-         Chain(N, (("&", queries.Operator("P", None, None, queries.Path("F", right=M), 1)),), 1)),
-    ],
-)  # fmt: skip
+@for_each([
+    ("P=? [ F n ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1)),
+    ("P>0.5 [ X n ]", queries.Operator("P", ">", number(0.5), queries.Path("X", right=N), 1, written="0.5")),
+    ("P=? [ n U<=2 m ]", queries.Operator("P", None, None, queries.Path("U", N, M, queries.Interval(high=number(2))), 1)),
+    ("P=? [ G>=2 m ]", queries.Operator("P", None, None, queries.Path("G", None, M, queries.Interval(number(2))), 1)),
+    ("P=? [ F[1,2] m ]",
+     queries.Operator("P", None, None, queries.Path("F", None, M, queries.Interval(number(1), number(2))), 1)),
+    ("P=? [ (n W m) ]", queries.Operator("P", None, None, queries.Path("W", N, M), 1)),
+    ("P=? [ (n) U m ]", queries.Operator("P", None, None, queries.Path("U", N, M), 1)),
+    ("S=? [ n ]", queries.Operator("S", None, None, N, 1)),
+    ('R{"r"}=? [ C<=3 ]', queries.Operator("R", None, None, queries.Path("C", interval=queries.Interval(high=number(3))), 1, "r")),
+    ("R{2}=? [ I=3 ]",
+     queries.Operator("R", None, None, queries.Path("I", interval=queries.Interval(number(3), number(3))), 1, 2)),
+    ("R=? [ S ]", queries.Operator("R", None, None, queries.Path("S"), 1)),
+    ('R=? [ F "a" ]', queries.Operator("R", None, None, queries.Path("F", right=Label("a", 1)), 1)),
+    ("P=? [ F n {m}{max} ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1, None, M, ("max",))),
+    ("filter(&, n, m)", queries.Filter("forall", N, M, 1)),
+    ("filter(avg, n);", queries.Filter("avg", N, None, 1)),
+    ("n & P=? [ F m ]",
+     Chain(N, (("&", queries.Operator("P", None, None, queries.Path("F", right=M), 1)),), 1)),
+])  # fmt: skip
 def test_a_property_is_read_as_its_tree(text: str, expected: Any) -> None:
     assert parse_property(text) == expected
 
@@ -220,24 +218,21 @@ def op(sign: str, left: Any, right: Any) -> dict[str, Any]:
     return {"op": sign, "left": left, "right": right}
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (True, "true"), (2, "2"), (0.5, "0.5"), ("x", "x"),
-        (op("≤", "x", op("*", 2, "y")), "x <= 2 * y"),
-        (op("-", op("-", 5, 3), 1), "5 - 3 - 1"),
-        (op("-", 5, op("-", 3, 1)), "5 - (3 - 1)"),
-        (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
-        (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
-        (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
-        (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
-        ({"op": "¬", "exp": "a"}, "!a"),
-        ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
-        (op("%", "x", 3), "mod(x, 3)"),
-        (op("min", "x", "y"), "min(x, y)"),
-        ({"op": "floor", "exp": "x"}, "floor(x)"),
-    ],
-)  # fmt: skip
+@for_each([
+    (True, "true"), (2, "2"), (0.5, "0.5"), ("x", "x"),
+    (op("≤", "x", op("*", 2, "y")), "x <= 2 * y"),
+    (op("-", op("-", 5, 3), 1), "5 - 3 - 1"),
+    (op("-", 5, op("-", 3, 1)), "5 - (3 - 1)"),
+    (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
+    (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
+    (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
+    (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
+    ({"op": "¬", "exp": "a"}, "!a"),
+    ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
+    (op("%", "x", 3), "mod(x, 3)"),
+    (op("min", "x", "y"), "min(x, y)"),
+    ({"op": "floor", "exp": "x"}, "floor(x)"),
+])  # fmt: skip
 def test_an_expression_is_the_tree_of_the_same_text(value: Any, text: str) -> None:
     expected = ExpressionParser(Cursor(tokens_of(text, "m"), "m")).expression()
     assert JaniReader("m.jani").expression(value, "guard") == expected

@@ -13,6 +13,7 @@ import scipy.stats
 from markov import MM1K, explore, passage, quasi_stationary
 from tests.markov.conftest import generator_of, solved_exactly
 from tests.markov.time.passages.conftest import erlang
+from tests.surface import for_each
 
 # From a model and a set of states to the time until it is entered.
 
@@ -49,7 +50,7 @@ def random_chain(n: int, seed: int, spread: float = 0.0) -> np.ndarray:
     return generator_of(Q + np.diag(np.full(n - 1, 0.1), 1))  # each state leads to the last
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each(range(8))
 def test_moments_of_random_chains_are_those_of_dense_solves(seed: int) -> None:
     Q = random_chain(12, seed, spread=3.0)
     start = np.random.default_rng(seed).dirichlet(np.ones(12))
@@ -216,7 +217,7 @@ def test_a_simple_walk_has_the_decay_rate_of_the_cosine_formula() -> None:
     np.testing.assert_allclose(found.pi, shape / shape.sum(), atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each(range(6))
 def test_random_chains_have_the_left_eigenvector_of_dense_algebra(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 14
