@@ -3,13 +3,14 @@
 A file ``refused_*.txt`` is Python. Expressions that stand alone are the calls; the line ``# raises ValueError: pattern``
 after them names the error of each, and a regular expression that is searched for in its message. Other statements
 prepare: those before the first section for the whole file, those within a section for that section. A section is one
-test; it begins with a comment after an empty line.
+test; it begins with a comment after an empty line. ``tmp_path`` is an empty folder of its own.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,16 +93,21 @@ class RefusedSection(pytest.Item):
     def runtest(self) -> None:
         """Run the statements and the calls, and fail with all rows that are not refused as they must be."""
         assert isinstance(self.parent, RefusedTable)
-        names = self.parent.names()
+        assert any(isinstance(step, Row) for step in self.section.steps), "no call"
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = self.wrong_rows(self.parent.names() | {"tmp_path": Path(folder)})
+        if wrong:
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    def wrong_rows(self, names: dict[str, Any]) -> list[str]:
+        """Run the statements and the calls; return what is wrong, by line."""
         wrong = []
         for step in self.section.steps:
             if not isinstance(step, Row):
                 run(step, self.path, names)
             elif (said := difference(step, self.path, names)) is not None:
                 wrong.append(f"line {step.call.lineno}: {ast.unparse(step.call)}\n  {said}")
-        assert any(isinstance(step, Row) for step in self.section.steps), "no call"
-        if wrong:
-            pytest.fail("\n".join(wrong), pytrace=False)
+        return wrong
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the section stands."""

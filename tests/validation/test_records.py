@@ -500,20 +500,6 @@ def test_an_unknown_placeholder_is_an_error(tmp_path: Path) -> None:
         texts.render(write(tmp_path, HEAD + "{{ known.unknown }}"), {"known": 1})
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("## Summary\n\nfound\n", "sections are Summary"),
-        (HEAD + "found\n\n## Reasons\n", "sections are Statements, Summary, Reasons"),
-        ("## Statements\n\n- no key\n\n## Summary\n\nfound\n", "'no key' has no key"),
-        (HEAD + "x\n\n## Numbers\n\n- a\n  - chain: b\n", "'chain' is none of model"),
-    ],
-)
-def test_other_sections_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        texts.render(write(tmp_path, text), {})
-
-
 def test_numbers_as_text() -> None:
     assert texts.written(np.array([1.0, 2.5])) == "1, 2.5"
     assert texts.written({"a": 0.5, "b": 1.0}, ".2f") == "0.50, 1.00"

@@ -36,7 +36,6 @@ from dfcmodel.network.callback_events import (
     program_events_of,
     signature_of,
 )
-from dfcmodel.network.endpoints.receivers import check_answer
 from dfcmodel.network.queueing.disciplines import Arrivals
 
 STEPS = [
@@ -169,19 +168,3 @@ def test_the_events_of_a_law_change_their_end_alone() -> None:
     numbers[35] = 2.0
     call["on_message"](at)
     assert numbers[0] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"ack": math.nan}, "ack = nan"),
-        ({"nack": -2.0}, "nack = -2"),
-        ({"mark": 0.5}, "mark = 0.5"),
-        ({"credits": math.inf}, "credits = inf"),
-        ({"timer": 0.5}, "timer = 0.5 at t = 1.0 s: must not be before it"),
-    ],
-)
-def test_answers_out_of_range_are_named(wrong: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^here: {message}"):
-        check_answer(ReceiverAgent.State(**wrong), 1.0, "here", in_timer=False)
-    check_answer(ReceiverAgent.State(timer=1.0), 1.0, "here", in_timer=False)

@@ -30,8 +30,6 @@ from hopflow import Status
 from hopflow.console import commands, warming
 from hopflow.console.command_line import (
     as_json,
-    check_folder,
-    check_output,
     examples,
     plain,
     takes_records,
@@ -319,24 +317,6 @@ def test_values_become_json() -> None:
         "at": "x",
         "inf": None,
     }
-
-
-def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
-    check_output("plot", None)
-    check_output("plot", tmp_path / "new" / "out.svg")
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder.svg").mkdir()
-    for path, said in (
-        (tmp_path / "x.xyz", r"plot = '.*x\.xyz': must end in \.png, \.svg, \.pdf"),
-        (tmp_path / "file" / "x.svg", "cannot be written"),
-        (tmp_path / "folder.svg", "is a folder"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            check_output("plot", path)
-    check_folder("report", tmp_path / "new")
-    for path, said in (("file", "is a file, must be a folder"), ("file/x", "cannot be written")):
-        with pytest.raises(ValueError, match=f"report = '.*{path}': {said}"):
-            check_folder("report", tmp_path / path)
 
 
 def test_examples_are_paragraphs() -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from markov import (
-    MM1K,
     JacksonTandem,
     PauseTandem,
     read_explicit,
@@ -26,7 +25,6 @@ from markov import (
 from tests.markov.files.conftest import jani_queue
 from tests.markov.proofs.certificates import checked, holds, refusal
 from tests.markov.proofs.conftest import exact_solution
-from tests.surface import invoke
 
 State = tuple[int, ...]
 
@@ -474,16 +472,3 @@ def test_the_ending_names_the_reader(tmp_path: Path) -> None:
         assert f"none{suffix}: " in refusal(certificate, tmp_path / f"none{suffix}")
     assert "none.umb: is no Markov chain in UMB" in refusal(certificate, tmp_path / "none.umb")
     assert "No such file" in refusal(certificate, tmp_path / "none.sm")
-
-
-def test_other_endings_and_constants_of_a_list_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"model = '.*x\.py': must end in \.prism, .*, \.umb"):
-        invoke(["check", "x.cert", str(tmp_path / "x.py")], catch_exceptions=False)
-    empty = tmp_path / "x.umb"
-    empty.write_text("")
-    with pytest.raises(ValueError, match=r"must end in \.prism, \.sm, \.pm, \.ctmc, \.jani$"):
-        stationary(MM1K(capacity=2)).certificate(tmp_path / "x.cert", model=empty)
-    with pytest.raises(ValueError, match=r"const: x\.tra has no constants: must not be given"):
-        invoke(
-            ["check", "x.cert", str(tmp_path / "x.tra"), "--const", "N=1"], catch_exceptions=False
-        )

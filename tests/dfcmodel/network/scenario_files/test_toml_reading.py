@@ -230,19 +230,6 @@ def test_errors_name_file_line_and_key(old, new, line, parts, tmp_path) -> None:
     assert f"line {line}, {parts[0]}" in str(error.value)
 
 
-def test_text_that_is_no_toml(tmp_path) -> None:
-    file = tmp_path / "five.toml"
-    for text, line in (("a = 1\nb = = 2\n", 2), ("a = 1\na = 2\n", 2)):
-        file.write_text(text)
-        with pytest.raises(ScenarioFileError, match=rf"five\.toml: .*line {line}"):
-            load_scenario(file)
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ScenarioFileError, match="cannot be read"):
-        load_scenario(file)
-    with pytest.raises(ScenarioFileError, match="cannot be read"):
-        load_scenario(tmp_path / "none.toml")
-
-
 # Scenarios written as TOML are read back as they were.
 
 
