@@ -3,15 +3,17 @@
 A file ``refused_*.txt`` is Python. Expressions that stand alone are the calls; the line ``# raises ValueError: pattern``
 after them names the error of each, and a regular expression that is searched for in its message. Other statements
 prepare: those before the first section for the whole file, those within a section for that section. A section is one
-test; it begins with a comment after an empty line. ``tmp_path`` is an empty folder of its own.
+test; it begins with a comment after an empty line. A name that the table does
+not define is a fixture.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import inspect
 import re
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,9 +73,9 @@ class RefusedTable(pytest.File):
         self.first, *sections = read_table(self.path)
         assert sections, f"{self.path.name} has no section"
         for section in sections:
-            test = RefusedSection.from_parent(self, name=section.name)
-            test.section = section
-            yield test
+            yield RefusedSection.from_parent(
+                self, name=section.name, callobj=test_of(self, section), section=section
+            )
 
     def names(self) -> dict[str, Any]:
         """Return the names that the whole table shares, in a new dictionary."""
@@ -85,35 +87,63 @@ class RefusedTable(pytest.File):
         return dict(self.prepared)
 
 
-class RefusedSection(pytest.Item):
+class RefusedSection(pytest.Function):
     """The rows of a section: each must raise its error."""
 
-    section: Section
-
-    def runtest(self) -> None:
-        """Run the statements and the calls, and fail with all rows that are not refused as they must be."""
-        assert isinstance(self.parent, RefusedTable)
-        assert any(isinstance(step, Row) for step in self.section.steps), "no call"
-        with tempfile.TemporaryDirectory() as folder:
-            wrong = self.wrong_rows(self.parent.names() | {"tmp_path": Path(folder)})
-        if wrong:
-            pytest.fail("\n".join(wrong), pytrace=False)
-
-    def wrong_rows(self, names: dict[str, Any]) -> list[str]:
-        """Run the statements and the calls; return what is wrong, by line."""
-        wrong = []
-        for step in self.section.steps:
-            if not isinstance(step, Row):
-                run(step, self.path, names)
-            elif (said := difference(step, self.path, names)) is not None:
-                wrong.append(f"line {step.call.lineno}: {ast.unparse(step.call)}\n  {said}")
-        return wrong
+    def __init__(self, *, section: Section, **given: Any) -> None:
+        super().__init__(**given)
+        self.section = section
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the section stands."""
-        first = self.section.steps[0]
-        line = (first.call if isinstance(first, Row) else first).lineno
-        return self.path, line - 1, self.name
+        return self.path, statement_of(self.section.steps[0]).lineno - 1, self.name
+
+
+def test_of(table: RefusedTable, section: Section) -> Callable[..., None]:
+    """Return the function of a section: it has a parameter for each name that the table leaves to a fixture."""
+
+    def test(**fixtures: Any) -> None:
+        if wrong := wrong_rows(section, table.path, table.names() | fixtures):
+            pytest.fail("\n".join(wrong), pytrace=False)
+
+    asked = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY)
+        for name in sorted(missing_names([*table.first.steps, *section.steps]))
+    ]
+    test.__signature__ = inspect.Signature(asked)  # type: ignore[attr-defined]
+    return test
+
+
+def missing_names(steps: list[ast.stmt | Row]) -> set[str]:
+    """Return the names that statements use and do not define."""
+    given, used = set(dir(builtins)), set()
+    for node in (node for step in steps for node in ast.walk(statement_of(step))):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else given).add(node.id)
+        elif isinstance(node, ast.arg):
+            given.add(node.arg)
+        elif isinstance(node, ast.alias):
+            given.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            given.add(node.name)
+    return used - given
+
+
+def statement_of(step: ast.stmt | Row) -> ast.stmt:
+    """Return a statement, or that of a row."""
+    return step.call if isinstance(step, Row) else step
+
+
+def wrong_rows(section: Section, path: Path, names: dict[str, Any]) -> list[str]:
+    """Run the statements and the calls; return what is wrong, by line."""
+    assert any(isinstance(step, Row) for step in section.steps), "no call"
+    wrong = []
+    for step in section.steps:
+        if not isinstance(step, Row):
+            run(step, path, names)
+        elif (said := difference(step, path, names)) is not None:
+            wrong.append(f"line {step.call.lineno}: {ast.unparse(step.call)}\n  {said}")
+    return wrong
 
 
 def run(step: ast.stmt, path: Path, names: dict[str, Any]) -> None:

@@ -62,9 +62,9 @@ def test_a_section_fails_with_all_its_wrong_rows(
 ) -> None:
     table.write_text(TABLE.replace('math.sqrt("4")\n# raises ValueError\n', ""))
     right, wrong = RefusedTable.from_parent(request.session, path=table).collect()
-    right.runtest()
+    right.obj()
     with pytest.raises(pytest.fail.Exception) as caught:
-        wrong.runtest()
+        wrong.obj()
     assert [line for line in str(caught.value).splitlines() if line.startswith("line")] == [
         "line 12: math.sqrt(x)",
         "line 14: math.sqrt('4')",
