@@ -17,7 +17,6 @@ from tests.surface import for_each
 from validation import Finding, Verdict, evidence, ledger
 from validation.checks import subjects
 from validation.claims import find
-from validation.claims.effect_statements import Effects, Statement
 from validation.claims.explained import SCENARIOS, arguments
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
@@ -220,14 +219,6 @@ def test_a_statement_that_another_source_judges_is_noticed() -> None:
     first, *rest = found.parts
     forged = replace(found, parts=(replace(first, level=Verdict.HOLDS), *rest))
     assert "statement 1" in list(differences(forged, known))
-
-
-def test_a_nan_is_no_verdict() -> None:
-    """A run without a partner of its seed once made a statement inconclusive without a word."""
-    from validation.statistics import of_runs
-
-    with pytest.raises(ValueError, match="values must be finite"):
-        Effects({"x": Statement((of_runs([1.0, float("nan")]),))}, {}, ("x", "y"))
 
 
 # The bundled data: records, tables, units.

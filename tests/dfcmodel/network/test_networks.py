@@ -105,13 +105,6 @@ def test_names_are_there_once(refused) -> None:
     refused(["flows", "'target'"], lambda: replace(scenario, flows=scenario.flows[:1] * 2))
 
 
-def test_links_of_a_graph(refused) -> None:
-    graph = nx.DiGraph([("a", "b")])
-    refused(["buffer", "a->b"], lambda: from_networkx(graph, rate=1.0, delay=1.0))
-    with pytest.raises(TypeError, match="speed"):
-        from_networkx(graph, speed=1.0)
-
-
 LINK = {"rate": 1000.0, "delay": 0.01, "buffer": 50}
 
 

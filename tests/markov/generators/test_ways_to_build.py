@@ -30,7 +30,7 @@ from markov import (
     stationary_by_class,
 )
 from markov.computing.matrices import from_edges
-from markov.errors import RuleError, RuleWarning, TooLargeError
+from markov.errors import RuleError, RuleWarning
 from markov.generators import blocks, building, regions, sets
 from markov.generators.blocks import copied
 from markov.generators.building import build_chain
@@ -334,12 +334,6 @@ def test_sets_that_fall_apart_are_given_up():
     assert edges_by_sets(*ready(one_component(range(4000), different))) is None
 
 
-def test_time_that_is_over_ends_it(monkeypatch):
-    monkeypatch.setattr(sets, "CHUNK", 100)
-    with pytest.raises(TimeoutError):
-        edges_by_sets(*ready(Queue(capacity=999)), seconds=-1.0)
-
-
 # Rates to one target add up, and their sum is finite.
 
 
@@ -436,12 +430,6 @@ def test_operator_is_one_of_scipy() -> None:
     for _ in range(20_000):  # power steps without a matrix
         pi = pi + lazy * (operator.T @ pi)
     assert_allclose(pi, model.exact(), atol=1e-12)
-
-
-def test_vectors_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e6)
-    with pytest.raises(TooLargeError, match="vectors of 10000001 states"):
-        GeneratorOperator(MM1K(capacity=10_000_000))
 
 
 class Watched(MM1K):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
-from markov.computing import costs, memory
-from markov.errors import TooLargeError
+from markov.computing import costs
 from markov.methods import elimination
 from markov.methods.elimination import (
     Pattern,
@@ -119,15 +118,6 @@ def test_an_array_in_columns_is_eliminated_in_place():
     for rates in (rows, columns):
         eliminate_down_to(rates, 1)
     np.testing.assert_array_equal(rows, columns)
-
-
-def test_what_does_not_fit_is_refused_before_it_is_laid_out(monkeypatch):
-    Q = matrix_of("random, dense")
-    form = band(Q)
-    monkeypatch.setattr(memory, "available", lambda: 1e3)
-    monkeypatch.setattr(memory, "MIN_CHECKED_BYTES", 0.0)
-    with pytest.raises(TooLargeError, match=r"^GTH\(\) on 60 states"):
-        eliminated(Q, form, "GTH()")
 
 
 def test_a_layout_is_found_once_for_each_pattern():

@@ -89,16 +89,6 @@ def test_other_rates_and_constants_are_noticed(line: Path, tmp_path: Path) -> No
     assert re.search(r"line\.sm: has other rates out of state number", refusal(path, line, "t=2"))
 
 
-def test_a_file_with_other_transitions_has_no_exact_rates(line: Path, tmp_path: Path) -> None:
-    answer = stationary(read_prism(line, constants={"t": 2}))
-    line.write_text(line.read_text().replace("free ->", "free & y > 0 ->"))
-    with pytest.raises(ValueError, match="other transitions"):
-        answer.certificate(tmp_path / "line.cert", model=line, constants={"t": 2})
-    line.write_text(line.read_text().replace("y : [0..2]", "z : [0..2]").replace("y", "z"))
-    with pytest.raises(ValueError, match="the variables are w, x, b, z"):
-        answer.certificate(tmp_path / "line.cert", model=line, constants={"t": 2})
-
-
 @pytest.mark.parametrize(
     ("old", "new", "const", "said"),
     [

@@ -68,14 +68,3 @@ def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
     np.testing.assert_allclose(ring.stationary().pi, 0.25)
     lazy = DiscreteChain(0.5 * np.eye(4) + 0.5 * np.roll(np.eye(4), 1, axis=1))
     assert lazy.periods == [1]
-
-
-def test_rates_and_steps_are_not_mixed_up():
-    """A discrete chain is no model in continuous time: what asks for rates refuses it."""
-    from markov import passage, transient
-
-    chain = DiscreteChain([[0.5, 0.5], [1.0, 0.0]])
-    with pytest.raises(TypeError, match="DiscreteChain"):
-        transient(chain, 1.0, start=0)
-    with pytest.raises(TypeError, match="DiscreteChain"):
-        passage(chain, to=1, start=0)

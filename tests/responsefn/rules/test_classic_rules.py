@@ -316,16 +316,6 @@ def test_a_users_rule_has_the_response_of_its_cycle():
     assert rule.rate(p, 0.1) == pytest.approx(300.0, rel=1e-8)
 
 
-def test_a_rule_must_say_what_it_does():
-    class Half(WindowRule):
-        @staticmethod
-        def on_ack(s, q, e):
-            return s
-
-    with pytest.raises(TypeError, match=r"abstract.*on_loss"):
-        Half()
-
-
 class Backing(WindowRule):
     """Reno that backs off where its round trip is longer than the shortest one by more than a bound."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from markov import read_jani, read_prism
+from markov import read_jani
 from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
@@ -105,25 +105,6 @@ module m x1:[0..2]init 0;
     Q = model_of(tmp_path, text).chain.Q.toarray()
     assert Q[0].tolist() == [-0.5015, 0.5015, 0.0]
     assert Q[2].tolist() == [2.0, 0.0, -2.0]
-
-
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (b"x\n$", r"line 2: '\$' begins no word"),
-        (b'ctmc "ctmc"', r"""'"ctmc"' begins no declaration"""),
-        (b"ctmc\n\nx \xff", r"line 3: not UTF-8"),
-        (b"ctmc" + b" " * 60, "larger than 60 bytes"),
-    ],
-)
-def test_text_of_other_words_too_large_or_no_text_is_refused_with_its_line(
-    tmp_path: Path, written: bytes, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("markov.files.parsing.tokens.MAX_BYTES", 60)
-    path = tmp_path / "m.sm"
-    path.write_bytes(written)
-    with pytest.raises(FileError, match=rf"^m\.sm.*{message}"):
-        read_prism(path).chain  # noqa: B018
 
 
 # Properties of the PRISM language as trees.

@@ -13,25 +13,6 @@ from hopflow import Status
 from markov.errors import FileError
 from tests.markov.files.conftest import model_of
 
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("S=? [ m = 1 ]", "'m'"),
-        ("P=? [ F<=-1 n=0 ]", "times"),
-        ('P=? [ F "empty" ]', "empty"),
-        ("Q=? [ n=0 ]", "line 1"),
-        ('R{"none"}=? [ S ]', "'none'"),
-        ("S=? [ n ]", "truth value"),
-        ("S>2 [ n=0 ]", "S>2: must be a probability"),
-        ("P<-0.1 [ F n=3 ]", "P<-0.1: must be a probability"),
-    ],
-)
-def test_properties_that_cannot_be_evaluated_say_why(queue: Any, text: str, message: str) -> None:
-    with pytest.raises(FileError, match=message):
-        queue.property(text)
-
-
 WALK = """ctmc
 module m
  s : [0..4] init 1;
@@ -97,8 +78,3 @@ def test_properties_name_each_other(queue: Any, tmp_path: Any) -> None:
         model.property("circle")
     alone = queue.property('"often": S=? [ n > 7 ]')  # with a name, as in a file
     assert alone.value == often.value
-
-
-def test_a_function_of_operators_without_a_bound_is_refused(queue: Any) -> None:
-    with pytest.raises(FileError, match="floor of P, S or R"):
-        queue.property("floor(10 * S=? [ n=0 ])")

@@ -14,7 +14,6 @@ from markov import PauseTandem, explore
 from markov.generators.curves import Curve
 from markov.generators.regions import Region
 from markov.generators.tracing import Span
-from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened
 from markov.multigrid.grids.counts import Along, Varying
@@ -88,16 +87,6 @@ def test_states_up_and_down_do_not_take_room_where_they_are_never_entered():
     assert layout.into[0].size == explore(model).chain.size
     assert layout.into[0].width == 2  # the TCP states
     assert layout.shift[:, 1].tolist() == [0, 0, 10, 10]  # down, from the tenth packet on
-
-
-def test_boxes_that_take_too_long_are_refused(monkeypatch):
-    model = PauseTandem(buffers=(20, 30), high_threshold=15)
-    monkeypatch.setattr("markov.multigrid.grids.boxes.ALLOWED_SECONDS", (1e-4, 5.0))
-    monkeypatch.setattr("markov.multigrid.grids.boxes.STATE_SECONDS", 1e-9)
-    with pytest.raises(
-        Unsuitable, match=r"45 boxes of cells .* s to lay out: with .* states at most 0.0001 s"
-    ):
-        grid_layout.__wrapped__(model)
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,6 @@ def test_too_few_cycles_are_told(small):
     assert caught.value.result.iterations == 2
 
 
-def test_several_classes_are_refused(plain):
-    with pytest.raises(ValueError, match="not unique; use stationary_by_class"):
-        stationary(Forks(), MatrixFree())
-
-
 def test_small_models_are_left_to_other_methods():
     assert not isinstance(stationary(TANDEM).method, MatrixFree)
 
@@ -250,21 +245,6 @@ def test_numbers_over_the_grid_and_over_the_states(plain):
     x = on_grid(pi, MODELS[0])
     assert np.array_equal(places.gathered(x), pi)
     assert x.sum() == pytest.approx(pi.sum(), rel=1e-14)
-
-
-class Forks(Batches):
-    """From the middle up for good, or down for good."""
-
-    def start(self):
-        return self.State(1, 5)
-
-    @staticmethod
-    def rules(s):
-        if s.n == 5:
-            yield s._replace(n=6), 1.0
-            yield s._replace(n=4), 1.0
-        if s.n in (6, 7):
-            yield s._replace(n=13 - s.n), 1.0
 
 
 class Everywhere(Batches):
@@ -537,20 +517,6 @@ def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatc
         stationary(model, MatrixFree())
 
 
-def test_a_chain_that_ends_in_one_state_is_refused(plain):
-    class Growing(Batches):
-        @staticmethod
-        def rules(s):
-            if s.n < 13:
-                yield s._replace(n=s.n + 1), 0.5
-
-        def start(self):
-            return self.State(0, -2)
-
-    with pytest.raises(Unsuitable, match="ends in one state"):
-        GridModel(Growing())
-
-
 def test_memory_is_predicted_before_it_is_taken(monkeypatch):
     model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
     monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
@@ -573,12 +539,6 @@ def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeyp
 def test_a_bound_takes_more_memory_than_a_solution(plain):
     grid = grid_of(TANDEM)
     assert grid.predicted(proof=True) > grid.predicted(proof=False) + grid.places.size
-
-
-def test_a_rule_that_is_something_else_for_real_states_is_found(monkeypatch, plain):
-    monkeypatch.setattr("markov.multigrid.grids.models.difference", lambda *_: "other targets")
-    with pytest.raises(Unsuitable, match=r"State\(.*: other targets"):
-        GridModel(TANDEM)
 
 
 def test_components_with_ranges_are_numbered():

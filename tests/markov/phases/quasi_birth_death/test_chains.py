@@ -35,12 +35,6 @@ def map_ph(scale: float = 1.0) -> tuple[Any, Any, Any]:
     return down, local - np.diag((down + local + up).sum(axis=1)), up
 
 
-def test_too_many_kinds_of_levels(monkeypatch):
-    monkeypatch.setattr("markov.phases.quasi_birth_death.level_kinds.MEMORY", 200.0)
-    with pytest.raises(ValueError, match=r"at least 3 levels of 2 states differ: .* bytes"):
-        QuasiBirthDeath.of(Lot(), "n")
-
-
 @pytest.mark.parametrize("load", [0.1, 0.7, 0.999, 1 - 1e-9])
 def test_mm1_is_geometric(load):
     answer = stationary_by_level(QuasiBirthDeath([[1.0]], [[-1.0 - load]], [[load]]))
