@@ -38,7 +38,9 @@ LONGEST = "tests/test_notebooks.py"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep what JAX compiles for the next run: it is half of the time of the tests that use it."""
+    """Keep what JAX compiles for the next run, where pytest keeps anything: it is half of the time of the tests that use it."""
+    if not config.pluginmanager.has_plugin("cacheprovider"):
+        return
     os.environ["JAX_COMPILATION_CACHE_DIR"] = str(config.cache.mkdir("jax"))
     os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
