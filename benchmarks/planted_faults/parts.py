@@ -162,7 +162,8 @@ def draw_fault(root: Path, part: str, number: int, seed: int) -> tuple[Group, Fa
 def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     """Return lists of test files, to be run one after the other until a test fails.
 
-    The module's own tests, with their table of refused input; those of other files that mention its names, most mentions first; the group's.
+    The module's own tests, with their table of refused input; those of other files that mention its names, most mentions
+    first; the group's.
     """
     module = Path(path)
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
