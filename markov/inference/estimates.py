@@ -379,9 +379,8 @@ class _Search:
                 return values, here, information, steps, True
             step = axes @ (slope / size)
             step *= scale * min(1.0, LARGEST_STEP / float(np.abs(step).max()))
-            halvings = (
-                HALVINGS if gain > here.error else 1
-            )  # rounding hides what shorter steps gain
+            # rounding hides what shorter steps would gain
+            halvings = HALVINGS if gain > here.error else 1
             after, there = self._improved(values, here, step, halvings)
             if there is None:  # rounding is reached, or the end of what the model allows
                 return values, here, information, steps, gain <= 1e3 * here.error
