@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated
@@ -68,9 +68,9 @@ def sources(root: Path, *folders: str) -> list[Path]:
     return [path for folder in folders for path in sorted((root / folder).rglob("*.py"))]
 
 
-def parameters_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield name and number of parameters of each function of a module, without ``self`` and ``cls``."""
-    for node in ast.walk(tree):
+def parameters_of(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    """Yield name and number of parameters of each function among nodes, without ``self`` and ``cls``."""
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
             bound = names[:1] in (["self"], ["cls"])
@@ -80,7 +80,7 @@ def parameters_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def parameters(root: Path) -> Iterator[tuple[str, int]]:
     """Yield name and number of parameters of each function of the packages."""
     for path in sources(root, *PACKAGES):
-        yield from parameters_of(ast.parse(path.read_text(encoding="utf-8")))
+        yield from parameters_of(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def code_lines(path: Path) -> list[str]:

@@ -6,7 +6,6 @@ The index of modules is a page of its own, ``reference/modules.md``, written whe
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -337,7 +336,8 @@ def modules() -> str:
 
 def first_line(file: Path) -> str:
     """Return the first line of a module's docstring, safe in a table."""
-    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    begin = re.match(r'r?"""(.*?)"""', file.read_text(encoding="utf-8"), re.DOTALL)
+    text = inspect.cleandoc(begin[1]) if begin else ""  # parsing a thousand modules takes seconds
     return text.split("\n\n")[0].replace("\n", " ").rstrip(".").replace("|", r"\|")
 
 

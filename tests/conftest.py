@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from markov.computing import costs
+from tests.refused_input import RefusedTable
 
 # As in a process that has worked for a while. Before, NumPy solves what does not repay loading a kernel, rounded in another way,
 # so that the figures of a test would depend on the tests before it.
@@ -35,6 +37,15 @@ LONGEST = "tests/test_notebooks.py"
 """The tests that take longest: last, one process would wait for the other one."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what JAX compiles for the next run, where pytest keeps anything: it is half of the time of the tests that use it."""
+    if not config.pluginmanager.has_plugin("cacheprovider"):
+        return
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(config.cache.mkdir("jax"))
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the costly variants of tests as slow, and let the longest tests come first."""
     slow = set(SLOW_VARIANTS.read_text(encoding="utf-8").splitlines())
@@ -42,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.nodeid in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect tables of refused input."""
+    if file_path.suffix == ".txt" and file_path.name.startswith("refused_"):
+        table: pytest.Collector = RefusedTable.from_parent(parent, path=file_path)
+        return table
+    return None
 
 
 @pytest.fixture(scope="session")

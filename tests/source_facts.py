@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,10 +31,10 @@ class Facts(NamedTuple):
     names: tuple[str, ...]
 
 
-def imports_of(tree: ast.AST) -> list[Import]:
-    """Return the imports of a module."""
+def imports_of(nodes: Iterable[ast.AST]) -> list[Import]:
+    """Return the imports among the nodes of a module."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [Import(alias.name, (), 0, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -42,10 +43,10 @@ def imports_of(tree: ast.AST) -> list[Import]:
     return found
 
 
-def given_names(tree: ast.AST) -> list[str]:
-    """Return the names that a module gives to something."""
+def given_names(nodes: Iterable[ast.AST]) -> list[str]:
+    """Return the names that the nodes of a module give to something."""
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.append(node.name)
         elif isinstance(node, ast.arg):
@@ -59,10 +60,11 @@ def given_names(tree: ast.AST) -> list[str]:
 def facts(path: Path) -> Facts:
     """Return what is in a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    nodes = list(ast.walk(tree))
     defined = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return Facts(
-        tuple(imports_of(tree)),
-        tuple(parameters_of(tree)),
+        tuple(imports_of(nodes)),
+        tuple(parameters_of(nodes)),
         frozenset(defined),
-        tuple(given_names(tree)),
+        tuple(given_names(nodes)),
     )

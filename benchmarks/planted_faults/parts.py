@@ -162,11 +162,13 @@ def draw_fault(root: Path, part: str, number: int, seed: int) -> tuple[Group, Fa
 def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     """Return lists of test files, to be run one after the other until a test fails.
 
-    The module's own tests; those of other files that mention its names, most mentions first; the group's.
+    The module's own tests, with their table of refused input; those of other files that mention its names, most mentions
+    first; the group's.
     """
     module = Path(path)
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
     first = [own.relative_to(root).as_posix()] if own.is_file() else _listed(root, path)
+    first += [table for test in first if (root / (table := _refused_beside(test))).is_file()]
     mentions = _mentioning(root, path)
     of_all = [f"tests/{module.parts[0]}/{name}" for name in OF_ALL_MODULES]
     beside = [test for test in of_all if (root / test).is_file()]
@@ -177,6 +179,13 @@ def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
         )
     stages = [first, beside, *([test] for test in group.tests)]
     return [stage for stage in stages if stage]
+
+
+def _refused_beside(test: str) -> str:
+    """Return the table of refused input that a test file may have beside it."""
+    path = Path(test)
+    name = path.stem.replace("test_", "refused_", 1)
+    return path.with_name(f"{name}.txt").as_posix()
 
 
 def _listed(root: Path, path: str) -> list[str]:

@@ -378,16 +378,18 @@ class _Search:
                 return values, here, information, steps, True
             step = axes @ (slope / size)
             step *= scale * min(1.0, LARGEST_STEP / float(np.abs(step).max()))
-            after, there = self._improved(values, here, step)
+            # rounding hides what shorter steps would gain
+            halvings = HALVINGS if gain > here.error else 1
+            after, there = self._improved(values, here, step, halvings)
             if there is None:  # rounding is reached, or the end of what the model allows
                 return values, here, information, steps, gain <= 1e3 * here.error
             values, here, steps = after, there, steps + 1
 
     def _improved(
-        self, values: Vector, here: LogLikelihood, step: Vector
+        self, values: Vector, here: LogLikelihood, step: Vector, halvings: int
     ) -> tuple[Vector, LogLikelihood | None]:
         """Return the first of halved steps that increases the likelihood."""
-        for _ in range(HALVINGS):
+        for _ in range(halvings):
             after = values + step
             there = self._tried(after)
             if there.value > here.value:

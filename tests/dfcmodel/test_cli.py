@@ -93,26 +93,6 @@ def test_ensemble() -> None:
     assert "Ensemble" in result.output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["takano2006"], "takano2006/1"),
-        (["other/4"], "scenario = 'other/4': must be takano2006/1"),
-        (["tahano2006/4V"], r"did you mean 'takano2006/4V'\?"),
-        (["takano2006/1", "--runs", "0"], r"runs = 0: must be a whole number in 1\.\."),
-        (["takano2006/1", "--steps-per-delay", "0"], "^steps_per_delay = 0: "),
-        (["none.toml"], "none.toml: cannot be read"),
-        (["none.toml", "--tcp", "reno"], "--tcp reno: none.toml defines it"),
-        (["none.toml", "--no-dfc"], "--no-dfc: none.toml defines it"),
-        (["takano2006/1", "--runs", "2", "--netcdf", "x.nc"], "netcdf = x.nc.*single run"),
-        (["takano2006/1", "--animation", "x.avi"], "x.avi"),
-    ],
-)
-def test_bad_input(arguments, part) -> None:
-    with pytest.raises(ValueError, match=part):
-        call(*arguments)
-
-
 def test_json_of_a_run_and_of_many() -> None:
     run = json.loads(call("takano2006/1", "--duration", "20ms", "--json").stdout)
     assert run["status"] == "completed"

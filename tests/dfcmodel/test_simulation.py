@@ -187,15 +187,6 @@ def test_times_may_be_texts() -> None:
 # Methods of `simulate`: the fluid's parameters.
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [({"steps_per_delay": 0}, "steps_per_delay"), ({"pipe": "fall"}, "pipe")],
-)
-def test_a_wrong_parameter_is_named(arguments, part: str) -> None:
-    with pytest.raises(ValueError, match=part):
-        Fluid(**arguments)
-
-
 def test_the_method_sets_the_step() -> None:
     run = simulate(takano2006("1"), method=Fluid(steps_per_delay=2), duration=0.01)
     assert run.step == pytest.approx(0.05e-3)
@@ -254,8 +245,3 @@ def test_a_run_that_chance_decides_says_so() -> None:
     assert settled.status.ok
     assert settled.efficiency_error.max() < 1e-3
     assert settled.plot().get_ylabel() == "efficiency"
-
-
-def test_a_run_shorter_than_a_step_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^duration = 1e-300: .*; in s; the step is 2\.5e-05 s"):
-        check_step(takano2006("1"), duration=1e-300)

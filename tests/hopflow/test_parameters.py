@@ -32,7 +32,7 @@ from hopflow.checks import (
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.parameters import Parametrized, canonical_text, extends, series, swept
 from hopflow.units import in_units, quantities, quantities_of, quantity, readable
-from responsefn import CUBIC
+from tests.surface import for_each
 
 # Immutable objects of parameters: attributes, equality, copies, errors.
 
@@ -311,17 +311,6 @@ class TestWholeAndChoice:
             choice("mode", "UP", ("up", "down"))
 
 
-def test_of_many_names_the_nearest_are_given():
-    names = [f"paper{n}/case" for n in range(100)]
-    with pytest.raises(ValueError, match=r"one of 100, such as 'paper77/case'"):
-        choice("case", "paper77/cse", names)
-
-
-def test_a_choice_suggests_what_was_probably_meant() -> None:
-    with pytest.raises(ValueError, match=r"must be one of 'bic', 'reno'; did you mean 'reno'\?$"):
-        choice("rule", "rno", ["bic", "reno"])
-
-
 class TestObjects:
     def test_an_instance_is_returned(self):
         assert instance("flow", "a", (str, int)) == "a"
@@ -398,26 +387,10 @@ def test_dimensions_are_none_for_rows_of_different_lengths(value, shape) -> None
     assert dimensions(value) == shape
 
 
-def test_an_array_is_no_name() -> None:
-    for value in (np.array([]), np.array(["a"]), np.array(["a", "b"])):
-        with pytest.raises(ValueError, match="kind = "):
-            choice("kind", value, ("a", "b"))
-
-
-def test_a_method_called_on_its_class_says_that_an_instance_is_needed():
-    with pytest.raises(
-        TypeError, match=r"rate takes p, rtt, .*; call rate on an instance, not on the class"
-    ):
-        CUBIC.rate(1e-3, 0.04)
-    with pytest.raises(TypeError, match=r"rate takes p, rtt, bandwidth, unit_check$"):
-        CUBIC().rate(1e-3)
-
-
 # Texts with units, and units in which numbers are short.
 
 
-@pytest.mark.parametrize(
-    ("text", "dimension", "value"),
+@for_each(
     [
         ("370 Mb/s", "rate", mbps(370)),
         ("370Mbps", "rate", mbps(370)),
@@ -442,7 +415,7 @@ def test_a_method_called_on_its_class_says_that_an_instance_is_needed():
         ("30 pps", "rate", 30.0),
         ("80%", "share", 0.8),
         ("0.1 %", "share", 0.001),
-    ],
+    ]
 )
 def test_quantity(text, dimension, value) -> None:
     assert quantity("x", text, dimension) == pytest.approx(value, rel=1e-15)
@@ -469,8 +442,7 @@ def test_a_bare_number_only_where_it_is_allowed(text) -> None:
             quantity("x", "fast", dimension, bare=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "dimension", "part"),
+@for_each(
     [
         ("1 MB/s", "rate", "packets/s, b/s, kb/s, Mb/s"),  # bytes: eight times as fast
         ("1 kb", "amount", "packets, B, kB"),  # bits: an eighth
@@ -485,7 +457,7 @@ def test_a_bare_number_only_where_it_is_allowed(text) -> None:
         ("ms", "time", "s, ms, us"),
         ("", "time", "s, ms, us"),
         ("1e ms", "time", "s, ms, us"),
-    ],
+    ]
 )
 def test_errors_name_parameter_text_and_forms(text, dimension, part) -> None:
     with pytest.raises(ValueError, match="must be a number and a unit of") as error:
@@ -514,13 +486,7 @@ def test_percentages_are_shares_and_nothing_else() -> None:
             quantity("p", wrong, "share")
 
 
-def test_packets_have_a_size() -> None:
-    with pytest.raises(ValueError, match="packet_size = 0: must be"):
-        quantity("rate", "1 Mb/s", "rate", 0)
-
-
-@pytest.mark.parametrize(
-    ("unit", "largest", "shown"),
+@for_each(
     [
         ("bit/s", 3.7e8, (1e6, "Mb/s")),
         ("bit/s", 1.23e10, (1e9, "Gb/s")),
@@ -535,7 +501,7 @@ def test_packets_have_a_size() -> None:
         ("packets", 1e7, (1.0, "packets")),
         ("1", 0.5, (1.0, "")),
         ("", 0.5, (1.0, "")),
-    ],
+    ]
 )
 def test_readable(unit, largest, shown) -> None:
     assert readable(unit, largest) == shown
@@ -597,18 +563,6 @@ def test_texts_in_hopflows_units_and_numbers_as_they_are() -> None:
     assert in_units("rtt", None, "time") is None
     with pytest.raises(ValueError, match=r"^rtt = '40'"):
         in_units("rtt", "40", "time")
-
-
-def test_a_call_that_does_not_fit_lists_the_parameters() -> None:
-    @quantities(rtt="time")
-    def trips(rtt, count=1):
-        return "a" + count / rtt
-
-    for args, options in (((), {"rate": 3}), ((), {}), ((1.0, 2, 3), {})):
-        with pytest.raises(TypeError, match=r"; trips takes rtt, count$"):
-            trips(*args, **options)
-    with pytest.raises(TypeError, match="can only concatenate str"):  # not of the call itself
-        trips("2s")
 
 
 # Functions of rules on plain numbers.

@@ -45,30 +45,6 @@ def test_bad_generator(form, entries, said):
         stationary(form(changed(*entries)))
 
 
-@pytest.mark.parametrize(
-    ("Q", "said"),
-    [
-        (np.zeros((2, 3)), r"^Q has shape \(2, 3\): a square matrix"),
-        (np.zeros(4), r"^Q has shape \(4,\): a square matrix"),
-        (np.zeros((2, 2, 2)), r"^Q has shape \(2, 2, 2\): a square matrix"),
-        (np.zeros((0, 0)), r"^Q has shape \(0, 0\): a square matrix"),
-        (sp.csr_matrix((3, 2)), r"^Q has shape \(3, 2\): a square matrix"),
-        (3.0, r"^Q has shape \(\): a square matrix"),
-        ([["-1", "1"], ["1", "-1"]], "^Q has entries of type <U2: real numbers are expected"),
-        ([[-1j, 1j], [1j, -1j]], "^Q has entries of type complex128: real numbers"),
-        (sp.csr_matrix(np.eye(2) * 0j), "^Q has entries of type complex128: real numbers"),
-        (np.eye(2, dtype=bool), "^Q has entries of type bool: real numbers"),
-        (None, "^Q = None: a model by rules, a MarkovChain or a generator"),
-        ("takano2006", "^Q has entries of type <U10: real numbers"),
-        ([[-1.0, 1.0], [1.0]], r"^Q = .*: a matrix of numbers is expected"),
-    ],
-    ids=str,
-)
-def test_not_a_matrix(Q, said):
-    with pytest.raises(ValueError, match=said):
-        MarkovChain(Q)
-
-
 @FORMS
 def test_rows_just_inside_are_accepted_and_the_diagonal_is_not_used(form):
     reference = stationary(GOOD).pi

@@ -116,11 +116,6 @@ chain = explore(fails, start={"working": 1}, params={"failure": 0.1})
 """
 
 
-def test_a_pause_chain_with_other_links_needs_its_arrivals() -> None:
-    with pytest.raises(ValueError, match="arrival_rates is missing: with link_rate = 10Gbps"):
-        call("pause", "--link-rate", "10Gbps")
-
-
 def test_a_python_file_takes_its_parameters_and_no_properties(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(RULES)
@@ -402,18 +397,3 @@ def test_a_chain_is_solved_by_its_name():
     assert call("Kanban", "--json").startswith("{")
     found = call("chain", "birthdeath", "--set", "births=(3,2,1)")
     assert re.search(r"^ *states +4,", found, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["chain", "kanbn"], r"chain = 'kanbn': .* did you mean 'kanban'\?"),
-        (["kanban", "--set", "ticket=2"], r"set = 'ticket': must be one of 'tickets'"),
-        (["kanban", "--set", "tickets"], r"set = 'tickets': must be NAME=VALUE"),
-        (["kanban", "--set", "tickets=few"], "tickets = 'few': must be a whole number"),
-        (["mm1k", "--method", "gt"], r"method = 'gt': must be one of .* did you mean 'gth'\?"),
-    ],
-)
-def test_names_that_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        call(*arguments)

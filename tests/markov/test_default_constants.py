@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from markov import PauseChain, PauseTandem
 from tests.default_constants import check_row, check_sources, names, rows
+from tests.surface import for_each
 
 TABLE = Path(__file__).with_name("default_constants.csv")
 
@@ -27,6 +26,6 @@ def test_every_default_has_a_row_and_every_row_a_source() -> None:
     check_sources(TABLE)
 
 
-@pytest.mark.parametrize("row", rows(TABLE), ids=lambda row: row["name"])
+@for_each(rows(TABLE))
 def test_a_default_is_that_of_its_source(row: dict[str, str]) -> None:
     check_row(row, defaults())

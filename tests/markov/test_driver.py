@@ -11,8 +11,8 @@ import hopflow
 import markov
 from hopflow import NotSolvedError, Status
 from hopflow import errors as shared
-from markov import GTH, Solution, errors, stationary, stationary_by_class
-from tests.markov.conftest import generator_of
+from markov import Solution, errors, stationary, stationary_by_class
+from tests.surface import for_each
 
 
 class Broken:
@@ -50,19 +50,7 @@ def test_failure_carries_the_result(pi, status):
     assert by_class.status is status
 
 
-def test_on_failure_is_checked():
-    with pytest.raises(ValueError, match=r"^on_failure = 'warn': must be one of 'raise', 'return'"):
-        stationary([[0.0]], on_failure="warn")
-
-
-@pytest.mark.parametrize("solve", [stationary, stationary_by_class])
-@pytest.mark.parametrize("method", ["gth", GTH, 3])
-def test_method_is_an_object(solve, method):
-    with pytest.raises(ValueError, match=r"^method = .*: must be a method object such as GTH"):
-        solve(generator_of([[0, 1], [2, 0]]), method)
-
-
-@pytest.mark.parametrize("name", errors.__all__)
+@for_each(errors.__all__)
 def test_they_are_those_of_the_core_and_of_the_package(name: str) -> None:
     found = getattr(errors, name)
     assert issubclass(found, (Exception, Warning))

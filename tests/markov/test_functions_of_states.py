@@ -8,8 +8,6 @@ in some tests without the comparison with plain Python that guards them.
 from __future__ import annotations
 
 import itertools
-import random
-import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -391,24 +389,6 @@ def test_a_default_of_a_second_argument_is_kept() -> None:
 
 def integers_of_four(s: int) -> Any:
     yield (s + 1) % 4, 1.0 + s
-
-
-@pytest.mark.parametrize("limit", [evaluation.PLAIN_STATES, 0], ids=["by state", "at once"])
-def test_other_answers_when_called_again_are_refused(
-    limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evaluation, "PLAIN_STATES", limit)
-    chain = explore(integers_of_four, start=0)
-    draw = random.Random(1)
-    calls = itertools.count()
-    for function in (
-        lambda s: draw.random(),
-        lambda s: draw.random() < 0.5,
-        lambda s: time.perf_counter_ns() % 2,
-        lambda s: next(calls) // 7,
-    ):
-        with pytest.raises(RuleError, match=r"called again, .*the same state has the same value"):
-            passage(chain, to=function, start=0)
 
 
 def test_inverted_truth_values_are_refused() -> None:

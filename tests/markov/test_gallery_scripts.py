@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.surface import for_each
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 FOLDER = DOCS / "gallery" / "markov"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
@@ -91,7 +93,7 @@ def test_there_are_27_models_of_eight_fields():
     assert all(fields.count(field) >= 2 for field in FIELDS)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@for_each(SCRIPTS)
 def test_it_names_its_source_and_checks_something(script):
     source = about(script).partition("\nSource: ")[2]
     assert re.search(r"\b(18|19|20)\d\d\b", source), "no year"

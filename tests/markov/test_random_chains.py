@@ -29,6 +29,7 @@ from markov import (
     stationary,
     stationary_by_class,
 )
+from tests.surface import for_each
 
 EVERY_METHOD = (*METHODS, Krylov(preconditioner="multilevel", max_iterations=2000))
 BOUNDED = (None, GTH(block=3), Levels(), SparseLU(), Multilevel())
@@ -150,7 +151,7 @@ def test_bounds_of_elimination_are_sharp():
     assert np.median(slack) <= 5.0
 
 
-@pytest.mark.parametrize("exponent", range(1, 17, 3))
+@for_each(range(1, 17, 3))
 def test_groups_that_exchange_next_to_nothing(exponent):
     """Two rings of five, coupled by 1e-16 at least: all is proved."""
     rng = np.random.default_rng(exponent)

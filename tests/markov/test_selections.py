@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from markov import MM1K, MarkovChain, PauseTandem, explore, passage
 from tests.markov.conftest import Machine, Mode
+from tests.surface import for_each
 
 QUEUE = MarkovChain(MM1K(capacity=4))
 NAMED = MarkovChain([[-1.0, 1.0], [1.0, -1.0]], states=["up", "down"])
@@ -25,8 +25,7 @@ def distribution(chain: Any, start: Any) -> np.ndarray:
     return passage(chain, to=np.eye(1, chain.size)[0] > 0.0, start=start).start
 
 
-@pytest.mark.parametrize(
-    ("states", "members"),
+@for_each(
     [
         ((3,), [3]),
         ([(0,), (4,)], [0, 4]),
@@ -38,8 +37,7 @@ def distribution(chain: Any, start: Any) -> np.ndarray:
         (lambda s: s.n % 2, [1, 3]),
         (lambda s: s.n in (0, 3), [0, 3]),
         (lambda s: s == (2,), [2]),
-    ],
-    ids=itertools.count(),
+    ]
 )
 def test_a_set_of_states_is_found_as_it_is_written(states: Any, members: list[int]) -> None:
     assert np.flatnonzero(selected(QUEUE, states)).tolist() == members
@@ -51,23 +49,6 @@ def test_labels_and_names_of_states() -> None:
     assert selected(chain, "busy").tolist() == busy
     assert selected(NAMED, "down").tolist() == [False, True]
     assert selected(NAMED, ["up", "down"]).all()
-
-
-@pytest.mark.parametrize(
-    ("chain", "states", "message"),
-    [
-        (QUEUE, "full", "to = 'full'"),
-        (QUEUE, (9,), r"^to: \(9,\) is no state of the chain"),
-        (QUEUE, [], r"^to = \[\]: no state of the chain is in it"),
-        (QUEUE, lambda s: s.n > 9, "no state of the chain is in it"),
-        (QUEUE, np.array([True]), r"^to has shape \(1,\): must have shape \(5,\)"),
-        (NAMED, "broken", "to = 'broken': must be one of 'up', 'down'"),
-        (QUEUE, [True, False], r"^to has shape \(2,\): must have shape \(5,\)"),
-    ],
-)
-def test_what_is_no_set_is_refused(chain: MarkovChain, states: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        selected(chain, states)
 
 
 def switch(s: str) -> Any:
@@ -99,22 +80,6 @@ def test_a_start_is_a_state_probabilities_or_the_models_own() -> None:
     assert distribution(NAMED, np.array([1, 0])).tolist() == [1.0, 0.0]
     found = explore(lambda n: [((n + 1) % 3, 1.0)], start=2).chain
     assert distribution(found, None)[found.number_of(2)] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("start", "message"),
-    [
-        (None, "the chain has none of its own"),
-        ("broken", "'broken' is no state"),
-        (np.array([0.5, 0.6]), "sum to one"),
-        (np.array([1.5, -0.5]), ">= 0 and sum to one"),
-        (np.array([1.0]), r"probabilities of shape \(2,\)"),
-        (np.array([True, False]), "probabilities of shape"),
-    ],
-)
-def test_what_is_no_start_is_refused(start: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^start: .*{message}"):
-        distribution(NAMED, start)
 
 
 def test_a_chain_is_taken_from_whatever_has_one() -> None:

@@ -59,20 +59,6 @@ def test_strings_are_swept_in_the_unit_of_their_parameter() -> None:
     assert amounts.recovery.values.tolist() == ["up"]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"rtt": ["2 packets"]}, r"^rtt = '2 packets': must be a number and a unit of s, ms"),
-        ({"threshold": [1]}, "^threshold: thing = PauseTandem has no such parameter, but buffers, high_"),
-        ({"rtt": []}, r"^rtt = \[\]: at least one value is expected"),
-        ({"high_threshold": [21]}, "^high_threshold = 21: must be"),
-    ],
-)  # fmt: skip
-def test_sweep_refuses(parameters, said):
-    with pytest.raises(ValueError, match=said):
-        sweep(PauseTandem(), **parameters)
-
-
 def agree(one, other):
     """Whether measures differ by no more than the bounds of both in total variation allow.
 

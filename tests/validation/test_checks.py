@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from hopflow.display.results import figure
+from tests.surface import for_each
 from validation import Finding, Verdict, checks, evidence, rejudge
 from validation.checks import Check, claim
 from validation.claims.effect_claims import by, deviation, judging
@@ -279,19 +280,15 @@ def test_the_words_are_those_of_the_documentation() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("parts", "whole"),
-    [
-        ([R, R], R), ([R, A], R), ([R, C, N], C), ([R, N], N), ([R, U], U), ([U, N], N),
-        ([D, N, R], D), ([D, C], C), ([A], A), ([], A),
-    ],
-)  # fmt: skip
+@for_each([
+    ([R, R], R), ([R, A], R), ([R, C, N], C), ([R, N], N), ([R, U], U), ([U, N], N),
+    ([D, N, R], D), ([D, C], C), ([A], A), ([], A),
+])  # fmt: skip
 def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
     assert Verdict.all_of(parts) is whole
 
 
-@pytest.mark.parametrize(
-    ("simulators", "together"),
+@for_each(
     [
         ([R, R], R),
         ([R, N], R),
@@ -300,7 +297,7 @@ def test_a_conjunction_is_as_good_as_its_worst_part(parts, whole) -> None:
         ([N, U], N),
         ([A, R], R),
         ([A], A),
-    ],
+    ]
 )
 def test_one_simulator_cannot_hide_another(simulators, together) -> None:
     for order in itertools.permutations(simulators):
@@ -315,12 +312,9 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
     assert held(verdict for verdict, _ in statements) == (1, 2)
 
 
-@pytest.mark.parametrize(
-    ("default", "other", "turned"),
-    [
-        (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
-    ],
-)  # fmt: skip
+@for_each([
+    (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
+])  # fmt: skip
 def test_only_the_opposite_turns_a_verdict(default, other, turned) -> None:
     assert default.turned_by(other) is turned
 
@@ -383,24 +377,6 @@ def test_a_seed_less_is_measured_anew_and_leaves_no_trace() -> None:
     assert sorted(found) == [1, 2, 3, 4, 5]
     assert all(verdicts.model is again.before.model for verdicts in found.values())
     assert evidence.table("zheng2002/periodic-loss")["seed"].nunique() == 5
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"thresholds": {"margn": 0.1}}, "threshold = 'margn': must be one of"),
-        ({"thresholds": {"tolerance": 0.0}}, "threshold tolerance = 0.*> 0"),
-        ({"reading": "nobody's"}, "reading = .*: the claim has no reading but the default one"),
-    ],
-)
-def test_what_is_not_there_is_refused(change, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        rejudge("Z02", **change)
-
-
-def test_a_level_stays_below_one_half() -> None:
-    with pytest.raises(ValueError, match=r"threshold level = 0.7.*< 0.5"):
-        rejudge("M14", {"level": 0.7})
 
 
 # Statements of differences: the smallest one that counts, and the weakest estimate.

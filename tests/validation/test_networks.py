@@ -554,7 +554,7 @@ def test_fresh_networks_are_equal_to_ns2(tmp_path, run_ns2, number: int) -> None
     check_equal_to_ns2(tmp_path, run_ns2, int(first) + number)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each(range(8))
 def test_networks_have_the_ranges_that_the_record_states(seed: int) -> None:
     scenario, method = random_network(seed)
     assert scenario.name == f"{TOPOLOGIES[seed % 4]} {seed}"

@@ -71,20 +71,6 @@ def test_several_rates_and_cables_are_a_table(tmp_path) -> None:
         invoke(arguments, catch_exceptions=False)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--small-packets", "half", "small_packets = 'half': must be a number, or a range"),
-        ("--small-packets", "0..2", "small_packets = 2"),
-        ("--velocity", "5ns", "velocity = '5ns': must be a number, or a range"),
-    ],
-)
-def test_a_wrong_number_is_refused(option: str, value: str, message: str) -> None:
-    arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", option, value]
-    with pytest.raises(ValueError, match=message):
-        invoke(arguments, catch_exceptions=False)
-
-
 POOL = {
     "--headroom": "80 kB", "--rate": "100Gbps", "--ports": "4", "--classes": "2", "--size": "300 kB",
     "--shared": "1 MB", "--xoff": "100 kB",
@@ -109,22 +95,6 @@ def test_a_pool_is_that_of_the_functions(tmp_path) -> None:
     assert found["blocked"] == times._asdict()
     assert found["probability"]["overflow"] == risk.probability
     assert plot.stat().st_size > 1000
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--size", "300 km", r"size = '300 km': must be a number and a unit of B"),
-        ("--rate", "100", "rate"),
-        ("--ports", "0", "ports = 0"),
-        ("--alpha", "0.5", "xoff, alpha: exactly one of them"),
-    ],
-)
-def test_a_wrong_pool_is_refused(option: str, value: str, message: str) -> None:
-    options = POOL | {option: value}
-    arguments = ["pool", *(part for pair in options.items() for part in pair)]
-    with pytest.raises(ValueError, match=message):
-        invoke(arguments, catch_exceptions=False)
 
 
 def test_deadlock_of_a_topology_file(tmp_path) -> None:
@@ -209,20 +179,6 @@ def test_hosts_are_nodes_with_one_cable_each() -> None:
     assert set(graph) - set(fat_tree(8)) == set(hosts)
     assert all(graph.out_degree(host) == graph.in_degree(host) == 1 for host in hosts)
     assert all(graph.out_degree(node) == 8 for node in fat_tree(8))
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: fat_tree(5), "ports = 5: must be even"),
-        (lambda: torus([4, 2]), r"sides\[1\]"),
-        (lambda: leaf_spine(0, 1), "leaves"),
-        (lambda: dragonfly(4, 0), "global_links"),
-    ],
-)
-def test_wrong_sizes_are_refused(make, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        make()
 
 
 @pytest.mark.slow

@@ -36,7 +36,6 @@ from dfcmodel.network.callback_events import (
     program_events_of,
     signature_of,
 )
-from dfcmodel.network.endpoints.receivers import check_answer
 from dfcmodel.network.queueing.disciplines import Arrivals
 
 STEPS = [
@@ -68,24 +67,6 @@ def test_the_event_of_a_manager_is_its_function(manager: QueueManager) -> None:
         np.testing.assert_allclose(numbers[: len(state)], state, rtol=1e-12)
         acted += state[0] > 0.0
     assert acted, "it drops at such a delay"
-
-
-def test_more_numbers_than_a_record_holds_are_refused() -> None:
-    @dataclass(frozen=True)
-    class Many(QueueManager):
-        class State(NamedTuple):
-            drop: float = 0.0
-            mark: float = 0.0
-
-        def numbers(self, packet_size: float) -> dict[str, float]:
-            return {f"p{n}": 0.0 for n in range(MAX_PARAMETERS + 1)}
-
-        @staticmethod
-        def on_step(s: Any, q: Any, e: Any) -> Any:
-            return s
-
-    with pytest.raises(ValueError, match=r"parameters of Many = 17: must be at most 16"):
-        manager_signature_of(Many())
 
 
 EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double))
@@ -187,19 +168,3 @@ def test_the_events_of_a_law_change_their_end_alone() -> None:
     numbers[35] = 2.0
     call["on_message"](at)
     assert numbers[0] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"ack": math.nan}, "ack = nan"),
-        ({"nack": -2.0}, "nack = -2"),
-        ({"mark": 0.5}, "mark = 0.5"),
-        ({"credits": math.inf}, "credits = inf"),
-        ({"timer": 0.5}, "timer = 0.5 at t = 1.0 s: must not be before it"),
-    ],
-)
-def test_answers_out_of_range_are_named(wrong: dict[str, float], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^here: {message}"):
-        check_answer(ReceiverAgent.State(**wrong), 1.0, "here", in_timer=False)
-    check_answer(ReceiverAgent.State(timer=1.0), 1.0, "here", in_timer=False)

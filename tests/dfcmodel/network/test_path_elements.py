@@ -371,32 +371,6 @@ def test_links_of_columns_are_made_once() -> None:
         links[4]
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"rate": [1e3, 1e3, -1.0, 1e3]}, r"rate of link b->c = -1: must be"),
-        ({"buffer": [20.0, 0.5, 20.0, 20.0]}, r"buffer of link b->a = 0.5: must be"),
-        ({"delay": [1e-3] * 3}, r"delay: 3 values, must be one, or one for each of 4 links"),
-        ({"discipline": "DFC"}, r"discipline of link a->b = 'DFC': must be"),
-        ({"sources": "abbc"}, r"sources = 'abbc': must be a list of nodes"),
-        ({"sources": ["a", "b", "b", "b"]}, r"target of link b->b: must differ from its source"),
-        ({"sources": ["a"]}, r"targets: 1 sources and 4 targets, must be as many"),
-        ({"sources": ["a", [], "b", "c"]}, r"sources\[1\] = \[\]: a node must be hashable"),
-    ],
-)
-def test_links_that_are_refused(change: dict[str, Any], error: str) -> None:
-    parts = {"sources": ENDS[0], "targets": ENDS[1], **ONE, **change}
-    with pytest.raises((ValueError, TypeError), match=error):
-        links_from(**parts)
-
-
-def test_two_links_of_one_name_are_refused() -> None:
-    flows = [Flow("f", ("a", "b"), CBR(10.0))]
-    for sources, targets in ((["a", "a"], ["b", "b"]), (["a", "a->b"], ["b->c", "c"])):
-        with pytest.raises(ValueError, match=r"links: '.*' occurs twice, names must differ"):
-            Scenario("twice", links_from(sources, targets, **ONE), flows)
-
-
 @pytest.mark.parametrize("method", [Fluid(), Packets(seed=1)])
 @pytest.mark.parametrize("rule", [*RULES, None])
 def test_runs_are_those_of_the_objects(method: Any, rule: Any) -> None:

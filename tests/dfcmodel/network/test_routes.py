@@ -138,38 +138,6 @@ def test_options_are_one_for_all_or_one_for_each() -> None:
     assert flows_from(HOSTS[:1], HOSTS[1:2], routes=paths, **GIVEN)[0].path == paths[0]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sizes": [5, 5, 0.5]}, "size of flow .*host', 2.* = 0.5: must be"),
-        ({"sizes": [5, 5.5, 5]}, "size of flow .*host', 1.* = 5.5: must be a whole number"),
-        ({"starts": np.array([0.0, -1.0, 0.0])}, "start of flow .*host', 1.* = -1"),
-        ({"starts": np.array([0.0, 3.0, 0.0]), "stop": 2.0}, "stop of flow .*host', 1.* = 2: must be"),
-        ({"starts": np.nan}, "start of flow .*host', 0.*nan"),
-        ({"sizes": "many"}, "size = 'many': must be a number and a unit of packets"),
-        ({"max_window": 0.5}, "max_window of flow .*host', 0.* = 0.5"),
-        ({"priority": [0, 0.5, 1]}, "priority of flow .*host', 1.* = 0.5"),
-        ({"host": ["nic", "nic", "cloud"]}, "host of flow .*host', 2.*cloud"),
-        ({"delayed_acks": 3}, "delayed_acks of flow .*host', 0.* = 3"),
-        ({"pacing": True}, "pacing of flow .*host', 0.* = True: must be False"),
-        ({"idle": 0.5, "sizes": 5}, "idle of flow .*host', 0.* must be inf"),
-        ({"source": 3}, "source of flow .*host', 0.* = 3: must be a window rule"),
-        ({"rate": 5}, "option = 'rate': must be one of"),
-        ({"sizes": [1, 2]}, "size: 2 values, must be one, or one for each of 3 flows"),
-        ({"names": ["a"]}, "names: 1 values"),
-        ({"routes": "longest"}, "routes = 'longest': must be one of"),
-        ({"routes": [HOSTS[:2]] * 3}, r"routes\[0\].*must begin with"),
-        ({"links": ()}, "links = .*at least one link"),
-        ({"ttl": 0}, "ttl of flow .* = 0: must be a whole number"),
-        ({"ttl": [64, 300, 64]}, "ttl of flow .*host', 1.* = 300"),
-        ({"ttl": [64, None]}, "ttl: 2 values"),
-    ],
-)  # fmt: skip
-def test_what_a_flow_refuses_a_table_refuses(options: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        flows_from(HOSTS[:3], HOSTS[3:6], **{**GIVEN, **options})
-
-
 def test_a_table_has_loops_as_single_flows_do() -> None:
     links = [Link(*ends, 1e6, 1e-6, 100) for ends in ("hA", "AB", "BA", "AC")]
     paths = [("h", "A", "B", "A"), ("h", "A", "B", "A", "C"), ("h", "A", "C")]
@@ -195,32 +163,6 @@ def test_a_table_has_loops_as_single_flows_do() -> None:
     ]
     assert runs[0].drops().equals(runs[1].drops())
     assert runs[0].lost_by_flow.tolist() == runs[1].lost_by_flow.tolist() == [20.0, 20.0, 0.0]
-
-
-def test_ends_are_checked() -> None:
-    with pytest.raises(ValueError, match=r"sources\[1\] = 'x': must be a node of the links"):
-        flows_from([HOSTS[0], "x"], HOSTS[1:3], **GIVEN)
-    with pytest.raises(ValueError, match=r"targets\[0\] = .*: must differ from its source"):
-        flows_from(HOSTS[:1], HOSTS[:1], **GIVEN)
-    with pytest.raises(ValueError, match="2 sources and 1 targets"):
-        flows_from(HOSTS[:2], HOSTS[:1], **GIVEN)
-    with pytest.raises(TypeError, match=r"sources\[0\] = \[\]: a node must be hashable"):
-        flows_from([[]], HOSTS[:1], **GIVEN)
-    path = (HOSTS[0], [], HOSTS[1])
-    with pytest.raises(TypeError, match=r"routes\[0\]\[1\] = \[\]: a node must be hashable"):
-        flows_from(HOSTS[:1], HOSTS[1:2], **{**GIVEN, "routes": [path]})
-    with pytest.raises(TypeError, match="hosts = 5: must be a list of nodes"):
-        all_to_all(5, **GIVEN)
-    with pytest.raises(ValueError, match=r"hosts = .*at least two nodes"):
-        all_to_all(HOSTS[:1], **GIVEN)
-    with pytest.raises(ValueError, match="must not visit a node twice"):
-        flows_from(
-            [1],
-            [3],
-            source=CBR(1.0),
-            links=chain(3, rate=1.0, delay=1.0, buffer=5),
-            routes=[(1, 2, 1, 3)],
-        )
 
 
 # Tables of next hops: the paths that follow, beside those of shortest routes, and what is refused.

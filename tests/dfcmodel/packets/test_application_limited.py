@@ -22,7 +22,7 @@ from dfcmodel import (
     simulate,
     to_ns3,
 )
-from responsefn import CUBIC, DCQCN, DCTCP, NewReno
+from responsefn import CUBIC, DCTCP, NewReno
 from tests.oracles.engines import plan_scenario, run_engine, run_reference
 
 LINKS = [Link(1, 2, 2000.0, 5e-3, 200), Link(2, 3, 1000.0, 5e-3, 20)]
@@ -121,20 +121,6 @@ def test_a_file_keeps_arrivals(tmp_path: Any) -> None:
         "data", LINKS, [flow_of(Poisson(500.0)), Flow("b", PATH, NewReno(), arrivals=Replay((0.0, 1.0)))]
     )  # fmt: skip
     assert load_scenario(save_scenario(scenario, tmp_path / "x.toml")) == scenario
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"arrivals": 3.0}, "arrivals of flow 'a' = 3.0: must be an arrival process"),
-        ({"arrivals": Poisson}, r"write Poisson\(...\)"),
-        ({"arrivals": Poisson(1.0), "rule": DCQCN()}, "it has no window"),
-        ({"arrivals": Poisson(1.0), "size": 5.0, "idle": 1.0}, "must be None with idle = 1"),
-    ],
-)
-def test_flows_refuse_arrivals_that_cannot_be(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        flow_of(**given)
 
 
 def test_what_has_no_data_that_arrive_refuses_them_by_name() -> None:

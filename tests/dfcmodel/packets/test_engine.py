@@ -19,7 +19,6 @@ from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
-from dfcmodel.packets.layouts.units import Calendar
 from dfcmodel.packets.recoveries.compilation import recovery_events
 from hopflow.kernels import loop_of
 from responsefn import Feedback, NewReno
@@ -218,21 +217,29 @@ def plain_events(rules: tuple[Any, ...]) -> np.ndarray:
 
 def test_packets_without_an_element_of_their_own_are_in_no_list(one_link) -> None:
     """They all are the last element, until the run is given up; lists led out of the array (takano2006/4L, random waits)."""
-    arrays = begin_run(plan_of(one_link, Packets(seed=1))).layout.arrays
-    net = Calendar(*(counted(arrays[name]) for name in Calendar._fields))
-    packet, port, bucket, counters = net[:4]
+    run = begin_run(plan_of(one_link, Packets(seed=1)))
+    packet, port, bucket, counters = (
+        run.layout.arrays[name] for name in ("packet", "port", "bucket", "counters")
+    )
     last = len(packet) - 1
-    counters[calendar_queue.USED], counters[calendar_queue.FREE] = last - 1, -1
-    assert [calendar_queue.take(net) for _ in range(3)] == [last - 1, last, last]
+    counters[calendar_queue.USED] = last - 4  # the others are never found
+    with pytest.raises(MemoryError, match="more packets in the network than links and windows"):
+        run.advance(run.plan.samples)
     assert counters[calendar_queue.FAULT] == 1
-    for e, time in ((0, 2e-6), (last, 3e-6), (last, 1e-6), (1, 2.5e-6), (last, 2e-6), (2, 1e-6)):
-        calendar_queue.push(net, e, 0, time, 1)
-    assert port[0].count == 3
-    found, e = [], bucket[port[0].at].head
-    while e >= 0:
-        found.append(e)
-        e = packet[e].next
-    assert found == [2, 0, 1], "in the order of their times"
+    listed = []
+    for queue in port:
+        before = len(listed)
+        for head in bucket["head"][queue["at"] : queue["at"] + queue["mask"] + 1]:
+            place, times = head, []
+            while place >= 0:
+                listed.append(int(place))
+                times.append(packet["time"][place])
+                place = packet["next"][place]
+                assert len(listed) <= last, "a list leads in a circle"
+            assert times == sorted(times)
+        assert len(listed) - before == queue["count"]
+    assert 1 < len(listed) == len(set(listed))
+    assert last not in listed
 
 
 @pytest.mark.parametrize("name", ["fifo", "red", "pause quanta", "dualpi2", "classes"])

@@ -190,25 +190,6 @@ def test_a_stack_gives_what_is_not_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"stack": "windows"}, r"stack of flow 'f' = 'windows': must be one of 'linux-6.12'"),
-        ({"initial_window": 0.5}, r"initial_window of flow 'f' = 0.5: must be a finite number >= 1"),
-        ({"delayed_acks": "twice"}, r"delayed_acks of flow 'f' = 'twice': must be one of 'counted'"),
-        ({"quick_acks": 3}, r"quick_acks of flow 'f' = 3: must be 0 without delayed_acks"),
-        ({"quick_acks": -1, "delayed_acks": True}, r"quick_acks of flow 'f' = -1"),
-        ({"source": CBR(10.0), "initial_window": 4}, r"initial_window of flow 'f' = 4: must be None"),
-        ({"ssthresh": 0.5}, r"ssthresh of flow 'f' = 0.5: must be a finite number >= 1"),
-        ({"source": CBR(10.0), "ssthresh": 4}, r"ssthresh of flow 'f' = 4: must be None for CBR\(rate=10.0\): it has no slow-start threshold"),
-        ({"source": CBR(10.0), "stack": "linux-6.12"}, r"stack of flow 'f' = 'linux-6.12': must be None"),
-    ],
-)  # fmt: skip
-def test_what_a_flow_cannot_have_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Flow(**{"name": "f", "path": ("a", "b"), "source": NewReno(), **options})
-
-
-@pytest.mark.parametrize(
     ("options", "name"),
     [
         ({"stack": "linux-6.12"}, "stack"),

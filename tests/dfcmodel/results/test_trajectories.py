@@ -9,7 +9,6 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 import xarray as xr
-from matplotlib.animation import FFMpegWriter
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
@@ -562,31 +561,6 @@ def test_animation_as_html_stands_alone(run, tmp_path) -> None:
     assert "<input" in page
     assert "http" not in page  # no font of icons
     assert all(f">{sign}</button>" in "".join(page.split()) for sign in ("\u2212", "\u2016", "+"))
-
-
-def test_animation_needs_a_writer(run, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
-    with pytest.raises(ValueError, match=r"queues.mp4.*ffmpeg.*\.gif"):
-        run.animate().save(tmp_path / "queues.mp4")
-    with pytest.raises(ValueError, match=r"queues.avi.*'.avi'.*must be one of '.gif'"):
-        run.animate().save(tmp_path / "queues.avi")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ({"since": 0.2}, "since = 0.2"),
-        ({"since": -1.0}, "since = -1"),
-        ({"since": 0.1, "until": 0.05}, "until = 0.05"),
-        ({"until": 9.0}, "until = 9"),
-        ({"since": 0.1, "until": 0.104}, "two samples"),
-        ({"frames": 1}, "frames = 1"),
-        ({"fps": 0}, "fps = 0"),
-    ],
-)
-def test_animation_refuses(run, arguments, part) -> None:
-    with pytest.raises(ValueError, match=part):
-        run.animate(**arguments)
 
 
 def test_buffers_of_all_links_of_a_node_count(monkeypatch) -> None:

@@ -245,17 +245,6 @@ def test_the_utilisation_of_one_flow() -> None:
     assert found.plot().get_ylabel() == "rate (packets/s)"
 
 
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="bound = -1"):
-        replace(PATH, bound=-1.0)
-    with pytest.raises(ValueError, match="measure"):
-        worst_case(Vegas(), PATH, "delay")
-    with pytest.raises(TypeError, match="path"):
-        worst_case(Vegas(), 3.0)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="answers congestion marks"):
-        worst_case(DCTCP(), PATH)
-
-
 def rates(rule, trips, elements=()) -> np.ndarray:
     """Return the mean rates of flows over 120 Mb/s from 10 s to 60 s, Mb/s."""
     names = ("first", "second")[: len(trips)]

@@ -17,11 +17,7 @@ from hypothesis.extra.numpy import arrays
 from dfcmodel import DFC, takano2006
 from dfcmodel.theory import (
     DiffusionEquation,
-    Empty,
-    FeedbackEquation,
-    Lines,
     bare_law,
-    evolve,
     spectrum,
     stability_limit,
 )
@@ -34,21 +30,6 @@ from dfcmodel.theory.ring_arrays import TILE, advance_rings
 from dfcmodel.theory.stability import chain_matrix
 
 # The diffusion-type law: its rates, its invariant, its limits.
-
-
-def test_bare_law() -> None:
-    with pytest.raises(ValueError, match="diffusion"):
-        bare_law([1.0, 2.0], 0.0, 3)
-    with pytest.raises(ValueError, match=r"diffusion = 1e\+300, .* must be so small that packets"):
-        bare_law([100.0, 0.0], 1e300, 3)
-    with pytest.raises(ValueError, match="packets = nan"):
-        bare_law([float("nan")], 0.1, 3)
-    with pytest.raises(ValueError, match="periods"):
-        bare_law([1.0], 0.1, -1)
-    with pytest.raises(ValueError, match=r"packets has shape \(\)"):
-        bare_law(1.0, 0.1, 3)
-    with pytest.raises(ValueError, match=r"before has shape \(0,\)"):
-        bare_law([1.0, 2.0], 0.1, 3, before=[])
 
 
 CAPACITY = 30_000.0
@@ -366,32 +347,10 @@ def test_synchronous_disciplines_have_no_phases() -> None:
 # The continuous limits: coefficients of a scenario, refused parameters.
 
 
-def bump(x):
-    return 1 + 0.5 * np.cos(np.pi * x) + np.exp(-40 * (x - 0.3) ** 2)
-
-
 def test_scenario_gives_the_coefficients_of_its_links() -> None:
     bar = DiffusionEquation.of(takano2006("1"), lambda x: 0 * x)
     assert bar.length == 29
     np.testing.assert_allclose(bar.coefficient(jnp.array([0.0, 0.5, 28.9])), 0.1 / 1e-4)
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (lambda: DiffusionEquation(bump, 0.0), "coefficient"),
-        (lambda: DiffusionEquation(bump, 1.0, length=-1), "length"),
-        (lambda: FeedbackEquation(bump, 1.2), "diffusion"),
-        (lambda: Empty(0.0), "distance"),
-        (lambda: Lines(2), "cells"),
-        (lambda: evolve(DiffusionEquation(bump, 1.0), [1.0, 0.5]), "times"),
-        (lambda: evolve(DiffusionEquation(bump, 1.0), []), "times has shape"),
-        (lambda: gaussian(0.0, 0.0, 1.0), "width"),
-    ],
-)
-def test_bad_input_names_the_parameter(make, name: str) -> None:
-    with pytest.raises(ValueError, match=name):
-        make()
 
 
 # Exact solutions against each other.
@@ -418,13 +377,3 @@ def test_rings_follow_the_law(nodes: int, threads: int) -> None:
     advance_rings(n, J, w, 0.1, 12, threads=threads)
     advance_rings(n, J, w, 0.1, 18, threads=threads)
     np.testing.assert_allclose(n, expected, rtol=1e-12)
-
-
-def test_rings_refuse_what_is_not_alike() -> None:
-    n = np.ones((2, 5))
-    with pytest.raises(ValueError, match="sent of shape"):
-        advance_rings(n, n[:1], n.copy(), 0.1, 1)
-    with pytest.raises(ValueError, match="told of shape"):
-        advance_rings(n, n.copy(), np.ones((5, 2)).T, 0.1, 1)
-    with pytest.raises(ValueError, match="diffusion"):
-        advance_rings(n, n.copy(), n.copy(), 0.0, 1)

@@ -201,17 +201,6 @@ def test_derivatives_by_thresholds() -> None:
     assert np.abs(expected[0]).max() > 5  # the phase runs away from cycle to cycle
 
 
-def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="quanta = 100"):
-        Twin(
-            Scenario(
-                "x",
-                chain(3, rate=B, delay=d, buffer=1800.0, discipline=Pause(quanta=100)),
-                (Flow("one", (1, 2, 3), CBR(B)),),
-            )
-        )
-
-
 def test_what_was_asked_is_heard_in_parts_of_steps() -> None:
     """A pause in the last 0.6 of one step and the first 0.3 of the next, 2.25 steps later: 0.35, 0.55, 0."""
     links = chain(3, rate=B, delay=d, buffer=90.0, discipline=Pause(high=41.3, low=22.7))

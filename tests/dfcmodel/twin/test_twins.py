@@ -14,7 +14,6 @@ from dfcmodel import (
     CBR,
     DFC,
     FIFO,
-    PFC,
     RED,
     ByteBuffer,
     Flow,
@@ -341,18 +340,6 @@ def test_a_run_lasts_as_long_as_asked_and_its_last_sample_is_shorter(name: str) 
     lengths = np.diff(twin.time, prepend=0.0)
     means = lengths @ np.asarray(one.efficiency) / 0.0855
     np.testing.assert_allclose(twin.merits(twin.parameters).efficiency, means, rtol=1e-12)
-
-
-def test_pauses_by_class_are_refused() -> None:
-    """As all that the twin cannot differentiate."""
-    links = chain(3, rate=2000.0, delay=2e-3, buffer=300.0, discipline=PFC())
-    scenario = Scenario("classes", links, [Flow("a", (1, 2, 3), CBR(1e3), host="unshaped")])
-    with pytest.raises(ValueError, match="PFC"):
-        Twin(scenario)()
-    storm = replace(links[1], discipline=Pause(high=4.0, low=2.0, storm=0.1))
-    other = replace(links[0], discipline=storm.discipline)
-    with pytest.raises(ValueError, match=r"storm = 0\.1 of link 1->2: must be None"):
-        Twin(replace(scenario, links=[other, storm]))()
 
 
 def test_a_buffer_in_bytes_is_one_of_as_many_packets() -> None:

@@ -30,8 +30,6 @@ from hopflow import Status
 from hopflow.console import commands, warming
 from hopflow.console.command_line import (
     as_json,
-    check_folder,
-    check_output,
     examples,
     plain,
     takes_records,
@@ -40,7 +38,7 @@ from hopflow.console.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import build, loading
 from hopflow.kernels.cache import kernel_cache
 from hopflow.naming.registry import Registry
-from tests.surface import invoke, printed_by, python
+from tests.surface import for_each, invoke, printed_by, python
 
 # The hopflow command: its messages, its help, its JSON, and what it loads.
 
@@ -125,7 +123,7 @@ def test_every_extra_that_a_text_names_is_one_of_the_project() -> None:
     assert {pair for pair in named if pair[0] not in extras()} == set()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each(COMMANDS)
 def test_the_list_of_commands_says_what_their_own_help_does(name: str) -> None:
     own = (ALL[name,].help or "").split("\n\n")[0].removesuffix(".")
     assert plain_words(own).startswith(plain_words(COMMANDS[name].help.removesuffix(".")))
@@ -276,8 +274,7 @@ def test_completion_is_offered() -> None:
     assert {"--install-completion", "--show-completion"} <= options
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "begun", "found"),
+@for_each(
     [
         (("figure",), "name", "malhotra2005/", "malhotra2005/4"),
         (("figure",), "name", "M0", "M03"),
@@ -293,7 +290,7 @@ def test_completion_is_offered() -> None:
         (("judge",), "claim", "m0", "m06"),
         (("data", "show"), "case", "zheng2002/p", "zheng2002/periodic-loss"),
         (("explore",), "view", "t", "threshold"),
-    ],
+    ]
 )
 def test_names_are_completed(path: tuple[str, ...], name: str, begun: str, found: str) -> None:
     command = LEAVES[path]
@@ -320,24 +317,6 @@ def test_values_become_json() -> None:
         "at": "x",
         "inf": None,
     }
-
-
-def test_files_are_checked_before_any_work(tmp_path: Path) -> None:
-    check_output("plot", None)
-    check_output("plot", tmp_path / "new" / "out.svg")
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder.svg").mkdir()
-    for path, said in (
-        (tmp_path / "x.xyz", r"plot = '.*x\.xyz': must end in \.png, \.svg, \.pdf"),
-        (tmp_path / "file" / "x.svg", "cannot be written"),
-        (tmp_path / "folder.svg", "is a folder"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            check_output("plot", path)
-    check_folder("report", tmp_path / "new")
-    for path, said in (("file", "is a file, must be a folder"), ("file/x", "cannot be written")):
-        with pytest.raises(ValueError, match=f"report = '.*{path}': {said}"):
-            check_folder("report", tmp_path / path)
 
 
 def test_examples_are_paragraphs() -> None:

@@ -284,16 +284,6 @@ def test_other_results_are_not_equal() -> None:
     assert first != other
 
 
-def test_a_file_of_something_else_is_refused(tmp_path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"text")
-    with pytest.raises(ValueError, match="holds no result of hopflow"):
-        markov.results.Stationary.load(path)
-    markov.stationary(markov.MM1K()).save(path)
-    with pytest.raises(ValueError, match="holds a Stationary, not a Trajectory"):
-        dfcmodel.results.Trajectory.load(path)
-
-
 def _with_defaults() -> list[type[Any]]:
     found = []
     for kind in _classes(Parametrized):

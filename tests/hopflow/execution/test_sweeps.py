@@ -25,6 +25,7 @@ from dfcmodel import (
 from hopflow import sweep
 from markov import PauseTandem, explore, stationary
 from responsefn import CUBIC, NewReno, Reno
+from tests.surface import for_each
 
 SHORT = {"duration": "20ms"}
 
@@ -280,19 +281,16 @@ def test_a_store_is_resumed(tmp_path) -> None:
     xr.testing.assert_equal(found.load(), sweep(takano2006, **asked).load())
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "said"),
-    [
-        (lambda: sweep(takano2006, names=["1"]), ValueError, "^thing = takano2006: needs values of name, without a default; given are names"),
-        (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: thing = takano2006 has no such parameter, but name, dfc"),
-        (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
-        (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: thing = PauseTandem has no such parameter"),
-        (lambda: sweep(takano2006, name=[]), ValueError, r"^name = \[\]: at least one value"),
-        (lambda: sweep(3, name=[1]), ValueError, "^thing = 3: must be a scenario, a chain"),
-        (lambda: sweep(CUBIC(), C=[1.0]), ValueError, "^p: must be given"),
-        (lambda: sweep(headroom, rate="1Gbps", cable=["1m"], method=1), ValueError, "^method = 1: is for"),
-    ],
-)  # fmt: skip
+@for_each([
+    (lambda: sweep(takano2006, names=["1"]), ValueError, "^thing = takano2006: needs values of name, without a default; given are names"),
+    (lambda: sweep(takano2006, name="1", colour=["red"]), ValueError, "^colour: thing = takano2006 has no such parameter, but name, dfc"),
+    (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
+    (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: thing = PauseTandem has no such parameter"),
+    (lambda: sweep(takano2006, name=[]), ValueError, r"^name = \[\]: at least one value"),
+    (lambda: sweep(3, name=[1]), ValueError, "^thing = 3: must be a scenario, a chain"),
+    (lambda: sweep(CUBIC(), C=[1.0]), ValueError, "^p: must be given"),
+    (lambda: sweep(headroom, rate="1Gbps", cable=["1m"], method=1), ValueError, "^method = 1: is for"),
+])  # fmt: skip
 def test_wrong_sweeps_are_refused(call, error, said) -> None:
     with pytest.raises(error, match=said):
         call()

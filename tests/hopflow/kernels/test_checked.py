@@ -297,16 +297,3 @@ def test_fields_that_are_not_needed_have_no_increment_and_need_be_no_sum():
         change_of(rule(body), FIELDS, {}.get, no_helper)
     changed = change_of(rule(body), FIELDS, {}.get, no_helper, omitted=("t",))
     assert ast.unparse(changed.body[-1]) == "return s._replace(w=1.0, t=0.0)"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "return s",
-        "if q: return s\n return s._replace(w=s.w + 1)",
-        "q = 1; return s._replace(w=s.w + q)",
-    ],
-)
-def test_what_is_no_sum_is_refused(body):
-    with pytest.raises(NoSumError):
-        change_of(rule(body), FIELDS, {}.get, no_helper)

@@ -28,6 +28,7 @@ from hopflow.kernels.module import Module
 from hopflow.kernels.records import definitions, layout_of, plain
 from hopflow.kernels.source import literal, parse, refuse, syntax_tree
 from hopflow.kernels.splice import Fields
+from tests.surface import for_each
 
 # ruff: noqa: F821 -- names of a template are put there by the splice
 
@@ -194,7 +195,7 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("rules", ALL, ids=lambda f: f.__qualname__.partition(".")[0])
+@for_each(ALL)
 def test_compiled_is_spliced_is_plain(rules):
     divides_by_zero = rules is branch_free
     expected = None if divides_by_zero else in_python(rules)
@@ -373,7 +374,7 @@ def place_of(rule):
     return f"{__file__}:{first + next(n for n, line in enumerate(lines) if '# here' in line)}: "
 
 
-@pytest.mark.parametrize(("rule", "why"), REFUSED, ids=lambda x: getattr(x, "__name__", ""))
+@for_each(REFUSED)
 def test_error_names_file_and_line(rule, why):
     with pytest.raises(KernelError) as caught:
         run(spliced(rule))
@@ -730,14 +731,11 @@ def test_a_parsed_function_computes_the_same_and_keeps_its_lines():
     assert scope["documented"](1.5, 4) == documented(1.5, 4) == 9.0
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (True, "True"), (np.int64(3), "3"), (Level.HIGH, "7"), (np.float64(0.1), "0.1"),
-        ((1, (2.5, False)), "(1, (2.5, False))"), (math.nan, "math.nan"),
-        ("text", None), ([1], None), ((1, "text"), None), (None, None),
-    ],
-)  # fmt: skip
+@for_each([
+    (True, "True"), (np.int64(3), "3"), (Level.HIGH, "7"), (np.float64(0.1), "0.1"),
+    ((1, (2.5, False)), "(1, (2.5, False))"), (math.nan, "math.nan"),
+    ("text", None), ([1], None), ((1, "text"), None), (None, None),
+])  # fmt: skip
 def test_numbers_and_their_tuples_have_a_literal(value, text):
     tree = literal(value)
     assert (tree and ast.unparse(ast.Expression(tree))) == text

@@ -28,7 +28,7 @@ from hopflow.kernels import (
 )
 from hopflow.kernels.cache import clear_cache, kernel_cache
 from hopflow.kernels.stopwatch import Stopwatch
-from tests.surface import printed_by
+from tests.surface import for_each, printed_by
 
 # Compiled kernels on disk: where they are kept, and processes that share them.
 
@@ -412,12 +412,9 @@ def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
 # As plain Python, functions of a kernel package are what they were, and events are called.
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "compiled", "inlined", "summing", "entry", "counting_entry", "calling_entry", "unaliased_entry",
-    ],
-)  # fmt: skip
+@for_each([
+    "compiled", "inlined", "summing", "entry", "counting_entry", "calling_entry", "unaliased_entry",
+])  # fmt: skip
 def test_a_function_stays_as_it_is(name: str) -> None:
     def double(x: float) -> float:
         return 2.0 * x

@@ -54,7 +54,7 @@ def test_names_of_later_work_are_public_and_listed_once() -> None:
     assert set(listed) <= set().union(*(public_names(ROOT, kind) for kind in KINDS))
 
 
-@pytest.mark.parametrize("module", PUBLIC)
+@for_each(PUBLIC)
 def test_names_are_those_of_the_stub_and_can_be_loaded(module: str) -> None:
     loaded = importlib.import_module(module)
     assert set(loaded.__all__) == names_of(ROOT, module)
@@ -236,7 +236,7 @@ CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("with_units", "numbers"), CALLS, ids=map(str, range(len(CALLS))))
+@for_each(CALLS)
 def test_a_string_is_its_number(with_units, numbers) -> None:
     assert with_units() == numbers()
 

@@ -14,6 +14,7 @@ from markov.analysis.differences import STEPS, Irregular, Jump, Kinked, derivati
 from markov.analysis.perturbations import Perturbation
 from markov.analysis.sensitivity_results import joined, no_derivative, shortest
 from markov.results import Sensitivity
+from tests.surface import for_each
 
 # Differences: smooth functions, kinks and steps, here and close by, against derivatives of formulas.
 
@@ -161,8 +162,7 @@ def test_derivatives_of_vectors_of_components() -> None:
     agree(PauseChain(hops=2, buffers=(3, 3, 3), high_threshold=2), "rtt")
 
 
-@pytest.mark.parametrize(
-    "rate",
+@for_each(
     [
         lambda n, q: q.a * n,
         lambda n, q: (q.a + q.b) * (3.0 - n) / (1.0 + q.a),
@@ -171,8 +171,7 @@ def test_derivatives_of_vectors_of_components() -> None:
         lambda n, q: 5.0 - q.a + (3.0 - q.b) * 0.5,
         lambda n, q: max(q.a, q.b * n, 0.5),
         lambda n, q: abs(-q.a) if q.a > n - 0.5 else +q.b,
-    ],
-    ids=["product", "quotient", "power", "numpy", "difference", "largest", "sign"],
+    ]
 )
 def test_arithmetic_keeps_derivatives(rate: Any) -> None:
     def rules(n: int, q: Any) -> Any:

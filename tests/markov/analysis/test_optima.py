@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from markov import PauseTandem, best, explore, pause_thresholds, stationary, sweep
+from tests.surface import for_each
 
 # The best value of a parameter: against closed forms, and against every value tried.
 
@@ -111,42 +112,6 @@ def test_the_table_of_a_result_says_what_was_tried():
     assert "high_threshold" in repr(found)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"maximize": "throughput"}, "among, between: one of the two"),
-        ({"among": [1], "between": (0, 1), "maximize": "throughput"}, "one of the two"),
-        ({"among": [15]}, "maximize, minimize: one of the two"),
-        ({"among": [], "maximize": "throughput"}, "at least one value"),
-        ({"among": 15, "maximize": "throughput"}, "among = 15"),
-        ({"among": [15, -1], "maximize": "throughput"}, r"among\[1\] = -1: high_threshold"),
-        ({"among": [15], "maximize": "goodput"}, "goodput"),
-        ({"among": [15], "maximize": "loss_rate"}, r"one of loss_rate\[0\], loss_rate\[1\]"),
-        ({"among": [15], "maximize": "throughput[1]"}, "without entries"),
-        ({"between": (2.0, 1.0), "maximize": "throughput"}, "first end must be below"),
-        ({"among": [15], "maximize": "throughput", "subject_to": {"throughput": 3}}, "least, most"),
-        (
-            {"among": [15], "maximize": "throughput", "subject_to": {"throughput": (2.0, 1.0)}},
-            "least <= most",
-        ),
-        (
-            {"among": [15, 18], "maximize": "throughput", "subject_to": {"throughput": (14.9, None)}},
-            "nearest is high_threshold = 18",
-        ),
-    ],
-)  # fmt: skip
-def test_bad_input_is_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        best(PauseTandem(), "high_threshold", **given)
-
-
-def test_an_unknown_parameter_and_a_bare_generator_are_refused():
-    with pytest.raises(ValueError, match=r"parameter = 'threshold': must be one of buffers"):
-        best(PauseTandem(), "threshold", among=[1], maximize="throughput")
-    with pytest.raises(ValueError, match="a generator has no parameters"):
-        best([[-1.0, 1.0], [1.0, -1.0]], "x", among=[1], maximize="y")
-
-
 # Recommended pause thresholds: what the chains at each threshold say.
 
 
@@ -237,8 +202,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
         pause_thresholds(**PORT, thresholds=("80 perc",))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
     [
         ({"bottleneck_rate": 200.0}, "bottleneck_rate = 200"),
         ({"rtt": 5000.0}, "rtt = 5000"),
@@ -263,7 +227,7 @@ def test_percentages_are_parts_of_the_ports_buffer():
             {"most_loss": 0.1, "levels": (1, 2)},
             r"most_loss = 0.1: must be None with levels = \(1, 2\): .* not those of TCP; count them in packets",
         ),
-    ],
+    ]
 )
 def test_bad_input_of_thresholds_is_refused(change, message):
     with pytest.raises(ValueError, match=message):

@@ -52,17 +52,3 @@ def test_the_distance_after_the_mixing_time_is_what_was_asked(within):
 
 def test_a_start_in_equilibrium_needs_no_time():
     assert mixing_time(SMALL, 0.1, start=stationary(SMALL).pi).value == 0.0
-
-
-def test_bad_input_is_refused():
-    answer = stationary(SMALL)
-    with pytest.raises(ValueError, match="one number for each state"):
-        autocovariance(answer, "loss_probability", [0.0])
-    with pytest.raises(ValueError, match="ascending"):
-        autocovariance(answer, "throughput", [1.0, 0.0])
-    with pytest.raises(ValueError, match="within = 2"):
-        mixing_time(SMALL, 2.0)
-    with pytest.raises(ValueError, match="well above the errors"):
-        mixing_time(SMALL, 1e-12)
-    with pytest.raises(ValueError, match="not unique"):
-        mixing_time([[0.0, 0.0], [0.0, 0.0]], 0.1, start=0)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import pytest
 import scipy.stats
 
 from markov import MM1K, PauseTandem, paths, stationary, transient
@@ -49,22 +46,3 @@ def test_a_seed_gives_the_same_paths_again() -> None:
     np.testing.assert_array_equal(one.times, two.times)
     np.testing.assert_array_equal(one.states, two.states)
     assert "jumps" in repr(one)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"duration": 0.0}, "duration = 0"),
-        ({"duration": 1.0, "runs": 0}, "runs = 0"),
-        ({"duration": 1.0, "start": (9,)}, "start: "),
-    ],
-)
-def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        paths(MM1K(capacity=3), **{"start": (0,), **arguments})
-
-
-def test_times_outside_of_the_paths_are_refused() -> None:
-    found = paths(MM1K(capacity=3), 1.0, start=(0,), seed=1)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        found.at([2.0])

@@ -85,28 +85,6 @@ def test_constants_of_a_file_are_parameters(machine: Path) -> None:
     assert abs(found.derivative + 1 / 1.25**2) <= found.error + 1e-15
 
 
-@pytest.mark.parametrize(
-    ("parameter", "of", "message"),
-    [
-        ("speed", "throughput", "parameter = 'speed': must be one of"),
-        ("arrival_rates", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
-        ("arrival_rates[2]", "throughput", r"must be one of arrival_rates\[0\], arrival_rates\[1\]"),
-        ("recovery", "throughput", "is 'always': must be a number"),
-        ("rtt", "speed", "measure = 'speed'"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_named(parameter: str, of: str, message: str) -> None:
-    answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=2))
-    with pytest.raises(ValueError, match=message):
-        answer.sensitivity(parameter, of=of)
-
-
-def test_a_whole_number_that_the_model_refuses_is_named() -> None:
-    answer = stationary(PauseTandem(buffers=(3, 4), high_threshold=4))
-    with pytest.raises(ValueError, match="refuses high_threshold = 5"):
-        answer.sensitivity("high_threshold", of="throughput")
-
-
 def test_a_matrix_has_no_parameters_and_one_state_does_not_vary() -> None:
     answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
     with pytest.raises(ValueError, match="no parameters"):
@@ -221,18 +199,6 @@ def test_kinks_that_cancel_leave_a_derivative() -> None:
     assert found.side is None
 
 
-def test_a_reward_with_a_kink_has_two_derivatives() -> None:
-    def rules(up: bool, q: Any) -> Any:
-        yield not up, 1.0
-
-    def rewards(up: bool, q: Any) -> Any:
-        return {"cost": max(q.a, 2.0) * up}
-
-    answer = stationary(explore(rules, start=True, params={"a": 2.0}, rewards=rewards))
-    with pytest.raises(NoDerivativeError, match=r"0 from below, 0\.5 from above"):
-        answer.sensitivity("a", of="cost")
-
-
 def test_whole_numbers_have_differences() -> None:
     """Erlang's loss formula, for one server less and more."""
 
@@ -316,20 +282,6 @@ def test_a_measure_of_each_queue_has_a_jacobian() -> None:
     slopes = jax.jacrev(waiting)({"bottleneck_rate": 15.0})["bottleneck_rate"]
     expected: Any = stationary(MODEL).sensitivity("bottleneck_rate", of="mean_queue")
     np.testing.assert_allclose(slopes, [each.derivative for each in expected], rtol=1e-8)
-
-
-def test_bad_input_of_gradients_is_named() -> None:
-    throughput = differentiable(MODEL, of="throughput")
-    with pytest.raises(ValueError, match="parameter = 'speed': must be one of buffers"):
-        throughput({"speed": 1.0})
-    with pytest.raises(ValueError, match=r"arrival_rates: an array of shape \(2,\) is expected"):
-        throughput({"arrival_rates": np.ones(3)})
-    with pytest.raises(ValueError, match="rtt = 0"):
-        throughput({"rtt": 0.0})
-    with pytest.raises(ValueError, match="speed"):
-        differentiable(MODEL, of="speed")
-    with pytest.raises(ValueError, match="tolerance = 2"):
-        differentiable(MODEL, of="throughput", tolerance=2.0)
 
 
 def test_a_function_of_the_state_has_gradients_too() -> None:

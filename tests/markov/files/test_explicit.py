@@ -53,31 +53,6 @@ def test_labels_of_a_model_are_written(tmp_path: Path) -> None:
     assert found.labels["last"].tolist() == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "line 1"),
-        ("3 1\n0 9 1\n", "line 2: '9': must be a state"),
-        ("3 1\n0 1 nan\n", "line 2: 'nan': must be a finite number"),
-        ("3 1\n0 1 1e999\n", "line 2: .*finite"),
-        ("3 1\n0 1 -2\n", "line 2: rate -2"),
-        ("3 2\n0 1 1\n", "line 1: 3 states and 2 transitions are announced, 1 are there"),
-        ("3 1\n0 1\n", "line 2: a line is"),
-        ("3 1\n0 1 __import__('os')\n", "line 2"),
-    ],
-)
-def test_files_that_cannot_be_used_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "m.tra").write_text(text)
-    with pytest.raises(FileError, match=f"m.tra, {message}"):
-        read_explicit(tmp_path / "m.tra")
-
-
-def test_more_states_than_memory_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "m.tra").write_text(f"{10**15} 0\n")
-    with pytest.raises(MemoryError):
-        read_explicit(tmp_path / "m.tra")
-
-
 def test_rates_without_a_diagonal_make_a_generator(tmp_path: Path) -> None:
     scipy.io.mmwrite(str(tmp_path / "m.mtx"), np.array([[0.0, 0.25], [1.0, 0.0]]))
     found = read_explicit(tmp_path / "m.mtx")

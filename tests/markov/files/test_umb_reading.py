@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import lzma
 import struct
 import tarfile
 from fractions import Fraction
@@ -222,13 +221,6 @@ def test_missing_rates_and_zero_denominators_are_refused(tmp_path: Path) -> None
         read_explicit(archive(tmp_path / "m.umb", about, files))
 
 
-@pytest.mark.parametrize("data", [b"", b"nothing", b"\x1f\x8b\x08", lzma.compress(b"x" * 2000)])
-def test_files_that_are_no_archives_are_refused(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "m.umb").write_bytes(data)
-    with pytest.raises(FileError, match=r"m\.umb: (no archive of UMB|index\.json)"):
-        read_explicit(tmp_path / "m.umb")
-
-
 def test_a_cut_archive_and_an_index_that_is_no_json_are_refused(tmp_path: Path) -> None:
     path = archive(tmp_path / "m.umb", index(), FILES)
     for length in range(20, path.stat().st_size, 40):
@@ -361,13 +353,6 @@ def test_names_of_labels_that_are_no_names_of_files(tmp_path: Path) -> None:
     found = read_explicit(tmp_path / "m.umb").labels
     assert set(found) == {"init", *names}
     assert all(found[name].tolist() == [False, True, False] for name in names)
-
-
-def test_exact_goes_with_umb(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"exact = True: goes with \.umb"):
-        write_explicit([[0.0]], tmp_path / "m.tra", exact=True)
-    with pytest.raises(ValueError, match="exact = 2"):
-        write_explicit([[0.0]], tmp_path / "m.umb", exact=2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -18,32 +18,16 @@ import numpy as np
 import pytest
 
 from hopflow import Status
-from markov import GeneratorOperator, explore, generator, stationary, stationary_by_level
+from markov import explore, generator, stationary
 from markov.errors import RuleError
 from markov.generators.building import build_chain
 from markov.generators.enumeration import some_of
 from markov.generators.identity import asks_for_identity, used_by
 from markov.generators.tracing import Span, Traced
-from tests.markov.generators.conftest import Bad, one_component
+from tests.markov.generators.conftest import one_component
+from tests.surface import for_each
 
 # What is said of rules that go wrong: the state, the line, and what to write.
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"step": 2.0}, r"State\(n=2\) -> State\(n=4.0\) at rate 1.0: the target is outside"),
-        ({"step": -3.0}, r"State\(n=2\) -> State\(n=-1.0\) at rate 1.0: the target is outside"),
-        ({"step": 0.5}, r"State\(n=2\) -> State\(n=2.5\) at rate 1.0: the target is outside"),
-        ({"rate": -1.0}, r"State\(n=2\) -> State\(n=3.0\) at rate -1.0: a rate must be finite"),
-        ({"rate": math.nan}, r"State\(n=2\) -> .* at rate nan: a rate must be finite and >= 0"),
-        ({"rate": math.inf}, r"State\(n=2\) -> .* at rate inf: a rate must be finite and >= 0"),
-    ],
-)
-def test_bad_rules(changes, said, compiled):
-    with pytest.raises(ValueError, match=r"^Bad: " + said):
-        generator(Bad(**changes), compiled=compiled)
 
 
 @pytest.mark.parametrize("operation", ["6 // s.n", "6 % s.n", "6.0 / s.n", "0.0 ** -(s.n == 0)"])
@@ -105,26 +89,6 @@ def test_refusals_name_the_state_the_line_and_what_to_write(body, said, size, tm
     assert not re.search("numba|Numba|pyobject|Symbol", str(caught.value))
 
 
-def test_without_a_start_the_message_says_what_a_start_would_do():
-    def rules(s):
-        yield s._replace(n=s.n + 1), 1.0
-
-    with pytest.raises(RuleError, match=r"with a start\(\) only the states that it leads to count"):
-        build_chain(one_component(range(4), rules))
-
-
-def test_rules_that_do_not_do_the_same_twice():
-    calls = []
-
-    def rules(s, q):
-        calls.append(s)
-        if len(calls) < 3:
-            yield s._replace(n=s.n + 1), -1.0
-
-    with pytest.raises(RuleError, match=r"-1\.0: a rate must be|called twice"):
-        explore(rules, start={"n": 0})
-
-
 # Stand-ins for whole numbers pass for numbers and keep their range.
 
 
@@ -177,9 +141,7 @@ def test_comparisons_are_those_of_every_value_that_is_kept(name, bound, offset):
         assert all(compare(k + offset, bound) == expected for k in range(span.low, span.high + 1))
 
 
-@pytest.mark.parametrize(
-    "function", [round, math.floor, math.ceil, math.trunc, operator.invert, abs]
-)
+@for_each([round, math.floor, math.ceil, math.trunc, operator.invert, abs])
 def test_functions_of_one_number_use_the_value(function):
     span = Span(-2, -4, 4)
     assert function(Traced(span, 1)) == function(-1)
@@ -227,7 +189,7 @@ def rules_with(test: str) -> Any:
     return scope["rules"]
 
 
-@pytest.mark.parametrize("test", HARMLESS + ASKING)
+@for_each(HARMLESS + ASKING)
 def test_what_counts_as_asking_for_identity(test):
     assert asks_for_identity(rules_with(test)) == (test in ASKING)
 
@@ -243,17 +205,6 @@ def test_such_rules_mean_what_they_mean_in_python(test):
     for way in ("arrays", "regions", "sets"):
         with pytest.raises(RuleError, match=f"cannot be run by {way}"):
             build_chain(model, by=way)
-
-
-def test_levels_are_refused_for_them():
-    def rules(s: Any) -> Any:
-        if s.n < 5:
-            yield s._replace(n=s.n + 1), 1.0 if type(s.n) is int else 2.0
-        if s.n > 0:
-            yield s._replace(n=s.n - 1), 1.0
-
-    with pytest.raises(RuleError, match="for levels the rules may not compare numbers by `is`"):
-        stationary_by_level(one_component(range(6), rules))
 
 
 def test_functions_in_containers_and_closures_are_found():
@@ -340,11 +291,7 @@ ONCE = [remembering, used_up]
 """They change after as many questions as there are states: a quicker way than plain Python asks fewer."""
 
 
-@pytest.mark.parametrize(
-    ("made", "size"),
-    [*itertools.product(CHANGING, SIZES), *itertools.product(ONCE, SIZES[:2])],
-    ids=lambda value: getattr(value, "__name__", str(value)),
-)
+@for_each([*itertools.product(CHANGING, SIZES), *itertools.product(ONCE, SIZES[:2])])
 def test_rules_that_change_their_answer_are_refused_at_every_size(made, size):
     model = one_component(range(size), made(), {"size": size})
     with pytest.raises(RuleError, match=SAID) as caught:
@@ -353,22 +300,10 @@ def test_rules_that_change_their_answer_are_refused_at_every_size(made, size):
     assert caught.value.line is not None
 
 
-@pytest.mark.parametrize("made", CHANGING + ONCE, ids=lambda made: made.__name__)
+@for_each(CHANGING + ONCE)
 def test_they_are_refused_when_states_are_searched(made):
     with pytest.raises(RuleError, match="rules give another answer when asked again"):
         explore(made(), start={"n": 0}, params={"size": 10})
-
-
-def test_an_iterator_that_ends_is_refused():
-    rates = iter([1.0] * 3)
-
-    def rules(n: int) -> Any:
-        yield (n + 1) % 3, next(rates)
-
-    with pytest.raises(
-        RuleError, match=r"^rules: 0: .* asked again: first \[1 at rate 1.0\], then it raises"
-    ):
-        explore(rules, start=0)
 
 
 @pytest.mark.parametrize("size", [20, 60])
@@ -385,18 +320,6 @@ def test_a_memo_of_the_same_answers_is_none_of_these(size):
     assert stationary(found).status is Status.CONVERGED
     n, m = found.states
     np.testing.assert_array_equal(-found.chain.Q.diagonal(), 3.0 + n * m % 7)
-
-
-@pytest.mark.parametrize("ask", [lambda m: GeneratorOperator(m).exit_rates, stationary_by_level])
-def test_other_ways_to_a_chain_refuse_them_too(ask):
-    def rules(s: Any) -> Any:
-        if s.n < 50:
-            yield s._replace(n=s.n + 1), random.random()
-        if s.n > 0:
-            yield s._replace(n=s.n - 1), 1.0
-
-    with pytest.raises(RuleError, match="rules give another answer when asked again"):
-        ask(one_component(range(51), rules))
 
 
 @pytest.mark.parametrize("count", [1, 5, 32, 33, 10**6])

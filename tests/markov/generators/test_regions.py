@@ -33,6 +33,7 @@ from markov.generators.curves import Counted, Curve, kept, now
 from markov.generators.regions import find_regions, predicted_count, seconds_by_regions
 from markov.generators.tracing import Span
 from markov.models.spaces import Space
+from tests.surface import for_each
 
 # Regions of a space on which rules are alike, and the matrix made of them.
 
@@ -261,7 +262,7 @@ RULES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(RULES)))
+@for_each(range(len(RULES)))
 def test_curves_are_what_plain_python_computes(number):
     rule = RULES[number]
     for value in range(FIRST, LAST + 1):
@@ -297,7 +298,7 @@ COMPARISONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(COMPARISONS)))
+@for_each(range(len(COMPARISONS)))
 def test_a_comparison_keeps_the_values_with_the_same_answer(number):
     asked, low, high = COMPARISONS[number]
     span, s = counted()
@@ -313,7 +314,7 @@ OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(OTHERS)))
+@for_each(range(len(OTHERS)))
 def test_whatever_else_is_done_with_it_uses_its_value(number):
     rule = OTHERS[number]
     span, s = counted()

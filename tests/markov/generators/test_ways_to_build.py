@@ -30,7 +30,7 @@ from markov import (
     stationary_by_class,
 )
 from markov.computing.matrices import from_edges
-from markov.errors import RuleError, RuleWarning, TooLargeError
+from markov.errors import RuleError, RuleWarning
 from markov.generators import blocks, building, regions, sets
 from markov.generators.blocks import copied
 from markov.generators.building import build_chain
@@ -42,7 +42,7 @@ from markov.generators.enumeration import Enumeration
 from markov.generators.regions import edges_by_regions, find_regions
 from markov.generators.sets import edges_by_sets, edges_of
 from markov.generators.ways import Ways
-from tests.markov.conftest import Coin, Machine, Queue
+from tests.markov.conftest import Machine, Queue
 from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one_component, space_of
 from tests.markov.random_rules import HELPERS, rate_of
 from tests.markov.test_ways_to_write import (
@@ -334,12 +334,6 @@ def test_sets_that_fall_apart_are_given_up():
     assert edges_by_sets(*ready(one_component(range(4000), different))) is None
 
 
-def test_time_that_is_over_ends_it(monkeypatch):
-    monkeypatch.setattr(sets, "CHUNK", 100)
-    with pytest.raises(TimeoutError):
-        edges_by_sets(*ready(Queue(capacity=999)), seconds=-1.0)
-
-
 # Rates to one target add up, and their sum is finite.
 
 
@@ -355,18 +349,6 @@ def test_entries_of_a_column_add_up_wherever_they_are():
     np.testing.assert_array_equal(Q.toarray(), plain.toarray())
     assert Q.has_canonical_format
     assert Q[0].toarray().ravel()[[2, 5, 7, 9]].tolist() == [9.0, 12.0, 8.0, 10.0]
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_rates_whose_sum_overflows(compiled):
-    class Fast(Coin):
-        @staticmethod
-        def rules(s, q):
-            yield s._replace(side=1 - s.side), 1e308
-            yield s._replace(side=1 - s.side), 1e308
-
-    with pytest.raises(ValueError, match=r"^Fast: State\(side=0\): the sum of the rates overflows"):
-        generator(Fast(), compiled=compiled)
 
 
 # Rows of regions copied block by block are those of their transitions one by one.
@@ -448,34 +430,6 @@ def test_operator_is_one_of_scipy() -> None:
     for _ in range(20_000):  # power steps without a matrix
         pi = pi + lazy * (operator.T @ pi)
     assert_allclose(pi, model.exact(), atol=1e-12)
-
-
-class Leaving(ChainModel):
-    class State(NamedTuple):
-        n: int
-
-    class Params(NamedTuple):
-        rate: float = 1.0
-
-    def space(self) -> dict[str, range]:
-        return {"n": range(4)}
-
-    @staticmethod
-    def rules(s: Any, q: Any) -> Any:
-        yield s._replace(n=s.n + 1), q.rate
-
-
-def test_bad_rules_are_named() -> None:
-    with pytest.raises(ValueError, match=r"n=3"):
-        GeneratorOperator(Leaving()) @ np.ones(4)
-    with pytest.raises(ValueError, match=r"n=0.*-1"):
-        GeneratorOperator(Leaving(rate=-1.0)) @ np.ones(4)
-
-
-def test_vectors_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markov.computing.memory, "available", lambda: 1e6)
-    with pytest.raises(TooLargeError, match="vectors of 10000001 states"):
-        GeneratorOperator(MM1K(capacity=10_000_000))
 
 
 class Watched(MM1K):

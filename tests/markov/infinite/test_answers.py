@@ -43,13 +43,6 @@ def test_other_families_are_solved_to_the_tolerance(name):
     assert stationary(explore(rules, start=start)).error_bound <= TOLERANCE
 
 
-def test_unstable_queue_is_refused():
-    with pytest.raises(
-        RuleError, match="no Lyapunov function of degree 2 or less was found: give one, lyapunov="
-    ):
-        stationary(explore(lambda n: mm1(n, 1.1), start=0))
-
-
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9])
 def test_bound_holds_and_is_sharp_for_one_queue(tolerance):
     answer = stationary(explore(mm1, start=0), tolerance=tolerance)
@@ -194,18 +187,6 @@ def test_what_needs_a_matrix_refuses_infinitely_many_states():
         answer.bound(np.ones(len(answer.pi)))
     with pytest.raises(ValueError, match=r"exact=True\) is not computed"):
         answer.bound("n", exact=True)
-
-
-def test_options_of_infinite_chains_are_checked():
-    chain = explore(modulated, start=(0, 0))
-    with pytest.raises(ValueError, match="exact = True"):
-        stationary(chain, exact=True)
-    with pytest.raises(ValueError, match="proof = False"):
-        stationary(chain, proof=False)
-    with pytest.raises(ValueError, match="tolerance = 0: must be"):
-        stationary(chain, tolerance=0)
-    with pytest.raises(ValueError, match="go with chains that have infinitely many states"):
-        stationary([[-1.0, 1.0], [1.0, -1.0]], tolerance=0.1)
 
 
 @pytest.mark.slow

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
-from markov.computing import memory
-from markov.errors import TooLargeError
-from markov.methods import elimination, gth_kernels, gth_numpy
+from markov.computing import costs
+from markov.methods import elimination
 from markov.methods.elimination import (
     Pattern,
     ascent,
@@ -27,6 +26,7 @@ from markov.methods.elimination import (
 from markov.methods.gth import STEEP
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
+from tests.surface import for_each
 
 # Elimination on band storage: layouts, factors by blocks, and a part that is left.
 
@@ -120,15 +120,6 @@ def test_an_array_in_columns_is_eliminated_in_place():
     np.testing.assert_array_equal(rows, columns)
 
 
-def test_what_does_not_fit_is_refused_before_it_is_laid_out(monkeypatch):
-    Q = matrix_of("random, dense")
-    form = band(Q)
-    monkeypatch.setattr(memory, "available", lambda: 1e3)
-    monkeypatch.setattr(memory, "MIN_CHECKED_BYTES", 0.0)
-    with pytest.raises(TooLargeError, match=r"^GTH\(\) on 60 states"):
-        eliminated(Q, form, "GTH()")
-
-
 def test_a_layout_is_found_once_for_each_pattern():
     Q = matrix_of("pause")
     other = Q.copy()
@@ -154,87 +145,60 @@ def test_an_order_shortens_transitions():
 # Elimination in NumPy does what the loops of the kernels do.
 
 
-def laid_out(module, name):
-    """Return first, row_stride and the rates of a chain as a module lays them out."""
-    Q = MarkovChain(CHAINS[name]()).irreducible(0)
-    form = band(Q)
-    first = np.arange(len(form.order))
-    module.lowest_beside(Q.indptr, Q.indices, form.rank, first)
-    rates = np.zeros(form.n_values)
-    module.lay_out(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
-    first = np.minimum.accumulate(first[::-1])[::-1].copy()
-    return first, form.row_stride, rates
+@pytest.fixture
+def both_ways(monkeypatch):
+    """Return a function that does something in NumPy, then by the kernels, and returns both results."""
+    monkeypatch.setattr(elimination, "MAX_CACHED_ENTRIES", 0)  # a layout is made each time
+
+    def results(work):
+        found = []
+        for numpy in (True, False):
+            monkeypatch.setattr(costs, "by_numpy", lambda seconds, kernel, numpy=numpy: numpy)
+            found.append(work())
+        return found
+
+    return results
 
 
 @pytest.mark.parametrize("name", ["birth-death", "pause", "ring"])
-def test_layout_factors_and_solutions_are_those_of_the_kernels(name):
-    first, row_stride, rates = laid_out(gth_kernels, name)
-    n = len(first)
-    for mine, theirs in zip(laid_out(gth_numpy, name), (first, row_stride, rates), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    plain = rates.copy()
-    gth_kernels.eliminate(rates, row_stride, first, 1, n, np.empty(2 * n))
-    gth_numpy.eliminate_block(gth_numpy.square(plain, row_stride, n), first, 1, n)
-    np.testing.assert_allclose(plain, rates, rtol=1e-13, atol=1e-300)
-    solver = gth_numpy.Substitution(rates, row_stride, first)
-    rng = np.random.default_rng(3)
-    pi, other = np.zeros((2, n))
-    gth_kernels.flows(rates, row_stride, first, pi)
-    solver.flows(other)
-    np.testing.assert_allclose(other / other.sum(), pi / pi.sum(), rtol=1e-13)
-    r = rng.random(n)
-    into = r.copy()
-    gth_kernels.inflows(rates, row_stride, first, r)
-    solver.inflows(into)
-    np.testing.assert_allclose(into, r, rtol=1e-12)
-    g = rng.random(n)
-    costs, low, low_too = g.copy(), np.zeros(n), np.zeros(n)
-    gth_kernels.mean_costs(rates, row_stride, first, g, low)
-    solver.mean_costs(costs, low_too)
-    np.testing.assert_allclose(costs + low_too, g + low, rtol=1e-12)
+def test_layout_factors_and_solutions_are_those_of_the_kernels(name, both_ways):
+    Q = matrix_of(name)
+    f = np.random.default_rng(3).random(Q.shape[0])
+
+    def solved():
+        factors = eliminated(Q, band(Q), "GTH()")
+        pi = factors.flows()
+        return factors, pi / pi.sum(), sum(factors.poisson(f)), factors.balance(f)
+
+    (plain, *solutions), (compiled, *expected) = both_ways(solved)
+    np.testing.assert_array_equal(plain.form.first, compiled.form.first)
+    np.testing.assert_allclose(plain.rates, compiled.rates, rtol=1e-13, atol=1e-300)
+    for mine, theirs in zip(solutions, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
-def test_flows_beyond_float64_are_scaled_on_the_way():
+def test_flows_beyond_float64_are_scaled_on_the_way(both_ways):
     """A chain of 80 states whose probabilities grow by 1e5 each: 1e395 in all."""
-    n = 80
-    Q = np.diag(np.full(n - 1, 1e5), 1) + np.diag(np.ones(n - 1), -1)
-    Q -= np.diag(Q.sum(axis=1))
-    chain = MarkovChain(Q).Q
-    first = np.maximum(np.arange(n) - 1, 0)
-    rates = np.zeros(n * n)
-    gth_numpy.lay_out(chain.indptr, chain.indices, chain.data, np.arange(n), n, rates)
-    gth_numpy.eliminate_block(rates.reshape(n, n), first, 1, n)
-    pi = np.zeros(n)
-    gth_numpy.Substitution(rates, n, first).flows(pi)
-    assert np.isfinite(pi).all()
-    np.testing.assert_allclose(
-        pi[1:][pi[:-1] > 1e-280] / pi[:-1][pi[:-1] > 1e-280], 1e5, rtol=1e-12
-    )
+    Q = MarkovChain(birth_death(np.full(79, 1e5), np.ones(79))).Q
+    for pi in both_ways(lambda: eliminated(Q, band(Q, reference=0), "GTH()").flows()):
+        assert np.isfinite(pi).all()
+        rest = pi[:-1] > 1e-280
+        np.testing.assert_allclose(pi[1:][rest] / pi[:-1][rest], 1e5, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["pause", "random, dense"])
-def test_blocks_of_states_leave_the_factors_of_the_kernels(name):
+def test_blocks_of_states_leave_the_factors_of_the_kernels(name, both_ways):
     """Halves of blocks, recursively, beside pairs of states; the square below is completed."""
-    Q = MarkovChain(CHAINS[name]()).irreducible(0)
-    first, n = band(Q).first, Q.shape[0]
-    factors = []
-    for module in (gth_kernels, gth_numpy):
-        rates = np.zeros(n * n)
-        module.lay_out(Q.indptr, Q.indices, Q.data, band(Q).rank, n, rates)
-        square = rates.reshape(n, n)
-        for high in range(n, 1, -40):
-            low = max(1, high - 40)
-            if module is gth_numpy:
-                gth_numpy.eliminate_block(square, first, low, high)
-            else:
-                gth_kernels.eliminate(rates, n, first, low, high, np.empty(2 * n))
-            rest, panel = slice(first[low], low), slice(low, high)
-            square[rest, rest] += square[rest, panel] @ square[panel, rest]
-        np.fill_diagonal(square[:1, :1], 0.0)  # of the state that is left: not used
-        factors.append(square)
-    below = np.arange(n)[None, :] >= first[:, None]
+    Q = matrix_of(name)
+    n = Q.shape[0]
+    form = band(Q)._replace(block=40, row_stride=n)
+    plain, compiled = (
+        factors.rates.reshape(n, n) for factors in both_ways(lambda: eliminated(Q, form, "GTH()"))
+    )
+    below = np.arange(n)[None, :] >= form.first[:, None]
     used = np.tril(below) | np.tril(below).T
-    np.testing.assert_allclose(factors[1][used], factors[0][used], rtol=1e-12, atol=1e-300)
+    used[0, 0] = False  # of the state that is left
+    np.testing.assert_allclose(plain[used], compiled[used], rtol=1e-12, atol=1e-300)
 
 
 # GTH and sparse LU against closed forms and exact rational solutions.
@@ -323,7 +287,7 @@ def test_blocks_do_not_matter(n, block, band, seed):
     np.testing.assert_allclose(SparseLU().solve(Q).pi, one, rtol=1e-10)
 
 
-@pytest.mark.parametrize("block", [0, -1, 1.5, "64", True, None])
+@for_each([0, -1, 1.5, "64", True, None])
 def test_bad_block(block):
     with pytest.raises(ValueError, match=r"^block = .*: must be a whole number in 1\.\.1000000"):
         GTH(block=block)

@@ -48,6 +48,7 @@ from markov.registries import METHODS as REGISTERED
 from markov.registries import chain_named, method_named
 from tests.markov.conftest import generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain, reference, ring, tree
+from tests.surface import for_each
 
 # Every method on every chain of a table: against GTH within the bounds, and what must not change.
 
@@ -130,7 +131,7 @@ def test_relabelling_and_time_scaling(method, seed):
         assert distance <= answer.error_bound + other.error_bound + rounding
 
 
-@pytest.mark.parametrize("method", ITERATIVE, ids=repr)
+@for_each(ITERATIVE)
 def test_tolerance_is_what_was_asked_for(method):
     coarse = dataclasses.replace(method, tolerance=1e-4)
     answer = stationary(PauseTandem(), coarse)
@@ -189,7 +190,7 @@ def test_every_method_on_every_model(model, method):
             assert abs(up - down) <= 1e-12 * np.abs(flows).sum()
 
 
-@pytest.mark.parametrize("method", FAMILIES, ids=repr)
+@for_each(FAMILIES)
 def test_stations_are_alike(method):
     """Turning all of polling's stations by one changes nothing: orbits of states lump to one."""
     model = Polling(stations=4)
@@ -203,7 +204,7 @@ def test_stations_are_alike(method):
                 assert np.ptp(orbit) <= 2 * answer.error_bound
 
 
-@pytest.mark.parametrize("method", FAMILIES, ids=repr)
+@for_each(FAMILIES)
 def test_sides_of_the_cluster_are_alike(method):
     _, found, answer = solved(Cluster(workstations=2), method)
     states = list(zip(*found, strict=True))
@@ -310,7 +311,7 @@ def test_the_reason_is_the_same_in_every_process():
 # Closed classes, periods and absorption probabilities.
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each(range(20))
 def test_closed_classes_are_networkxs_attracting_components(seed):
     graph = nx.gnp_random_graph(12, 0.12, seed=seed, directed=True)
     Q = sp.csr_matrix(generator_of(nx.to_numpy_array(graph)))

@@ -194,17 +194,3 @@ def test_stagnation_ends():
     assert answer.iterations < 200
     assert answer.residual < 1e-15
     assert 0.5 * np.abs(answer.pi - stationary(PauseTandem()).pi).sum() < 1e-13
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"tolerance": 0.0}, r"^tolerance = 0: must be a finite number > 0"),
-        ({"tolerance": 1.0}, r"^tolerance = 1: must be a finite number > 0 and < 1"),
-        ({"max_iterations": 0}, r"^max_iterations = 0: must be a whole number"),
-        ({"geometric": "yes"}, r"^geometric = 'yes': must be one of True, False"),
-    ],
-)
-def test_bad_parameters(changes, said):
-    with pytest.raises(ValueError, match=said):
-        Multilevel(**changes)

@@ -26,6 +26,7 @@ from markov.methods.exact import FIRST_MODULUS, MAX_EXACT_STATES, exact_distribu
 from markov.methods.sparse_lu import BYTES, LUFactors, best_order
 from tests.markov.conftest import Coin, chains, exact
 from tests.markov.methods.conftest import CHAINS, random_chain, tree
+from tests.surface import for_each
 
 # Fill-in of sparse LU is known before it happens.
 
@@ -52,7 +53,7 @@ CHAINS_SPARSE_LU = {
 }
 
 
-@pytest.mark.parametrize("name", CHAINS_SPARSE_LU)
+@for_each(CHAINS_SPARSE_LU)
 def test_fill_in_is_known_before_it_happens(name):
     """Exactly by the pattern; SuperLU has no more entries, but counts the diagonal twice."""
     Q = CHAINS_SPARSE_LU[name]().irreducible(0)

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from markov import GTH, MarkovChain, PauseTandem, SparseLU, generator, stationary
+from tests.surface import for_each
 
 NAN, INF = math.nan, math.inf
 WHOLE = "must be a whole number in "
@@ -33,7 +34,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value", "allowed"), BAD, ids=str)
+@for_each(BAD)
 def test_bad_parameter(name, value, allowed):
     with pytest.raises(ValueError, match=rf"^{name} = ") as caught:
         PauseTandem(**{name: value})
@@ -50,23 +51,6 @@ def test_bad_buffer(place, value):
     with pytest.raises(ValueError, match=rf"^buffers\[{place}\] = .*{WHOLE}1\.\.1000000000") as e:
         PauseTandem(buffers=buffers)
     assert repr(value) in str(e.value)
-
-
-@pytest.mark.parametrize(
-    ("rates", "shown"), [((25.0, -1.0), "-1"), ([25, NAN], "nan"), (np.array([INF, 1.0]), "inf")]
-)
-def test_bad_rate_among_good_ones(rates, shown):
-    with pytest.raises(ValueError, match=rf"^arrival_rates = {shown}: {NUMBER}>= 0"):
-        PauseTandem(arrival_rates=rates)
-
-
-def test_low_above_high():
-    with pytest.raises(
-        ValueError, match=r"^low_threshold = 8: .* 1\.\.7 \(at most the high thresh"
-    ):
-        PauseTandem(high_threshold=7, low_threshold=8)
-    with pytest.raises(ValueError, match=r"^high_threshold = 15: .* 1\.\.12 \(B2 = buffers\[1\]\)"):
-        PauseTandem(buffers=(10, 12))
 
 
 def test_lists_arrays_and_whole_floats_are_welcome():

@@ -65,23 +65,3 @@ def test_a_fast_first_link_without_control_is_a_shorter_chain():
     short = stationary(PauseChain(hops=1, buffers=(8, 8), high_threshold=8, link_rate=1e9, rtt=0.5))
     assert long.throughput == pytest.approx(short.throughput, rel=1e-6)
     np.testing.assert_allclose(long["mean_queue"][2], short["mean_queue"][1], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"hops": 0}, "hops = 0: must be a whole number in 1..100"),
-        ({"hops": 2.5}, "hops = 2.5: must be a whole number in 1..100"),
-        ({"buffers": (3, 4)}, r"buffers = \(3, 4\): must be 3 numbers, one per queue"),
-        ({"buffers": (3, 4, 0)}, r"buffers\[2\] = 0: must be"),
-        ({"buffers": (9, 20, 9)}, r"high_threshold = 15: must be .* 1..9 \(the smallest buffer\)"),
-        ({"low_threshold": 16}, "low_threshold = 16: must be .* 1..15"),
-        ({"arrival_rates": (0.0,)}, "arrival_rates = .*: must be one rate per TCP state"),
-        ({"rtt": 0.0}, "rtt = 0: must be"),
-        ({"paused_rate": -1.0}, "paused_rate = -1: must be"),
-    ],
-    ids=repr,
-)
-def test_bad_parameters(changes, said):
-    with pytest.raises(ValueError, match=said):
-        PauseChain(**changes)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from markov import Cluster, CoxTandem, GaussSeidel, Kanban, Multilevel, Polling, explore, stationary
+from tests.surface import for_each
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def mean(model, name, pi):
     return float(model.rewards(explored(model).states)[name] @ pi)
 
 
-@pytest.mark.parametrize(("model", "name", "states", "transitions", "published"), EXACT, ids=repr)
+@for_each(EXACT)
 def test_published_exact_values(model, name, states, transitions, published):
     chain = explored(model).chain
     assert (chain.size, chain.Q.nnz - chain.size) == (states, transitions)
@@ -162,17 +163,3 @@ def test_two_methods_agree_above_a_million_states(
     if copied is not None:
         # to the three digits that are given
         assert copied / (reward @ one.pi) - 1.0 == pytest.approx(wrong, rel=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: Cluster(workstations=0.5), "workstations = 0.5: must be"),
-        (lambda: Kanban(tickets=31), "tickets = 31: must be"),
-        (lambda: CoxTandem(capacity=0), "capacity = 0: must be"),
-        (lambda: Polling(stations=31), "stations = 31: must be"),
-    ],
-)
-def test_bad_parameters(make, said):
-    with pytest.raises(ValueError, match=said):
-        make()

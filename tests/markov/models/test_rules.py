@@ -11,11 +11,7 @@ import pytest
 
 from markov import ChainModel, GeneratorOperator, explore, stationary, sweep
 from markov.errors import RuleError
-from tests.markov.conftest import Machine, Mode, repairs
-
-
-class State(NamedTuple):
-    n: int
+from tests.markov.conftest import repairs
 
 
 def test_a_model_without_a_space_has_the_states_that_its_start_leads_to():
@@ -46,48 +42,6 @@ def test_a_model_without_a_space_has_the_states_that_its_start_leads_to():
     assert data["mean"].values[1] == answer["mean"]
     with pytest.raises(RuleError, match=r"must be a ChainModel with a space"):
         GeneratorOperator(Growing())
-
-
-def test_neither_space_nor_start():
-    class Nowhere(ChainModel):
-        State = State
-
-        @staticmethod
-        def rules(s, q):
-            yield s, 1.0
-
-    with pytest.raises(RuleError, match=r"^Nowhere has no states .*; say which states there are"):
-        stationary(Nowhere())
-
-
-def test_a_start_outside_of_the_space():
-    class Off(Machine):
-        def start(self):
-            return self.State(Mode.BUSY, "tepid", (0, 0))
-
-    with pytest.raises(
-        RuleError, match=r"^Off: start = State.*phase = 'tepid': the target is outside"
-    ):
-        stationary(Off())
-
-
-# How the functions of a model are called.
-
-
-def test_arguments_of_rules():
-    class Forgotten(Machine):
-        def rules(s, q):
-            yield s, 1.0
-
-    said = r"^Forgotten.rules takes \(q\).*write \(s, q\) below @staticmethod, \(self, s, q\), or \(self, s\)"
-    with pytest.raises(RuleError, match=said):
-        stationary(Forgotten())
-
-    def three(s, q, e):
-        yield s, 1.0
-
-    with pytest.raises(RuleError, match=r"^three.rules takes \(s, q, e\)"):
-        explore(three, start={"n": 0})
 
 
 # Plain functions as models: any start, any parameters, states without names.
@@ -204,18 +158,3 @@ def test_labels_and_rewards_may_be_written_for_one_state(size):
     assert answer["always"] == pytest.approx(1.0)
     assert answer["more"] == pytest.approx(pi @ np.maximum(s.n, 3 * s.m), rel=1e-9)
     assert answer["text"] == pytest.approx(pi @ [len(str(n)) for n in s.n], rel=1e-9)
-
-
-def test_errors_in_rewards_are_named():
-    def rules(s):
-        yield s._replace(n=1 - s.n), 1.0
-
-    found = explore(rules, start={"n": 0}, rewards=lambda s: {"inverse": 1 // s.n})
-    with pytest.raises(ZeroDivisionError, match=r"^rules.rewards: State\(n=0\): ZeroDiv.*, line"):
-        stationary(found)["inverse"]
-    found = explore(rules, start={"n": 0}, labels=lambda s: {"a": 1.0} if s.n else {})
-    with pytest.raises(RuleError, match=r"rules.labels: other names in other states"):
-        stationary(found)["a"]
-    found = explore(rules, start={"n": 0}, labels=lambda s: {"a": "yes"})
-    with pytest.raises(RuleError, match=r"'yes' is no number and no truth value"):
-        stationary(found)["a"]

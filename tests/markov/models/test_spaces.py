@@ -15,12 +15,12 @@ from markov.generators.building import build_chain
 from markov.models.spaces import Space
 from markov.models.state_tables import SAMPLE, StateBlocks, StateTable, ends_of, sample_of
 from tests.markov.conftest import Machine, Mode, Queue
+from tests.surface import for_each
 
 # Components of every kind: ranges, lists, texts, Enums and vectors.
 
 
-@pytest.mark.parametrize(
-    ("space", "said"),
+@for_each(
     [
         ({"m": range(3)}, r"space\(\) has m: must be n"),
         ({"n": range(3), "m": range(2)}, r"space\(\) has n, m: must be n"),
@@ -34,7 +34,7 @@ from tests.markov.conftest import Machine, Mode, Queue
         ({"n": 3}, r"space\(\): n = 3: must be"),
         ({"n": (range(2), range(0))}, r"space\(\): n = \(range\(0, 2\), range\(0, 0\)\): must be"),
         ([3], r"space\(\) returns \[3\]: must be a dict of the fields of State"),
-    ],
+    ]
 )
 def test_bad_space(space, said):
     class Odd(Queue):

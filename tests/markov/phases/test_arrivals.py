@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -65,22 +64,6 @@ def test_correlated_intervals_are_as_asked():
     np.testing.assert_allclose(found.autocorrelation(5), 0.3 * ratio ** np.arange(5), rtol=1e-10)
     total = 2.0 * 4.0 * 0.3 / (1.0 - ratio)  # dispersion: scv (1 + 2 sum of correlations)
     assert found.dispersion == pytest.approx(4.0 + total, rel=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("D0", "D1", "message"),
-    [
-        ([[-1.0]], [[0.5]], "row 0 of D0 \\+ D1 sums to -0.5"),
-        ([[-1.0, 1.0]], [[1.0]], "D0 has shape"),
-        ([[0.0]], [[0.0]], "at least one rate"),
-        ([[-1.0, -1.0], [0.0, -1.0]], [[2.0, 0.0], [0.0, 1.0]], r"D0\[0, 1\] = -1"),
-        ([[-1.0, 0.0], [0.0, -1.0]], [[1.0, 0.0], [0.0, 1.0]], "2 closed classes"),
-        ([[-2.0, 1.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0]], "no arrivals in the phases that recur"),
-    ],
-)  # fmt: skip
-def test_what_is_no_arrival_process_is_refused(D0, D1, message):
-    with pytest.raises(ValueError, match=message):
-        MAP(D0, D1)
 
 
 def test_correlations_out_of_reach_are_refused(on_off):
@@ -158,20 +141,6 @@ def test_one_phase_is_the_poisson_process() -> None:
     assert found.log_likelihood == pytest.approx(log, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("given", "settings", "message"),
-    [
-        (np.ones(5), {}, r"intervals has shape \(5,\): with phases = 2 at least 20"),
-        (-np.ones(50), {}, "intervals"),
-        (np.ones(50), {"phases": 9}, "phases = 9"),
-        (np.ones(50), {"rounds": 0}, "rounds = 0"),
-    ],
-)
-def test_bad_input_is_named(given: Any, settings: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        fit_map(given, **settings)
-
-
 # MAP/PH/1 queues against Pollaczek and Khinchine, G/M/1, and plain elimination.
 
 
@@ -221,21 +190,3 @@ def test_the_generator_is_the_sum_of_kronecker_products():
     A1 = np.kron(stream.D0, np.eye(B)) + np.kron(np.eye(A), service.T)
     inner = slice(A * B * 2, A * B * 3) if len(Q) == 4 * A * B else slice(A + A * B, A + 2 * A * B)
     np.testing.assert_allclose(Q[inner, inner], A1, atol=1e-14)
-
-
-def test_an_overloaded_queue_without_a_limit_is_refused():
-    with pytest.raises(ValueError, match="drift"):
-        stationary_by_level(PhaseQueue(MAP.poisson(1.2), PhaseType.exponential(1.0)))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"arrivals": 3.0}, "arrivals = 3.0: must be a MAP"),
-        ({"service": 3.0}, "service = 3.0: must be a PhaseType"),
-        ({"capacity": 0}, "capacity = 0"),
-    ],
-)
-def test_bad_parameters_are_refused(given, message):
-    with pytest.raises(ValueError, match=message):
-        PhaseQueue(**given)

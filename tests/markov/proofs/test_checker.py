@@ -30,6 +30,7 @@ from markov.proofs.long_runs import write_long_run
 from tests.markov.conftest import Coin, Machine, Queue, generator_of
 from tests.markov.proofs.certificates import checked, holds
 from tests.markov.proofs.conftest import exact_long_run, exact_solution
+from tests.surface import for_each
 
 # What is written
 
@@ -169,35 +170,32 @@ def test_a_transient_state_is_no_obstacle_and_two_classes_are_refused():
         verified(read(StringIO(head + "0 6 0 0 1 1\n1 2 0 1 0 3\n2 0 0 2\n")))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("certificate 1", "certificate 3", "line 1: must begin with"),
-        ("bound 0", "limit 0", "line 5: 'limit' is unknown"),
-        ("bound 0", "bound 0\nbound 0", "line 6: 'bound' is unknown, or stands there twice"),
-        ("scale 8\n", "", "'scale'"),
-        ("states 2", "states 3", "2 states: must be 3"),
-        ("states 2", "states 2 3", "line 8: '2 3' must be of the form"),
-        ("states 2", "states 1_0", "line 8: '1_0' must be of the form"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 A", "line 10: '1 2 0 1 1 0 0 A' must be of the form"),
-        ("1/4 1/4", "0.25 1/4", "line 7: '0.25' must be of the form"),
-        ("second", "s\u00e9cond", "line 7: must be printable ASCII"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0", "line 10: 7 numbers"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 5 3", "lead to other states"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 -1 3", "lead to other states"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 1 3", "lead to other states"),
-        ("1 2 0 1 1 0 0 3", f"1 2 0 1 1 0 {'f' * 20} 3", "line 10: "),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 -3", "must be positive"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 0", "must be positive"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 0 1 0 0 3", "does not fall"),
-        ("1 2 0 1 1 0 0 3", "1 2 0 -1 1 0 0 3", "must not be negative"),
-        ("1 2 0 1 1 0 0 3", "0 2 0 1 1 0 0 3", "twice"),
-        ("1 2 0 1 1 0 0 3", "1 3 0 1 1 0 0 3", "proved is a bound of 2.50e-1, claimed 0"),
-        ("1/4 1/4", "1/5 1/5", "second: proved is"),
-        ("scale 8", "scale 0", "must be positive"),
-        ("rate-unit 1/2", "rate-unit 1/0", "Fraction"),
-    ],
-)  # fmt: skip
+@for_each([
+    ("certificate 1", "certificate 3", "line 1: must begin with"),
+    ("bound 0", "limit 0", "line 5: 'limit' is unknown"),
+    ("bound 0", "bound 0\nbound 0", "line 6: 'bound' is unknown, or stands there twice"),
+    ("scale 8\n", "", "'scale'"),
+    ("states 2", "states 3", "2 states: must be 3"),
+    ("states 2", "states 2 3", "line 8: '2 3' must be of the form"),
+    ("states 2", "states 1_0", "line 8: '1_0' must be of the form"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 A", "line 10: '1 2 0 1 1 0 0 A' must be of the form"),
+    ("1/4 1/4", "0.25 1/4", "line 7: '0.25' must be of the form"),
+    ("second", "s\u00e9cond", "line 7: must be printable ASCII"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0", "line 10: 7 numbers"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 5 3", "lead to other states"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 -1 3", "lead to other states"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 1 3", "lead to other states"),
+    ("1 2 0 1 1 0 0 3", f"1 2 0 1 1 0 {'f' * 20} 3", "line 10: "),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 -3", "must be positive"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 1 1 0 0 0", "must be positive"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 0 1 0 0 3", "does not fall"),
+    ("1 2 0 1 1 0 0 3", "1 2 0 -1 1 0 0 3", "must not be negative"),
+    ("1 2 0 1 1 0 0 3", "0 2 0 1 1 0 0 3", "twice"),
+    ("1 2 0 1 1 0 0 3", "1 3 0 1 1 0 0 3", "proved is a bound of 2.50e-1, claimed 0"),
+    ("1/4 1/4", "1/5 1/5", "second: proved is"),
+    ("scale 8", "scale 0", "must be positive"),
+    ("rate-unit 1/2", "rate-unit 1/0", "Fraction"),
+])  # fmt: skip
 def test_what_is_refused(old, new, said):
     assert old in TWO
     with pytest.raises(CertificateError, match=said):

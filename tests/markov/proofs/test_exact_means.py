@@ -16,6 +16,7 @@ from markov.proofs.bounded import ExactBounded
 from markov.proofs.checker import check
 from tests.markov.conftest import Queue
 from tests.markov.proofs.conftest import exact_solution
+from tests.surface import for_each
 
 
 def random_chain(rng):
@@ -32,7 +33,7 @@ def mean_of(f, pi):
     return sum(Fraction(v) * p for v, p in zip(f.tolist(), pi, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each(range(40))
 def test_random_chains_have_their_exact_values_in_the_interval(seed):
     rng = np.random.default_rng(seed)
     Q, pi = random_chain(rng)
@@ -48,7 +49,7 @@ def test_random_chains_have_their_exact_values_in_the_interval(seed):
         assert ratio.error < 1e-16
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each(range(20))
 def test_a_wrong_vector_gives_a_true_interval(seed):
     """Whatever the vector, the interval is right; here it is off by up to a tenth of each entry."""
     rng = np.random.default_rng(seed)

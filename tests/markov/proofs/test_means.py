@@ -31,6 +31,7 @@ from markov import (
     stationary,
 )
 from tests.markov.conftest import generator_of
+from tests.surface import for_each
 
 SUITES = os.environ.get("HOPFLOW_SUITES")
 
@@ -99,29 +100,6 @@ def test_a_closed_form_lies_within_the_bound():
     assert bound.relative_error < 1e-15
 
 
-@pytest.mark.parametrize(
-    ("measure", "said"),
-    [
-        ("thruput", "must be a label or reward of PauseTandem"),
-        (np.ones(3), "must be"),
-        (np.full(50, np.nan), "must be"),
-        ("x" * 3, "must be a label"),
-        ([object()], "numbers over the states"),
-    ],
-)
-def test_bad_measures(measure, said):
-    with pytest.raises(ValueError, match=said):
-        stationary(PauseTandem()).bound(measure)
-
-
-def test_a_name_needs_a_model_and_numbers_must_be_finite():
-    answer = stationary([[-1.0, 1.0], [3.0, -3.0]])
-    with pytest.raises(ValueError, match="has no measures; pass an array"):
-        answer.bound("throughput")
-    with pytest.raises(ValueError, match="not finite in state number 1"):
-        answer.bound([1.0, math.nan])
-
-
 # --------------------------------------------------------------------------- what is asked for
 
 
@@ -140,12 +118,6 @@ def test_a_tight_proof_is_sharper():
     truth = 0.5 * np.abs(tight.pi - exact.pi).sum()
     assert truth - exact.error_bound <= tight.error_bound <= 20.0 * (truth + exact.error_bound)
     assert tight.error_bound <= loose.error_bound
-
-
-@pytest.mark.parametrize("proof", ["loose", 2, None])
-def test_proof_is_checked(proof):
-    with pytest.raises(ValueError, match="proof"):
-        stationary(MM1K(), proof=proof)
 
 
 def test_an_answer_can_be_pickled_and_bounded_again():
@@ -183,7 +155,7 @@ def test_the_variance_of_a_queue_length_is_that_of_whitt() -> None:
     assert found.error <= 1e-10
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each(range(10))
 def test_variances_of_random_chains_are_those_of_the_deviation_matrix(seed: int) -> None:
     Q = random_generator(15, seed)
     answer = stationary(Q)
@@ -246,8 +218,7 @@ def test_the_error_is_the_distance_to_the_farther_end() -> None:
     assert repr(found) == "2 +- 0.5"
 
 
-@pytest.mark.parametrize(
-    ("bounded", "error"),
+@for_each(
     [
         (Bounded(2.0, 1.0, 4.0), 2.0),  # |exact| >= 1, off by at most 2
         (Bounded(-2.0, -4.0, -1.0), 2.0),
@@ -256,8 +227,7 @@ def test_the_error_is_the_distance_to_the_farther_end() -> None:
         (Bounded(3.0, 3.0, 3.0), 0.0),
         (Bounded(3.0, -math.inf, math.inf), math.inf),
         (Bounded(math.inf, math.inf, math.inf), 0.0),
-    ],
-    ids=repr,
+    ]
 )
 def test_the_relative_error_is_relative_to_the_smallest_size(bounded: Any, error: float) -> None:
     assert bounded.relative_error == error

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from markov import (
-    MM1K,
     JacksonTandem,
     PauseTandem,
     read_explicit,
@@ -26,7 +25,6 @@ from markov import (
 from tests.markov.files.conftest import jani_queue
 from tests.markov.proofs.certificates import checked, holds, refusal
 from tests.markov.proofs.conftest import exact_solution
-from tests.surface import invoke
 
 State = tuple[int, ...]
 
@@ -89,16 +87,6 @@ def test_other_rates_and_constants_are_noticed(line: Path, tmp_path: Path) -> No
     assert "which is not listed" in refusal(path, line, "t=3")
     line.write_text(line.read_text().replace("0.36", "0.360000000001"))
     assert re.search(r"line\.sm: has other rates out of state number", refusal(path, line, "t=2"))
-
-
-def test_a_file_with_other_transitions_has_no_exact_rates(line: Path, tmp_path: Path) -> None:
-    answer = stationary(read_prism(line, constants={"t": 2}))
-    line.write_text(line.read_text().replace("free ->", "free & y > 0 ->"))
-    with pytest.raises(ValueError, match="other transitions"):
-        answer.certificate(tmp_path / "line.cert", model=line, constants={"t": 2})
-    line.write_text(line.read_text().replace("y : [0..2]", "z : [0..2]").replace("y", "z"))
-    with pytest.raises(ValueError, match="the variables are w, x, b, z"):
-        answer.certificate(tmp_path / "line.cert", model=line, constants={"t": 2})
 
 
 @pytest.mark.parametrize(
@@ -474,16 +462,3 @@ def test_the_ending_names_the_reader(tmp_path: Path) -> None:
         assert f"none{suffix}: " in refusal(certificate, tmp_path / f"none{suffix}")
     assert "none.umb: is no Markov chain in UMB" in refusal(certificate, tmp_path / "none.umb")
     assert "No such file" in refusal(certificate, tmp_path / "none.sm")
-
-
-def test_other_endings_and_constants_of_a_list_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"model = '.*x\.py': must end in \.prism, .*, \.umb"):
-        invoke(["check", "x.cert", str(tmp_path / "x.py")], catch_exceptions=False)
-    empty = tmp_path / "x.umb"
-    empty.write_text("")
-    with pytest.raises(ValueError, match=r"must end in \.prism, \.sm, \.pm, \.ctmc, \.jani$"):
-        stationary(MM1K(capacity=2)).certificate(tmp_path / "x.cert", model=empty)
-    with pytest.raises(ValueError, match=r"const: x\.tra has no constants: must not be given"):
-        invoke(
-            ["check", "x.cert", str(tmp_path / "x.tra"), "--const", "N=1"], catch_exceptions=False
-        )

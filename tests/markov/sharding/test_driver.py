@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import jax
 import numpy as np
 import pytest
 
-from markov import Multilevel, PauseTandem, stationary
+from markov import Multilevel, stationary
 from markov import stationary_sharded as solve
 from markov.errors import ConvergenceError, RuleError
 from tests.markov.sharding.conftest import Switch, Tandem
@@ -22,23 +21,6 @@ def test_a_chain_without_a_start_and_few_cycles():
     with pytest.raises(ConvergenceError) as failed:
         solve(model, max_cycles=1)
     assert failed.value.result.cycles == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"model": 3}, "^model = 3: must be a ChainModel"),
-        ({"tolerance": 0.0}, "^tolerance = 0"),
-        ({"max_cycles": 0}, "^max_cycles = 0"),
-        ({"devices": jax.devices() * 100}, "^devices: 100 are too many for 21 values"),
-        ({"devices": [0]}, r"^devices\[0\] = 0: must be a jax.Device"),
-        ({"devices": []}, "^devices: at least one"),
-        ({"on_failure": "stop"}, "^on_failure = 'stop'"),
-    ],
-)
-def test_refused(arguments, said):
-    with pytest.raises((ValueError, TypeError), match=said):
-        solve(**{"model": PauseTandem(), **arguments})
 
 
 def test_two_states_and_one():

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from jax.sharding import PartitionSpec as P
 
 from markov import ChainModel, MarkovChain, PauseTandem, stationary, stationary_sharded
-from markov.errors import RuleError
 from markov.sharding.chains import ShardedChain
 from markov.sharding.combinations import best_combination
 from markov.sharding.elimination import dense, eliminate, inverse_of
@@ -165,39 +164,6 @@ def test_rates_are_those_of_the_generator(model, along):
     off = Q - sp.diags(Q.diagonal())
     difference = abs(matrix_of(space, stencil) - off)
     assert difference.max() <= 1e-14 * off.max()  # rates that are sums, in another order
-
-
-class ByValue(ChainModel):
-    """Rates that depend on the value of the state: no boxes."""
-
-    class State(NamedTuple):
-        n: int
-
-    def space(self):
-        return {"n": range(500)}
-
-    @staticmethod
-    def rules(s, q):
-        if s.n < 499:
-            yield s._replace(n=s.n + 1), 1.0
-        if s.n > 0:
-            yield s._replace(n=s.n - 1), 0.5 * s.n
-
-
-class Unbounded(ByValue):
-    space = ChainModel.space
-
-    def start(self):
-        return (0,)
-
-
-def test_what_has_no_boxes_is_refused():
-    with pytest.raises(RuleError, match="not alike on large boxes of whole numbers"):
-        stencil_of(ByValue())
-    with pytest.raises(RuleError, match="declares no space"):
-        stencil_of(Unbounded())
-    with pytest.raises(ValueError, match=r"along = 'x': must be one of 'i', 'j'"):
-        stencil_of(PauseTandem(), "x")
 
 
 # Elimination on the last level is exact.

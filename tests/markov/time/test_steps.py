@@ -68,36 +68,3 @@ def test_a_periodic_chain_has_fractions_of_steps_and_a_period():
     np.testing.assert_allclose(ring.stationary().pi, 0.25)
     lazy = DiscreteChain(0.5 * np.eye(4) + 0.5 * np.roll(np.eye(4), 1, axis=1))
     assert lazy.periods == [1]
-
-
-def test_rates_and_steps_are_not_mixed_up():
-    """A discrete chain is no model in continuous time: what asks for rates refuses it."""
-    from markov import passage, transient
-
-    chain = DiscreteChain([[0.5, 0.5], [1.0, 0.0]])
-    with pytest.raises(TypeError, match="DiscreteChain"):
-        transient(chain, 1.0, start=0)
-    with pytest.raises(TypeError, match="DiscreteChain"):
-        passage(chain, to=1, start=0)
-
-
-@pytest.mark.parametrize(
-    ("P", "message"),
-    [
-        ([[0.5, 0.4], [0.0, 1.0]], r"row 0 of P sums to 0\.9"),
-        ([[1.5, -0.5], [0.0, 1.0]], r"P\[0, 0\] = 1\.5"),
-        ([[0.5, 0.5]], r"P has shape \(1, 2\)"),
-        ([1.0], r"P has shape \(1,\)"),
-        ([[np.nan, 1.0], [0.0, 1.0]], "P = nan"),
-    ],
-)
-def test_what_is_no_matrix_of_probabilities_is_refused(P, message):
-    with pytest.raises(ValueError, match=message):
-        DiscreteChain(P)
-
-
-def test_rules_that_lose_probability_are_refused():
-    with pytest.raises(ValueError, match=r"state 0: probabilities sum to 0\.5"):
-        DiscreteChain.of_rules(lambda n: [(n + 1, 0.5)], start=0)
-    with pytest.raises(ValueError, match="ascending whole numbers"):
-        DiscreteChain([[1.0]]).after([3, 1], start=0)

@@ -11,6 +11,7 @@ from responsefn import (
     LossHistory,
     loss_events,
 )
+from tests.surface import for_each
 from validation import evidence
 
 TRACE = "zheng2002/tfrc-receiver-trace"
@@ -89,22 +90,7 @@ def test_every_report_of_ns2s_receiver(seed):
     assert -5.001e-6 <= min(sooner) < 1e-5 < max(sooner)
 
 
-@pytest.mark.parametrize(
-    ("lost", "sent", "message"),
-    [
-        ([-7, 3], [0.1, 0.3], r"^lost = -7"),
-        ([3, 2], [0.1, 0.3], "ascending"),
-        ([2.5, 3], [0.1, 0.3], "whole"),
-        ([2, 3], [0.3, 0.1], "^sent = .* must not fall"),
-        ([math.inf], [0.1], r"^lost = inf"),
-    ],
-)
-def test_loss_events_take_ascending_sequence_numbers(lost, sent, message):
-    with pytest.raises(ValueError, match=message):
-        loss_events(lost, sent, 0.05)
-
-
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 7, 8, 12])
+@for_each([1, 2, 3, 5, 7, 8, 12])
 def test_loss_history_is_the_loop_of_rfc5348(k):
     """Sect. 5.4: I_tot0 over i = 0 .. k-1, I_tot1 over 1 .. k, for k <= 8 closed intervals."""
     history = LossHistory(discounting=False)

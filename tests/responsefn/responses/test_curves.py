@@ -108,21 +108,3 @@ def test_immutable(result):
 
 def test_curve_of_rules_alone():
     np.testing.assert_allclose(curve(Reno()).p[[0, -1]], [1e-6, 0.1])
-
-
-def test_curve():
-    with pytest.raises(TypeError, match=r"'reno': must be a rule or law"):
-        curve(["reno"], [0.1], 0.1)
-    with pytest.raises(ValueError, match=r"^rules"):
-        curve([], [0.1], 0.1)
-    with pytest.raises(ValueError, match=r"^rules"):
-        curve([Reno(), Reno()], [0.1], 0.1)
-    with pytest.raises(ValueError, match=r"^p = 0"):
-        curve(Reno(), [0.1, 0.0], 0.1)
-    for p in (0.1, [], [[0.1]]):
-        with pytest.raises(ValueError, match=r"^p has shape"):
-            curve(Reno(), p, 0.1)
-    with pytest.raises(ValueError, match=r"^rtt = -1"):
-        curve(Reno(), [0.1], -1)
-    with pytest.raises(ValueError, match=r"^rtt = .*: must be one number"):
-        curve(Reno(), [0.1], [0.1, 0.2])

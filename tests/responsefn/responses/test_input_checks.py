@@ -50,12 +50,12 @@ from responsefn.responses.base import Response
 from responsefn.responses.equations import formula_of
 from responsefn.responses.input_checks import PIECE, loss_rate
 from responsefn.responses.response_warnings import collected, quiet, warns
+from tests.surface import for_each
 
 # Loss event rates, round-trip times, rates and capacities that cannot be meant are refused everywhere.
 
 
-@pytest.mark.parametrize(
-    "ask",
+@for_each(
     [
         lambda: Reno().rate(0.01, 20.0),
         lambda: curve(Reno(), [0.01], 20.0),
@@ -65,16 +65,14 @@ from responsefn.responses.response_warnings import collected, quiet, warns
         lambda: convergence_time(Reno(), 20.0, 1000.0),
         lambda: responsiveness(Reno(), 20.0),
         lambda: rtt_unfairness(Reno(), 1e-3, 20.0),
-    ],
-    ids=range(8),
+    ]
 )
 def test_milliseconds_are_caught(ask):
     with pytest.raises(ValueError, match=r"^rtt = 20: .* in seconds: ms\(48\) is 0\.048"):
         ask()
 
 
-@pytest.mark.parametrize(
-    "ask",
+@for_each(
     [
         lambda: Fusion().rate(1e-3, 0.04, bandwidth=2e8),
         lambda: Fusion().mean_window(1e-3, 0.04, bandwidth=2e8),
@@ -85,8 +83,7 @@ def test_milliseconds_are_caught(ask):
         lambda: responsiveness(Fusion(), 0.04, bandwidth=2e8),
         lambda: aggressiveness(Fusion(), 0.04, bandwidth=2e8),
         lambda: rtt_unfairness(Fusion(), 1e-3, 0.04, bandwidth=2e8),
-    ],
-    ids=range(9),
+    ]
 )
 def test_bits_per_second_are_caught(ask):
     with pytest.raises(ValueError, match=r"^(bandwidth|rate) = 2e\+08: .*packets/s: mbps\(100\)"):
@@ -102,7 +99,7 @@ NO_P = r"^p = .*(> 0 and <= 1|a number is expected|must be a percentage)"
 NO_RTT = r"^rtt = .*(in seconds|a number is expected|a number and a unit of s)"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@for_each(RULES)
 def test_what_is_no_loss_rate_and_no_round_trip_time_is_refused(rule):
     for p in BAD_P:
         asks = [lambda p=p: rule.rate(p, 0.1), lambda p=p: rule.mean_window(p, 0.1)]
@@ -122,7 +119,7 @@ def test_what_is_no_loss_rate_and_no_round_trip_time_is_refused(rule):
             ask([0.1, 0.2], [0.1, 0.2, 0.3])
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@for_each(RULES)
 def test_milliseconds_are_suspected(rule):
     for rtt in (5.0, 48.0, 999.0):
         asks = [rule.rate, rule.mean_window, lambda p, r: invert(rule, 1e-3 / r, r)]

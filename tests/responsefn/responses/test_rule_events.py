@@ -39,6 +39,7 @@ from responsefn.responses.rule_events import (
 )
 from responsefn.rules.base import Event
 from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
+from tests.surface import for_each
 
 # Window rules as events of the engine.
 
@@ -202,9 +203,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("rule", "event", "message"), WRONG, ids=lambda x: getattr(x, "__name__", "")
-)
+@for_each(WRONG)
 def test_a_rule_that_goes_wrong_is_refused(rule, event, message):
     """By rate and simulation alike, with the line of the function."""
     asks = [

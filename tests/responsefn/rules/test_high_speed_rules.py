@@ -27,6 +27,7 @@ from responsefn import (
     simulate_rule,
 )
 from tests.responsefn.events import Event
+from tests.surface import for_each
 
 # Window rules for fast and long paths.
 
@@ -233,9 +234,7 @@ def highspeed_cycle_beyond_the_table(p):
     return 0.2 * c / (p * (1 - (1 - b) ** 0.2) * peak**0.2)
 
 
-@pytest.mark.parametrize(
-    "row", rows("rfc9438_avg_window.csv"), ids=lambda r: f"{r['rtt_s']}-{r['p']}"
-)
+@for_each(rows("rfc9438_avg_window.csv"))
 def test_rfc9438_windows(row):
     p, rtt = float(row["p"]), float(row["rtt_s"])
     reno = CONVENTION * Reno().mean_window(p)

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import validation.claims
+from tests.surface import for_each
 from validation import ledger, records
 from validation.checks import Subject, subjects
 from validation.records import entries, group_of, recorded_thresholds
@@ -353,7 +354,7 @@ def times() -> pd.DataFrame:
     return table.pivot_table("mean_transfer_time_s", keys, "flow_class")
 
 
-@pytest.mark.parametrize("id", ["K02", "K03", "K06", "K07", "K11", "K12"])
+@for_each(["K02", "K03", "K06", "K07", "K11", "K12"])
 def test_friendly_rules_of_kaneko2007_are_fair(id: str) -> None:
     """The slide calls the pairs of Reno, Fusion, ARENO and CTCP almost the same; the margin leaves little more."""
     table = pd.read_csv(records.PUBLISHED / "kaneko2007_pairs.csv")

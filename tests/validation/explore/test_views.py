@@ -17,11 +17,11 @@ import pytest
 from dfcmodel import headroom, simulate, takano2006
 from dfcmodel.lossless import PausedGroups, overflow, worst_demand
 from markov import PauseTandem, stationary
+from tests.surface import for_each
 from tests.validation.explore.conftest import MISSING
 from validation.explore import VIEWS
 from validation.explore.calculators import CALCULATORS, address, answer, calculator, settings
 from validation.explore.charts import Animation, BarChart, LineChart
-from validation.explore.table_audit import MAX_ROWS
 from validation.explore.views import Bars, Chart, Drawing, Frames, Knob, Line, View, fraction
 
 # Views: what may be chosen, and that the code of each runs and gives its numbers.
@@ -47,12 +47,7 @@ def drawn(view: View, **texts: str) -> tuple[Drawing, dict[str, Any]]:
     return view.draw(**values), run(view.code(**values))[0]
 
 
-def test_a_knob_starts_at_one_of_its_options() -> None:
-    with pytest.raises(ValueError, match=r"start of rtt = '3ms': must be one of '1ms'"):
-        Knob("rtt", "Round-trip time", {"1ms": "1ms"}, "3ms")
-
-
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+@for_each(VIEWS)
 def test_values_are_those_of_the_texts(view: View) -> None:
     first = view.knobs[0]
     text = list(first.options)[-1]
@@ -270,8 +265,7 @@ PROFILES = '{"BUFFER_PROFILE": {"pg_lossless_100000_300m_profile": {"xoff": "983
 CSV = "speed,cable,xoff\n400000,300m,225280\n100000,40m,51200\n"
 
 
-@pytest.mark.parametrize(
-    "choices",
+@for_each(
     [
         {},
         {"cell": "144 B", "lossless": "4096 B"},
@@ -279,8 +273,7 @@ CSV = "speed,cable,xoff\n400000,300m,225280\n100000,40m,51200\n"
         {"table": CSV, "response": "400ns, measured"},
         {"table": PROFILES, "cell": "208 B"},
         {"table": "# speed cable xoff\n123000 5m 30000"},
-    ],
-    ids=repr,
+    ]
 )
 def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
     found, names = drawn(BY_NAME["audit"], **choices)
@@ -294,21 +287,6 @@ def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
     assert sorted(1e3 * y for line in lines[:1] for y in line.y) == pytest.approx(
         sorted(float(row.row.xoff) for row in judged)
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", r"table: must have at least one row with an xoff"),
-        ("400000 300m much 1 1", r"table: line 1: size = 'much'|table: line 1: "),
-        ("speed,cable\n1,2m", r"table: columns \['xoff'\] are missing"),
-        ("{", r"table: is no JSON"),
-        ("1000 5m 1 1 30000\n" * (MAX_ROWS + 1), f"Table = {MAX_ROWS + 1} rows: must be at most"),
-    ],
-)
-def test_a_text_that_is_no_table_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        BY_NAME["audit"].values(table=text)
 
 
 # The calculators: settings from addresses and back, answers as JSON, and what they need to be imported.
@@ -328,8 +306,7 @@ def test_an_address_has_all_settings(name: str) -> None:
     assert settings("#" + address(name)) == (name, {knob.name: knob.start for knob in view.knobs})
 
 
-@pytest.mark.parametrize(
-    ("fragment", "message"),
+@for_each(
     [
         ("headrom", "calculator = 'headrom': must be one of 'headroom'"),
         ("headroom?length=3m", "setting = 'length': must be one of 'rate', 'cable'"),
@@ -343,7 +320,7 @@ def test_an_address_has_all_settings(name: str) -> None:
         ("audit?chip=spectrum", "Chip = 'spectrum': must be one of 'other', 'tomahawk4'"),
         ("credits?message=0B", "message = '0B': must be from 1 to 65535 bytes"),
         ("threshold?buffer=61", "Buffer of the port = 61.0: must be a whole number in 2..60"),
-    ],
+    ]
 )
 def test_settings_that_are_not_allowed_are_refused(fragment: str, message: str) -> None:
     assert json.loads(answer(fragment))["error"].startswith(message)

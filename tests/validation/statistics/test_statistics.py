@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from hopflow.intervals import half_width, reach
+from tests.surface import for_each
 from validation import Verdict
 from validation.statistics import (
     LEVEL,
@@ -309,11 +310,8 @@ def test_a_single_run_decides_by_itself() -> None:
     assert swings(np.array([0.2]), 0.1, 0.01, LEVEL) is R
 
 
-@pytest.mark.parametrize(
-    ("runs", "holding", "verdict"),
-    [(16, 16, "holds"), (16, 14, "holds"), (16, 10, "inconclusive"), (16, 2, "contradicted"),
-     (7, 7, "holds"), (6, 6, "inconclusive")],
-)  # fmt: skip
+@for_each([(16, 16, "holds"), (16, 14, "holds"), (16, 10, "inconclusive"), (16, 2, "contradicted"),
+     (7, 7, "holds"), (6, 6, "inconclusive")])  # fmt: skip
 def test_most_runs_decide_and_a_few_cannot(runs: int, holding: int, verdict: str) -> None:
     """0.5**7 is below 0.01 and 0.5**6 is not; 14 of 16 have p = 0.002."""
     flags = [True] * holding + [False] * (runs - holding)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from dfcmodel.lossless import BufferRow, BufferTable, read_table
+from dfcmodel.lossless import BufferRow, read_table
 
 LOOKUP = """# PG lossless profiles.
 # speed cable size xon xoff threshold xon_offset
@@ -78,36 +78,6 @@ def test_csv_with_and_without_optional_columns(tmp_path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("speed,cable,xoff,xon\n100000,40m,51200,\n400000,2km,555008,19456\n")
     assert [(row.cable, row.xon) for row in read_table(path)] == [(40.0, None), (2000.0, 19456)]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.ini", "# speed cable size xon xoff\n100000 40m 1 2\n", r"a.ini: line 2: 4 columns"),
-        ("a.ini", "100000 40 1 2 3\n", r"a.ini: line 1: cable = '40'"),
-        ("a.ini", "fast 40m 1 2 3\n", r"line 1: speed = 'fast': must be a whole number"),
-        ("a.ini", "100000 300km 1 2 3\n", r"line 1: cable = '300km'.*200 km"),
-        ("a.ini", "# nothing\n", r"a.ini: must have at least one row"),
-        ("a.csv", "speed,cable\n1,2m\n", r"a.csv: columns \['xoff'\] are missing"),
-        ("a.json", "{", r"a.json: is no JSON"),
-        ("a.json", "{}", r"a.json: must have a table BUFFER_PROFILE"),
-        ("a.json", '{"BUFFER_PROFILE": {"x": {"xoff": "3"}}}', r"a.json: .*x: its name has no speed"),
-        ("a.txt", "", r"kind = None for a.txt: must be one of lookup"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_named(tmp_path, name: str, text: str, message: str) -> None:
-    (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_table(tmp_path / name)
-
-
-def test_a_row_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="rate = 400"):
-        BufferRow(400, 5.0, 1)
-    with pytest.raises(ValueError, match="xoff"):
-        BufferRow(4e11, 5.0, -1)
-    with pytest.raises(KeyError, match="no row for 100 Gb/s and 7 m"):
-        BufferTable((BufferRow(4e11, 5.0, 1),)).at(1e11, 7.0)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dfcmodel.lossless import deadlock, fat_tree, torus
+from dfcmodel.lossless import deadlock, torus
 
 RING = deadlock(nx.DiGraph(["ab", "bc", "ca"]), routes=[tuple("abc"), tuple("bca"), tuple("cab")])
 
@@ -39,7 +39,7 @@ def test_mean_and_distribution_are_those_of_simulated_queues(
     cycle = next(found.cycles())
     soon = found.passage(load, cycle, room=room)
     draw = random.Random(1)
-    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(300)])
+    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(100)])
     error = times.std() / len(times) ** 0.5
     assert soon.mean == pytest.approx(times.mean(), abs=4.0 * error)
     part = float(soon.distribution([soon.mean]).cdf[0])
@@ -51,23 +51,3 @@ def test_less_load_and_more_room_put_it_off() -> None:
     means = [RING.passage(load, room=room).mean for load, room in ((0.6, 2), (0.5, 2), (0.5, 3))]
     assert means == sorted(means)
     assert RING.passage(0.5).mean == means[2]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"load": 0.0}, "load = 0"),
-        ({"load": 0.5, "room": 0}, "room = 0: must be a whole number in 1..12"),
-        ({"load": 0.5, "room": 9}, "room = 9: a cycle of 3 buffers has up to 1070599167 states"),
-        ({"load": 0.5, "cycle": [("a", "b"), ("c", "a")]}, "does not wait for"),
-        ({"load": 0.5, "cycle": []}, r"cycle = \[\]: there is no cycle"),
-    ],
-)
-def test_what_is_refused(given: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        RING.passage(**given)
-
-
-def test_a_network_without_cycles_has_none() -> None:
-    with pytest.raises(ValueError, match="cycle = None: there is no cycle"):
-        deadlock(fat_tree(4)).passage(0.5)

@@ -167,20 +167,6 @@ def test_table_has_a_row_per_rate_and_a_column_per_cable() -> None:
     assert table.loc["400Gbps", "100m..300m"] == pair
 
 
-@pytest.mark.parametrize(
-    ("rates", "cables", "kind", "message"),
-    [
-        ([], ["5m"], ValueError, "rates = .*at least one"),
-        (["100Gbps"], iter([]), ValueError, "cables = .*at least one"),
-        ("100Gbps", ["5m"], TypeError, "rates = '100Gbps': must be a list"),
-        (["100Gbps"], ["5"], ValueError, "cable = '5'.*a unit of m, km or ft"),
-    ],
-)
-def test_a_wrong_table_is_refused(rates, cables, kind, message) -> None:
-    with pytest.raises(kind, match=message):
-        headroom_table(rates, cables)
-
-
 # Published numbers.
 
 

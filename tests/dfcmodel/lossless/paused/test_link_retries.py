@@ -64,20 +64,3 @@ def test_the_replay_buffer_holds_the_frames_of_a_loop() -> None:
     assert link_retry("400Gbps", "300m", 4096, behind_frame=False).replay_bytes < link.replay_bytes
     assert "replay buffer" in repr(link)
     assert link.plot().get_ylabel() == "throughput"
-
-
-@pytest.mark.parametrize(
-    ("work", "message"),
-    [
-        (lambda: link_retry("400Gbps", "300m", timer="1ns"), "timer = '1ns': must be at least the loop"),
-        (lambda: link_retry("400Gbps", "300m", request_loss=1.0), "request_loss = 1"),
-        (lambda: link_retry("400Gbps", "300m").throughput(1.0), "errors = 1.0: must lose less"),
-        (lambda: link_retry("400Gbps", "300m").throughput(2.0), "errors = 2"),
-        (lambda: link_retry("800Gbps", "200km", 64).throughput(0.1), "slots = "),
-        (lambda: ErrorBursts(0.1, 0.2, 0.0, 0.0), "begins = 0, ends = 0"),
-        (lambda: ErrorBursts(0.1, 2.0, 0.1, 0.1), "bad = 2"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_named(work, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        work()

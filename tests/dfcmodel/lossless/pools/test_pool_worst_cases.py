@@ -139,22 +139,6 @@ def test_the_table_says_which_port_pauses_when() -> None:
     assert found.plot().get_xlabel() == "µs"
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"blocked": -1.0}, "blocked = -1"),
-        ({"blocked": "3 m"}, "blocked = '3 m'"),
-        ({"active_ports": 3}, "active_ports = 3"),
-        ({"active_classes": 0}, "active_classes = 0"),
-        ({"tolerance": 0.0}, "tolerance = 0"),
-    ],
-)
-def test_bad_limits_are_named(changed, message) -> None:
-    pool = headroom_pool(3e4, 2, 2, size=1e5, shared=8e5, xoff=1e5, rate="100Gbps")
-    with pytest.raises(ValueError, match=message):
-        worst_demand(pool, **changed)
-
-
 def test_ports_of_unequal_rates_take_their_own_time_below_fixed_thresholds() -> None:
     """No port waits for a slower one: the witness reaches the optimum over all sets of groups."""
     held, xoff = (

@@ -116,44 +116,6 @@ def test_hosts_of_rails_are_numbered_server_by_server() -> None:
     assert rail == [2, 4, 4]  # same rail; another rail; another group
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"buffer": "tomahawk4"}, "buffer = 'tomahawk4': must be a size such as '2 MB', or one of"),
-        ({"buffer": "1 kB"}, "buffer = '1 kB': 0.667 packets of 1500 B at 100Gbps, must be from 1"),
-        ({"packet_size": 0.0}, "packet_size = 0: must be a finite number > 0"),
-        ({"packet_size": 1e6}, "buffer = 'tomahawk6': 0.261 packets of 1e\\+06 B at 100Gbps"),
-        ({"access": "100Gbps"}, "access = '100Gbps': must be a Cable"),
-        ({"trunk": 400}, "trunk = 400: must be a Cable, or None"),
-        ({"discipline": "PFC"}, "discipline = 'PFC': must be a queueing discipline"),
-        ({"switches": nx.path_graph(2)}, "switches = Graph: must be a networkx.DiGraph"),
-    ],
-)
-def test_what_is_no_fabric_is_refused(given: dict, said: str) -> None:
-    with pytest.raises((ValueError, TypeError), match=said):
-        _ = Fabric(**{"switches": leaf_spine(2, 2), **given}).links
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (("100 packets/s",), "speed = '100 packets/s'"),
-        (("20Tbps",), "speed = '20Tbps': must be from 1 Mb/s to 10 Tb/s"),
-        (("100Gbps", "0m"), "length = '0m': must be above 0 m"),
-        (("100Gbps", "5"), "length = '5'"),
-    ],
-)
-def test_what_is_no_cable_is_refused(given: tuple, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        Cable(*given)
-
-
-@pytest.mark.parametrize("name", ["servers", "rails", "spines", "groups"])
-def test_rails_refuse_bad_sizes(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name} = 0: must be a whole number"):
-        rail_optimized(**{"servers": 2, "rails": 2, "spines": 1, name: 0})
-
-
 def test_a_cable_that_no_link_has_is_refused() -> None:
     fabric = Fabric(leaf_spine(2, 2))
     with pytest.raises(ValueError, match=r"cable = .*: must be one of"):

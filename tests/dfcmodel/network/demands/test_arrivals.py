@@ -106,22 +106,6 @@ def test_cells_are_whole() -> None:
     assert ByteBuffer(1500.0) == ByteBuffer("1.5 kB")
 
 
-@pytest.mark.parametrize(
-    ("given", "part"),
-    [
-        ({"size": 0}, "size = 0"),
-        ({"size": "3 packets"}, "size = '3 packets': must be a number and a unit of B, kB"),
-        ({"size": 1.5}, "size = 1.5: must be a whole number"),
-        ({"size": 100, "cell": 200}, "size = 100: must be at least a cell of 200 B"),
-        ({"size": 100, "cell": 0.5}, "cell = 0.5"),
-        ({"size": "1e9 GB"}, "size = "),
-    ],
-)
-def test_sizes_that_are_refused(given, part: str) -> None:
-    with pytest.raises(ValueError, match=part):
-        ByteBuffer(**given)
-
-
 def test_a_buffer_holds_a_packet_and_what_exceeds_a_threshold() -> None:
     with pytest.raises(ValueError, match=r"buffer of link 'b->c' = .*must hold a packet, 1500 B"):
         scenario_of_buffers(ByteBuffer(1499))
@@ -225,11 +209,6 @@ def test_links_with_feedback_count() -> None:
     assert contracted_delay(Scenario("dfc", links, [Flow("a", (1, 2, 3), CBR(1e3))])) == 1e-4
 
 
-def test_contracted_is_a_flag() -> None:
-    with pytest.raises(ValueError, match="contracted = 2"):
-        Fluid(contracted=2)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("host", ["direct", "unshaped"])
 def test_round_trips_are_exact_where_links_are_shorter_than_a_step(host: str) -> None:
     run = simulate(pairs(NewReno(), NewReno(), host=host, window=20.0), sample=0.01, level="fluid")
@@ -319,31 +298,6 @@ def test_bursts_have_their_tail() -> None:
 def test_the_scale_is_known_where_zeta_is() -> None:
     mean = float(zeta(2.0))  # with c = 1 the sum is that of 1 / n^2
     assert HeavyTailed(1.0, mean, 2.0).scale == pytest.approx(1.0, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Poisson(0.0), r"rate = 0: must be"),
-        (lambda: HeavyTailed(1.0, 1.0, 1.5), r"mean_burst = 1: must be"),
-        (lambda: HeavyTailed(1.0, 2.0, 1.0), r"tail = 1: must be"),
-        (lambda: Replay(()), r"times of shape \(0,\): must be a list of at least one time"),
-        (lambda: Replay((0.0, 2.0, 1.0)), r"times\[2\] = 1: must be finite and at least 2"),
-        (lambda: Replay((-1.0,)), r"times\[0\] = -1: must be finite and at least 0"),
-        (lambda: Replay((0.0, math.nan)), r"times\[1\] = nan"),
-        (lambda: Replay((0.0, math.inf)), r"times\[1\] = inf"),
-        (lambda: Replay((0.0, 1.0), (1,)), r"packets of shape \(1,\): must be one for each of 2 times"),
-        (lambda: Replay((0.0, 1.0), (1, 0)), r"packets\[1\] = 0: must be a whole number"),
-        (lambda: Replay((0.0,), 1.5), r"packets = 1.5: must be a whole number"),
-        (lambda: Replay((None, {})), r"times and packets of a trace: must be numbers"),
-        (lambda: Replay((0.0,), packets=10**400), r"of a trace: must be numbers in double precision"),
-        (lambda: one(Poisson(1.0), start=1.0, stop=1.0), r"stop of flow 'a' = 1: must be"),
-        (lambda: one(Poisson(1.0), stop=math.nan), r"stop of flow 'a' = nan: must be"),
-    ],
-)  # fmt: skip
-def test_parameters_are_checked(make: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()  # type: ignore[operator]
 
 
 def test_a_trace_joins_equal_times() -> None:

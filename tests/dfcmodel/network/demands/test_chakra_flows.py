@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from tests.dfcmodel.network.chakra_writer import (
     ALL_REDUCE,
     ALL_TO_ALL,
     ALL_TYPES,
-    BROADCAST,
     COLL,
     COMP,
     RECV,
@@ -259,49 +258,6 @@ SIZE = {"comm_size": PACKET}
 
 
 @pytest.mark.parametrize(
-    ("traces", "message"),
-    [
-        ([trace(), b"?"], "text: rank 1: byte 1: ends after"),
-        ([trace()], "1 traces: must be 2 to 8, the number of hosts"),
-        (_every(ranks=9), "9 traces: must be 2 to 8"),
-        (_every(node(0, COMP, (), 9)), "must have an operation in which more than one rank"),
-        (_every(node(0, COMP, num_ops=9)), "rank 0, node 0, COMP_NODE 'n0': num_ops: 9: must have a duration_micros"),
-        (_every(node(0, COLL, comm_type=BROADCAST, **SIZE)), "comm_type: BROADCAST: must be one of ALL_REDUCE"),
-        (_every(node(0, COLL, comm_type=99, **SIZE)), "comm_type: 99: must be one of"),
-        (_every(node(0, COLL, comm_type=0)), "rank 0, node 0, COMM_COLL_NODE 'n0': comm_size: must be given"),
-        (_every(node(0, COLL, comm_type=0, comm_size=0)), "comm_size: 0: must be at least 1"),
-        (_every(node(0, COLL, comm_type=0, comm_priority=2, **SIZE)), "comm_priority: 2: must be 0"),
-        (_every(node(0, COLL, comm_type=0, involved_dim=[True, False], **SIZE)), "involved_dim: must have all dimensions"),
-        (_every(node(0, COLL, comm_type=0, involved_dim=1, **SIZE)), "involved_dim: must have all dimensions"),
-        (_every(node(0, COLL, comm_type=0, pg_name="7", **SIZE)), "pg_name: '7': must be one of groups: 'two'"),
-        (_every(node(0, COLL, comm_type=0, pg_name="two", **SIZE)), r"rank 2, .*pg_name: 'two': has ranks \[0, 1\]"),
-        ([trace(node(0, COLL, comm_type=0, **SIZE)), trace()], "rank 1 has 0 operations of all ranks, must have as many"),
-        ([trace(node(0, SEND, comm_dst=2, **SIZE)), trace()], "comm_dst: 2: must be another one of 2 ranks"),
-        ([trace(node(0, SEND, comm_dst=0, **SIZE)), trace()], "comm_dst: 0: must be another one of 2 ranks"),
-        ([trace(node(0, SEND, **SIZE)), trace()], "rank 0, node 0, COMM_SEND_NODE 'n0': comm_dst: must be given"),
-        ([trace(node(0, SEND, comm_src=1, comm_dst=1, **SIZE)), trace()], "comm_src: 1: must be 0, its rank"),
-        ([trace(node(0, SEND, comm_dst=1, **SIZE)), trace()], "1 sends and 0 receives from rank 0 to 1 with comm_tag 0"),
-        ([trace(), trace(node(4, RECV, comm_src=0))], "rank 1, node 4.*0 sends and 1 receives"),
-        (
-            [trace(node(0, SEND, comm_dst=1, **SIZE)), trace(node(4, RECV, comm_src=0, comm_size=1))],
-            "comm_size: 1500: node 4, COMM_RECV_NODE 'n4' of rank 1 has 1",
-        ),
-        (_every(node(0, COMP, [1], 3), node(1, COMP, [0], 3)), "rank 0, node 0.*never begins or ends, nodes wait in a circle"),
-        (
-            [
-                trace(node(0, RECV, comm_src=1), node(1, SEND, [0], comm_dst=1, **SIZE)),
-                trace(node(0, RECV, comm_src=0), node(1, SEND, [0], comm_dst=0, **SIZE)),
-            ],
-            "rank 0, node 0, COMM_RECV_NODE 'n0': never begins or ends",
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_refused(traces: Sequence[bytes], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        _flows(*traces, groups={"two": (0, 1)})
-
-
-@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"tick": 1e-6}, "tick = 1e-06: must be None for traces"),
@@ -319,13 +275,6 @@ def test_options_that_do_not_fit(given: dict[str, Any], message: str) -> None:
         ]
     with pytest.raises(ValueError, match=message):
         _flows(*traces, **given)
-
-
-def test_texts_have_no_groups() -> None:
-    with pytest.raises(ValueError, match="groups: must be None for a text"):
-        read_workload("DATA\n", STAR.hosts, groups={}, **GIVEN)
-    with pytest.raises(TypeError, match=r"text\[0\] = 'a': must be a bytes"):
-        read_workload(["a"], STAR.hosts, **GIVEN)  # type: ignore[list-item]
 
 
 # Nodes of execution traces of Chakra.
@@ -367,25 +316,6 @@ def test_versions(version: str) -> None:
         varint(len(schema)) + schema + varint(len(one)) + one,
     ):
         assert nodes_of_trace(found)[3].duration == 5
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "version '' of Chakra's schema: must be one of 0.0.4, 1.0.0"),
-        (trace(version="0.0.3"), "version '0.0.3' of Chakra's schema"),
-        (trace(node(1, 2)), "node 1, MEM_LOAD_NODE 'n1': must be one of INVALID_NODE, METADATA_NODE, COMP_NODE, COMM_SEND"),
-        (trace(node(1, 9)), "node 1, BATCH_NODE 'n1': must be one of"),
-        (trace(node(1, 77)), "node 1, type 77 'n1': must be one of"),
-        (trace(node(1, COMP), node(1, 1)), "node 1, METADATA_NODE 'n1': its number is that of node 1, COMP_NODE"),
-        (trace(node(1, COMP, [2])), "node 1, COMP_NODE 'n1': waits for node 2, which is not in the trace"),
-        (trace(field(2, b"\xff")), "no trace of Chakra: 'utf-8' codec"),
-        (b"DATA\n1\n", "byte 1: ends after 6 of 68 bytes"),
-    ],
-)  # fmt: skip
-def test_traces_that_are_refused(data: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        nodes_of_trace(data)
 
 
 @pytest.mark.parametrize(
@@ -447,28 +377,3 @@ def test_an_end_within_a_message_is_an_error() -> None:
         else:
             with pytest.raises(ValueError, match="byte"):
                 list(messages(ALL_TYPES[:length]))
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"\x80" * 11, "byte 10: a number that has no end, or more than 64 bits"),
-        (b"\xff" * 9 + b"\x02", "more than 64 bits"),
-        (b"\x0b", "byte 1: wire type 3, must be 0, 1, 2 or 5"),
-        (b"\x0a\x05ab", "byte 2: ends after 2 of 5 bytes"),
-        (b"\x09abc", "byte 1: ends after 3 of 8 bytes"),
-    ],
-)
-def test_fields_that_are_none(data: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        list(fields(data))
-
-
-def test_values_of_another_type_are_named() -> None:
-    number, text = Field(3, 0, 8), Field(4, 2, b"ab")
-    with pytest.raises(ValueError, match="field 3: a varint, must have a length"):
-        number.text()
-    with pytest.raises(ValueError, match="field 4: wire type 2, must be a varint"):
-        text.integer()
-    with pytest.raises(ValueError, match="field 4: 2 bytes, must be 8"):
-        text.number_of("<d")

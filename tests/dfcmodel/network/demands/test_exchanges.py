@@ -239,37 +239,3 @@ def test_entropy_decides_the_path_of_a_flow() -> None:
     own = flows_from(*ends, entropy=np.arange(64), **given)
     assert own == flows_from(*ends, **given)
     assert len({flow.path for flow in own}) == 4
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"algorithm": "butterfly"}, "algorithm = 'butterfly': must be one of 'ring'"),
-        ({"pieces": 2}, "pieces = 2: must be 1 for algorithm = 'ring'"),
-        ({"delay": -1.0}, "delay = -1"),
-        ({"starts": [0.0, 1.0]}, "starts"),
-        ({"sizes": 3}, "sizes: must not be given"),
-        ({"after": np.zeros(3, dtype=int)}, "after: must not be given"),
-        ({"entropy": [1]}, "entropy: 1 values, must be one, or one for each of 112 flows"),
-        ({"entropy": [-1] * 112}, "entropy\\[0\\] = -1: must be a whole number in 0"),
-        ({"entropy": [0.5] * 112}, "entropy = .*: must be a list of whole numbers"),
-        ({"hosts": [("host", 0)]}, "hosts = .*: must be at least two nodes"),
-        ({"packets": 7}, r"packets = 7: must be a whole number in 8\.\."),
-        ({"packets": 8.5}, r"packets = 8.5: must be a whole number"),
-        ({"packets": "4MB"}, r"packets = '4MB': .* write math.ceil\(4000000 / 4096\)"),
-        ({"packets": "64KiB"}, r"write math.ceil\(65536 / 4096\)"),
-        ({"packets": "many"}, "packets = 'many': must be a whole number"),
-        ({"hosts": ONE_SWITCH.hosts[:6], "algorithm": "halving-doubling"}, "hosts: 6 of them, must be a power of two"),
-        ({"algorithm": "tree", "pieces": 0}, "pieces = 0: must be a whole number"),
-        ({"algorithm": "tree", "packets": 2, "pieces": 3}, r"packets = 2: must be a whole number in 3\.\."),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_refused(given: dict, said: str) -> None:
-    options = {"hosts": ONE_SWITCH.hosts, "packets": 80, "links": ONE_SWITCH.links}
-    with pytest.raises((ValueError, TypeError), match=said):
-        all_reduce(**{**options, "source": FixedRate(), **given})
-
-
-def test_rounds_have_packets() -> None:
-    with pytest.raises(ValueError, match="packets = 0: must be a whole number"):
-        all_to_all_rounds(ONE_SWITCH.hosts, 0, links=ONE_SWITCH.links, source=FixedRate())

@@ -31,7 +31,6 @@ from dfcmodel import (
     ring,
     simulate,
 )
-from dfcmodel import FIFO as NO_MANAGER
 from hopflow import Status
 from responsefn import DCTCP, NewReno
 from tests.oracles.engines import advance, compile_scenario, plan_scenario
@@ -223,27 +222,6 @@ def test_buffers_are_refused_below_what_is_reserved_and_at_no_size_above(part: f
         return
     with pytest.raises(ValueError, match="PFC reserves"):
         replace(scenario, links=links)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "match"),
-    [
-        ("classes", (), r"classes = \(\): must be a tuple of priorities from 0 to 7"),
-        ("classes", 3, r"classes = 3: must be a tuple"),
-        ("classes", (8,), "classes = 8"),
-        ("classes", (1, 1), "must differ"),
-        ("classes", (1.5,), "classes = 1.5"),
-        ("xoff", 0.0, "xoff = 0"),
-        ("xon", 51.0, "xon = 51"),
-        ("headroom", -1.0, "headroom = -1"),
-        ("signalling", -1.0, "signalling = -1"),
-        ("storm", -1.0, "storm = -1"),
-        ("manager", NO_MANAGER(), r"manager = FIFO\(\): must be a queue manager"),
-    ],
-)
-def test_bad_parameters_are_named(field: str, value: object, match: str) -> None:
-    with pytest.raises(ValueError, match=match):
-        replace(RULE_CLASS_PAUSES, **{field: value})
 
 
 # Queue managers of one class under PFC: ECN for the lossless class alone, as RoCE fabrics have it; both levels.

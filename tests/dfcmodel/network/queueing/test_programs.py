@@ -18,7 +18,6 @@ from dfcmodel import (
     CBR,
     FIFO,
     INT,
-    PFC,
     CoDel,
     DeficitRoundRobin,
     Flow,
@@ -41,48 +40,11 @@ from tests.oracles.engines import begin_run, plan_scenario, run_engine
 # What a switch program must be, and where it cannot be used.
 
 
-def test_what_a_program_must_be() -> None:
-    with pytest.raises(
-        TypeError, match="State of Short has the fields drop, must begin with drop, mark, rank"
-    ):
-        type("Short", (SwitchProgram,), {"State": NamedTuple("State", [("drop", float)])})
-    with pytest.raises(
-        TypeError, match=r"of_flow of Odd = \('virtual',\): must be the last fields of State"
-    ):
-        type("Odd", (WeightedFair,), {"of_flow": ("virtual",)})
-    with pytest.raises(TypeError, match="overflow of First = 'first': must be 'arrival' or 'last'"):
-        type("First", (SwitchProgram,), {"overflow": "first"})
-    with pytest.raises(TypeError, match="= 'last': must be 'arrival' or 'longest' with queues"):
-        type("Last", (SwitchProgram,), {"overflow": "last", "queues": 2})
-    with pytest.raises(TypeError, match=r"of_queue of Few = \('sent',\): must be the last fields"):
-        type("Few", (Trimming,), {"of_queue": ("sent",), "of_flow": ("sent",)})
-    with pytest.raises(TypeError, match=r"of_queue of Reset = \('skip', .*without skip and trim"):
-        type("Reset", (Trimming,), {"of_queue": ("skip", "data", "sent")})
-    with pytest.raises(TypeError, match="queues of None = 0: of_queue and skip need queues"):
-        type("None", (Trimming,), {"queues": 0})
-    with pytest.raises(ValueError, match=r"queues of Half = 1\.5: must be a whole number in 0"):
-        type("Half", (Trimming,), {"queues": 1.5})
-    with pytest.raises(ValueError, match=r"queues of CAKE = 0: must be a whole number in 1\.\."):
-        CAKE(queues=0)
-    with pytest.raises(ValueError, match="weight_2 = 0"):
-        WeightedFair(weight_2=0.0)
-
-
 def test_the_fluid_refuses_a_program_and_names_the_packet_level() -> None:
     links = [Link("a", "b", 1e5, 1e-4, 100, ShortestRemaining())]
     scenario = Scenario("one", links, [Flow("one", ("a", "b"), CBR(1e3))], duration=0.01)
     with pytest.raises(ValueError, match=r"not ShortestRemaining; use method=Packets\(\)"):
         simulate(scenario, Fluid())
-
-
-def test_a_pause_by_class_cannot_stop_a_class_of_a_program() -> None:
-    links = [
-        Link("a", "s", 1e5, 1e-6, 1000, WeightedFair()),
-        Link("s", "b", 1e5, 1e-6, 1000, PFC((3,))),
-    ]
-    flows = [Flow(str(n), ("a", "s", "b"), CBR(1e4), priority=n, host="direct") for n in (0, 3)]
-    with pytest.raises(ValueError, match="pauses class 3 alone, which WeightedFair cannot"):
-        Scenario("classes", links, flows)
 
 
 def test_a_number_of_queues_that_cannot_be_is_refused_before_the_run() -> None:

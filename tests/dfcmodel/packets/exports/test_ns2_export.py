@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dfcmodel import CBR, RED, Flow, OnOff, Packets, Scenario, chain, simulate, takano2006, to_ns2
-from responsefn import CUBIC, NewReno, Tahoe
+from dfcmodel import CBR, Flow, OnOff, Packets, Scenario, chain, simulate, to_ns2
+from responsefn import NewReno, Tahoe
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.oracles.engines import run_engine
 
@@ -85,25 +85,6 @@ def test_with_random_waits_goodput_and_losses_agree_in_the_mean(
     error = np.hypot(1e-3 * table[:, 2:].mean(axis=0), table[:, :2].std(axis=0, ddof=1) / 8**0.5)
     assert (np.abs(table[:, :2].mean(axis=0)) < 4.0 * error).all()
     assert np.abs(table[:, 0]).max() > 0.0, "not packet for packet"
-
-
-def test_what_ns2_does_not_have_is_refused(one_link) -> None:
-    (link,) = one_link.links
-    red = replace(one_link, links=(replace(link, discipline=RED(low=2.0, high=6.0)),))
-    onoff = replace(one_link, flows=(Flow("flow", ("a", "b"), OnOff(10.0, 0.1, 0.1)),))
-    cubic = replace(one_link, flows=(Flow("flow", ("a", "b"), CUBIC()),))
-    others = r"^source of flow 'flow' = CUBIC\(\): must be Tahoe\(\), .*`to_ns3` has others"
-    for scenario, part in (
-        (red, "discipline of link"),
-        (onoff, "source of flow"),
-        (cubic, others),
-    ):
-        with pytest.raises(ValueError, match=part):
-            to_ns2(scenario)
-    with pytest.raises(ValueError, match="convention"):
-        to_ns2(one_link, method=Packets())
-    with pytest.raises(ValueError, match="DFC"):
-        to_ns2(takano2006("1"))
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from dfcmodel.recoveries import (
     retransmit,
 )
 from responsefn import CUBIC, NewReno, Vegas
-from responsefn.errors import RuleError
 from tests.dfcmodel.packets.conftest import plan_of, random_scenario
 from tests.dfcmodel.packets.test_equal_deliveries import shared
 from tests.oracles.engines import check_records, run_engine, run_reference
@@ -160,20 +159,6 @@ def made(**members: Any) -> type[LossRecovery]:
     return type("Made", (LossRecovery,), members)
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ([("cwnd", float)], "Made.State.cwnd: is a field of every sender"),
-        ([("resend", float)], "Made.State.resend: is a field of every sender"),
-        ([("own", float)], "Made.State.own: must have a default"),
-        ([(f"n{n}", float) for n in range(9)], "fields of State of Made = 9: must be at most 8"),
-    ],
-)
-def test_a_wrong_state_is_refused_with_its_field(fields: list[Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        made(State=NamedTuple("State", fields))
-
-
 def test_wrong_functions_and_values_are_refused() -> None:
     with pytest.raises(ValueError, match=r"Made.on_ack: must be a @staticmethod .* \(s, e\)"):
         made(on_ack=lambda s, e: s)
@@ -189,19 +174,3 @@ def test_wrong_functions_and_values_are_refused() -> None:
         Packets(recovery=Own)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="recovery of flow 'a' = 3: must be one of 'tahoe'"):
         Packets(recovery={"a": 3})  # type: ignore[dict-item]
-
-
-class Bad(LossRecovery):
-    """Reads what is not there."""
-
-    @staticmethod
-    def on_ack(s: Any, e: Any) -> Any:
-        """Fail."""
-        return s._replace(pipe=s.nothing)
-
-
-def test_a_function_that_fails_is_refused_before_the_run_with_its_line() -> None:
-    said = r"Bad.on_ack at .*'Sender' object has no attribute .nothing.*test_base"
-    bad = Bad()
-    with pytest.raises(RuleError, match=said):
-        Packets(recovery=bad)

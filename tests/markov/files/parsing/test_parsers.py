@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from markov import read_jani, read_prism
+from markov import read_jani
 from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
@@ -21,14 +21,9 @@ from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.properties import queries
 from markov.files.syntax import Chain, Label, Literal, Name
 from tests.markov.files.conftest import jani_queue, model_of
+from tests.surface import for_each
 
 # Expressions, PRISM and JANI files as trees.
-
-
-def test_nothing_in_a_file_is_run_as_python(tmp_path: Path) -> None:
-    text = "ctmc\nmodule m\nx : [0..2] init __import__('os').getpid();\nendmodule"
-    with pytest.raises(FileError, match="line 3"):
-        _ = model_of(tmp_path, text).chain
 
 
 def test_the_same_queue_as_jani(tmp_path: Path, queue: Any) -> None:
@@ -99,29 +94,6 @@ def test_functions_of_jani_that_cannot_be_used_are_refused(
         read_jani(path, constants={"N": 10})
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ctmc\nmodule m\nx : [0..2] init 5;\nendmodule", "line 3: .*5"),
-        ("ctmc\nmodule m\nx : [0..2] init 0;\n[] x < 3 -> 1 : (x' = x + 1);\nendmodule",
-         "leaves its range"),
-        ("ctmc\nmodule m\nx : [0..2] init 0;\n[] x < 2 -> 0 - 1 : (x' = x + 1);\nendmodule",
-         "line 4: rate -1 in state"),
-        ("ctmc\nconst int N = N + 1;\nmodule m x : [0..N]; endmodule", "line 2"),
-        ("mdp\nmodule m x : [0..2]; endmodule", "mdp"),
-        ("ctmc\nmodule m x : [0..2] init y; endmodule", "'y'"),
-        ("ctmc\nmodule m x : [0..2] init 0;", "line 2"),
-        ("ctmc\nmodule m x : [0..2] init " + "(" * 500 + "0" + ")" * 500 + "; endmodule", "nested"),
-        ("", "line 1"),
-    ],
-)  # fmt: skip
-def test_files_that_cannot_be_used_are_refused_with_line_and_reason(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    with pytest.raises(FileError, match=f"(?s)model.sm.*{message}"):
-        _ = model_of(tmp_path, text).chain
-
-
 # The words of the PRISM language, and files as text.
 
 
@@ -135,25 +107,6 @@ module m x1:[0..2]init 0;
     assert Q[2].tolist() == [2.0, 0.0, -2.0]
 
 
-@pytest.mark.parametrize(
-    ("written", "message"),
-    [
-        (b"x\n$", r"line 2: '\$' begins no word"),
-        (b'ctmc "ctmc"', r"""'"ctmc"' begins no declaration"""),
-        (b"ctmc\n\nx \xff", r"line 3: not UTF-8"),
-        (b"ctmc" + b" " * 60, "larger than 60 bytes"),
-    ],
-)
-def test_text_of_other_words_too_large_or_no_text_is_refused_with_its_line(
-    tmp_path: Path, written: bytes, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("markov.files.parsing.tokens.MAX_BYTES", 60)
-    path = tmp_path / "m.sm"
-    path.write_bytes(written)
-    with pytest.raises(FileError, match=rf"^m\.sm.*{message}"):
-        read_prism(path).chain  # noqa: B018
-
-
 # Properties of the PRISM language as trees.
 
 
@@ -164,49 +117,29 @@ def number(value: Any) -> Literal:
     return Literal(value, 1)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("P=? [ F n ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1)),
-        ("P>0.5 [ X n ]", queries.Operator("P", ">", number(0.5), queries.Path("X", right=N), 1, written="0.5")),
-        ("P=? [ n U<=2 m ]", queries.Operator("P", None, None, queries.Path("U", N, M, queries.Interval(high=number(2))), 1)),
-        ("P=? [ G>=2 m ]", queries.Operator("P", None, None, queries.Path("G", None, M, queries.Interval(number(2))), 1)),
-        ("P=? [ F[1,2] m ]",
-         queries.Operator("P", None, None, queries.Path("F", None, M, queries.Interval(number(1), number(2))), 1)),
-        ("P=? [ (n W m) ]", queries.Operator("P", None, None, queries.Path("W", N, M), 1)),
-        ("P=? [ (n) U m ]", queries.Operator("P", None, None, queries.Path("U", N, M), 1)),
-        ("S=? [ n ]", queries.Operator("S", None, None, N, 1)),
-        ('R{"r"}=? [ C<=3 ]', queries.Operator("R", None, None, queries.Path("C", interval=queries.Interval(high=number(3))), 1, "r")),
-        ("R{2}=? [ I=3 ]",
-         queries.Operator("R", None, None, queries.Path("I", interval=queries.Interval(number(3), number(3))), 1, 2)),
-        ("R=? [ S ]", queries.Operator("R", None, None, queries.Path("S"), 1)),
-        ('R=? [ F "a" ]', queries.Operator("R", None, None, queries.Path("F", right=Label("a", 1)), 1)),
-        ("P=? [ F n {m}{max} ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1, None, M, ("max",))),
-        ("filter(&, n, m)", queries.Filter("forall", N, M, 1)),
-        ("filter(avg, n);", queries.Filter("avg", N, None, 1)),
-        ("n & P=? [ F m ]",
-         Chain(N, (("&", queries.Operator("P", None, None, queries.Path("F", right=M), 1)),), 1)),
-    ],
-)  # fmt: skip
+@for_each([
+    ("P=? [ F n ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1)),
+    ("P>0.5 [ X n ]", queries.Operator("P", ">", number(0.5), queries.Path("X", right=N), 1, written="0.5")),
+    ("P=? [ n U<=2 m ]", queries.Operator("P", None, None, queries.Path("U", N, M, queries.Interval(high=number(2))), 1)),
+    ("P=? [ G>=2 m ]", queries.Operator("P", None, None, queries.Path("G", None, M, queries.Interval(number(2))), 1)),
+    ("P=? [ F[1,2] m ]",
+     queries.Operator("P", None, None, queries.Path("F", None, M, queries.Interval(number(1), number(2))), 1)),
+    ("P=? [ (n W m) ]", queries.Operator("P", None, None, queries.Path("W", N, M), 1)),
+    ("P=? [ (n) U m ]", queries.Operator("P", None, None, queries.Path("U", N, M), 1)),
+    ("S=? [ n ]", queries.Operator("S", None, None, N, 1)),
+    ('R{"r"}=? [ C<=3 ]', queries.Operator("R", None, None, queries.Path("C", interval=queries.Interval(high=number(3))), 1, "r")),
+    ("R{2}=? [ I=3 ]",
+     queries.Operator("R", None, None, queries.Path("I", interval=queries.Interval(number(3), number(3))), 1, 2)),
+    ("R=? [ S ]", queries.Operator("R", None, None, queries.Path("S"), 1)),
+    ('R=? [ F "a" ]', queries.Operator("R", None, None, queries.Path("F", right=Label("a", 1)), 1)),
+    ("P=? [ F n {m}{max} ]", queries.Operator("P", None, None, queries.Path("F", right=N), 1, None, M, ("max",))),
+    ("filter(&, n, m)", queries.Filter("forall", N, M, 1)),
+    ("filter(avg, n);", queries.Filter("avg", N, None, 1)),
+    ("n & P=? [ F m ]",
+     Chain(N, (("&", queries.Operator("P", None, None, queries.Path("F", right=M), 1)),), 1)),
+])  # fmt: skip
 def test_a_property_is_read_as_its_tree(text: str, expected: Any) -> None:
     assert parse_property(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("Pmax=? [ F n ]", "'Pmax' is not of Markov chains"),
-        ("P=? [ F G n ]", "beyond CSL"),
-        ("R=? [ n U m ]", r"R \[ U ... \]"),
-        ("filter(median, n)", "'median' is no filter: must be one of min"),
-        ("P=? [ F n ] m", "'m' after the end of the property"),
-        ("P=? [ " + "(" * 90 + "n" + ")" * 90 + " ]", "nested more than 60 deep"),
-        ("R{-1}=? [ S ]", "'-': a name in quotes or a number of rewards"),
-    ],
-)
-def test_what_is_no_property_is_refused(text: str, message: str) -> None:
-    with pytest.raises(FileError, match=message):
-        parse_property(text)
 
 
 def test_one_wrong_property_of_a_file_leaves_the_others(tmp_path: File) -> None:
@@ -237,24 +170,21 @@ def op(sign: str, left: Any, right: Any) -> dict[str, Any]:
     return {"op": sign, "left": left, "right": right}
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (True, "true"), (2, "2"), (0.5, "0.5"), ("x", "x"),
-        (op("≤", "x", op("*", 2, "y")), "x <= 2 * y"),
-        (op("-", op("-", 5, 3), 1), "5 - 3 - 1"),
-        (op("-", 5, op("-", 3, 1)), "5 - (3 - 1)"),
-        (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
-        (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
-        (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
-        (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
-        ({"op": "¬", "exp": "a"}, "!a"),
-        ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
-        (op("%", "x", 3), "mod(x, 3)"),
-        (op("min", "x", "y"), "min(x, y)"),
-        ({"op": "floor", "exp": "x"}, "floor(x)"),
-    ],
-)  # fmt: skip
+@for_each([
+    (True, "true"), (2, "2"), (0.5, "0.5"), ("x", "x"),
+    (op("≤", "x", op("*", 2, "y")), "x <= 2 * y"),
+    (op("-", op("-", 5, 3), 1), "5 - 3 - 1"),
+    (op("-", 5, op("-", 3, 1)), "5 - (3 - 1)"),
+    (op("∧", "a", op("∧", "b", "c")), "a & b & c"),
+    (op("∨", op("∨", "a", "b"), "c"), "a | b | c"),
+    (op("⇒", "a", op("≠", "x", 1)), "a => x != 1"),
+    (op("⇒", op("⇒", "a", "b"), "c"), "(a => b) => c"),
+    ({"op": "¬", "exp": "a"}, "!a"),
+    ({"op": "ite", "if": "a", "then": 1, "else": 2}, "a ? 1 : 2"),
+    (op("%", "x", 3), "mod(x, 3)"),
+    (op("min", "x", "y"), "min(x, y)"),
+    ({"op": "floor", "exp": "x"}, "floor(x)"),
+])  # fmt: skip
 def test_an_expression_is_the_tree_of_the_same_text(value: Any, text: str) -> None:
     expected = ExpressionParser(Cursor(tokens_of(text, "m"), "m")).expression()
     assert JaniReader("m.jani").expression(value, "guard") == expected
@@ -265,21 +195,6 @@ def test_constants_of_mathematics_have_names() -> None:
     assert reader.expression({"constant": "π"}, "rate") == Literal(math.pi, 1)
     with pytest.raises(FileError, match="constant 'i': must be e or π"):
         reader.expression({"constant": "i"}, "rate")
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (2**62, "beyond the range"),
-        (math.inf, "beyond the range"),
-        (None, "NoneType is no expression"),
-        ({"op": "sin", "exp": 1}, "operator 'sin' is not read"),
-        ({"op": "ite", "if": True, "then": 1}, "'ite' without 'else'"),
-    ],
-)
-def test_what_is_not_read_is_refused_with_its_place(value: Any, message: str) -> None:
-    with pytest.raises(FileError, match=rf"^m\.jani: edges\[2\]: .*{message}"):
-        JaniReader("m.jani").expression(value, "edges[2]")
 
 
 def test_nesting_has_an_end() -> None:

@@ -24,6 +24,7 @@ from markov.files.properties.queries import Interval
 from markov.files.syntax import Literal
 from markov.time.passages import powers
 from tests.markov.files.conftest import QUEUE_BESIDE, model_of
+from tests.surface import for_each
 
 # Operators on undecided sets: intervals that hold the value of every set that may be meant.
 
@@ -123,7 +124,7 @@ def stands_for(found: Truth) -> tuple[bool, ...]:
     return OPEN if found.possibly[0] else FALSE
 
 
-@pytest.mark.parametrize(("a", "b"), list(itertools.product(VALUES, VALUES)))
+@for_each(list(itertools.product(VALUES, VALUES)))
 def test_truth_values_combine_as_all_that_they_may_stand_for(a: Any, b: Any) -> None:
     """Of two unrelated values, Kleene's tables are what remains possible."""
     cases: list[tuple[Any, Any]] = [
@@ -142,7 +143,7 @@ def known(value: float, error: float) -> Known:
     return Known(np.array([value]), np.array([error]))
 
 
-@pytest.mark.parametrize("name", ["+", "-", "*", "/", "min", "max"])
+@for_each(["+", "-", "*", "/", "min", "max"])
 def test_results_enclose_those_of_the_ends(name: str) -> None:
     plain: Any = {
         "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y,
@@ -165,7 +166,7 @@ def test_a_quotient_by_what_may_be_zero_has_no_bound() -> None:
     assert calculated("^", known(1.0, 0.0)) is None
 
 
-@pytest.mark.parametrize("sign", ["<", "<=", ">", ">=", "=", "!="])
+@for_each(["<", "<=", ">", ">=", "=", "!="])
 def test_comparisons_are_open_within_the_error_only(sign: str) -> None:
     plain: Any = {
         "<": lambda x, y: x < y, "<=": lambda x, y: x <= y, ">": lambda x, y: x > y,

@@ -20,7 +20,7 @@ from markov import (
     Polling,
 )
 from markov.computing.matrices import from_edges
-from markov.errors import RuleError, RuleWarning, TooLargeError
+from markov.errors import RuleError, RuleWarning
 from markov.generators.array_rules import chains, patterns, search
 from markov.generators.array_rules.batches import ArrayRules
 from markov.generators.array_rules.chains import chain_on_arrays
@@ -175,15 +175,6 @@ def test_many_rounds_are_given_up():
     assert reached(ready_of_search(Queue(capacity=20_000)), 0, 10**6, "Queue") is None
 
 
-def test_refusals(monkeypatch):
-    monkeypatch.setattr(search, "ROUND_STATES", 1)
-    with pytest.raises(TooLargeError, match=r"more than 50 reachable states \(most=50\)"):
-        reached(ready_of_search(Kanban()), 0, 50, "Kanban")
-    monkeypatch.setattr(search, "TABLE_STATES", 10)
-    with pytest.raises(NotOnArraysError):
-        reached(ready_of_search(Kanban()), 0, 50, "Kanban")
-
-
 # Transitions of many states, and states whose transitions plain Python is to name.
 
 
@@ -269,18 +260,6 @@ def test_bad_states_have_no_transitions(on_arrays):
     on_arrays(rules, bad=[4 * x + y for x in (2, 5) for y in (1, 2, 3)])
 
 
-def test_rates_and_targets_of_other_kinds_are_refused(on_arrays):
-    def text(s, q):
-        yield s, "1.0"
-
-    def mapping(s, q):
-        yield {"x": s.x, "y": 0}, 1.0
-
-    for rules in (text, mapping):
-        with pytest.raises(NotOnArraysError):
-            on_arrays(rules)
-
-
 def test_states_with_methods_of_their_own_are_refused():
     class Own(Equal):
         class State(Equal.State):
@@ -289,19 +268,6 @@ def test_states_with_methods_of_their_own_are_refused():
 
     with pytest.raises(NotOnArraysError, match="of their own"):
         ArrayRules(*ready_of_batches(Own()))
-
-
-def test_parameters_that_are_arrays(on_arrays):
-    def rules(s, q):
-        yield s._replace(x=0), q.table[s.x] + 0.5
-
-    on_arrays(rules, {"table": np.arange(6.0)})
-
-    def hidden(s, q):
-        yield s._replace(x=0), q.tables[0][s.x] + 0.5
-
-    with pytest.raises(NotOnArraysError):
-        on_arrays(hidden, {"tables": (np.arange(24.0),)})
 
 
 # States that an earlier chain of the same rules had: taken again only where the transitions say that they are reached.

@@ -17,6 +17,7 @@ from markov.generators.unbounded.polynomials import Unfollowed, terms_of
 from markov.generators.unbounded.runs import parts_of
 from markov.models.bare import FunctionModel
 from tests.markov.infinite.families import QUICK, SLOW
+from tests.surface import for_each
 
 # Rules on boxes of states: arithmetic against plain numbers, cuts, and what is refused.
 
@@ -35,7 +36,7 @@ FORMULAS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@for_each(FORMULAS)
 def test_every_part_bounds_the_plain_value(name):
     """Each state is in a part, and the value there is in its interval."""
     formula = FORMULAS[name]
@@ -77,7 +78,7 @@ STOPPED = {
 }
 
 
-@pytest.mark.parametrize("name", STOPPED)
+@for_each(STOPPED)
 def test_what_cannot_be_followed_is_refused(name):
     (*_, part) = parts_of(lambda places: STOPPED[name](places[0]), (5,), (None,))
     assert part.refused is not None
@@ -140,7 +141,7 @@ FOLLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@for_each(FOLLOWED)
 def test_rules_that_are_followed_have_the_answer_of_birth_and_death(name):
     down = FOLLOWED[name]
 
@@ -168,7 +169,7 @@ def hull(rules, start, count=500):
     return hull_of(calls, search.states)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@for_each(FAMILIES)
 def test_families_are_infinite_for_certain(name):
     assert hull(*FAMILIES[name]).is_infinite
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import gc
 import weakref
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from markov import ChainModel, PauseTandem, explore
+from markov import PauseTandem, explore
 from markov.generators.curves import Curve
 from markov.generators.regions import Region
 from markov.generators.tracing import Span
-from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.coarse_levels import Coarse
 from markov.multigrid.grids.coarsening import coarsened
 from markov.multigrid.grids.counts import Along, Varying
@@ -89,42 +87,6 @@ def test_states_up_and_down_do_not_take_room_where_they_are_never_entered():
     assert layout.into[0].size == explore(model).chain.size
     assert layout.into[0].width == 2  # the TCP states
     assert layout.shift[:, 1].tolist() == [0, 0, 10, 10]  # down, from the tenth packet on
-
-
-class Wide(ChainModel):
-    """A queue and five switches of three positions."""
-
-    class State(NamedTuple):
-        n: int
-        k: tuple[int, int, int, int, int]
-
-    def space(self):
-        return {"n": range(20), "k": (range(3),) * 5}
-
-    def start(self):
-        return self.State(0, (0, 0, 0, 0, 0))
-
-    @staticmethod
-    def rules(s):
-        if s.n < 19:
-            yield s._replace(n=s.n + 1), 1.0
-        if s.n == 19:
-            yield s._replace(n=18, k=(2, 2, 2, 2, 2)), 1.0
-
-
-def test_a_cell_of_many_states_is_refused():
-    with pytest.raises(Unsuitable, match="243 combinations: at most 64"):
-        grid_layout(Wide())
-
-
-def test_boxes_that_take_too_long_are_refused(monkeypatch):
-    model = PauseTandem(buffers=(20, 30), high_threshold=15)
-    monkeypatch.setattr("markov.multigrid.grids.boxes.ALLOWED_SECONDS", (1e-4, 5.0))
-    monkeypatch.setattr("markov.multigrid.grids.boxes.STATE_SECONDS", 1e-9)
-    with pytest.raises(
-        Unsuitable, match=r"45 boxes of cells .* s to lay out: with .* states at most 0.0001 s"
-    ):
-        grid_layout.__wrapped__(model)
 
 
 @pytest.mark.parametrize(

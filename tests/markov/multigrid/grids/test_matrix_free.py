@@ -23,12 +23,10 @@ from markov import (
     PauseChain,
     PauseTandem,
     explore,
-    generator,
     stationary,
-    stationary_by_class,
 )
 from markov.computing.progress import watched
-from markov.errors import RuleError, TooLargeError
+from markov.errors import TooLargeError
 from markov.models.measures import measures_of
 from markov.multigrid.grids.boxes import Unsuitable
 from markov.multigrid.grids.chains import GridChain
@@ -111,31 +109,6 @@ def test_too_few_cycles_are_told(small):
         stationary(TANDEM, MatrixFree(max_iterations=2))
     assert caught.value.result.status is Status.INACCURATE
     assert caught.value.result.iterations == 2
-
-
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"max_iterations": 0}, "max_iter"),
-        ({"threads": 0}, "threads"),
-    ],
-)
-def test_parameters_are_checked(given, name):
-    with pytest.raises(ValueError, match=name):
-        MatrixFree(**given)
-
-
-def test_a_matrix_is_refused():
-    with pytest.raises(ValueError, match=r"for a chain or a matrix write Multilevel\(\)"):
-        stationary(generator(TANDEM), MatrixFree())
-    with pytest.raises(ValueError, match=r"write Multilevel\(\)"):
-        stationary_by_class(TANDEM, MatrixFree())
-
-
-def test_several_classes_are_refused(plain):
-    with pytest.raises(ValueError, match="not unique; use stationary_by_class"):
-        stationary(Forks(), MatrixFree())
 
 
 def test_small_models_are_left_to_other_methods():
@@ -272,21 +245,6 @@ def test_numbers_over_the_grid_and_over_the_states(plain):
     x = on_grid(pi, MODELS[0])
     assert np.array_equal(places.gathered(x), pi)
     assert x.sum() == pytest.approx(pi.sum(), rel=1e-14)
-
-
-class Forks(Batches):
-    """From the middle up for good, or down for good."""
-
-    def start(self):
-        return self.State(1, 5)
-
-    @staticmethod
-    def rules(s):
-        if s.n == 5:
-            yield s._replace(n=6), 1.0
-            yield s._replace(n=4), 1.0
-        if s.n in (6, 7):
-            yield s._replace(n=13 - s.n), 1.0
 
 
 class Everywhere(Batches):
@@ -559,43 +517,6 @@ def test_what_cannot_be_laid_out_is_refused_with_a_reason(model, why, monkeypatc
         stationary(model, MatrixFree())
 
 
-def test_a_chain_that_stays_where_it_starts_is_refused():
-    class Still(Batches):
-        @staticmethod
-        def rules(s):
-            if s.n < 13:
-                yield s._replace(n=s.n + 1), 0.5 * (s.n + 2)
-
-        def start(self):
-            return self.State(0, -2)
-
-    with pytest.raises(Unsuitable, match="does not leave the state that it starts in"):
-        GridModel(Still())
-
-
-def test_a_chain_that_ends_in_one_state_is_refused(plain):
-    class Growing(Batches):
-        @staticmethod
-        def rules(s):
-            if s.n < 13:
-                yield s._replace(n=s.n + 1), 0.5
-
-        def start(self):
-            return self.State(0, -2)
-
-    with pytest.raises(Unsuitable, match="ends in one state"):
-        GridModel(Growing())
-
-
-def test_a_start_outside_of_the_space_is_refused():
-    class Outside(Batches):
-        def start(self):
-            return self.State(5, 0)
-
-    with pytest.raises(RuleError, match="start = "):
-        GridModel(Outside())
-
-
 def test_memory_is_predicted_before_it_is_taken(monkeypatch):
     model = PauseTandem(buffers=(2_000, 2_500), high_threshold=900)
     monkeypatch.setattr("markov.computing.memory.available", lambda: 1.2e8)
@@ -618,12 +539,6 @@ def test_a_space_too_large_for_any_method_is_refused_with_what_would_fit(monkeyp
 def test_a_bound_takes_more_memory_than_a_solution(plain):
     grid = grid_of(TANDEM)
     assert grid.predicted(proof=True) > grid.predicted(proof=False) + grid.places.size
-
-
-def test_a_rule_that_is_something_else_for_real_states_is_found(monkeypatch, plain):
-    monkeypatch.setattr("markov.multigrid.grids.models.difference", lambda *_: "other targets")
-    with pytest.raises(Unsuitable, match=r"State\(.*: other targets"):
-        GridModel(TANDEM)
 
 
 def test_components_with_ranges_are_numbered():

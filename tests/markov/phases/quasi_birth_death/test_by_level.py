@@ -68,11 +68,6 @@ def test_mm1k_by_level(load):
     np.testing.assert_allclose(answer.mean_level, model.exact() @ np.arange(301), rtol=1e-12)
 
 
-class Curved(MM1K):
-    def measures(self, pi):
-        return {"square": ((), float(pi @ self.states().n ** 2), {})}
-
-
 class Split(ChainModel):
     """A coin that nobody turns lies beside a queue."""
 
@@ -114,44 +109,6 @@ def test_closed_classes_on_different_levels_give_no_answer():
     assert answer.status is Status.NOT_FINITE
     with pytest.raises(NotSolvedError, match="not finite"):
         stationary_by_level(Parted())
-
-
-def test_a_measure_that_is_not_linear_in_the_level_is_refused():
-    answer = stationary_by_level(Curved(capacity=40))
-    with pytest.raises(ValueError, match=r"measure square .* is not linear in the level"):
-        answer["square"]
-
-
-def test_a_model_with_rules_that_never_end_or_jump():
-    class Unguarded(MM1K):
-        @staticmethod
-        def rules(s, q):
-            yield s._replace(n=s.n + 1), q.arrival_rate
-
-    class Batch(MM1K):
-        @staticmethod
-        def rules(s, q):
-            if s.n + 2 <= q.capacity:
-                yield s._replace(n=s.n + 2), q.arrival_rate
-
-    with pytest.raises(ValueError, match=r"State\(n=30\).*outside the space"):
-        stationary_by_level(Unguarded())
-    with pytest.raises(ValueError, match="changes the component n by at most 1"):
-        stationary_by_level(Batch())
-    with pytest.raises(ValueError, match=r"chain = 3: must be a QuasiBirthDeath, or a model"):
-        stationary_by_level(3)
-    with pytest.raises(ValueError, match=r"model = 3: must be a model by rules"):
-        QuasiBirthDeath.of(3)
-    with pytest.raises(ValueError, match=r"component = 'x': must be one of i, j, k, a"):
-        QuasiBirthDeath.of(PauseTandem(), "x")
-
-
-def test_level_that_is_not_there():
-    answer = stationary_by_level(QuasiBirthDeath(**MM1, levels=10))
-    with pytest.raises(ValueError, match=r"level = 10: must be a whole number in 0\.\.9"):
-        answer.level(10)
-    with pytest.raises(AttributeError, match="a finite number of levels has no rate matrix"):
-        _ = answer.decay_rate
 
 
 def test_how_it_looks():

@@ -19,7 +19,7 @@ from markov import (
     stationary,
     stationary_by_level,
 )
-from tests.markov.phases.quasi_birth_death.conftest import MM1, Lot
+from tests.markov.phases.quasi_birth_death.conftest import Lot
 
 # Quasi-birth-death chains: closed forms, drifts, and blocks that are refused.
 
@@ -33,12 +33,6 @@ def map_ph(scale: float = 1.0) -> tuple[Any, Any, Any]:
     local = np.kron(D0, np.eye(2)) + np.kron(np.eye(2), T)
     np.fill_diagonal(local, 0.0)
     return down, local - np.diag((down + local + up).sum(axis=1)), up
-
-
-def test_too_many_kinds_of_levels(monkeypatch):
-    monkeypatch.setattr("markov.phases.quasi_birth_death.level_kinds.MEMORY", 200.0)
-    with pytest.raises(ValueError, match=r"at least 3 levels of 2 states differ: .* bytes"):
-        QuasiBirthDeath.of(Lot(), "n")
 
 
 @pytest.mark.parametrize("load", [0.1, 0.7, 0.999, 1 - 1e-9])
@@ -97,25 +91,6 @@ def test_a_chain_that_drifts_away_is_refused_with_its_drifts():
     with pytest.raises(ValueError, match=r"drift is .* up must be < down"):
         QuasiBirthDeath(*map_ph(8.0))
     QuasiBirthDeath([[7.0]], [[-15.0]], [[8.0]], levels=1000)  # with an end it may
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"down": [[-1.0]]}, r"down\[0, 0\] = -1: rates must be >= 0"),
-        ({"down": [[np.nan]]}, "down = nan: must be a finite number"),
-        ({"down": [1.0]}, r"down has shape \(1,\): a matrix"),
-        ({"up": [[1.0, 2.0]]}, r"up has shape \(1, 2\): must be \(1, 1\)"),
-        ({"local": [[-16.0]]}, "row 0 of down, local and up sums to 1: must be 0"),
-        ({"boundary": ([[-7.0]], [[6.0]], [[10.0]])}, r"row 0 of boundary\[0\] and boundary\[1\]"),
-        ({"boundary": ([[-7.0]], [[7.0]], [[9.0]])}, r"row 0 of boundary\[2\], local and up"),
-        ({"levels": 2}, r"levels = 2: must be a whole number in 3\.\."),
-        ({"levels": 5.5}, r"levels = 5.5: must be a whole number"),
-    ],
-)
-def test_bad_blocks(changes, said):
-    with pytest.raises(ValueError, match=said):
-        QuasiBirthDeath(**{**MM1, **changes})
 
 
 class Bursts(ChainModel):

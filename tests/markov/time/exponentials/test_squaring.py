@@ -17,6 +17,7 @@ from markov.time.exponentials.poisson_probabilities import most_jumps, weights_i
 from markov.time.exponentials.squaring import Evolution, planned, worthwhile
 from markov.time.exponentials.words import U, exact_sum, product, total, total_error, unit_error
 from tests.markov.time.exact_exponentials import exact
+from tests.surface import for_each
 
 DISKS = np.array([[0.0, 2e-5, 0.0], [30.0, 0.0, 1e-5], [0.0, 0.0, 0.0]])
 STIFF = 10.0 ** np.random.default_rng(49).uniform(-9.0, 6.0, (6, 6)) * (1.0 - np.eye(6))
@@ -251,7 +252,7 @@ def test_every_weight_is_right_in_all_words(words, x):
                 assert abs(value - exact) <= 2.0 ** (-52 * words) * exact
 
 
-@pytest.mark.parametrize("mean", [1e-250, 1e-3, 1.0, 40.0, 1e4, 1e9])
+@for_each([1e-250, 1e-3, 1.0, 40.0, 1e4, 1e9])
 def test_more_jumps_have_a_probability_below_1e_320(mean):
     most = most_jumps(mean)
     with mpmath.workdps(60):

@@ -13,6 +13,7 @@ import scipy.stats
 from markov import MM1K, explore, passage, quasi_stationary
 from tests.markov.conftest import generator_of, solved_exactly
 from tests.markov.time.passages.conftest import erlang
+from tests.surface import for_each
 
 # From a model and a set of states to the time until it is entered.
 
@@ -40,20 +41,6 @@ def test_a_variance_is_computed_when_it_is_read() -> None:
     assert found.standard_deviation == found.variance**0.5
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"to": 9, "start": 0}, "to: 9 is no state"),
-        ({"to": np.zeros(3, dtype=bool), "start": 0}, "to = .*no state"),
-        ({"to": 2, "start": None}, "start: the chain has none"),
-        ({"to": np.array([True]), "start": 0}, "to has shape"),
-    ],
-)
-def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        passage(erlang(2, 1.0), **arguments)
-
-
 # Moments against dense and rational linear algebra.
 
 
@@ -63,7 +50,7 @@ def random_chain(n: int, seed: int, spread: float = 0.0) -> np.ndarray:
     return generator_of(Q + np.diag(np.full(n - 1, 0.1), 1))  # each state leads to the last
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each(range(8))
 def test_moments_of_random_chains_are_those_of_dense_solves(seed: int) -> None:
     Q = random_chain(12, seed, spread=3.0)
     start = np.random.default_rng(seed).dirichlet(np.ones(12))
@@ -129,14 +116,6 @@ def test_the_interval_of_a_quantile_holds_the_exact_one(q: float) -> None:
     exact = scipy.stats.gamma(5, scale=0.5).ppf(q)
     assert found.lower <= exact <= found.upper
     assert found.error <= 1e-3 * exact
-
-
-def test_quantiles_and_times_are_checked() -> None:
-    found = passage(erlang(2, 1.0), to=2, start=0)
-    with pytest.raises(ValueError, match="q = 1"):
-        found.quantile(1.0)
-    with pytest.raises(ValueError, match="ascending"):
-        found.distribution([2.0, 1.0])
 
 
 def pair_of_disks(s, q):
@@ -238,7 +217,7 @@ def test_a_simple_walk_has_the_decay_rate_of_the_cosine_formula() -> None:
     np.testing.assert_allclose(found.pi, shape / shape.sum(), atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each(range(6))
 def test_random_chains_have_the_left_eigenvector_of_dense_algebra(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 14
@@ -270,12 +249,3 @@ def test_a_rare_end_has_an_interval_too() -> None:
     assert found.decay_rate.lower * (1 - 1e-9) <= 1.0 / mean <= found.decay_rate.upper * (1 + 1e-9)
     assert 0.0 < found.decay_rate.lower <= found.decay_rate.value
     assert "decay rate" in repr(found)
-
-
-def test_bad_input_of_quasi_stationary_distributions_is_named() -> None:
-    with pytest.raises(ValueError, match="say in to="):
-        quasi_stationary(MM1K(capacity=3))
-    with pytest.raises(ValueError, match="2 classes"):
-        quasi_stationary(np.array([[-1.0, 1, 0], [0, -1, 1], [0, 0, 0]]))
-    with pytest.raises(ValueError, match="no state is left"):
-        quasi_stationary(np.array([[-1.0, 1], [1, -1]]), to=[0, 1])

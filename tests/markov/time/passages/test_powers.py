@@ -24,6 +24,7 @@ from markov.time.passages.powers import PowerSums
 from tests.markov.conftest import generator_of, solved_exactly
 from tests.markov.time.exact_exponentials import exact
 from tests.markov.time.passages.conftest import erlang
+from tests.surface import for_each
 
 # Powers and slowest decay against exact exponentials, squaring, and chains whose answer is that of a part of them.
 
@@ -290,7 +291,7 @@ def test_rates_between_different_states_leave_the_diagonal_and_zeros_out() -> No
     assert found.nnz == 2
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each(range(6))
 def test_states_that_lead_to_a_set_are_the_ancestors_of_its_states(seed: int) -> None:
     rates = random_rates(40, seed)
     graph = nx.from_scipy_sparse_array(rates, create_using=nx.DiGraph)
@@ -411,7 +412,7 @@ def test_no_vectors_without_a_proof():
 # Solutions without a subtraction against fractions, entry by entry.
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each(range(6))
 def test_every_entry_is_right_however_rarely_the_states_are_left(seed):
     """Exit rates of 1 to 100, and one in 1e30 s out of the states: nothing is left of that in a diagonal."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, PFTK, TFRC, NewReno, Reno, Tahoe
+from tests.surface import for_each
 
 # The generated code against 50-digit evaluations of the printed or defining equations.
 
@@ -149,7 +150,7 @@ def test_aimd_is_its_cycle(form, increase, decrease):
     assert_close(rule.peak_window(points), peaks)
 
 
-@pytest.mark.parametrize(("increase", "decrease"), PAIRS)
+@for_each(PAIRS)
 def test_precise_form_is_the_one_that_zheng2002_prints(increase, decrease):
     values = exact(RTT, increase, decrease)
     assert_close(
@@ -206,7 +207,7 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("rule", ALL, ids=repr)
+@for_each(ALL)
 def test_kernel_agrees_with_its_expression_at_fifty_digits(rule):
     expression = rule.expression
     symbols = sorted(expression.free_symbols, key=str)
@@ -221,7 +222,7 @@ def test_kernel_agrees_with_its_expression_at_fifty_digits(rule):
     assert_close(rule.rate(points, RTT), reference)
 
 
-@pytest.mark.parametrize("rule", ALL, ids=repr)
+@for_each(ALL)
 def test_rate_falls_with_p_and_mean_window_is_rate_times_rtt(rule):
     points = np.concatenate([np.logspace(-12, 0, 4001), 1 - np.logspace(-12, -2, 200)])
     points = held(rule, np.unique(points))
@@ -260,7 +261,7 @@ def test_a_equal_3b_over_2_minus_b_is_friendly(decrease):
     assert sp.simplify(ratio) == 1
 
 
-@pytest.mark.parametrize("rule", ALL, ids=repr)
+@for_each(ALL)
 def test_numbers_give_floats_and_arrays_broadcast(rule):
     assert type(rule.rate(0.01, 0.1)) is float
     assert type(rule.rate(np.float64(0.01), np.array(0.1))) is float
@@ -273,7 +274,7 @@ def test_numbers_give_floats_and_arrays_broadcast(rule):
     assert rule.rate([], 0.1).shape == (0,)
 
 
-@pytest.mark.parametrize("rule", [rule for rule in ALL if hasattr(rule, "peak_window")], ids=repr)
+@for_each([rule for rule in ALL if hasattr(rule, "peak_window")])
 def test_window_of_a_rule_does_not_depend_on_the_rtt(rule):
     points = np.array([1e-4, 0.1])
     assert type(rule.mean_window(0.01)) is float

@@ -265,7 +265,7 @@ def test_loss_events_until_a_rate_is_reached():
 # What responses need of a rule: every rule of the catalogue has it, and so may any other class.
 
 
-@pytest.mark.parametrize("rule", catalogue("rule").entries, ids=repr)
+@for_each(catalogue("rule").entries)
 def test_events_bring_a_rule_from_state_to_state(rule):
     state = rule.start(0.1, 1000.0)._replace(cwnd=50.0, ssthresh=2.0)
     for event in (rule.on_ack, rule.on_loss, rule.on_timeout):
@@ -294,7 +294,7 @@ ASKS = [
 ]
 
 
-@pytest.mark.parametrize("ask", ASKS, ids=range(len(ASKS)))
+@for_each(ASKS)
 def test_labels_survive(ask):
     values, rtt = np.array([1e-4, 1e-3, 1e-2]), 0.1
     bare = np.asarray(ask(values, rtt))

@@ -12,6 +12,7 @@ import pytest
 from dfcmodel import BurstLoss, Flow, Link, Packets, Scenario, simulate
 from responsefn import SEARCH, Allegro, Delivery, NewReno, Vivace
 from responsefn.rules.deliveries import allegro, vivace
+from tests.surface import for_each
 
 # Allegro: utility, trials and steps by hand, and what flows of it get.
 
@@ -324,7 +325,7 @@ class Bins:
         )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each(range(6))
 def test_bins_are_those_of_the_draft(seed: int) -> None:
     draw, rule, bins = random.Random(seed), SEARCH(), Bins()
     state, time, delivered, ended = rule.State(), 1.0, 0.0, 0

@@ -38,11 +38,6 @@ def test_feedback_tells_acks_and_marks_apart() -> None:
     assert (state.rate, state.marks) == (50.0, 2.5)
 
 
-def test_a_rule_without_feedback_is_incomplete() -> None:
-    with pytest.raises(TypeError, match="on_feedback"):
-        type("Nothing", (RateRule,), {})()
-
-
 def test_a_rule_states_its_source_or_none() -> None:
     assert Halving().cite() == "Halving: no source stated"
     assert not Halving().uses_closed_form()
@@ -57,15 +52,6 @@ def test_a_constant_rate_is_at_most_that_of_the_line_and_follows_nothing() -> No
     assert rule.on_feedback(state, rule.params, Feedback(0.1, 0.05, 7.0, 2.5)) == state
     assert rule.is_constant
     assert not DCQCN().is_constant
-
-
-def test_thresholds_are_in_their_order_and_no_rate_rule_has_a_response_function() -> None:
-    with pytest.raises(ValueError, match="not below t_low"):
-        TIMELY(t_low=1.0)
-    with pytest.raises(ValueError, match="follows round-trip times"):
-        TIMELY().rate(0.01)
-    with pytest.raises(ValueError, match="follows the telemetry of links"):
-        HPCC().rate(0.01)
 
 
 # HPCC by its Algorithm 1, and its fixed point in an incast.

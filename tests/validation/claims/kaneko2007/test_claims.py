@@ -13,6 +13,7 @@ from dfcmodel import simulate
 from hopflow import mbps
 from hopflow.intervals import reach
 from responsefn import BIC
+from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_statements import Effects
 from validation.claims.kaneko2007 import level, random_loss
@@ -98,8 +99,7 @@ def share_of_link(value: float, half: float) -> Estimate:
     return Estimate(value, half / reach(float("inf")), within=PART)
 
 
-@pytest.mark.parametrize(
-    ("fusion", "other", "verdict"),
+@for_each(
     [
         (share_of_link(0.9, 0.01), share_of_link(0.5, 0.01), R),
         (share_of_link(0.5, 0.01), share_of_link(0.9, 0.01), C),
@@ -118,7 +118,7 @@ def share_of_link(value: float, half: float) -> Estimate:
         (share_of_link(0.5, 0.0), share_of_link(0.515, 0.0), C),
         (share_of_link(0.8, 0.0), share_of_link(0.8035, 0.0), R),  # within the slack alone
         (share_of_link(1.0, 0.0), share_of_link(0.991, 0.035), R),  # nobody has more than the link
-    ],
+    ]
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
     assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict

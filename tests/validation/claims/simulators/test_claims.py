@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.surface import for_each
 from validation import Verdict, ledger
 from validation.checks import subjects
 from validation.claims.simulators import (
@@ -225,8 +226,7 @@ def both(aside: Differences, other: Differences, fresh: Differences | None = Non
     return Comparison(aside, other, other, other, other, other, other, fresh or half())
 
 
-@pytest.mark.parametrize(
-    ("key", "aside"),
+@for_each(
     [
         ("shares", half(0.021, 0.02)),
         ("worst", half(0.09, 0.01)),
@@ -235,7 +235,7 @@ def both(aside: Differences, other: Differences, fresh: Differences | None = Non
         ("spread", half(spread=0.6)),
         ("spread", half(spread=1.6)),
         ("interval", half(0.019, 0.005)),
-    ],
+    ]
 )
 def test_what_is_off_contradicts_its_statement(key: str, aside: Differences) -> None:
     good = half(0.01)

@@ -14,6 +14,7 @@ from benchmarks.ns3_sharing import FOLDER, TARGET, bottleneck, matched_share
 from dfcmodel import PIE, CoDel, Fluid, Packets, QueueManager, simulate
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, BBRv1, NewReno
+from tests.surface import for_each
 from validation import evidence, table
 from validation.display.waterfalls import CASE
 from validation.generate.cases import digest
@@ -90,7 +91,7 @@ def options(network: str, seed: int = 1) -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@for_each(NETWORKS)
 def test_delays_and_starts_are_those_of_the_instance_and_waits_one_packet_time(name: str) -> None:
     network, scenario, words = NETWORKS[name], instance(NETWORKS[name], 5), options(name, 5)
     links = words["links"].split()

@@ -16,6 +16,7 @@ from responsefn.linux import (
     LinuxVegas,
 )
 from tests.responsefn.events import Event
+from tests.surface import for_each
 
 # The module of Linux against the integer arithmetic of its file, written here once more.
 
@@ -242,7 +243,7 @@ def test_illinois_takes_whole_acks():
 # The module of Linux against the integer arithmetic of its file, written here once more.
 
 
-@pytest.mark.parametrize("cwnd", [5, 20, 49, 50, 51, 100, 1000])
+@for_each([5, 20, 49, 50, 51, 100, 1000])
 def test_scalable_counts_beyond_fifty(cwnd):
     """cnt++, and a packet more once cnt > min(cwnd, 50)."""
     count, acks = 0, 0
