@@ -39,7 +39,7 @@ def test_mean_and_distribution_are_those_of_simulated_queues(
     cycle = next(found.cycles())
     soon = found.passage(load, cycle, room=room)
     draw = random.Random(1)
-    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(100)])
+    times = np.array([simulated(len(cycle), load, room, draw) for _ in range(300)])
     error = times.std() / len(times) ** 0.5
     assert soon.mean == pytest.approx(times.mean(), abs=4.0 * error)
     part = float(soon.distribution([soon.mean]).cdf[0])
