@@ -11,7 +11,7 @@ from scipy import stats
 
 from tests.surface import for_each
 from validation import table
-from validation.generate.kaneko2007 import flows, more_seeds, parking_lot, sweeps
+from validation.generate.kaneko2007 import flows, parking_lot, sweeps
 from validation.generate.kaneko2007 import unstated_parameters as kaneko_settings
 from validation.generate.malhotra2005 import pause_chain, pause_tcp
 from validation.generate.takano2006 import dfc_chain, fifo_chain, loaded_node, own_links
@@ -169,7 +169,7 @@ def test_many_seeds_repeat_the_points_of_one_rtt() -> None:
 
 # Flows over bottlenecks: the same options in both simulators, and rows from samples.
 
-RUN = sweeps.a_run({"rule": "bic"}, ["bic", "reno"], seed=2, times=sweeps.Times(end=30.0))
+RUN = sweeps.a_run({"rules": ["$rule", "reno"], "end": 30.0}, {"rule": "bic"}, seed=2)
 
 
 def test_both_simulators_get_the_same_numbers() -> None:
@@ -223,7 +223,7 @@ def test_a_random_drop_that_was_not_traced_is_an_error(tmp_path: Path) -> None:
 # Further seeds of the slides' cases: others than those that they add to, at the same settings.
 
 FIRST = {case.name: case for case in (*sweeps.CASES, *parking_lot.CASES)}
-FURTHER = [case for case in more_seeds.CASES if "-more-seeds-" in case.name]
+FURTHER = [case for case in FIRST.values() if "-more-seeds-" in case.name]
 
 
 @pytest.mark.parametrize("case", FURTHER, ids=lambda case: case.name)
@@ -240,13 +240,13 @@ def test_further_seeds_are_new_ones_of_the_same_settings(case) -> None:
 
 
 def test_windows_over_time_are_kept_where_a_claim_needs_them() -> None:
-    series = {case.name: "series" in case.tables for case in more_seeds.CASES}
+    series = {case.name: "series" in case.tables for case in FURTHER}
     assert series["kaneko2007/windows-alone-more-seeds-ns3"]
     assert not series["kaneko2007/windows-with-reno-more-seeds-ns3"]
 
 
 def test_round_trips_that_are_equal_need_no_further_seeds() -> None:
-    (case,) = (c for c in more_seeds.CASES if c.name == "kaneko2007/rtt-fairness-more-seeds-ns2")
+    (case,) = (c for c in FURTHER if c.name == "kaneko2007/rtt-fairness-more-seeds-ns2")
     assert {run["factors"]["long_rtt"] for run in case.runs} == {0.06, 0.12}
 
 
@@ -259,14 +259,14 @@ def test_flows_end_together_and_reverse_flows_cross_one_link() -> None:
     assert last[:6] == [parking_lot.HOPS] * 6
     assert sorted(b - a for a, b in zip(first[:6], last[:6], strict=True)) == [1, 1, 2, 2, 3, 3]
     assert {b - a for a, b in zip(first[6:], last[6:], strict=True)} == {-1}
-    assert len(run["rules"]) == 6 + 3 * parking_lot.REVERSE
+    assert len(run["rules"]) == 6 + 3 * run["factors"]["reverse"]
 
 
 # The cases of the slides: buffers of one BDP, jittered starts.
 
 
 def test_a_run_fills_in_what_it_is_not_told() -> None:
-    run = sweeps.a_run({}, ["reno"] * 2, seed=1, times=sweeps.Times(starts=(0.0, 10.0)))
+    run = sweeps.a_run({"rules": ["reno"] * 2, "starts": [0.0, 10.0]}, {}, seed=1)
     assert run["buffer"] == sweeps.bdp(100e6, 0.04) == 333
     assert run["rtts"] == [0.04, 0.04]
     assert run["ssthresh"] == 166
@@ -277,7 +277,7 @@ def test_a_run_fills_in_what_it_is_not_told() -> None:
 
 
 def test_the_same_seed_gives_the_same_starts() -> None:
-    one, other = (sweeps.a_run({}, [rule], seed=3) for rule in ("bic", "cubic"))
+    one, other = (sweeps.a_run({"rules": [rule]}, {}, seed=3) for rule in ("bic", "cubic"))
     assert one["starts"] == other["starts"]
 
 

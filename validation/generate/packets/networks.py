@@ -5,17 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
-
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
-from validation.generate.programs import Ns2
+from validation.generate.cases import Case, Column, Run, Table
+from validation.generate.packets.exported import SENT_AGAIN, calls, read
+from validation.generate.programs import Ns2Export
 from validation.networks.packet_networks import (
     ACCESS_DELAY,
     ACCESS_RATE,
-    BITS,
     BUFFER,
     CHAIN_SEEDS,
     DELAY,
@@ -29,54 +24,11 @@ from validation.networks.packet_networks import (
 
 __all__ = ["CASES", "SAMPLE", "sample_hash", "scenario_of"]
 
-AGENTS = {"tahoe": "", "reno": "/Reno", "newreno": "/Newreno", "sack": "/Sack1"}
+PROGRAM = Ns2Export((SENT_AGAIN,))
+RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 SEEDS = tuple(range(1, 9))
 PAIRS = (2, 8, 32, 128)
 LONG_CHAIN_FLOWS = (1, 4, 16)
-
-
-def calls(run: Run) -> Calls:
-    """Return the options of network.tcl: every link with its mirror, the flows."""
-    scenario = scenario_of(run)
-    nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    links, flows = [], []
-    for link in scenario.links:
-        ends = (nodes[link.source], nodes[link.target])
-        about = f"{round(link.rate * BITS)} {link.delay:.17g} {link.buffer:.0f}"
-        links += [f"{a} {b} {about}" for a, b in (ends, ends[::-1])]
-    for flow in scenario.flows:
-        first, last = nodes[flow.path[0]], nodes[flow.path[-1]]
-        flows.append(f"{first} {last} {flow.start:.17g} {flow.max_window:.0f}")
-    sink = "Agent/TCPSink" + ("/Sack1" if run["recovery"] == "sack" else "")
-    sink += "/DelAck" if run.get("delayed") else ""
-    options = {
-        "agent": f"Agent/TCP{AGENTS[run['recovery']]}", "sink": sink,
-        "nodes": len(nodes), "links": " ".join(links), "flows": " ".join(flows),
-        "duration": scenario.duration, "sample": SAMPLE, "seed": run["seed"],
-    }  # fmt: skip
-    return [[str(word) for pair in options.items() for word in pair]]
-
-
-def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Make the rows of one run."""
-    keys = {name: run[name] for name in ("recovery", "size", "seed")}
-    samples = np.loadtxt(folder / "samples.txt", ndmin=2)
-    flows: Rows = []
-    for row in np.loadtxt(folder / "flows.txt", ndmin=2):
-        f, acknowledged, sent, again, timeouts = map(int, row)
-        acks = samples[:, 2 + 2 * f].astype(int)
-        flows.append(
-            {
-                **keys, "flow": f, "acknowledged": acknowledged, "sent": sent, "sent_again": again,
-                "timeouts": timeouts, "samples": sample_hash(samples[:, 1 + 2 * f], acks),
-            }
-        )  # fmt: skip
-    links: Rows = []
-    for row in np.loadtxt(folder / "links.txt", ndmin=2):
-        a, b, drops = map(int, row)
-        if drops > 0:
-            links.append({**keys, "from": a, "to": b, "drops": drops})
-    return {"flows": flows, "links": links}
 
 
 RUN = {
@@ -112,7 +64,7 @@ def _runs(topology: str, sizes: tuple[int, ...], delayed: bool) -> list[Run]:
     return [
         {"topology": topology, "recovery": recovery, "size": size, "seed": seed}
         | ({"delayed": True} if delayed else {})
-        for recovery in AGENTS
+        for recovery in RECOVERIES
         for size in sizes
         for seed in (SEEDS[:2] if delayed or size > 100 else SEEDS)
     ]
@@ -130,7 +82,7 @@ def _case(
         name=name,
         title=title,
         claims=(),
-        program=Ns2("network.tcl"),
+        program=PROGRAM,
         parameters={
             "rate of the bottlenecks": (RATE, "bit/s"),
             "delay of the bottlenecks": (DELAY[topology], "s"),
@@ -157,7 +109,7 @@ CHAIN = Case(
     name="packets/takano2006-ns2",
     title="scenarios 1 to 6 without DFC under four senders: the paper's starts, and seeds with starts up to 1 ms later",
     claims=(),
-    program=Ns2("network.tcl"),
+    program=PROGRAM,
     parameters={
         "rates of the links, scenarios 1 to 6": ("370, 1230, 3700, 12300, 37000, 123000", "Mb/s"),
         "delay of the links": (1e-4, "s"),
@@ -178,7 +130,7 @@ CHAIN = Case(
     },
     runs=[
         {"topology": "takano2006", "recovery": recovery, "size": number, "seed": seed}
-        for recovery in AGENTS
+        for recovery in RECOVERIES
         for number, seeds in CHAIN_SEEDS.items()
         for seed in seeds
     ],

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dfcmodel import to_ns2
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.packets.exported import drops_of, flows_of, program
 from validation.generate.programs import Ns2Export
-from validation.networks.packet_networks import SAMPLE, sample_hash
+from validation.networks.packet_networks import SAMPLE
 from validation.networks.random_packet_networks import TOPOLOGIES, random_network
 
 SEEDS = range(100)
@@ -24,45 +24,39 @@ TIMES = 10
 
 def calls(run: Run) -> Calls:
     """Return the Tcl program of the network of a seed."""
-    scenario, method = random_network(run["seed"])
-    return [[to_ns2(scenario, method=method, sample=SAMPLE)]]
+    return [[program(*random_network(run["seed"]))]]
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Make the rows of one run."""
     scenario, method = random_network(run["seed"])
     recoveries: Any = method.recovery  # by flow
+    flows = flows_of(scenario, folder)
     samples = np.loadtxt(folder / "samples.txt", ndmin=2)
     ends = [round(k * len(samples) / TIMES) - 1 for k in range(1, TIMES + 1)]
-    flows: Rows = []
-    acks: Rows = []
-    # flows.txt is empty where all flows are CBR
-    words = [line.split() for line in (folder / "flows.txt").read_text().splitlines()]
-    for column, (f, acknowledged, timeouts, sent) in enumerate(tuple(map(int, w)) for w in words):
-        window, acked = samples[:, 1 + 2 * column], samples[:, 2 + 2 * column].astype(int)
-        flows.append(
-            {
-                **run, "flow": f, "recovery": recoveries[scenario.flows[f].name],
-                "acknowledged": acknowledged, "sent": sent, "timeouts": timeouts,
-                "samples": sample_hash(window, acked, scenario.flows[f].size),
-            }
-        )  # fmt: skip
-        acks += [
-            {**run, "flow": f, "time": float(samples[n, 0]), "acknowledged": int(acked[n])}
-            for n in ends
-        ]
-    links: Rows = []
-    for a, b, drops in np.loadtxt(folder / "links.txt", ndmin=2).astype(int).tolist():
-        if drops > 0:
-            links.append({**run, "from": a, "to": b, "drops": drops})
-    links.sort(key=lambda row: (row["from"], row["to"]))
+    acks = [
+        {
+            **run, "flow": flow["flow"], "time": float(samples[n, 0]),
+            "acknowledged": int(samples[n, 2 + 2 * column]),
+        }
+        for column, flow in enumerate(flows)
+        for n in ends
+    ]  # fmt: skip
     about = {
         "duration": scenario.duration,
         "links": len(scenario.links),
         "flows": len(scenario.flows),
         "program": (folder / "program.tcl").read_text(encoding="utf-8"),
     }
-    return {"flows": flows, "acks": acks, "links": links, "networks": [{**run, **about}]}
+    return {
+        "flows": [
+            {**run, **flow, "recovery": recoveries[scenario.flows[flow["flow"]].name]}
+            for flow in flows
+        ],
+        "acks": acks,
+        "links": [{**run, **link} for link in drops_of(folder)],
+        "networks": [{**run, **about}],
+    }
 
 
 RUN = {
