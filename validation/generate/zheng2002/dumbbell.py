@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from validation.generate.case_tables import columns, load
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 from validation.generate.outputs import lines, loss_events
 from validation.generate.programs import Ns2, pairs
@@ -33,146 +34,8 @@ DEFAULTS: Mapping[str, float | str] = {
     "warm": WARM,
     "duration": DURATION,
 }
-SEED = {"seed": Column("1", "substream of the random number streams")}
-KIND = Column("", "TCP(a,b), TFRC, background (on/off UDP) or cbr (UDP at a constant rate)")
-FLOW = Column("1", "number of the flow among those of its kind, from 1")
-
-FLOW_VALUES = {
-    "access_delay": Column("s", "one-way delay of each of the two access links of the flow"),
-    "start": Column("s", "start of the flow"),
-    "arrivals": Column("packets", "packets of the flow that reached the bottleneck's queue"),
-    "drops": Column("packets", "of these, dropped"),
-    "departures": Column("packets", "packets of the flow that the bottleneck began to send"),
-    "queued_before": Column("packets", "packets of the flow waiting when the measurement began"),
-    "queued_after": Column("packets", "packets of the flow waiting when it ended"),
-    "marks": Column("packets", "departures with ECN's mark"),
-    "loss_events": Column(
-        "events",
-        "drops that came one mean_rtt or more after the drop that began the loss event before; "
-        "marks do not count; empty for UDP",
-    ),
-    "sent": Column("packets", "data packets that the sender sent; empty for UDP"),
-    "resent": Column("packets", "of these, sent again; empty for TFRC and UDP"),
-    "received": Column(
-        "packets", "TCP: newly acknowledged; TFRC and UDP: packets that reached the receiver"
-    ),
-    "timeouts": Column("events", "retransmission timeouts; empty for TFRC and UDP"),
-    "cuts": Column(
-        "events",
-        "window reductions, also by timeouts and by ECN; empty for TFRC and UDP",
-    ),
-    "ecn_responses": Column("events", "of the cuts, answers to marks; empty for TFRC and UDP"),
-    "rate": Column("packets/s", "departures / length of the measurement"),
-    "rate_variance": Column(
-        "(packets/s)^2", f"sample variance of the departures per {BIN:g} s, as rates"
-    ),
-    "rate_cov": Column("1", "square root of rate_variance over the mean; empty without packets"),
-    "p": Column("1", "drops / arrivals; empty without arrivals"),
-    "p_event": Column("1", "loss_events / arrivals; empty for UDP"),
-    "mean_wait": Column(
-        "s",
-        "mean time of the flow's departed packets in the bottleneck's queue; empty for UDP and "
-        "without departures",
-    ),
-    "mean_rtt": Column(
-        "s",
-        "mean_wait + propagation and transmission times of packet and acknowledgement; "
-        "empty for UDP and without departures",
-    ),
-    "sampled_rtt": Column(
-        "s", "mean of TCP's latest round-trip sample, looked at every 0.1 s; empty otherwise"
-    ),
-}
-LINK_VALUES = {
-    "arrivals": Column("packets", "packets that reached the queue, dropped ones included"),
-    "drops": Column("packets", "packets dropped by the queue"),
-    "departures": Column("packets", "packets that the link began to send"),
-    "queued_before": Column("packets", "packets waiting when the measurement began"),
-    "queued_after": Column("packets", "packets waiting when it ended"),
-    "marks": Column("packets", "departures with ECN's mark"),
-    "departed_bytes": Column("bytes", "bytes of the departures"),
-    "utilisation": Column(
-        "1",
-        "8 departed_bytes / (rate x length of the measurement); counted as transmissions begin, "
-        "so a link that never idles may show up to one packet more than 1",
-    ),
-    "loss": Column("1", "drops / arrivals"),
-    "mean_queue": Column("packets", "mean over time of the packets waiting"),
-    "mean_wait": Column("s", "mean_queue / rate of arrivals that were not dropped"),
-    "peak_queue": Column("packets", "most packets seen waiting, looked at every 0.1 s"),
-}
-SERIES_VALUES = {"departures": Column("packets", f"packets of the flow sent in {BIN:g} s")}
-
-NOTES = (
-    (
-        "Not stated by the paper and chosen here: TCP is SACK with one acknowledgement per packet; "
-        "1,000 bytes per packet on the wire for every kind (TFRC puts 32 bytes, TCP 40 on top of "
-        "packetSize_), so that 15 Mb/s are 1,875 packets/s and 90 packets per 48 ms; RED counts "
-        "packets, thresholds 1/3 and 1, buffer 2 bandwidth-delay products (30, 90, 180 packets at "
-        "15 Mb/s; 120, 360, 720 at 60 Mb/s), max_p 0.1, weight 0.002, gentle. ns-2's own automatic "
-        "thresholds would be 5 and 15 packets."
-    ),
-    (
-        "The thresholds are of the size that makes one flow's losses begin beyond a window of 120, "
-        "as the paper reports in Fig. 3; that point of Fig. 3 is thus no independent evidence."
-    ),
-    (
-        "Reading '1-b': decrease_num_, the factor of the window that is kept, is 1-b, as TCP(a,b) "
-        "is defined. Reading 'b': decrease_num_ is b, as if it were the part given up. Both are the "
-        "same for b = 1/2; the reading is then '1-b'."
-    ),
-    (
-        "ns-2 cuts to 1/2 at a flow's first loss, in slow start and for the threshold after a "
-        "timeout, whatever b is."
-    ),
-    (
-        "Flows start at times uniform in the first 5 s; all that is measured is measured from "
-        f"{WARM:g} s on. A seed gives the same starts to the flows of every setting with the same "
-        "number of flows."
-    ),
-    (
-        "arrivals + queued_before = drops + departures + queued_after, exactly, for every flow and "
-        "for the link. Acknowledgements travel on a link of their own and are never lost."
-    ),
-    (
-        "TFRC: tcp_tick_ 1 ms and minrto_ 0.2 s as TCP's (ns-2's default clock of 0.1 s would give "
-        "t_RTO in steps of 0.1 s)."
-    ),
-)
-
-PARAMETERS: dict[str, tuple[float | str, str]] = {
-    "agents": ("Agent/TCP/Sack1 and Agent/TCPSink/Sack1; Agent/TFRC and Agent/TFRCSink", ""),
-    "trunk rate": (15e6, "bit/s"),
-    "trunk delay": (TRUNK_DELAY, "s"),
-    "access rate": (ACCESS_RATE, "bit/s"),
-    "access delay": (2e-3, "s (on either side)"),
-    "bytes per packet": (1000, "bytes (with all headers; acknowledgements 40)"),
-    "queue": ("RED", "(in packets)"),
-    "thresh_, maxthresh_": ("30, 90", "packets"),
-    "limit_": (180, "packets (drops what finds 179 waiting)"),
-    "q_weight_": (0.002, "1"),
-    "linterm_": (10, "1 (max_p = 0.1)"),
-    "gentle_, wait_": ("true", ""),
-    "mark_p_ (default)": (0.1, "1 (with ECN: RED drops where its probability is above)"),
-    "window_": (10000, "packets"),
-    "windowOption_": (1, "1"),
-    "increase_num_, decrease_num_": ("a, 1 - b or b by the reading", ""),
-    "tcpTick_ (TCP)": (1e-4, "s"),
-    "tcp_tick_ (TFRC)": (1e-3, "s"),
-    "minrto_": (0.2, "s"),
-    "overhead_": (0, "s"),
-    "singledup_ (TCP, default)": (1, "1 (limited transmit)"),
-    "windowInit_ (TCP, default)": (2, "packets"),
-    "bval_ (TFRC, default)": (1, "packets per acknowledgement"),
-    "starts": ("uniform in 0 to 5", "s"),
-    "measured": (f"{WARM:g} to {DURATION:g}", "s"),
-    "background": (
-        "0",
-        "on/off UDP sources of 500 kb/s; on 1 s, off 2 s in the mean, both Pareto of shape 1.5",
-    ),
-}
-
-
+TABLES = load(__file__)
+COLUMNS = columns(TABLES["columns"])
 EXCHANGED = "a and b exchanged"
 """The reading of TCP(a,b) with a as the part that is given up, as the caption of the paper's Fig. 7 has it."""
 
@@ -211,12 +74,16 @@ def make(
 
 def tables(factors: Mapping[str, Column], *, series: str = "") -> dict[str, Table]:
     """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one."""
-    keys = {**factors, **SEED}
-    flow = {**keys, "kind": KIND, "flow": FLOW}
-    chosen = {"flows": Table(flow, FLOW_VALUES), "link": Table(keys, LINK_VALUES)}
+    keys = {**factors, "seed": COLUMNS["seed"]}
+    flow = {**keys, "kind": COLUMNS["kind"], "flow": COLUMNS["flow"]}
+    chosen = {
+        "flows": Table(flow, columns(TABLES["flows"])),
+        "link": Table(keys, columns(TABLES["link"])),
+    }
     if series:
-        time = Column("s", f"end of an interval of {BIN:g} s; {series}")
-        chosen["series"] = Table({**flow, "time": time}, SERIES_VALUES)
+        over_time = columns(TABLES["series"], series=series)
+        departures = {"departures": over_time.pop("departures")}
+        chosen["series"] = Table({**flow, **over_time}, departures)
     return chosen
 
 
