@@ -55,7 +55,7 @@ def test_scenarios_have_the_paths_of_the_paper() -> None:
     long = fifo_chain.SCENARIOS["4l"]
     assert long.links == {"target": 59, "background": 30}
     assert long.entries[-1] == (30, "background")
-    assert fifo_chain.SCENARIOS["4v"].step == fifo_chain.FINE
+    assert fifo_chain.SCENARIOS["4v"].step == 1e-3
     assert max(fifo_chain.SCENARIOS["6"].instants) <= 1.5
 
 
