@@ -3,7 +3,8 @@
 Columns and parameters are pairs: ``[unit, meaning]`` and ``[value, unit]``. A case has a name, a title, claims, notes (in
 words, or names of texts that several cases have), and ``runs``: blocks of factors, each with one level or a list of levels.
 All levels of a block are combined, the last factor varying fastest, and each combination is run with the seeds from the
-first to the last of ``seeds``. A level of ``"a, b"`` is a pair: a level of factor a and one of factor b.
+first to the last of ``seeds``. A level of ``"a, b"`` is a pair: a level of factor a and one of factor b. Options of a run are
+in the order of the block, the seed where ``seeds`` stands, or last.
 """
 
 from __future__ import annotations
@@ -55,15 +56,16 @@ def crossed(blocks: Sequence[About], seeds: Sequence[int] = ()) -> list[dict[str
     """
     runs: list[dict[str, Any]] = []
     for block in blocks:
-        levels = {name: each if isinstance(each, list) else [each] for name, each in block.items()}
-        given = levels.pop("seeds", seeds)
-        if given:
-            levels["seed"] = list(range(given[0], given[-1] + 1))
-        for chosen in cross(**levels):
+        given = block.get("seeds", seeds)
+        numbers = {"seed": list(range(given[0], given[-1] + 1))} if given else {}
+        named = {name: each for name, each in block.items() if name != "seeds"}
+        levels = {name: each if isinstance(each, list) else [each] for name, each in named.items()}
+        order = dict.fromkeys("seed" if name == "seeds" else name for name in (*block, *numbers))
+        for chosen in cross(**levels, **numbers):
             run: dict[str, Any] = {}
-            for name, level in chosen.items():
+            for name in order:
                 names = name.split(", ")
-                run |= zip(names, level, strict=True) if len(names) > 1 else {name: level}
+                run |= zip(names, chosen[name], strict=True) if names[1:] else {name: chosen[name]}
             runs.append(run)
     return runs
 

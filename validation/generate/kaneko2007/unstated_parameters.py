@@ -7,10 +7,9 @@ from pathlib import Path
 
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Module, pairs
+from validation.generate.settings import SETTING, setting_columns, setting_parameters
 from validation.inference.designs import DESIGNS, KANEKO2007, SEEDS, settings
 from validation.inference.rule_pairs import experiments
-
-SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
 
 
 def calls(run: Run) -> Calls:
@@ -42,9 +41,7 @@ CASES = (
         title=f"pairs of flows of three slides at {DESIGNS['kaneko2007']} settings of what the slides leave open",
         claims=("K03", "K05", "K06"),
         program=Module("validation.inference.rule_pairs"),
-        parameters={
-            each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in KANEKO2007
-        }
+        parameters=setting_parameters(KANEKO2007)
         | {"seed of the Sobol sequence": (SEEDS["kaneko2007"], "")},
         tables={
             "pairs": Table(
@@ -61,9 +58,7 @@ CASES = (
                     "goodput_second": Column("Mbit/s", "of the other flow, in bits on the link"),
                 },
             ),
-            "settings": Table(
-                SETTING, {each.name: Column(each.unit, each.meaning) for each in KANEKO2007}
-            ),
+            "settings": Table(SETTING, setting_columns(KANEKO2007)),
         },
         runs=[
             {"setting": n, "seed": n, "chosen": dict(setting)}

@@ -9,6 +9,7 @@ import pandas as pd
 
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
 from validation.generate.programs import Ns2, pairs
+from validation.generate.settings import SETTING, setting_columns, setting_parameters
 from validation.generate.yang2001 import priority
 from validation.inference.designs import DESIGNS, SEEDS, YANG2001, settings
 
@@ -19,8 +20,7 @@ TCP_FLOWS = 90
 """Of each source: the middle of the paper's 81 to 99."""
 LIMIT = 30_000.0
 """Simulated time at which a run ends at the latest, s."""
-SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
-INDEX = {**SETTING, "environment": priority.ENVIRONMENT["environment"], **priority.DISCIPLINE}
+INDEX = {**SETTING, **{name: priority.INDEX[name] for name in ("environment", "discipline")}}
 
 
 def runs(environments: Sequence[str], count: int | None = None) -> list[Run]:
@@ -70,9 +70,12 @@ CASES = (
         title=f"Table 4's rows with best effort at {DESIGNS['yang2001']} settings of what the paper leaves open, 90 + 10 flows of 1 MB per source",
         claims=("Y05", "Y06", "Y11"),
         program=PROGRAM,
-        parameters=priority.DEFAULTS
-        | {each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in YANG2001}
-        | {"red_max": (3, "1 (multiple of red_min)"), "seed of the Sobol sequence": (SEEDS["yang2001"], "")},
+        parameters={
+            **{name: (value, unit) for name, (value, unit) in priority.TABLES["parameters"].items()},
+            **setting_parameters(YANG2001),
+            "red_max": (3, "1 (multiple of red_min)"),
+            "seed of the Sobol sequence": (SEEDS["yang2001"], ""),
+        },
         tables={
             "times": Table(
                 {**INDEX, "source": priority.WHO["source"], "mechanism": priority.WHO["mechanism"],
@@ -83,7 +86,7 @@ CASES = (
                     "unfinished": Column("1", "of these, those that did not finish"),
                 },
             ),
-            "settings": Table(SETTING, {each.name: Column(each.unit, each.meaning) for each in YANG2001}),
+            "settings": Table(SETTING, setting_columns(YANG2001)),
         },
         runs=runs(ENVIRONMENTS),
         calls=calls,
@@ -91,7 +94,7 @@ CASES = (
         simulated_seconds=lambda run: 8.0 * 200 * run["size"] / priority.BANDWIDTH + priority.DRAIN,
         notes=(
             "One run of a row, with 90 TCP flows of 100, stands for the paper's mean over 81 to 99.",
-            *priority.NOTES,
+            *priority.TABLES["notes"],
         ),
     ),
 )  # fmt: skip
