@@ -24,6 +24,11 @@ from hopflow.whole_files import replacing
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "data"
 HERE = "validation/generate"
+NS3_TCP = (
+    *("core", "network", "internet", "point-to-point", "applications"),
+    *("bridge", "traffic-control", "stats"),
+)
+"""Modules of ns-3 that programs with TCP and queue disciplines link."""
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from validation.generate.case_tables import columns, load, tables_of
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 from validation.generate.outputs import loss_events
-from validation.generate.programs import Ns2, Ns3, flags, pairs
+from validation.generate.programs import NS3_TCP, Ns2, Ns3, flags, pairs
 
 PACKET_BITS = 1500 * 8
 STEP = 0.1
@@ -27,14 +27,7 @@ DRAIN, NS3_DRAIN = 60.0, 120.0
 FEW_EVENTS = 50
 
 NS2 = Ns2("linux.tcl")
-NS3 = Ns3(
-    "congestion",
-    (
-        *("core", "network", "internet", "point-to-point", "applications"),
-        *("bridge", "traffic-control", "stats"),
-    ),
-    ("rules.h",),
-)
+NS3 = Ns3("congestion", NS3_TCP, ("rules.h",))
 TYPES = {
     "reno": "ns3::TcpNewReno",
     "fusion": "ns3::TcpFusion",

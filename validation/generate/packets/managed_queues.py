@@ -12,7 +12,7 @@ from dfcmodel import Flow, Link, Scenario
 from dfcmodel.network.queueing.disciplines import Discipline
 from responsefn import NewReno
 from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
-from validation.generate.programs import Ns3, flags
+from validation.generate.programs import NS3_TCP, Ns3, flags
 
 BITS = 8 * 1500
 DISCS = {"codel": "ns3::CoDelQueueDisc", "pie": "ns3::PieQueueDisc"}
@@ -64,13 +64,7 @@ def _case(disc: str, title: str, parameters: dict[str, tuple[float, str]], *note
         name=f"packets/{disc}-ns3",
         title=f"2 to 32 NewReno flows over a queue with {title}, 4 seeds",
         claims=(),
-        program=Ns3(
-            "managed-queue",
-            (
-                *("core", "network", "internet", "point-to-point", "applications"),
-                *("bridge", "traffic-control", "stats"),
-            ),
-        ),
+        program=Ns3("managed-queue", NS3_TCP),
         parameters={
             "rate of the bottleneck": (RATE, "bit/s"),
             "delay of the bottleneck": (DELAY, "s"),
