@@ -14,9 +14,10 @@ one with Reno and NewReno in its place (at 12.3 Gb/s these are the paper's 4R an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from validation.generate.case_tables import About, Driver, columns, crossed, load, tables_of
 from validation.generate.cases import Calls, Case, Rows, Run, Table
@@ -46,6 +47,11 @@ AGENTS = {
     "newreno": "Agent/TCP/Newreno",
     "vegas": "Agent/TCP/Vegas",
 }
+OPTIONS = (
+    *("agent", "bandwidth", "delay", "nodes", "cross", "buffer", "window", "duration", "sample"),
+    *("peak", "jitter", "overhead", "vegas", "seed"),
+)
+"""Of chain.tcl, in the order of the recorded commands."""
 TABLES = load(__file__)
 RANDOM = 20e-6
 
@@ -102,149 +108,141 @@ def scenario_of(run: Run) -> Scenario:
 def calls(run: Run) -> Calls:
     """Return the options of ``chain.tcl``."""
     scenario = scenario_of(run)
-    options = {
-        "agent": AGENTS[scenario.agent],
-        "bandwidth": scenario.link_rate,
-        "delay": DELAY,
-        "nodes": scenario.nodes,
-        "cross": scenario.cross,
-        "buffer": scenario.buffer,
-        "window": scenario.window,
-        "duration": scenario.duration,
-        "sample": scenario.step,
-        "peak": PEAK,
-        "jitter": scenario.jitter,
-        "overhead": scenario.overhead,
-        "vegas": scenario.vegas,
-        "seed": run["seed"],
-    }
-    return [pairs(options)]
+    same = ("nodes", "cross", "buffer", "window", "duration", "jitter", "overhead", "vegas")
+    given: dict[str, Any] = {name: getattr(scenario, name) for name in same}
+    given |= {"agent": AGENTS[scenario.agent], "bandwidth": scenario.link_rate, "delay": DELAY}
+    given |= {"sample": scenario.step, "peak": PEAK, "seed": run["seed"]}
+    return [pairs({name: given[name] for name in OPTIONS})]
 
 
-def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Sum up the counters of one run."""
-    study = STUDIES[run["case"]]
-    scenario = scenario_of(run)
-    label = {name: run[name] for name in (*study.get("factors", ()), "seed")}
-    column = {"target": 1, "background": 2}
+@dataclass(frozen=True)
+class Output:
+    """What one run left, a table for each method.
 
-    def efficiency(packets: int, flow: str, seconds: float) -> float:
-        most = scenario.links[flow] * seconds * scenario.link_rate / PACKET_BITS
-        return round(packets / most, 7)
+    Attributes
+    ----------
+    samples
+        The numbers of each line of samples.txt, after those at 0 s.
+    drops
+        Time, node and flow of each.
+    """
 
-    samples = [[0.0] * (6 + scenario.nodes)]
-    samples += [[float(word) for word in words] for words in lines(folder, "samples.txt")]
-    stride = round(scenario.bin / scenario.step)
-    efficiencies: Rows = []
-    for k in range(stride, len(samples), stride):
-        for flow in FLOWS:
-            packets = round(samples[k][column[flow]] - samples[k - stride][column[flow]])
-            value = efficiency(packets, flow, scenario.bin)
-            time = round(k * scenario.step, 9)
-            row = {"time": time, "flow": flow, "link_packets": packets, "efficiency": value}
-            efficiencies.append(label | row)
+    scenario: Scenario
+    folder: Path
+    samples: Sequence[Sequence[float]]
+    drops: Sequence[tuple[float, int, str]]
 
-    def queued(k: int, node: int) -> int:
-        return round(samples[k][6 + node])
+    @classmethod
+    def of(cls, scenario: Scenario, folder: Path) -> Output:
+        """Read the files of a run; drops must be where a queue can form."""
+        samples = [[float(word) for word in words] for words in lines(folder, "samples.txt")]
+        drops = [
+            (float(words[1]), int(words[2]) + 1, FLOW_ID[words[7]])
+            for words in lines(folder, "drops.txt")
+        ]
+        if elsewhere := {each[1:] for each in drops} - set(scenario.entries):
+            raise RuntimeError(f"losses elsewhere: {elsewhere}")
+        return cls(scenario, folder, [[0.0] * (6 + scenario.nodes), *samples], drops)
 
-    occupancy = [
-        label | {"time": time, "node": node, "queued": queued(round(time / scenario.step), node)}
-        for time in scenario.instants
-        for node in range(1, scenario.nodes)
-    ]
-    queues = [
-        label | {"time": round(k * scenario.step, 9), "node": node, "queued": queued(k, node)}
-        for k in range(len(samples))
-        for node in (1, scenario.cross)
-    ]
-    windows = [
-        label
-        | {
-            "time": round(k * scenario.step, 9),
-            "flow": flow,
-            "window": round(samples[k][3 + 2 * n], 2),
-            "threshold": round(samples[k][4 + 2 * n]),
-        }
-        for k in range(1, len(samples))
-        for n, flow in enumerate(FLOWS)
-    ]
+    def time(self, k: int) -> float:
+        """Return the time of a sample, s."""
+        return round(k * self.scenario.step, 9)
 
-    drops = [
-        (float(words[1]), int(words[2]) + 1, FLOW_ID[words[7]])
-        for words in lines(folder, "drops.txt")
-    ]
-    binned = Counter((int(time / BIN), node, flow) for time, node, flow in drops)
-    losses = [
-        label
-        | {
-            "time": round((k + 1) * BIN, 9),
-            "node": node,
-            "flow": flow,
-            "dropped": binned.pop((k, node, flow), 0),
-        }
-        for k in range(round(scenario.duration / BIN))
-        for node, flow in scenario.entries
-    ]
-    if binned:
-        msg = f"losses elsewhere: {binned}"
-        raise RuntimeError(msg)
+    def queued(self, k: int, node: int) -> int:
+        """Return the packets that wait in a node at a sample."""
+        return round(self.samples[k][6 + node])
 
-    nodes: Rows = []
-    for words in lines(folder, "nodes.txt"):
-        node, arrivals, departures, dropped, most = map(int, words)
-        here = [(time, flow) for time, where, flow in drops if where == node]
-        left = queued(-1, node)
-        # Samples are taken a nanosecond before the counters.
-        if len(here) != dropped or abs(arrivals - departures - dropped - left) > 2:
-            msg = f"node {node}: {arrivals} in, {departures} out, {dropped} lost, {left} stored"
-            raise RuntimeError(msg)
-        nodes.append(
-            label
-            | {
+    def sent(self, flow: str, since: int, until: int, seconds: float) -> dict[str, Any]:
+        """Return the packets of a flow that any link began to send between two samples, and the efficiency."""
+        column = 1 + FLOWS.index(flow)
+        packets = round(self.samples[until][column] - self.samples[since][column])
+        most = self.scenario.links[flow] * seconds * self.scenario.link_rate / PACKET_BITS
+        return {"link_packets": packets, "efficiency": round(packets / most, 7)}
+
+    def efficiency(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the intervals of both flows."""
+        stride = round(self.scenario.bin / self.scenario.step)
+        for k in range(stride, len(self.samples), stride):
+            for flow in FLOWS:
+                sent = self.sent(flow, k - stride, k, self.scenario.bin)
+                yield {"time": self.time(k), "flow": flow, **sent}
+
+    def occupancy(self) -> Iterator[dict[str, Any]]:
+        """Yield the queues of all nodes at the instants of the figures."""
+        for time in self.scenario.instants:
+            for node in range(1, self.scenario.nodes):
+                queued = self.queued(round(time / self.scenario.step), node)
+                yield {"time": time, "node": node, "queued": queued}
+
+    def queues(self) -> Iterator[dict[str, Any]]:
+        """Yield the queues of the nodes where flows enter, at all samples."""
+        for k in range(len(self.samples)):
+            for node in (1, self.scenario.cross):
+                yield {"time": self.time(k), "node": node, "queued": self.queued(k, node)}
+
+    def windows(self) -> Iterator[dict[str, Any]]:
+        """Yield the windows and thresholds of both flows."""
+        for k, sample in enumerate(self.samples[1:], 1):
+            for flow, window, threshold in zip(FLOWS, sample[3:7:2], sample[4:7:2], strict=True):
+                about = {"time": self.time(k), "flow": flow}
+                yield {**about, "window": round(window, 2), "threshold": round(threshold)}
+
+    def losses(self) -> Iterator[dict[str, Any]]:
+        """Yield the drops of the intervals, where flows enter."""
+        binned = Counter((int(time / BIN), node, flow) for time, node, flow in self.drops)
+        for k in range(round(self.scenario.duration / BIN)):
+            for node, flow in self.scenario.entries:
+                about = {"time": round((k + 1) * BIN, 9), "node": node, "flow": flow}
+                yield {**about, "dropped": binned[k, node, flow]}
+
+    def nodes(self) -> Iterator[dict[str, Any]]:
+        """Yield the totals of the nodes; packets must be accounted for."""
+        for words in lines(self.folder, "nodes.txt"):
+            node, arrivals, departures, dropped, most = map(int, words)
+            here = [(time, flow) for time, where, flow in self.drops if where == node]
+            left = self.queued(-1, node)
+            # Samples are taken a nanosecond before the counters.
+            if len(here) != dropped or abs(arrivals - departures - dropped - left) > 2:
+                msg = f"node {node}: {arrivals} in, {departures} out, {dropped} lost, {left} stored"
+                raise RuntimeError(msg)
+            yield {
                 "node": node,
                 "arrivals": arrivals,
                 "departures": departures,
-                "target_drops": sum(flow == "target" for _, flow in here),
-                "background_drops": sum(flow == "background" for _, flow in here),
+                **{f"{name}_drops": sum(flow == name for _, flow in here) for name in FLOWS},
                 "queued": left,
                 "first_drop": here[0][0] if here else None,
                 "last_drop": here[-1][0] if here else None,
                 "peak_queued": most,
             }
-        )
 
-    since = round(BACKGROUND_START / scenario.step)
-    flows: Rows = []
-    for words in lines(folder, "flows.txt"):
-        flow, start = words[0], float(words[1])
-        sent, resent, timeouts, cuts, ack = map(int, words[2:])
-        packets = round(samples[-1][column[flow]] - samples[since][column[flow]])
-        seconds = scenario.duration - BACKGROUND_START
-        flows.append(
-            label
-            | {
+    def flows(self) -> Iterator[dict[str, Any]]:
+        """Yield the totals of both flows."""
+        since = round(BACKGROUND_START / self.scenario.step)
+        seconds = self.scenario.duration - BACKGROUND_START
+        for flow, start, *counted in lines(self.folder, "flows.txt"):
+            sent, resent, timeouts, cuts, ack = map(int, counted)
+            found = self.sent(flow, since, -1, seconds)
+            yield {
                 "flow": flow,
-                "start": start,
+                "start": float(start),
                 "sent": sent,
                 "resent": resent,
                 "timeouts": timeouts,
                 "cuts": cuts,
                 "delivered": ack + 1,
-                "dropped": sum(where == flow for _, _, where in drops),
-                "link_packets": packets,
-                "mean_efficiency": efficiency(packets, flow, seconds),
+                "dropped": sum(where == flow for _, _, where in self.drops),
+                "link_packets": found["link_packets"],
+                "mean_efficiency": found["efficiency"],
             }
-        )
-    found = {
-        "efficiency": efficiencies,
-        "occupancy": occupancy,
-        "queues": queues,
-        "windows": windows,
-        "losses": losses,
-        "nodes": nodes,
-        "flows": flows,
-    }
-    return {name: found[name] for name in study["tables"]}
+
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
+    """Make the rows of one run."""
+    study = STUDIES[run["case"]]
+    label = {name: run[name] for name in (*study.get("factors", ()), "seed")}
+    found = Output.of(scenario_of(run), folder)
+    return {name: [label | row for row in getattr(found, name)()] for name in study["tables"]}
 
 
 def duration(run: Run) -> float:
