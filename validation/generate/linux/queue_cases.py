@@ -46,8 +46,8 @@ def runs_of(about: About) -> list[dict[str, Any]]:
         for name, own in _READ[about.get("flows", "flows")].items():
             if name not in about.get("only", [name]):
                 continue
-            run = {"run": f"{name}-{path}", "discipline": words_of(about, rate, delay)}
-            run |= {key: tuple(own[key]) for key in ("rules", "starts")}
+            run: dict[str, Any] = {key: tuple(own[key]) for key in ("rules", "starts")}
+            run |= {"run": f"{name}-{path}", "discipline": words_of(about, rate, delay)}
             if "message" in own:
                 run["messages"] = {len(own["rules"]) - 1: tuple(own["message"])}
             if "far" in own:

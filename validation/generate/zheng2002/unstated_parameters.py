@@ -40,7 +40,7 @@ def a_run(experiment: str, number: int, setting: dict[str, Value], window: Value
     low = int(setting["low"])
     changed = {name: setting[name] for name in ("size", "low", "rto")}
     return dumbbell.make(
-        {"experiment": experiment, "number": number} | setting | {"window": window},
+        {"experiment": experiment, "number": number, **setting, "window": window},
         [(kind, number) for kind in kinds],
         seed=1,
         reading={"exchanged": EXCHANGED}.get(str(setting["decrease"]), str(setting["decrease"])),
