@@ -98,8 +98,8 @@ class Driver:
     def case(self, about: About, runs: Sequence[Run], tables: Mapping[str, Table]) -> Case:
         """Return a case; its parameters are put in place of those of all cases, or added."""
         parameters = {**self.common.get("parameters", {}), **about.get("parameters", {})}
-        own = [self.texts.get(note, note) for note in about.get("notes", ())]
-        notes = [*self.common.get("notes", ()), *own]
+        common = tuple(self.common.get("notes", ()))
+        own = tuple(self.texts.get(note, note) for note in about.get("notes", ()))
         return Case(
             name=f"{self.paper}/{about['name']}",
             title=about["title"],
@@ -111,5 +111,5 @@ class Driver:
             calls=self.calls,
             read=self.read,
             simulated_seconds=self.simulated_seconds,
-            notes=tuple([*own, *notes[: -len(own) or None]] if self.own_notes_first else notes),
+            notes=own + common if self.own_notes_first else common + own,
         )
