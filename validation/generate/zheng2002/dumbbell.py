@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from validation.generate.case_tables import columns, load
 from validation.generate.cases import Calls, Column, Rows, Run, Table
@@ -97,101 +100,111 @@ def calls(run: Run) -> Calls:
     return [pairs(run["options"])]
 
 
-def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Sum up the counters of one run."""
-    options = run["options"]
-    key = {**run["factors"], "seed": run["seed"]}
-    seconds = options["duration"] - options["warm"]
+OF_FLOW = (
+    *("arrivals", "drops", "departures", "queued", "marks"),
+    *("sent", "resent", "timeouts", "cuts", "ecn_responses", "received"),
+)
+OF_LINK = ("arrivals", "drops", "departures", "queued", "marks", "departed_bytes", "area")
+"""Counters that the program writes in pairs, when the measurement begins and when it ends."""
+OF_TCP = ("resent", "timeouts", "cuts", "ecn_responses", "sampled_rtt")
+OF_GREEDY = ("sent", "loss_events", "p_event")
+"""Columns that are empty for TFRC and UDP, and those that are empty for UDP alone."""
+
+
+def changes(names: Sequence[str], words: Sequence[str]) -> dict[str, float]:
+    """Return by how much each counter grew, and ``queued_before`` and ``queued_after``."""
+    numbers = list(map(float, words))
+    before, after = (dict(zip(names, half, strict=True)) for half in (numbers[::2], numbers[1::2]))
+    queued = {"queued_before": before["queued"], "queued_after": after["queued"]}
+    return {**{name: after[name] - before[name] for name in names if name != "queued"}, **queued}
+
+
+def rates(departures: Sequence[float]) -> dict[str, float | None]:
+    """Return the variance of the rates in the bins, from the departures so far, and their coefficient of variation."""
+    bins = [(b - a) / BIN for a, b in itertools.pairwise(departures)]
+    mean = sum(bins) / len(bins)
+    variance = sum((rate - mean) ** 2 for rate in bins) / (len(bins) - 1)
+    cov = short(variance**0.5 / mean) if mean > 0 else None
+    return {"rate_variance": short(variance), "rate_cov": cov}
+
+
+def flow_row(
+    run: Run, kind: str, number: int, words: Sequence[str], times: Sequence[float]
+) -> dict[str, Any]:
+    """Return the row of a flow from its line of flows.txt and the times of its drops."""
+    options, greedy, tcp = run["options"], kind not in {"background", "cbr"}, kind in AB
+    start, wait, sampled = map(float, words[2:5])
+    grown = {name: round(value) for name, value in changes(OF_FLOW, words[5:]).items()}
+    if abs(len(times) - grown["drops"]) > 1:  # the trace rounds its times
+        raise RuntimeError(f"flow {words[0]}: {grown['drops']} drops counted, {len(times)} traced")
     bits = 8 * options["size"]
     hops = 2 * bits / ACCESS_RATE + bits / options["bandwidth"]
     hops += 2 * ACK_BITS / ACCESS_RATE + ACK_BITS / options["bandwidth"]
+    access = options["access"] + options["step"] * (number - 1) * greedy
+    rtt = wait + hops + 2 * (TRUNK_DELAY + 2 * access)
+    events, arrivals = loss_events(times, rtt), grown["arrivals"]
+    seen = greedy and grown["departures"] > 0
+    row = {
+        **grown,
+        "kind": kind,
+        "flow": number,
+        "access_delay": access,
+        "start": short(start),
+        "loss_events": events,
+        "rate": short(grown["departures"] / (options["duration"] - options["warm"])),
+        "p": short(grown["drops"] / arrivals) if arrivals else None,
+        "p_event": short(events / arrivals) if arrivals else None,
+        "mean_wait": short(wait) if seen else None,
+        "mean_rtt": short(rtt) if seen else None,
+        "sampled_rtt": short(sampled),
+    }
+    unknown = () if tcp else OF_TCP if greedy else (*OF_TCP, *OF_GREEDY)
+    return {**row, **dict.fromkeys(unknown)}
 
-    drop_times: dict[int, list[float]] = {}
+
+def link_row(options: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return the row of the link from link.txt."""
+    seconds = options["duration"] - options["warm"]
+    grown = changes(OF_LINK, words[:-1])
+    area, admitted = grown.pop("area"), grown["arrivals"] - grown["drops"]
+    served = 8 * grown["departed_bytes"] / (options["bandwidth"] * seconds)
+    mean_queue = area / seconds
+    return {
+        **{name: round(value) for name, value in grown.items()},
+        "utilisation": round(served, 8),
+        "loss": short(grown["drops"] / grown["arrivals"]),
+        "mean_queue": short(mean_queue),
+        "mean_wait": short(mean_queue * seconds / admitted),
+        "peak_queue": round(float(words[-1])),
+    }
+
+
+def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
+    """Make the rows of one run."""
+    warm, key = run["options"]["warm"], {**run["factors"], "seed": run["seed"]}
+    times: dict[str, list[float]] = {}
     for time, flow in lines(folder, "drops.txt"):
-        if float(time) > options["warm"]:
-            drop_times.setdefault(int(flow), []).append(float(time))
+        if float(time) > warm:
+            times.setdefault(flow, []).append(float(time))
     counts = [[float(word) for word in words] for words in lines(folder, "counts.txt")]
-    first = next(m for m, row in enumerate(counts) if row[0] > options["warm"] - BIN / 2)
-
+    first = next(m for m, row in enumerate(counts) if row[0] > warm - BIN / 2)
     flows: Rows = []
     series: Rows = []
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for words in lines(folder, "flows.txt"):
         fid = int(words[0])
         kind = run["labels"][int(words[1]) - 1] if words[1].isdigit() else words[1]
-        greedy = kind not in {"background", "cbr"}
-        tcp = kind in AB
-        number = numbers[kind] = numbers.get(kind, 0) + 1
-        start, wait, sampled = map(float, words[2:5])
-        counted = [round(float(word)) for word in words[5:]]
-        before, after = counted[::2], counted[1::2]
-        change = [b - a for a, b in zip(before, after, strict=True)]
-        arrivals, drops, departures, _, marks, sent, resent, timeouts, cuts, ecn, received = change
-        times = drop_times.get(fid, [])
-        if abs(len(times) - drops) > 1:  # the trace rounds its times
-            msg = f"flow {fid}: {drops} drops counted, {len(times)} traced"
-            raise RuntimeError(msg)
-        access = options["access"] + options["step"] * (number - 1) * greedy
-        rtt = wait + hops + 2 * (TRUNK_DELAY + 2 * access)
-        events = loss_events(times, rtt)
+        numbers[kind] += 1
         column = [row[fid] for row in counts]
-        bins = [(b - a) / BIN for a, b in zip(column[first:], column[first + 1 :], strict=False)]
-        mean = sum(bins) / len(bins)
-        variance = sum((rate - mean) ** 2 for rate in bins) / (len(bins) - 1)
-        row = {
-            "kind": kind,
-            "flow": number,
-            "access_delay": access,
-            "start": short(start),
-            "arrivals": arrivals,
-            "drops": drops,
-            "departures": departures,
-            "queued_before": before[3],
-            "queued_after": after[3],
-            "marks": marks,
-            "loss_events": events if greedy else None,
-            "sent": sent if greedy else None,
-            "resent": resent if tcp else None,
-            "received": received,
-            "timeouts": timeouts if tcp else None,
-            "cuts": cuts if tcp else None,
-            "ecn_responses": ecn if tcp else None,
-            "rate": short(departures / seconds),
-            "rate_variance": short(variance),
-            "rate_cov": short(variance**0.5 / mean) if mean > 0 else None,
-            "p": short(drops / arrivals) if arrivals else None,
-            "p_event": short(events / arrivals) if greedy and arrivals else None,
-            "mean_wait": short(wait) if greedy and departures else None,
-            "mean_rtt": short(rtt) if greedy and departures else None,
-            "sampled_rtt": short(sampled) if tcp else None,
-        }
-        flows.append(key | row)
+        row = flow_row(run, kind, numbers[kind], words, times.get(words[0], []))
+        flows.append(key | row | rates(column[first:]))
         if run["series"]:
+            about = {"kind": kind, "flow": numbers[kind]}
             series += [
-                key | {"kind": kind, "flow": number, "time": b[0], "departures": round(b[fid] - a)}
+                key | about | {"time": b[0], "departures": round(b[fid] - a)}
                 for a, b in zip([0.0, *column[:-1]], counts, strict=True)
             ]
-
-    totals = [float(word) for word in lines(folder, "link.txt")[0]]
-    before_link, after_link = totals[:-1:2], totals[1::2]
-    most = totals[-1]
-    gained = [b - a for a, b in zip(before_link, after_link, strict=True)]
-    counted = [round(value) for value in gained]
-    mean_queue = gained[6] / seconds
-    link = {
-        "arrivals": counted[0],
-        "drops": counted[1],
-        "departures": counted[2],
-        "queued_before": round(before_link[3]),
-        "queued_after": round(after_link[3]),
-        "marks": counted[4],
-        "departed_bytes": counted[5],
-        "utilisation": round(8 * gained[5] / (options["bandwidth"] * seconds), 8),
-        "loss": short(gained[1] / gained[0]),
-        "mean_queue": short(mean_queue),
-        "mean_wait": short(mean_queue * seconds / (gained[0] - gained[1])),
-        "peak_queue": round(most),
-    }
+    link = link_row(run["options"], lines(folder, "link.txt")[0])
     check(link, flows)
     return {"flows": flows, "link": [key | link], "series": series}
 
