@@ -42,12 +42,12 @@ def bdp(rate: float, rtt: float) -> int:
 
 def filled(settings: About, factors: About) -> dict[str, Any]:
     """Return settings with the factors that they name, ``"$name"``, also in lists."""
-    found = {f"${name}": level for name, level in factors.items()}
 
     def fill(value: Any) -> Any:
-        return (
-            [fill(each) for each in value] if isinstance(value, list) else found.get(value, value)
-        )
+        if isinstance(value, list):
+            return [fill(each) for each in value]
+        named = isinstance(value, str) and value.startswith("$")
+        return factors[value[1:]] if named else value
 
     return {name: fill(value) for name, value in settings.items()}
 
@@ -88,15 +88,15 @@ def a_case(about: About) -> Case:
     """Return a case of ``linux.tcl`` or of ``congestion.cc``, by the end of its name."""
     simulator = about["name"][-3:]
     settings = {**TABLES["experiments"][about["experiment"]], **about.get("settings", {})}
-    runs = [
-        a_run(settings, {name: level for name, level in chosen.items() if name != "seed"}, chosen["seed"])
-        for chosen in crossed(about["runs"], about.get("seeds", ()))
-    ]  # fmt: skip
-    factors = {name: COLUMNS[name] for name in runs[0]["factors"]}
+    runs = []
+    for factors in crossed(about["runs"], about.get("seeds", ())):
+        seed = factors.pop("seed")
+        runs.append(a_run(settings, factors, seed))
+    index = {name: COLUMNS[name] for name in runs[0]["factors"]}
     return DRIVERS[simulator].case(
         about,
         runs if simulator == "ns2" else [in_ns3(run) for run in runs],
-        flows.tables(factors, "bin" in runs[0]),
+        flows.tables(index, "bin" in runs[0]),
     )
 
 

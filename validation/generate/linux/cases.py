@@ -18,9 +18,7 @@ EVERYWHERE, VIRTUAL = ("departures", "no-pacing", "limits"), ("entropy",)
 """Notes of all cases, and of those in virtual time."""
 REAL = ("real-time", "late")
 TICK = "tick of the kernel (HZ 250)"
-DRIVER = Driver(
-    "linux", LinuxKernel(), calls, read, simulated_seconds, {}, texts=_READ["texts"]
-)  # fmt: skip
+DRIVER = Driver("linux", LinuxKernel(), calls, read, simulated_seconds, {}, _READ["texts"])
 
 
 def a_run(about: About, factors: dict[str, Any]) -> dict[str, Any]:
