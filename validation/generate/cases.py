@@ -115,11 +115,13 @@ class Case:
     def shard(self, run: Run) -> Path:
         """Return where the rows of one run are kept between calls.
 
-        Its name depends on the run, the program, and the module that reads the output.
+        Its name depends on the run, the program, and the module that reads the output, with its tables.
         """
-        source = inspect.getsource(sys.modules[self.read.__module__])
-        about = [hashes(self.program), source, self.commands(run), dict(run)]
-        key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+        module = sys.modules[self.read.__module__]
+        source, about = inspect.getsource(module), Path(str(module.__file__)).with_suffix(".toml")
+        source += about.read_text(encoding="utf-8") if about.exists() else ""
+        decides = [hashes(self.program), source, self.commands(run), dict(run)]
+        key = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
         return BUILD / self.name / f"{key}.json"
 
 

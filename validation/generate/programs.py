@@ -24,6 +24,11 @@ from hopflow.whole_files import replacing
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "data"
 HERE = "validation/generate"
+NS3_TCP = (
+    *("core", "network", "internet", "point-to-point", "applications"),
+    *("bridge", "traffic-control", "stats"),
+)
+"""Modules of ns-3 that programs with TCP and queue disciplines link."""
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")
 
 
@@ -264,8 +269,20 @@ def ns3_folder() -> Path:
     )
 
 
+class OfHopflow:
+    """A program that is hopflow itself."""
+
+    tool = "hopflow"
+
+    def version(self) -> str:
+        """Return the version of the package."""
+        import hopflow
+
+        return hopflow.__version__
+
+
 @dataclass(frozen=True)
-class Hopflow:
+class Hopflow(OfHopflow):
     """A command of hopflow itself, which decides the output with the module of the scenarios.
 
     Attributes
@@ -275,13 +292,6 @@ class Hopflow:
     """
 
     sources: tuple[str, ...]
-    tool: str = "hopflow"
-
-    def version(self) -> str:
-        """Return the version of the package."""
-        import hopflow
-
-        return hopflow.__version__
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line."""
@@ -293,7 +303,7 @@ class Hopflow:
 
 
 @dataclass(frozen=True)
-class Module:
+class Module(OfHopflow):
     """A module of ours that is run by ``python -m`` and decides the output with the packages that it uses.
 
     Attributes
@@ -303,18 +313,11 @@ class Module:
     """
 
     name: str
-    tool: str = "hopflow"
 
     @property
     def sources(self) -> tuple[str, ...]:
         """The module's file."""
         return (f"{self.name.replace('.', '/')}.py",)
-
-    def version(self) -> str:
-        """Return the version of the package."""
-        import hopflow
-
-        return hopflow.__version__
 
     def command(self, words: Sequence[str]) -> str:
         """Return the command line, relative to the repository root."""

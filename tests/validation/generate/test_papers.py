@@ -11,7 +11,7 @@ from scipy import stats
 
 from tests.surface import for_each
 from validation import table
-from validation.generate.kaneko2007 import flows, more_seeds, parking_lot, sweeps
+from validation.generate.kaneko2007 import flows, parking_lot, sweeps
 from validation.generate.kaneko2007 import unstated_parameters as kaneko_settings
 from validation.generate.malhotra2005 import pause_chain, pause_tcp
 from validation.generate.takano2006 import dfc_chain, fifo_chain, loaded_node, own_links
@@ -21,9 +21,8 @@ from validation.generate.yang2001 import (
     regulated_sources,
 )
 from validation.generate.yang2001 import unstated_parameters as yang_settings
-from validation.generate.zheng2002 import dumbbell, dumbbell_cases, exchanged, loss, tfrc_trace
+from validation.generate.zheng2002 import dumbbell, dumbbell_cases, loss, tfrc_trace
 from validation.generate.zheng2002 import unstated_parameters as zheng_settings
-from validation.generate.zheng2002.dumbbell_cases import MILD, TCP, TFRC
 from validation.inference.designs import settings
 
 # The chain with DFC: options, and ns-3's rows, in which every packet is accounted for.
@@ -56,7 +55,7 @@ def test_scenarios_have_the_paths_of_the_paper() -> None:
     long = fifo_chain.SCENARIOS["4l"]
     assert long.links == {"target": 59, "background": 30}
     assert long.entries[-1] == (30, "background")
-    assert fifo_chain.SCENARIOS["4v"].step == fifo_chain.FINE
+    assert fifo_chain.SCENARIOS["4v"].step == 1e-3
     assert max(fifo_chain.SCENARIOS["6"].instants) <= 1.5
 
 
@@ -151,7 +150,7 @@ def test_pause_on_and_off_have_the_same_options_but_the_thresholds() -> None:
 
 
 def test_longer_epochs_are_measured_longer() -> None:
-    durations = [pause_tcp.duration(rtt) for rtt in pause_tcp.RTTS]
+    durations = [pause_tcp.duration(rtt) for rtt in (0.05, 1.0, 2.0, 5.0, 10.0, 20.0)]
     assert durations == sorted(durations)
     assert pause_tcp.simulated_seconds({"points": [{"rtt": 5.0}]}) == 4000.0 + 200.0
 
@@ -164,7 +163,7 @@ def test_many_seeds_repeat_the_points_of_one_rtt() -> None:
 
 # Flows over bottlenecks: the same options in both simulators, and rows from samples.
 
-RUN = sweeps.a_run({"rule": "bic"}, ["bic", "reno"], seed=2, times=sweeps.Times(end=30.0))
+RUN = sweeps.a_run({"rules": ["$rule", "reno"], "end": 30.0}, {"rule": "bic"}, seed=2)
 
 
 def test_both_simulators_get_the_same_numbers() -> None:
@@ -218,7 +217,7 @@ def test_a_random_drop_that_was_not_traced_is_an_error(tmp_path: Path) -> None:
 # Further seeds of the slides' cases: others than those that they add to, at the same settings.
 
 FIRST = {case.name: case for case in (*sweeps.CASES, *parking_lot.CASES)}
-FURTHER = [case for case in more_seeds.CASES if "-more-seeds-" in case.name]
+FURTHER = [case for case in FIRST.values() if "-more-seeds-" in case.name]
 
 
 @for_each(FURTHER)
@@ -235,13 +234,13 @@ def test_further_seeds_are_new_ones_of_the_same_settings(case) -> None:
 
 
 def test_windows_over_time_are_kept_where_a_claim_needs_them() -> None:
-    series = {case.name: "series" in case.tables for case in more_seeds.CASES}
+    series = {case.name: "series" in case.tables for case in FURTHER}
     assert series["kaneko2007/windows-alone-more-seeds-ns3"]
     assert not series["kaneko2007/windows-with-reno-more-seeds-ns3"]
 
 
 def test_round_trips_that_are_equal_need_no_further_seeds() -> None:
-    (case,) = (c for c in more_seeds.CASES if c.name == "kaneko2007/rtt-fairness-more-seeds-ns2")
+    (case,) = (c for c in FURTHER if c.name == "kaneko2007/rtt-fairness-more-seeds-ns2")
     assert {run["factors"]["long_rtt"] for run in case.runs} == {0.06, 0.12}
 
 
@@ -254,14 +253,14 @@ def test_flows_end_together_and_reverse_flows_cross_one_link() -> None:
     assert last[:6] == [parking_lot.HOPS] * 6
     assert sorted(b - a for a, b in zip(first[:6], last[:6], strict=True)) == [1, 1, 2, 2, 3, 3]
     assert {b - a for a, b in zip(first[6:], last[6:], strict=True)} == {-1}
-    assert len(run["rules"]) == 6 + 3 * parking_lot.REVERSE
+    assert len(run["rules"]) == 6 + 3 * run["factors"]["reverse"]
 
 
 # The cases of the slides: buffers of one BDP, jittered starts.
 
 
 def test_a_run_fills_in_what_it_is_not_told() -> None:
-    run = sweeps.a_run({}, ["reno"] * 2, seed=1, times=sweeps.Times(starts=(0.0, 10.0)))
+    run = sweeps.a_run({"rules": ["reno"] * 2, "starts": [0.0, 10.0]}, {}, seed=1)
     assert run["buffer"] == sweeps.bdp(100e6, 0.04) == 333
     assert run["rtts"] == [0.04, 0.04]
     assert run["ssthresh"] == 166
@@ -272,7 +271,7 @@ def test_a_run_fills_in_what_it_is_not_told() -> None:
 
 
 def test_the_same_seed_gives_the_same_starts() -> None:
-    one, other = (sweeps.a_run({}, [rule], seed=3) for rule in ("bic", "cubic"))
+    one, other = (sweeps.a_run({"rules": [rule]}, {}, seed=3) for rule in ("bic", "cubic"))
     assert one["starts"] == other["starts"]
 
 
@@ -326,8 +325,15 @@ def test_six_digits() -> None:
 
 
 def test_readings_differ_only_for_other_decreases_than_one_half() -> None:
-    assert dumbbell_cases.readings((TCP, TFRC)) == ("1-b",)
-    assert dumbbell_cases.readings((MILD, TFRC)) == ("1-b", "b")
+    """What keeps one half, and TFRC, is the same in every reading."""
+    for case in dumbbell_cases.CASES:
+        for run in case.runs:
+            if run["factors"].get("reading", "1-b") != "1-b":
+                assert any(
+                    "/0.5/" not in kind
+                    for kind in run["options"]["kinds"].split(",")
+                    if "sack" in kind
+                )
 
 
 def test_runs_of_a_case_differ() -> None:
@@ -338,11 +344,13 @@ def test_runs_of_a_case_differ() -> None:
 
 # TCP(a,b) with a and b exchanged: which flows change.
 
+EXCHANGED = [case for case in dumbbell_cases.CASES if "/exchanged-" in case.name]
+
 
 def test_only_the_gentle_rules_are_exchanged() -> None:
     kinds = {
         part
-        for case in exchanged.CASES
+        for case in EXCHANGED
         for run in case.runs
         for part in run["options"]["kinds"].split(",")
     }
@@ -351,7 +359,7 @@ def test_only_the_gentle_rules_are_exchanged() -> None:
 
 
 def test_each_case_has_the_numbers_of_the_default_one() -> None:
-    numbers = [sorted({run["factors"]["number"] for run in case.runs}) for case in exchanged.CASES]
+    numbers = [sorted({run["factors"]["number"] for run in case.runs}) for case in EXCHANGED]
     assert numbers == [[8], [1, 2, 4, 8, 16, 32, 64], [4, 16, 32, 64]]
 
 
@@ -443,9 +451,10 @@ def test_ns2_repeats_a_bundled_link_of_a_setting(tmp_path: Path) -> None:
 def test_with_the_ratios_of_the_other_cases_they_are_those_of_the_paper() -> None:
     (case,) = all_ratios.CASES
     ratios = {run["tcp_flows"] for run in case.runs}
-    assert ratios.isdisjoint(priority.RATIOS)
-    assert ratios | set(priority.RATIOS) == set(range(81, 100))
-    assert {run["seed"] for run in case.runs} <= set(priority.SEEDS)
+    others = next(case for case in priority.CASES if case.name == "yang2001/cc-cc-fcfs").runs
+    assert ratios.isdisjoint(run["tcp_flows"] for run in others)
+    assert ratios | {run["tcp_flows"] for run in others} == set(range(81, 100))
+    assert {run["seed"] for run in case.runs} <= {run["seed"] for run in others}
     assert len(case.runs) == 4 * 4 * 14 * 2
 
 
@@ -459,9 +468,10 @@ def test_an_environment_is_the_mechanisms_of_both_sources() -> None:
 
 
 def test_one_parameter_differs_from_the_default() -> None:
-    runs = priority.varied({"discipline": "FCFS"}, {"RED.buffer": (200,)}, (1, 2))
-    assert [run["parameter"] for run in runs] == ["default"] * 2 + ["RED.buffer"] * 2
-    assert (runs[-1]["discipline"], runs[-1]["buffer"], runs[-1]["value"]) == ("RED", 200, "200")
+    runs = priority.varied({"varied": "queues", "options": {"discipline": "FCFS"}})
+    assert {run["seed"] for run in runs if run["parameter"] == "default"} == {1, 2, 3, 4, 5}
+    (run,) = (run for run in runs if run["parameter"] == "DRR.drr_quantum" and run["seed"] == 1)
+    assert (run["discipline"], run["drr_quantum"], run["value"]) == ("DRR", 1000, "1000")
     assert "parameter" not in priority.options(runs[-1])
 
 

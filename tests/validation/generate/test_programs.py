@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ import pytest
 from responsefn import loss_events as of_packets
 from tests.surface import for_each
 from validation import evidence, manifest
-from validation.generate import cases, programs, seals
+from validation.generate import case_tables, cases, programs, seals
 from validation.generate.__main__ import all_cases
 from validation.generate.cases import Calls, Case, Column, Run, Table, generate
 from validation.generate.ns3_rdma import cases as rdma_cases
@@ -203,6 +205,84 @@ def test_a_source_without_the_constants_is_refused(copies: Path) -> None:
         seals.seal(copies / "manifest.py")
 
 
+# Cases as tables of a TOML file.
+
+TABLES = """
+notes = ["Of all."]
+
+[parameters]
+rate = [1e6, "bit/s"]
+delay = [0.02, "s"]
+
+[texts]
+known = "A note by its name."
+
+[tables.rows.index]
+flow = ["1", "from 0 to {last}"]
+
+[tables.rows.values]
+goodput = ["packets/s", "of a flow"]
+
+[[cases]]
+name = "one"
+title = "a case"
+claims = ["S01"]
+notes = ["known", "Its own."]
+seeds = [1, 2]
+
+[cases.parameters]
+delay = ["varied", "s"]
+
+[[cases.runs]]
+rule = ["reno", "cubic"]
+"rate, buffer" = [[1e6, 5], [2e6, 10]]
+
+[[cases.runs]]
+rule = "bic"
+seeds = [7, 7]
+window = 4
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> dict[str, Any]:
+    (tmp_path / "toy.toml").write_text(TABLES)
+    return case_tables.load(str(tmp_path / "toy.py"))
+
+
+def test_blocks_are_crossed_and_the_last_factor_varies_fastest(written: dict[str, Any]) -> None:
+    (about,) = written["cases"]
+    runs = case_tables.crossed(about["runs"], about["seeds"])
+    assert len(runs) == 2 * 2 * 2 + 1
+    assert runs[:3] == [
+        {"rule": "reno", "rate": 1e6, "buffer": 5, "seed": 1},
+        {"rule": "reno", "rate": 1e6, "buffer": 5, "seed": 2},
+        {"rule": "reno", "rate": 2e6, "buffer": 10, "seed": 1},
+    ]
+    assert list(runs[-1].items()) == [("rule", "bic"), ("seed", 7), ("window", 4)]
+    with pytest.raises(ValueError, match="argument 2 is shorter"):
+        case_tables.crossed([{"a, b": [[1]]}])
+
+
+def test_a_case_has_what_all_have_and_what_it_says(written: dict[str, Any]) -> None:
+    (about,) = written["cases"]
+    tables = case_tables.tables_of(written["tables"], {"seed": Column("1", "seed")}, last=3)
+    assert list(tables["rows"].columns) == ["seed", "flow", "goodput"]
+    assert tables["rows"].index["flow"].meaning == "from 0 to 3"
+    program = Toy(Path(), Path())
+    driver = case_tables.Driver(
+        "paper", program, calls, read, seconds, written, texts=written["texts"]
+    )
+    found = driver.case(about, [], tables)
+    assert (found.name, found.claims) == ("paper/one", ("S01",))
+    assert found.parameters == {"rate": (1e6, "bit/s"), "delay": ("varied", "s")}
+    assert found.notes == ("Of all.", "A note by its name.", "Its own.")
+    first = dataclasses.replace(driver, own_notes_first=True).case(about, [], tables)
+    assert first.notes == ("A note by its name.", "Its own.", "Of all.")
+    without = driver.case({"name": "two", "title": ""}, [], tables)
+    assert (without.notes, without.claims) == (("Of all.",), ())
+
+
 # Cases: every bundled one can be made again by the recorded commands; shards; the manifest.
 
 
@@ -309,6 +389,16 @@ def test_the_record_names_program_and_commands_and_no_driver(toy: Case) -> None:
 
 def test_other_words_are_another_shard(toy: Case) -> None:
     assert len({toy.shard(run) for run in toy.runs}) == 3
+
+
+def test_other_tables_of_the_reader_are_another_shard(toy: Case, tmp_path, monkeypatch) -> None:
+    """Rows may depend on them."""
+    (tmp_path / "reader.py").write_text("def read(run, folder, printed):\n    return {}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    case = dataclasses.replace(toy, read=importlib.import_module("reader").read)
+    before = case.shard(case.runs[0])
+    (tmp_path / "reader.toml").write_text("columns = 3\n")
+    assert case.shard(case.runs[0]) != before
 
 
 def test_what_comes_out_the_same_another_day_leaves_the_files_as_they_are(toy, tmp_path) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from validation.generate.case_tables import columns, load, tables_of
 from validation.generate.cases import Calls, Column, Rows, Run, Table
 from validation.generate.outputs import loss_events
-from validation.generate.programs import Ns2, Ns3, flags, pairs
+from validation.generate.programs import NS3_TCP, Ns2, Ns3, flags, pairs
 
 PACKET_BITS = 1500 * 8
 STEP = 0.1
@@ -26,14 +27,7 @@ DRAIN, NS3_DRAIN = 60.0, 120.0
 FEW_EVENTS = 50
 
 NS2 = Ns2("linux.tcl")
-NS3 = Ns3(
-    "congestion",
-    (
-        *("core", "network", "internet", "point-to-point", "applications"),
-        *("bridge", "traffic-control", "stats"),
-    ),
-    ("rules.h",),
-)
+NS3 = Ns3("congestion", NS3_TCP, ("rules.h",))
 TYPES = {
     "reno": "ns3::TcpNewReno",
     "fusion": "ns3::TcpFusion",
@@ -48,73 +42,15 @@ TYPES = {
 FAST_QUEUE = 200 / 1e9
 """FAST's alpha: packets per bit/s of the bottleneck."""
 
-SEED = Column("1", "of the losses at random, the processing times, and the start times' jitter")
-FLOW = Column("1", "number of the flow, in the order of their first starts")
-FLOW_VALUES = {
-    "flow_rule": Column("", "congestion control of this flow"),
-    "start": Column("s", "when it starts"),
-    "base_rtt": Column("s", "its round trip without queueing and transmission"),
-    "begin": Column("s", "when the measurement begins; all counts but the total ones start here"),
-    "duration": Column("s", "length of the measurement"),
-    "sent": Column("packets", "data packets sent, also those sent again"),
-    "queue_drops": Column("packets", "of these, refused by the full queue"),
-    "random_drops": Column("packets", "lost at random behind the queue"),
-    "delivered": Column("packets", "received, also those received twice"),
-    "acked": Column("packets", "newly acknowledged: unique data"),
-    "loss_events": Column(
-        "events",
-        "drops of both kinds, of this flow, at least one largest round trip (base, full queue) "
-        "after the drop that began the loss event before",
-    ),
-    "few_events": Column("1", "1 if there were fewer than 50 loss events, else 0"),
-    "goodput": Column("packets/s", "acked / duration"),
-    "goodput_bits": Column("bit/s", "goodput x 12000: IP packets of 1500 bytes, headers counted"),
-    "goodput_half_width": Column(
-        "packets/s", "half width of the 95 % interval of goodput from ten batches, normal law"
-    ),
-    "mean_cwnd": Column("packets", "mean of cwnd, looked at every 0.1 s"),
-    "total_sent": Column("packets", "sent, whole run until the network has drained"),
-    "total_queue_drops": Column("packets", "refused by the queue, whole run"),
-    "total_random_drops": Column("packets", "lost at random, whole run"),
-    "total_delivered": Column("packets", "received, whole run"),
-    "total_stored": Column(
-        "packets", "total_sent less total_delivered and drops: left in the network after draining"
-    ),
-}
-LINK_VALUES = {
-    "rate": Column("bit/s", "rate of the bottleneck"),
-    "buffer": Column("packets", "its queue"),
-    "loss": Column("1", "probability that a packet is lost behind the queue"),
-    "begin": Column("s", "when the measurement begins"),
-    "duration": Column("s", "length of the measurement"),
-    "arrivals": Column("packets", "that reached the queue"),
-    "departures": Column("packets", "that left it"),
-    "drops": Column("packets", "that it refused"),
-    "queued_begin": Column("packets", "in the queue at the begin"),
-    "queued_end": Column("packets", "in the queue at the end"),
-    "mean_queue": Column("packets", "time average of the queue"),
-    "utilisation": Column("1", "departures x 12000 bit / (rate x duration)"),
-    "goodput_share": Column("1", "sum of the flows' goodput_bits / rate"),
-}
-SERIES_VALUES = {
-    "flow_rule": Column("", "congestion control of this flow"),
-    "goodput": Column("packets/s", "newly acknowledged per second since the time before"),
-    "cwnd": Column("packets", "congestion window at that time"),
-    "queue": Column("packets", "mean of the queue since the time before"),
-}
-TIME = Column("s", "end of the bin")
+TABLES = load(__file__)
+SEED = columns(TABLES.pop("run"))
+"""Column of the seed, which every table has."""
 
 
 def tables(factors: Mapping[str, Column], series: bool = False) -> dict[str, Table]:
     """Give the CSV files of a case whose runs differ in ``factors``."""
-    run = {**factors, "seed": SEED}
-    found = {
-        "flows": Table({**run, "flow": FLOW}, FLOW_VALUES),
-        "links": Table(run, LINK_VALUES),
-    }
-    if series:
-        found["series"] = Table({**run, "flow": FLOW, "time": TIME}, SERIES_VALUES)
-    return found
+    found = tables_of(TABLES, {**factors, **SEED})
+    return found if series else {name: found[name] for name in ("flows", "links")}
 
 
 def _drops(file: Path, flows: int) -> list[NDArray[np.float64]]:
@@ -134,6 +70,21 @@ def _at(samples: NDArray[np.float64], time: float) -> int:
         msg = f"no sample at {time:g} s"
         raise RuntimeError(msg)
     return row
+
+
+def queue(
+    before: NDArray[np.float64], after: NDArray[np.float64], duration: float
+) -> dict[str, float]:
+    """Return the counts of a queue from its arrivals, departures, drops and area at two times."""
+    arrivals, departures, drops, area = after - before
+    return {
+        "arrivals": int(arrivals),
+        "departures": int(departures),
+        "drops": int(drops),
+        "queued_begin": int(before @ (1, -1, -1, 0)),
+        "queued_end": int(after @ (1, -1, -1, 0)),
+        "mean_queue": float(area / duration),
+    }
 
 
 def measure(run: Run, folder: Path) -> dict[str, Rows]:
@@ -196,21 +147,15 @@ def measure(run: Run, folder: Path) -> dict[str, Rows]:
                 "total_stored": total[0] - total[1] - total[2] - len(refused[i]),
             }
         )
+    link = queue(samples[first, 1:5], samples[last, 1:5], duration)
     rows["links"].append(
         {
             **keys,
-            "rate": run["rate"],
-            "buffer": run["buffer"],
-            "loss": run["loss"],
+            **{name: run[name] for name in ("rate", "buffer", "loss")},
             "begin": float(samples[first, 0]),
             "duration": duration,
-            "arrivals": int(counts[1]),
-            "departures": int(counts[2]),
-            "drops": int(counts[3]),
-            "queued_begin": int(samples[first, 1] - samples[first, 2] - samples[first, 3]),
-            "queued_end": int(samples[last, 1] - samples[last, 2] - samples[last, 3]),
-            "mean_queue": float(counts[4] / duration),
-            "utilisation": float(counts[2] * PACKET_BITS / (run["rate"] * duration)),
+            **link,
+            "utilisation": link["departures"] * PACKET_BITS / (run["rate"] * duration),
             "goodput_share": sum(row["goodput_bits"] for row in rows["flows"]) / run["rate"],
         }
     )

@@ -6,14 +6,16 @@ ns-2 has the rules of Linux, ns-3 Fusion and ARENO; the same flows, rows and col
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
-from validation.generate.cases import Case, Column, Rows, Run, Table
-from validation.generate.kaneko2007 import flows
-from validation.generate.kaneko2007.flows import FLOW, FLOW_VALUES, PACKET_BITS, SEED
+from validation.generate.case_tables import About, columns, crossed, load, tables_of
+from validation.generate.cases import Case, Rows, Run, Table
+from validation.generate.kaneko2007 import flows, sweeps
+from validation.generate.kaneko2007.flows import PACKET_BITS
 
 HOPS = 3
 RATE = 100e6
@@ -21,44 +23,11 @@ DELAY = 0.01
 BUFFER = 167
 SSTHRESH = 50
 BEGIN, END = 20.0, 100.0
-REVERSE = 4
-RULES = ("reno", "compound", "highspeed", "bic", "cubic")
-SEEDS = (1, 2, 3, 4, 5)
-
-RUN = {
-    "rule": Column("", "congestion control of the variant's flows"),
-    "reverse": Column("1", "Reno flows per link on the way of the acknowledgements"),
-    "seed": SEED,
-}
-FLOWS = Table(
-    {**RUN, "flow": FLOW},
-    {
-        "direction": Column("", "forward or reverse"),
-        "hops": Column("1", "bottlenecks that the flow crosses"),
-        **FLOW_VALUES,
-        "ack_drops": Column("packets", "acknowledgements refused by full queues, whole run"),
-    },
-)
-LINKS = Table(
-    {
-        **RUN,
-        "link": Column("1", "number of the link, 3 is the last one before the receivers"),
-        "direction": Column("", "forward (data of the six flows) or reverse"),
-    },
-    {
-        "begin": Column("s", "when the measurement begins"),
-        "duration": Column("s", "length of the measurement"),
-        "arrivals": Column("packets", "data and acknowledgements that reached the queue"),
-        "departures": Column("packets", "that left it"),
-        "drops": Column("packets", "that it refused"),
-        "queued_begin": Column("packets", "in the queue at the begin"),
-        "queued_end": Column("packets", "in the queue at the end"),
-        "mean_queue": Column("packets", "time average of the queue"),
-    },
-)
+TABLES = load(__file__)
 
 
-def _run(rule: str, reverse: int, seed: int, begin: float = BEGIN, end: float = END) -> Run:
+def a_run(rule: str, reverse: int, seed: int, begin: float = BEGIN, end: float = END) -> Run:
+    """Return a run: six flows forward, two for each number of hops, and Reno flows back over each link."""
     random = Random(seed)
     there = [(HOPS - k, HOPS) for k in range(1, HOPS + 1) for _ in range(2)]
     back = [(h + 1, h) for h in range(HOPS) for _ in range(reverse)]
@@ -87,13 +56,6 @@ def _run(rule: str, reverse: int, seed: int, begin: float = BEGIN, end: float = 
     }
 
 
-def lots(rules: Sequence[str], seeds: Sequence[int]) -> list[Run]:
-    """Return the runs of these rules in ns-2, without reverse traffic and with it."""
-    return [
-        _run(rule, reverse, seed) for reverse in (0, REVERSE) for rule in rules for seed in seeds
-    ]
-
-
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
     """Make the rows of one run; drops.txt also has refused acknowledgements, marked ``ack``."""
     data, acks = [], []
@@ -115,104 +77,35 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     for d, direction in enumerate(("forward", "reverse")):
         for h in range(HOPS):
             at = slice(1 + 4 * (d * HOPS + h), 5 + 4 * (d * HOPS + h))
-            arrivals, departures, drops, area = after[at] - before[at]
+            span = float(after[0] - before[0])
+            about = {"link": h + 1, "direction": direction, "begin": float(before[0])}
             links.append(
-                {
-                    **keys,
-                    "link": h + 1,
-                    "direction": direction,
-                    "begin": float(before[0]),
-                    "duration": float(after[0] - before[0]),
-                    "arrivals": int(arrivals),
-                    "departures": int(departures),
-                    "drops": int(drops),
-                    "queued_begin": int(before[at] @ (1, -1, -1, 0)),
-                    "queued_end": int(after[at] @ (1, -1, -1, 0)),
-                    "mean_queue": float(area / (after[0] - before[0])),
-                }
+                {**keys, **about, "duration": span, **flows.queue(before[at], after[at], span)}
             )
     return {"flows": rows, "links": links}
 
 
-TABLES = {"flows": FLOWS, "links": LINKS}
-PARAMETERS: dict[str, tuple[float | str, str]] = {
-    "bottlenecks in a row": (HOPS, "1"),
-    "rate of each": (RATE, "bit/s"),
-    "delay of each": (DELAY, "s"),
-    "buffer of each, both directions": (BUFFER, "packets (BDP of one hop)"),
-    "data packet": (1500, "bytes on the link"),
-    "slow start ends at": (SSTHRESH, "packets"),
-    "overhead": (PACKET_BITS / RATE, "s, a packet's transmission time: largest random delay"),
-    "acknowledgements": (1, "per packet"),
-}
-NOTES = (
-    (
-        "Six flows forward: for each of 1, 2 and 3 hops one of the rule and one of Reno. 'Reno1 "
-        "represents TCP-Reno flow with one hop count' is all that the slides say: that the flows "
-        "end together behind the last link, rates, delays, buffers are chosen. Six flows share the "
-        "last link, four the middle one, two the first one."
-    ),
-    (
-        "reverse = 4: four Reno flows back over each link; data and acknowledgements share the "
-        "queues of both directions, which count packets of any size. No random loss."
-    ),
-    (
-        "Known trap: without processing times the flows lock in phase. In ns-2 six Reno flows then "
-        "get 2 Mb/s each over one hop, 30 over two, 16 to 19 over three; with up to 60, 120 and 240 "
-        "microseconds per packet they get 25, 14 and 10 Mb/s, the same in all three within the "
-        "spread of the seeds; up to 20 microseconds do not suffice (18, 18, 13)."
-    ),
-    (
-        "total_sent = total_delivered + total_queue_drops + total_stored; arrivals = departures + "
-        "drops + queued_end - queued_begin, exactly."
-    ),
-    f"goodput_bits counts {PACKET_BITS} bit per packet of unique data.",
-)
+def tables() -> dict[str, Table]:
+    """Return the tables: rows of flows have more than in other cases, links are counted in both directions."""
+    run = {**columns(TABLES["columns"]), **flows.SEED}
+    found = flows.tables(run)["flows"]
+    own = columns(TABLES["flows"]["values"])
+    refused = {"ack_drops": own.pop("ack_drops")}
+    return {
+        "flows": Table(found.index, {**own, **found.values, **refused}),
+        **tables_of({"links": TABLES["links"]}, run),
+    }
 
-CASES = [
-    Case(
-        name="kaneko2007/parking-lot-ns2",
-        title="three rule and three Reno flows over 1 to 3 bottlenecks, with and without reverse Reno",
-        claims=("K10",),
-        program=flows.NS2,
-        parameters={
-            **PARAMETERS,
-            "agent": ("Agent/TCP/Linux (Linux 2.6.22 modules) and Agent/TCPSink/Sack1", ""),
-            "draining after the sources stop": (flows.DRAIN, "s"),
-        },
-        tables=TABLES,
-        runs=lots(RULES, SEEDS),
-        calls=flows.ns2_calls,
-        read=read,
-        simulated_seconds=flows.ns2_seconds,
-        notes=(
-            *NOTES,
-            "overhead is ns-2's overhead_, in the sender. Fusion and ARENO: parking-lot-ns3.",
-        ),
-    ),
-    Case(
-        name="kaneko2007/parking-lot-ns3",
-        title="three Fusion or ARENO and three Reno flows over 1 to 3 bottlenecks, with reverse Reno",
-        claims=("K10",),
-        program=flows.NS3,
-        parameters={
-            **PARAMETERS,
-            "congestion controls": ("TcpFusion, TcpAdaptiveReno (rules.h), TcpNewReno", ""),
-            "draining after the sources stop": (flows.NS3_DRAIN, "s"),
-        },
-        tables=TABLES,
-        runs=[
-            _run(rule, reverse, seed, 15.0, 50.0)
-            for reverse in (0, REVERSE)
-            for rule in ("fusion", "areno")
-            for seed in SEEDS[:3]
-        ],
-        calls=flows.ns3_calls,
-        read=read,
-        simulated_seconds=flows.ns3_seconds,
-        notes=(
-            *NOTES,
-            "overhead delays what goes backwards, acknowledgements and reverse data. Three seeds.",
-        ),
-    ),
-]
+
+def a_case(about: About) -> Case:
+    """Return a case of ``linux.tcl`` or of ``congestion.cc``, by the end of its name."""
+    begin, end = about.get("begin", BEGIN), about.get("end", END)
+    runs = [
+        a_run(**chosen, begin=begin, end=end) for chosen in crossed(about["runs"], about["seeds"])
+    ]
+    return replace(sweeps.DRIVERS[about["name"][-3:]], common=TABLES, read=read).case(
+        about, runs, tables()
+    )
+
+
+CASES = [a_case(about) for about in TABLES["cases"]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.case_tables import Driver, load, tables_of
+from validation.generate.cases import Calls, Rows, Run, Table
 from validation.generate.programs import Module, pairs
-from validation.inference.designs import DESIGNS, KANEKO2007, SEEDS, settings
+from validation.generate.settings import SETTING, setting_columns, setting_parameters
+from validation.inference.designs import KANEKO2007, SEEDS, settings
 from validation.inference.rule_pairs import experiments
-
-SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
 
 
 def calls(run: Run) -> Calls:
@@ -36,48 +36,20 @@ def simulated_seconds(run: Run) -> float:
     return each * len(list(experiments(chosen)))
 
 
+TABLES = load(__file__)
+PARAMETERS = setting_parameters(KANEKO2007, SEEDS["kaneko2007"])
+DRIVER = Driver(
+    *("kaneko2007", Module("validation.inference.rule_pairs"), calls, read, simulated_seconds),
+    {"parameters": PARAMETERS},
+)
 CASES = (
-    Case(
-        name="kaneko2007/unstated-parameters",
-        title=f"pairs of flows of three slides at {DESIGNS['kaneko2007']} settings of what the slides leave open",
-        claims=("K03", "K05", "K06"),
-        program=Module("validation.inference.rule_pairs"),
-        parameters={
-            each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in KANEKO2007
-        }
-        | {"seed of the Sobol sequence": (SEEDS["kaneko2007"], "")},
-        tables={
-            "pairs": Table(
-                {
-                    **SETTING,
-                    "experiment": Column(
-                        "", "slide: pairs, small (BDP), or the longer round-trip time"
-                    ),
-                    "first": Column("", "rule of the flow that starts first"),
-                    "second": Column("", "rule of the other flow"),
-                },
-                {
-                    "goodput_first": Column("Mbit/s", "of the first flow, in bits on the link"),
-                    "goodput_second": Column("Mbit/s", "of the other flow, in bits on the link"),
-                },
-            ),
-            "settings": Table(
-                SETTING, {each.name: Column(each.unit, each.meaning) for each in KANEKO2007}
-            ),
-        },
-        runs=[
+    DRIVER.case(
+        TABLES,
+        [
             {"setting": n, "seed": n, "chosen": dict(setting)}
             for n, setting in enumerate(settings("kaneko2007"), 1)
         ],
-        calls=calls,
-        read=read,
-        simulated_seconds=simulated_seconds,
-        notes=(
-            (
-                "Runs of hopflow's packet level: the packets of one seed differ from those of ns-2 "
-                "and ns-3, whose TCP of these rules is not the same."
-            ),
-            "The slide states 100 Mb/s (on another slide), 80 ms, a buffer of half the BDP and a random loss of 1e-6.",
-        ),
+        tables_of(TABLES["tables"], SETTING)
+        | {"settings": Table(SETTING, setting_columns(KANEKO2007))},
     ),
 )

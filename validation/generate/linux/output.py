@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from validation.generate.cases import Calls, Column, Rows, Run, Table
+from validation.generate.case_tables import load, tables_of
+from validation.generate.cases import Calls, Rows, Run, Table
 
 OPTIONS = (
     *("rate", "delay", "buffer", "seconds", "loss", "every", "seed", "sample"),
@@ -14,110 +15,23 @@ OPTIONS = (
 )
 """Options of the emulator, which a run may have under the same names."""
 LIMITS = ("rwnd_limited", "sndbuf_limited")
-RUN = {"run": Column("", "name of the run")}
-FLOW = {**RUN, "flow": Column("1", "0 or 1, in the order of the rules")}
-TABLES = {
-    "runs": Table(
-        FLOW,
-        {
-            "rule": Column("", "congestion control as Linux names it"),
-            "start": Column("s", "of the flow"),
-            "buffer": Column("packets", "that wait besides the one in transmission"),
-            "loss": Column("1", "probability that a data packet is discarded before the queue"),
-            "every": Column(
-                "packets", "each data packet with a multiple of this number is discarded; 0: none"
-            ),
-            "seed": Column("1", "of the discarded packets"),
-            "seconds": Column("s", "simulated"),
-            "bytes": Column("bytes", "read by the receiver"),
-            "data_packets": Column("packets", "with data that reached the link, sent again or not"),
-            "queue_drops": Column("packets", "dropped by the full buffer"),
-            "losses": Column("packets", "discarded by loss or every"),
-            "retransmissions": Column("packets", "tcpi_total_retrans"),
-            "timeouts": Column("1", "tcpi_total_rto"),
-            "min_rtt": Column("us", "tcpi_min_rtt"),
-            "mss": Column("bytes", "tcpi_snd_mss"),
-            "dsacks": Column("1", "tcpi_dsack_dups"),
-            "reordered": Column("1", "tcpi_reord_seen"),
-            "lateness": Column(
-                "ns", "of the packet of the run that was delivered latest after its due time"
-            ),
-            "digest": Column(
-                "", "FNV-1a of arrival time, flow and size of all packets at the link, 64 bits"
-            ),
-        },
-    ),
-    "windows": Table(
-        {**FLOW, "time": Column("s", "since the start of the run")},
-        {
-            "cwnd": Column("packets", "tcpi_snd_cwnd"),
-            "ssthresh": Column("packets", "tcpi_snd_ssthresh; 2147483647: none"),
-            "srtt": Column("us", "tcpi_rtt"),
-            "state": Column("", "tcpi_ca_state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss"),
-        },
-    ),
-    "drops": Table(
-        {**FLOW, "time": Column("s", "of arrival at the link")},
-        {"cause": Column("", "queue: buffer full; loss: discarded by loss or every")},
-    ),
-    "seconds": Table(
-        {**FLOW, "time": Column("s", "end of the second")},
-        {"bytes": Column("bytes", "read by the receiver in this second")},
-    ),
-    "settings": Table(
-        {**RUN, "name": Column("", "of the kernel's setting below net in /proc/sys")},
-        {"value": Column("", "as the kernel writes it")},
-    ),
-}
 QUANTILES = ("least", "tenth", "median", "ninth", "percentile_99", "most")
 """Of a flow's delays, as the emulator prints them."""
-DELAY = "in the queue of the packets that left it from the time `since` on: "
-_ALWAYS = ("rule", "start", "seconds", "bytes", "data_packets", "queue_drops")
-_ALSO = ("retransmissions", "timeouts", "min_rtt", "mss", "dsacks", "lateness", "digest")
-QUEUE_TABLES = {
-    "runs": Table(
-        FLOW,
-        {
-            **{
-                name: column
-                for name, column in TABLES["runs"].values.items()
-                if name in (*_ALWAYS, *_ALSO)
-            },
-            "extra": Column("s", "longer delay of the flow's reverse path"),
-            "message": Column("bytes", "of the messages that the flow sends; 0: unlimited"),
-            "interval": Column("s", "from one message to the next"),
-            "marks": Column("packets", "that left the queue with the mark CE"),
-            "delayed": Column("packets", f"{DELAY}how many"),
-            "delay": Column("ns", f"{DELAY}mean"),
-            "least": Column("ns", f"{DELAY}the shortest"),
-            "tenth": Column("ns", f"{DELAY}that of a tenth is at most this"),
-            "median": Column("ns", f"{DELAY}median"),
-            "ninth": Column("ns", f"{DELAY}that of nine tenths is at most this"),
-            "percentile_99": Column("ns", f"{DELAY}that of 99 % is at most this"),
-            "most": Column("ns", f"{DELAY}the longest"),
-        },
-    ),
-    "queues": Table(
-        {**RUN, "time": Column("s", "since the start of the run")},
-        {
-            "packets": Column("packets", "in the queue, as the kernel reports"),
-            "backlog": Column("bytes", "in the queue, as the kernel reports"),
-            "drops": Column("packets", "until then, as the kernel reports"),
-            "marks": Column("packets", "until then, as the kernel reports"),
-            "control": Column("1", "drop probability of PIE; count of CoDel; 0: others"),
-            "left": Column("packets", "that left the queue since the last sample"),
-            "delay": Column("ns", "mean delay of these in the queue"),
-            "least": Column("ns", "shortest of these"),
-            "most": Column("ns", "longest of these"),
-        },
-    ),
-    **{name: TABLES[name] for name in ("drops", "seconds")},
-    "settings": Table(
-        {**RUN, "name": Column("", "of a setting below net in /proc/sys, or queue/ and an option")},
-        {"value": Column("", "as the kernel writes it; of options numbers, times in us")},
-    ),
-}
-"""Of runs with a queue discipline of the kernel."""
+_READ = load(__file__)
+TABLES = tables_of(_READ["tables"], {})
+
+
+def _queue_tables() -> dict[str, Table]:
+    """Return the tables of runs with a queue discipline of the kernel."""
+    about = dict(_READ["queue"])
+    shared = {name: TABLES["runs"].values[name] for name in about.pop("shared")}
+    own = tables_of(about, {})
+    runs = Table(own["runs"].index, {**shared, **own["runs"].values})
+    others = {name: TABLES[name] for name in ("drops", "seconds")}
+    return {"runs": runs, "queues": own["queues"], **others, "settings": own["settings"]}
+
+
+QUEUE_TABLES = _queue_tables()
 
 
 def calls(run: Run) -> Calls:

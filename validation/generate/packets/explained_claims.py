@@ -9,8 +9,9 @@ import pandas as pd
 
 from dfcmodel import default_refinements
 from validation.claims.explained import arguments
-from validation.display.waterfalls import ABOUT, CASE
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.display.waterfalls import ABOUT
+from validation.generate.case_tables import Driver, load, tables_of
+from validation.generate.cases import Calls, Rows, Run
 from validation.generate.programs import Hopflow
 
 RUNS = 8
@@ -38,35 +39,11 @@ def simulated_seconds(run: Run) -> float:
     return RUNS * settings * float(asked.get("duration", scenario.duration))
 
 
-CASES = (
-    Case(
-        name=CASE,
-        title=f"From the fluid to packets on the scenarios of {len(ABOUT)} claims, {RUNS} runs of each setting",
-        claims=(),
-        program=Hopflow((MODULE,)),
-        parameters={"runs of each setting": (RUNS, "1"), "seed": (0, "1")},
-        tables={
-            "waterfalls": Table(
-                {
-                    "claim": Column("", "whose scenario"),
-                    "quantity": Column("", "what was compared"),
-                    "row": Column("", "end of the waterfall, or part of the gap between them"),
-                },
-                {
-                    "units": Column("", "of the quantity"),
-                    "mean": Column("", "over the runs, in units"),
-                    "low": Column("", "lower end of Student's 95 % interval"),
-                    "high": Column("", "upper end"),
-                    "runs": Column("1", "of each setting"),
-                },
-            )
-        },
-        runs=[{"claim": id} for id in ABOUT],
-        calls=calls,
-        read=read,
-        simulated_seconds=simulated_seconds,
-        notes=(
-            "Both levels are hopflow's own. Contributions are Shapley values over all orders of switching refinements on.",
-        ),
-    ),
+TABLES = load(__file__)
+DRIVER = Driver(
+    *("packets", Hopflow((MODULE,)), calls, read, simulated_seconds),
+    {"parameters": {"runs of each setting": (RUNS, "1"), "seed": (0, "1")}},
 )
+CASES = (
+    DRIVER.case(TABLES, [{"claim": id} for id in ABOUT], tables_of(TABLES["tables"], {})),
+)  # fmt: skip

@@ -11,8 +11,9 @@ from pathlib import Path
 from dfcmodel import Flow, Link, Scenario
 from dfcmodel.network.queueing.disciplines import Discipline
 from responsefn import NewReno
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
-from validation.generate.programs import Ns3, flags
+from validation.generate.case_tables import About, Driver, load, tables_of
+from validation.generate.cases import Calls, Case, Rows, Run
+from validation.generate.programs import NS3_TCP, Ns3, flags
 
 BITS = 8 * 1500
 DISCS = {"codel": "ns3::CoDelQueueDisc", "pie": "ns3::PieQueueDisc"}
@@ -58,60 +59,27 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     return {"runs": [row]}
 
 
-def _case(disc: str, title: str, parameters: dict[str, tuple[float, str]], *notes: str) -> Case:
+TABLES = load(__file__)
+PARAMETERS = {
+    "rate of the bottleneck": (RATE, "bit/s"),
+    "delay of the bottleneck": (DELAY, "s"),
+    "rate of the access links": (10 * RATE, "bit/s"),
+    "delay of the access links, up to 1 % longer": (ACCESS, "s"),
+    "buffer of the bottleneck": (BUFFER, "packets"),
+    "beginning of the measurement": (BEGIN, "s"),
+    "end": (END, "s"),
+}
+DRIVER = Driver(
+    *("packets", Ns3("managed-queue", NS3_TCP), calls, read, lambda _: END),
+    {"parameters": PARAMETERS, "notes": TABLES["notes"]},
+)
+
+
+def a_case(about: About) -> Case:
     """Return the case of a queue discipline with its defaults in ns-3."""
-    return Case(
-        name=f"packets/{disc}-ns3",
-        title=f"2 to 32 NewReno flows over a queue with {title}, 4 seeds",
-        claims=(),
-        program=Ns3(
-            "managed-queue",
-            (
-                *("core", "network", "internet", "point-to-point", "applications"),
-                *("bridge", "traffic-control", "stats"),
-            ),
-        ),
-        parameters={
-            "rate of the bottleneck": (RATE, "bit/s"),
-            "delay of the bottleneck": (DELAY, "s"),
-            "rate of the access links": (10 * RATE, "bit/s"),
-            "delay of the access links, up to 1 % longer": (ACCESS, "s"),
-            "buffer of the bottleneck": (BUFFER, "packets"),
-            **parameters,
-            "beginning of the measurement": (BEGIN, "s"),
-            "end": (END, "s"),
-        },
-        tables={
-            "runs": Table(
-                {
-                    "disc": Column("", f"queue discipline: {disc}"),
-                    "flows": Column("1", "number of flows"),
-                    "seed": Column("1", "of the start times below 1 s and of the access delays"),
-                },
-                {
-                    "goodput": Column("packets/s", "of all flows together"),
-                    "least": Column("packets/s", "goodput of the slowest flow"),
-                    "drops": Column("packets", "dropped by the queue discipline"),
-                    "queue": Column("packets", "mean over time"),
-                    "sojourn": Column("s", "mean time in the queue of the packets that left it"),
-                },
-            )
-        },
-        runs=[{"disc": disc, "flows": flows, "seed": seed} for flows in FLOWS for seed in SEEDS],
-        calls=calls,
-        read=read,
-        simulated_seconds=lambda _: END,
-        notes=(
-            "No SACK, no delayed ACKs, first window of one packet; ACKs are never lost.",
-            *notes,
-        ),
-    )
+    disc = about["name"].removesuffix("-ns3")
+    runs = [{"disc": disc, "flows": flows, "seed": seed} for flows in FLOWS for seed in SEEDS]
+    return DRIVER.case(about, runs, tables_of(TABLES["tables"], {}, disc=disc))
 
 
-CASES = (
-    _case("codel", "CoDel", {"target of CoDel": (5e-3, "s"), "interval of CoDel": (0.1, "s")}),
-    _case(
-        "pie", "PIE", {"target of PIE": (15e-3, "s"), "time between updates of PIE": (15e-3, "s")},
-        "ns-3 also limits how fast the probability of PIE rises (RFC 8033, 5.5).",
-    ),
-)  # fmt: skip
+CASES = tuple(a_case(about) for about in TABLES["cases"])

@@ -1,23 +1,19 @@
 """Dumbbells, parking lots and takano2006's chains under Tahoe, Reno, NewReno and SACK in ns-2, packet by packet.
 
-`validation.networks.packet_networks` has the same networks as scenarios.
+`validation.networks.packet_networks` has the networks as scenarios, `dfcmodel.to_ns2` writes their programs, and ``networks.toml``
+says what is run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-import numpy as np
-
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
-from validation.generate.programs import Ns2
+from validation.generate.case_tables import About, Driver, columns, crossed, load, tables_of
+from validation.generate.cases import Case, Run
+from validation.generate.packets.exported import SENT_AGAIN, calls, read
+from validation.generate.programs import Ns2Export
 from validation.networks.packet_networks import (
     ACCESS_DELAY,
     ACCESS_RATE,
-    BITS,
     BUFFER,
-    CHAIN_SEEDS,
     DELAY,
     DURATION,
     RATE,
@@ -29,93 +25,8 @@ from validation.networks.packet_networks import (
 
 __all__ = ["CASES", "SAMPLE", "sample_hash", "scenario_of"]
 
-AGENTS = {"tahoe": "", "reno": "/Reno", "newreno": "/Newreno", "sack": "/Sack1"}
-SEEDS = tuple(range(1, 9))
-PAIRS = (2, 8, 32, 128)
-LONG_CHAIN_FLOWS = (1, 4, 16)
-
-
-def calls(run: Run) -> Calls:
-    """Return the options of network.tcl: every link with its mirror, the flows."""
-    scenario = scenario_of(run)
-    nodes = {node: n for n, node in enumerate(scenario.nodes)}
-    links, flows = [], []
-    for link in scenario.links:
-        ends = (nodes[link.source], nodes[link.target])
-        about = f"{round(link.rate * BITS)} {link.delay:.17g} {link.buffer:.0f}"
-        links += [f"{a} {b} {about}" for a, b in (ends, ends[::-1])]
-    for flow in scenario.flows:
-        first, last = nodes[flow.path[0]], nodes[flow.path[-1]]
-        flows.append(f"{first} {last} {flow.start:.17g} {flow.max_window:.0f}")
-    sink = "Agent/TCPSink" + ("/Sack1" if run["recovery"] == "sack" else "")
-    sink += "/DelAck" if run.get("delayed") else ""
-    options = {
-        "agent": f"Agent/TCP{AGENTS[run['recovery']]}", "sink": sink,
-        "nodes": len(nodes), "links": " ".join(links), "flows": " ".join(flows),
-        "duration": scenario.duration, "sample": SAMPLE, "seed": run["seed"],
-    }  # fmt: skip
-    return [[str(word) for pair in options.items() for word in pair]]
-
-
-def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # noqa: ARG001
-    """Make the rows of one run."""
-    keys = {name: run[name] for name in ("recovery", "size", "seed")}
-    samples = np.loadtxt(folder / "samples.txt", ndmin=2)
-    flows: Rows = []
-    for row in np.loadtxt(folder / "flows.txt", ndmin=2):
-        f, acknowledged, sent, again, timeouts = map(int, row)
-        acks = samples[:, 2 + 2 * f].astype(int)
-        flows.append(
-            {
-                **keys, "flow": f, "acknowledged": acknowledged, "sent": sent, "sent_again": again,
-                "timeouts": timeouts, "samples": sample_hash(samples[:, 1 + 2 * f], acks),
-            }
-        )  # fmt: skip
-    links: Rows = []
-    for row in np.loadtxt(folder / "links.txt", ndmin=2):
-        a, b, drops = map(int, row)
-        if drops > 0:
-            links.append({**keys, "from": a, "to": b, "drops": drops})
-    return {"flows": flows, "links": links}
-
-
-RUN = {
-    "recovery": Column("", "tahoe, reno, newreno or sack"),
-    "size": Column("1", "pairs of a dumbbell; long flows of a parking lot"),
-    "seed": Column("1", "seed of ns-2's default generator and of the start times"),
-}
-TABLES = {
-    "flows": Table(
-        {**RUN, "flow": Column("1", "number of the flow, from 0")},
-        {
-            "acknowledged": Column("packets", "number of the last packet acknowledged, ack_"),
-            "sent": Column("packets", "ndatapack_"),
-            "sent_again": Column("packets", "nrexmitpack_"),
-            "timeouts": Column("1", "nrexmit_"),
-            "samples": Column("", "SHA-256 (16 digits) of cwnd_ and ack_ at every sample"),
-        },
-    ),
-    "links": Table(
-        {**RUN, "from": Column("1", "node"), "to": Column("1", "node")},
-        {"drops": Column("packets", "packets and ACKs dropped; links without drops are left out")},
-    ),
-}
-
-ABOUT_CHAINS = {
-    "size": Column("1", "number of the scenario"),
-    "seed": Column("1", "of ns-2's default generator and of the starts; 0: neither"),
-}
-
-
-def _runs(topology: str, sizes: tuple[int, ...], delayed: bool) -> list[Run]:
-    """Return the runs of a topology; those with delayed ACKs are of two seeds."""
-    return [
-        {"topology": topology, "recovery": recovery, "size": size, "seed": seed}
-        | ({"delayed": True} if delayed else {})
-        for recovery in AGENTS
-        for size in sizes
-        for seed in (SEEDS[:2] if delayed or size > 100 else SEEDS)
-    ]
+TABLES = load(__file__)
+RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
 def _seconds(run: Run) -> float:
@@ -123,83 +34,35 @@ def _seconds(run: Run) -> float:
     return float(scenario_of(run).duration)
 
 
-def _case(
-    name: str, topology: str, title: str, sizes: tuple[int, ...], *, delayed: bool = False
-) -> Case:
-    return Case(
-        name=name,
-        title=title,
-        claims=(),
-        program=Ns2("network.tcl"),
-        parameters={
-            "rate of the bottlenecks": (RATE, "bit/s"),
-            "delay of the bottlenecks": (DELAY[topology], "s"),
-            "rate of the access links": (ACCESS_RATE, "bit/s"),
-            "delay of the access links": (ACCESS_DELAY, "s"),
-            "buffer of each, both directions": (BUFFER, "packets"),
-            "largest window": (WINDOW, "packets"),
-            "duration": (DURATION, "s"),
-            "interval of the samples": (SAMPLE, "s"),
-        },
-        tables=TABLES,
-        runs=_runs(topology, sizes, delayed),
-        calls=calls,
-        read=read,
-        simulated_seconds=_seconds,
-        notes=(
-            "Random starts below 0.5 s; acknowledgements of 40 bytes queue on the way back.",
-            *(("Receivers delay ACKs by up to 100 ms, ns-2's default.",) if delayed else ()),
-        ),
-    )
+DRIVER = Driver("packets", Ns2Export((SENT_AGAIN,)), calls, read, _seconds, {})
 
 
-CHAIN = Case(
-    name="packets/takano2006-ns2",
-    title="scenarios 1 to 6 without DFC under four senders: the paper's starts, and seeds with starts up to 1 ms later",
-    claims=(),
-    program=Ns2("network.tcl"),
-    parameters={
-        "rates of the links, scenarios 1 to 6": ("370, 1230, 3700, 12300, 37000, 123000", "Mb/s"),
-        "delay of the links": (1e-4, "s"),
-        "nodes": (30, "1"),
-        "background enters at node": (15, "1"),
-        "buffer of each, both directions": (1800, "packets"),
-        "largest windows, scenarios 1 to 6": ("5000, 5000, 5000, 10000, 20000, 100000", "packets"),
-        "duration, scenario 6": ("3, 1.5", "s"),
-        "starts": ("0, 0.1; later by a uniform time below 0.001 unless the seed is 0", "s"),
+def parameters(topology: str) -> dict[str, tuple[float, str]]:
+    """Return the parameters of dumbbells and parking lots."""
+    return {
+        "rate of the bottlenecks": (RATE, "bit/s"),
+        "delay of the bottlenecks": (DELAY[topology], "s"),
+        "rate of the access links": (ACCESS_RATE, "bit/s"),
+        "delay of the access links": (ACCESS_DELAY, "s"),
+        "buffer of each, both directions": (BUFFER, "packets"),
+        "largest window": (WINDOW, "packets"),
+        "duration": (DURATION, "s"),
         "interval of the samples": (SAMPLE, "s"),
-    },
-    tables={
-        name: Table(
-            {key: {**RUN, **ABOUT_CHAINS}.get(key, column) for key, column in table.index.items()},
-            table.values,
-        )
-        for name, table in TABLES.items()
-    },
-    runs=[
-        {"topology": "takano2006", "recovery": recovery, "size": number, "seed": seed}
-        for recovery in AGENTS
-        for number, seeds in CHAIN_SEEDS.items()
-        for seed in seeds
-    ],
-    calls=calls,
-    read=read,
-    simulated_seconds=_seconds,
-    notes=(
-        "Agents sit at the nodes; of ns-2's generator only the phases of the timers' ticks are drawn.",
-    ),
-)
-CASES = (
-    CHAIN,
-    _case(
-        "packets/dumbbells-ns2", "dumbbell", "2 to 128 flows over one bottleneck, 8 seeds, 2 of 128 flows", PAIRS
-    ),
-    _case(
-        "packets/parking-lots-ns2", "parking lot",
-        "1 to 16 flows over three bottlenecks and as many over each, 8 seeds", LONG_CHAIN_FLOWS,
-    ),
-    _case(
-        "packets/delayed-acks-ns2", "dumbbell",
-        "2 to 32 flows over one bottleneck whose receivers delay ACKs, 2 seeds", PAIRS[:3], delayed=True,
-    ),
-)  # fmt: skip
+    }
+
+
+def a_case(about: About) -> Case:
+    """Return a case of ``networks.toml``: all its runs with each recovery."""
+    topology = about["topology"]
+    blocks = [{"recovery": recovery, **block} for recovery in RECOVERIES for block in about["runs"]]
+    fixed = {"topology": topology} | ({"delayed": True} if about.get("delayed") else {})
+    index = columns(TABLES["columns"])
+    if "parameters" in about:  # a chain
+        index |= columns(TABLES["chains"])
+    else:
+        about = {**about, "parameters": parameters(topology)}
+    runs = [{**fixed, **run} for run in crossed(blocks)]
+    return DRIVER.case(about, runs, tables_of(TABLES["tables"], index))
+
+
+CASES = tuple(a_case(about) for about in TABLES["cases"])

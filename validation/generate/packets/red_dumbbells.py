@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from validation.generate.zheng2002.dumbbell import make
-from validation.generate.zheng2002.dumbbell_cases import ONE_KIND, TCP
+from validation.generate.zheng2002.dumbbell import TABLES
+from validation.generate.zheng2002.dumbbell_cases import CASES as DUMBBELLS
+from validation.generate.zheng2002.dumbbell_cases import a_run
 
 FLOWS = (2, 4, 8, 16, 32)
 SEEDS = range(1, 9)
+ONE_KIND = next(case for case in DUMBBELLS if case.name == "zheng2002/flows-one-kind")
 CASES = (
     replace(
         ONE_KIND,
@@ -19,13 +21,10 @@ CASES = (
         title="2 to 32 TCP flows over a queue under RED on 15 Mb/s, 8 seeds",
         claims=(),
         runs=[
-            make(
-                {"rule": TCP, "reading": "1-b", "number": number},
-                [(TCP, number)], seed, reading="1-b", options={"background": 0},
-            )
+            a_run({}, {"rule": "TCP(1,1/2)", "reading": "1-b", "number": number}, seed)
             for number in FLOWS
             for seed in SEEDS
         ],
-        notes=ONE_KIND.notes[:-1],
+        notes=tuple(TABLES["notes"]),
     ),
-)  # fmt: skip
+)

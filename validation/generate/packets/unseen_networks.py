@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dfcmodel import Flow
 from responsefn import AIMD
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.case_tables import About, Driver, load, tables_of
+from validation.generate.cases import Calls, Case, Rows, Run
 from validation.generate.outputs import lines
 from validation.generate.programs import Ns2, pairs
 from validation.networks.random_networks import FRESH
@@ -21,6 +22,7 @@ from validation.networks.unseen_networks import (
     instance,
 )
 
+TABLES = load(__file__)
 ALL: Mapping[str, Network] = {**NETWORKS, **FRESH}
 BITS = 8 * 1500
 BACK = 1_000_000
@@ -85,73 +87,30 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     return {"flows": rows}
 
 
-TABLES = {
-    "flows": Table(
-        {
-            "network": Column("", "its name"),
-            "seed": Column("1", "of delays and starts; substream of ns-2's default generator"),
-            "flow": Column("1", "number of the flow, from 0"),
-        },
-        {
-            "acknowledged_since": Column("packets", "ack_ where measuring begins"),
-            "acknowledged": Column("packets", "ack_ at the end"),
-            "sent": Column("packets", "ndatapack_"),
-            "sent_again": Column("packets", "nrexmitpack_"),
-            "timeouts": Column("1", "nrexmit_"),
-            "drops": Column("packets", "dropped by full queues"),
-            "first_drop": Column("s", "time of the first of them; empty: none"),
-        },
-    )
-}
-
-
 def simulated_seconds(run: Run) -> float:
     """Return for how long a run is simulated, s."""
     return ALL[run["network"]].scenario.duration
 
 
-def _case(
-    name: str, title: str, networks: Mapping[str, Network], where: str,
-    parameters: Mapping[str, tuple[str, str]], note: str,
-) -> Case:  # fmt: skip
-    """Return the case of some networks, each with all seeds."""
-    return Case(
-        name=name,
-        title=title,
-        claims=("S08",),
-        program=Ns2("generic_network.tcl"),
-        parameters={
-            "networks": (", ".join(networks), where),
-            **parameters,
-            "largest relative addition to each delay": (LONGER, "1"),
-            "latest addition to each start": (LATER, "s"),
-            "longest random time before a packet": (1.0, "packet time of the bottleneck"),
-            "buffers of the way back": (BACK, "packets"),
-        },
-        tables=TABLES,
-        runs=[{"network": name, "seed": seed} for name in networks for seed in SEEDS],
-        calls=calls,
-        read=read,
-        simulated_seconds=simulated_seconds,
-        notes=("Measuring begins after a quarter of the duration.", note),
-    )
+DRIVER = Driver("packets", Ns2("generic_network.tcl"), calls, read, simulated_seconds, {})
+OF_ALL = {
+    "largest relative addition to each delay": (LONGER, "1"),
+    "latest addition to each start": (LATER, "s"),
+    "longest random time before a packet": (1.0, "packet time of the bottleneck"),
+    "buffers of the way back": (BACK, "packets"),
+}
 
 
-CASES = (
-    _case(
-        "packets/unseen-networks-ns2",
-        "24 networks in no paper with random delays, starts and times before packets, 16 seeds",
-        NETWORKS,
-        "validation.networks.unseen_networks",
-        {"networks set aside": (", ".join(sorted(SET_ASIDE)), "by the hash of their names")},
-        "Which networks are set aside was decided before anything was run.",
-    ),
-    _case(
-        "packets/fresh-networks-ns2",
-        "30 random networks with random delays, starts and times before packets, 16 seeds",
-        FRESH,
-        "validation.networks.random_networks",
-        {},
-        "The networks were drawn before anything was run; work on the fluid looked at others.",
-    ),
-)
+def a_case(about: About) -> Case:
+    """Return a case of ``unseen_networks.toml``: its networks, each with all seeds."""
+    networks = FRESH if about["networks"] == "random_networks" else NETWORKS
+    parameters = {"networks": (", ".join(networks), f"validation.networks.{about['networks']}")}
+    if networks is NETWORKS:
+        aside = ", ".join(sorted(SET_ASIDE))
+        parameters["networks set aside"] = (aside, "by the hash of their names")
+    runs = [{"network": name, "seed": seed} for name in networks for seed in SEEDS]
+    found = {**about, "parameters": {**parameters, **OF_ALL}}
+    return DRIVER.case(found, runs, tables_of(TABLES["tables"], {}))
+
+
+CASES = tuple(a_case(about) for about in TABLES["cases"])

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.case_tables import Driver, load, tables_of
+from validation.generate.cases import Calls, Rows, Run
 from validation.generate.programs import Ns3, flags
 
 PROGRAM = Ns3("loaded-node", ("core", "network", "point-to-point"), ("dfc-chain.h",))
@@ -32,27 +33,6 @@ RUNS = [
     for hot in ((most,) if mode == "alone" else (most, 0))
     for seed in SEEDS
 ]
-
-TABLES = {
-    "nodes": Table(
-        {
-            "mode": Column(
-                "",
-                "alone: no other traffic, r fed back by eq. (5); fed back: other traffic of half the "
-                "link rate; prescribed: the same, and every node is told r = half the link rate",
-            ),
-            "link_rate": Column("bit/s", "rate of every link"),
-            "hot": Column("packets", "packets of the loaded node beyond those of the others"),
-            "seed": Column("1", "run number of ns-3's random streams: phases, packets on the way"),
-            "time": Column("s", "simulated time"),
-            "distance": Column("1", "nodes downstream of the loaded one, negative: upstream"),
-        },
-        {
-            "waiting": Column("packets", "packets that wait in the node"),
-            "on_link": Column("packets", "packets in propagation on the link after it"),
-        },
-    )
-}
 
 
 def calls(run: Run) -> Calls:
@@ -89,45 +69,6 @@ def simulated_seconds(_: Run) -> float:
     return PERIODS * DELAY
 
 
-CASES = (
-    Case(
-        name="takano2006/loaded-node",
-        title="one loaded node on a ring of nodes with DFC: where its packets go",
-        claims=("D03",),
-        program=PROGRAM,
-        parameters={
-            "nodes": (NODES, "1"),
-            "link delay": (DELAY, "s"),
-            "diffusion": (0.1, "1"),
-            "packet": (1500, "bytes"),
-            "feedback clocks": ("random", ""),
-            "packets in a node that is not loaded": (
-                "0 alone; 60 at 12.3 Gb/s, 200 at 37 Gb/s",
-                "packets",
-            ),
-        },
-        tables=TABLES,
-        runs=RUNS,
-        calls=calls,
-        read=read,
-        simulated_seconds=simulated_seconds,
-        notes=(
-            (
-                "A ring has no outflow. The loaded node is far enough from itself: its packets do not "
-                "come round within the run."
-            ),
-            (
-                "Rates cannot be negative. The other traffic, half of the link rate, is more than the "
-                "load takes from the rate of the node before it, so that eqs. (1) and (2) agree."
-            ),
-            (
-                "At the start every node was told half of the link rate, or 0, and that the next one is "
-                "not loaded; the links carry that rate, their packets at random instants."
-            ),
-            (
-                "The runs with hot = 0 differ in nothing else: what a run with the load has more in a "
-                "node is the load's, without the rhythm of whole packets."
-            ),
-        ),
-    ),
-)
+TABLES = load(__file__)
+DRIVER = Driver("takano2006", PROGRAM, calls, read, simulated_seconds, {})
+CASES = (DRIVER.case(TABLES, RUNS, tables_of(TABLES["tables"], {})),)

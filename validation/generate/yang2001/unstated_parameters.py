@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.case_tables import Driver, load, tables_of
+from validation.generate.cases import Calls, Rows, Run, Table
 from validation.generate.programs import Ns2, pairs
+from validation.generate.settings import SETTING, setting_columns, setting_parameters
 from validation.generate.yang2001 import priority
-from validation.inference.designs import DESIGNS, SEEDS, YANG2001, settings
+from validation.inference.designs import SEEDS, YANG2001, settings
 
 PROGRAM = Ns2("priority_min_rto.tcl", sourced=("priority.tcl",))
 ENVIRONMENTS = ("be/be", "cc/be", "ts/be")
@@ -19,8 +21,7 @@ TCP_FLOWS = 90
 """Of each source: the middle of the paper's 81 to 99."""
 LIMIT = 30_000.0
 """Simulated time at which a run ends at the latest, s."""
-SETTING = {"setting": Column("1", "number of the setting in the Sobol sequence, from 1")}
-INDEX = {**SETTING, "environment": priority.ENVIRONMENT["environment"], **priority.DISCIPLINE}
+INDEX = {**SETTING, **{name: priority.INDEX[name] for name in ("environment", "discipline")}}
 
 
 def runs(environments: Sequence[str], count: int | None = None) -> list[Run]:
@@ -64,34 +65,27 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:
     return {"times": rows, "settings": [{"setting": run["setting"], **run["chosen"]}] * first}
 
 
+def simulated_seconds(run: Run) -> float:
+    """Estimate the simulated time of a run by the time that its load needs, s."""
+    return 8.0 * 200 * float(run["size"]) / priority.BANDWIDTH + priority.DRAIN
+
+
+TABLES = load(__file__)
+PARAMETERS = {
+    **priority.TABLES["parameters"],
+    **setting_parameters(YANG2001, SEEDS["yang2001"]),
+    "red_max": (3, "1 (multiple of red_min)"),
+}
+DRIVER = Driver(
+    *("yang2001", PROGRAM, calls, read, simulated_seconds),
+    {"parameters": PARAMETERS, "notes": priority.TABLES["notes"]},
+    own_notes_first=True,
+)
 CASES = (
-    Case(
-        name="yang2001/unstated-parameters",
-        title=f"Table 4's rows with best effort at {DESIGNS['yang2001']} settings of what the paper leaves open, 90 + 10 flows of 1 MB per source",
-        claims=("Y05", "Y06", "Y11"),
-        program=PROGRAM,
-        parameters=priority.DEFAULTS
-        | {each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in YANG2001}
-        | {"red_max": (3, "1 (multiple of red_min)"), "seed of the Sobol sequence": (SEEDS["yang2001"], "")},
-        tables={
-            "times": Table(
-                {**INDEX, "source": priority.WHO["source"], "mechanism": priority.WHO["mechanism"],
-                 "kind": Column("", "protocol and priority of a class of flows, such as TCP1")},
-                {
-                    "time": Column("s", "mean transfer time; an unfinished flow counts with the end of the run, 30000 s"),
-                    "flows": Column("1", "flows of the class"),
-                    "unfinished": Column("1", "of these, those that did not finish"),
-                },
-            ),
-            "settings": Table(SETTING, {each.name: Column(each.unit, each.meaning) for each in YANG2001}),
-        },
-        runs=runs(ENVIRONMENTS),
-        calls=calls,
-        read=read,
-        simulated_seconds=lambda run: 8.0 * 200 * run["size"] / priority.BANDWIDTH + priority.DRAIN,
-        notes=(
-            "One run of a row, with 90 TCP flows of 100, stands for the paper's mean over 81 to 99.",
-            *priority.NOTES,
-        ),
+    DRIVER.case(
+        TABLES,
+        runs(ENVIRONMENTS),
+        tables_of(TABLES["tables"], INDEX)
+        | {"settings": Table(SETTING, setting_columns(YANG2001))},
     ),
-)  # fmt: skip
+)

@@ -6,97 +6,16 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from validation.generate.cases import Calls, Case, Column, Rows, Run, Table
+from validation.generate.case_tables import Driver, columns, load, tables_of
+from validation.generate.cases import Calls, Rows, Run
 from validation.generate.programs import Ns2, pairs
 
 PROGRAM = Ns2("tfrc_trace.tcl")
 DURATION = 60.0
 SHOWN = 5
 
-SEED = {"seed": Column("1", "substream of the random number stream that drops packets")}
-PACKETS = Table(
-    {**SEED, "sequence": Column("1", "sequence number of the packet, from 0")},
-    {
-        "sent": Column("s", "time at which the packet was sent"),
-        "arrived": Column(
-            "s", "time at which the receiver got it; empty where lost or under way at the end"
-        ),
-        "lost": Column("1", "1: dropped"),
-    },
-)
-REPORTS = Table(
-    {**SEED, "report": Column("1", "number of the receiver's evaluation, from 0")},
-    {
-        "time": Column("s", "time of the evaluation, when the report is sent"),
-        "p": Column(
-            "1", "loss event rate reported, to five decimals; empty in the first row (see notes)"
-        ),
-        **{
-            f"interval_{k}": Column(
-                "packets",
-                "open loss interval: packets since the last loss event"
-                if k == 0
-                else f"closed loss interval, {k} back; 0 where there is none yet",
-            )
-            for k in range(SHOWN)
-        },
-    },
-)
-EVENTS = Table(
-    {**SEED, "event": Column("1", "loss events after the first one, from 1")},
-    {
-        "sequence": Column("1", "sequence number of the lost packet that begins the event"),
-        "interval": Column("packets", "length of the loss interval that it closes"),
-        "time": Column("s", "time of the first report that knows of it"),
-    },
-)
-
-PARAMETERS: dict[str, tuple[float | str, str]] = {
-    "agents": ("Agent/TFRC and Agent/TFRCSink", ""),
-    "link rate": (10e6, "bit/s"),
-    "propagation round trip": (0.048, "s"),
-    "bytes per packet": (1000, "bytes (packetSize_, fsize_ 968 and 32 of header)"),
-    "loss probability": (
-        "0.01 from 0 s, 0.02 from 5 s, 0.002 from 20 s, 0.05 from 35 s, 0.005 from 45 s",
-        "1 (independent)",
-    ),
-    "start": (0.5, "s"),
-    "duration": (DURATION, "s"),
-    "tcp_tick_": (1e-3, "s"),
-    "minrto_": (0.2, "s"),
-    "NumSamples_ (default)": ("8, and one more by smooth_", "loss intervals"),
-    "smooth_, discount_, PreciseLoss_ (default)": (1, "1"),
-    "minDiscountRatio_ (default)": (0.5, "1"),
-    "ShortIntervals_ (default)": (0, "1"),
-    "numPkts_ (default)": (1, "packets after a hole that make it a loss"),
-    "NumFeedback_ (default)": (1, "reports per round trip"),
-}
-
-NOTES = (
-    (
-        "The first loss ends slow start: the receiver replaces the history by one interval that gives "
-        "the received rate in TFRC's equation. The first row of a seed is this moment (interval_1), "
-        "and no p is printed for it."
-    ),
-    (
-        "After that first loss ns-2 counts the open interval from its last report, not from the loss: "
-        "the first closed interval is longer than the distance of the first two events by up to a "
-        "round trip's packets. The table of events begins with the event that closes it."
-    ),
-    (
-        "A loss begins an event when its packet was sent (interpolated between its neighbours) more "
-        "than the sender's RTT estimate after the start of the event before, and the sender has had a "
-        "report since (PreciseLoss_)."
-    ),
-    (
-        "p is one over the larger of the weighted means with and without the open interval, over up "
-        "to nine intervals with history discounting."
-    ),
-    (
-        "Every packet was sent and then dropped or received; the last ones of a seed may be under way "
-        "when it ends. Acknowledgements are never lost; the link never limits."
-    ),
-)
+TABLES = load(__file__)
+SEEDS = (1, 2, 3, 4, 5)
 
 
 def calls(run: Run) -> Calls:
@@ -173,18 +92,11 @@ def duration(run: Run) -> float:  # noqa: ARG001
     return DURATION
 
 
+DRIVER = Driver("zheng2002", PROGRAM, calls, read, duration, TABLES)
 CASES = [
-    Case(
-        name="zheng2002/tfrc-receiver-trace",
-        title="packets, loss events and reports of a TFRC receiver under changing random loss",
-        claims=("Z19",),
-        program=PROGRAM,
-        parameters=PARAMETERS,
-        tables={"packets": PACKETS, "reports": REPORTS, "events": EVENTS},
-        runs=[{"seed": seed} for seed in (1, 2, 3, 4, 5)],
-        calls=calls,
-        read=read,
-        simulated_seconds=duration,
-        notes=NOTES,
+    DRIVER.case(
+        TABLES["case"],
+        [{"seed": seed} for seed in SEEDS],
+        tables_of(TABLES["tables"], columns(TABLES["columns"])),
     )
 ]

@@ -9,9 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from validation.generate.cases import Case, Column, Rows, Run, Table
+from validation.generate.settings import setting_columns, setting_parameters
 from validation.generate.zheng2002 import dumbbell
-from validation.generate.zheng2002.dumbbell import AB, FLOW_VALUES, LINK_VALUES, PARAMETERS, SEED
-from validation.generate.zheng2002.dumbbell_cases import PAIRS, TCP, TFRC, together
+from validation.generate.zheng2002.dumbbell import COLUMNS, EXCHANGED, TABLES
+from validation.generate.zheng2002.dumbbell_cases import EACH
 from validation.inference.designs import ZHENG2002
 from validation.inference.parameters import Choice, Value
 
@@ -19,37 +20,32 @@ WINDOWS = (60, 90, 120, 150)
 """Of the single flow of Fig. 3, packets."""
 NUMBERS = (10, 20, 30, 50, 70)
 """Flows of Fig. 4."""
-EACH = 8
-FACTORS = {
+TCP = "TCP(1,1/2)"
+PAIRS = (
+    *("TCP(1/5,1/8) with TCP(1,1/2)", "TCP(3/7,1/4) with TCP(1,1/2)", "TCP(1/5,1/8) with TFRC"),
+    *("TCP(3/7,1/4) with TFRC", "TFRC with TCP(1,1/2)"),
+)
+INDEX = {
     "experiment": Column("", "one flow (Fig. 3), TCP flows (Fig. 4), or a pair of kinds, 8 flows of each"),
     "number": Column("1", "flows of each kind"),
-    **{each.name: Column(each.unit, each.meaning) for each in ZHENG2002},
+    **setting_columns(ZHENG2002),
+    "seed": COLUMNS["seed"],
 }  # fmt: skip
 ALTERNATIVES = {each.name: each.alternatives for each in ZHENG2002 if isinstance(each, Choice)}
 
 
-def spec(kind: str, number: int, decrease: str) -> str:
-    """Return the flows of one kind in the notation of ``dumbbell.tcl``."""
-    if kind == TFRC:
-        return dumbbell.spec(kind, number, "1-b")
-    a, b = AB[kind]
-    if decrease == "exchanged" and kind != TCP:
-        a, b = b, a
-    return f"sack/{a!r}/{(b if decrease == 'b' else 1 - b)!r}/{number}"
-
-
-def run_of(
-    experiment: str, kinds: Sequence[str], number: int, setting: dict[str, Value], window: Value
-) -> Run:
+def a_run(experiment: str, number: int, setting: dict[str, Value], window: Value) -> Run:
     """Return a run; RED's upper threshold is three times, its buffer six times the lower one."""
+    kinds = experiment.split(" with ") if " with " in experiment else [TCP]
     low = int(setting["low"])
     changed = {name: setting[name] for name in ("size", "low", "rto")}
-    options = {**dumbbell.DEFAULTS, **changed, "window": window, "high": 3 * low, "buffer": 6 * low}
-    options["kinds"] = ",".join(spec(kind, number, str(setting["decrease"])) for kind in kinds)
-    return {
-        "factors": {"experiment": experiment, "number": number} | setting | {"window": window},
-        "labels": list(kinds), "options": options | {"seed": 1}, "seed": 1, "series": False,
-    }  # fmt: skip
+    return dumbbell.make(
+        {"experiment": experiment, "number": number, **setting, "window": window},
+        [(kind, number) for kind in kinds],
+        seed=1,
+        reading={"exchanged": EXCHANGED}.get(str(setting["decrease"]), str(setting["decrease"])),
+        options={**changed, "window": window, "high": 3 * low, "buffer": 6 * low},
+    )
 
 
 def runs() -> Iterator[Run]:
@@ -58,15 +54,14 @@ def runs() -> Iterator[Run]:
     for size, low, rto in itertools.product(*(ALTERNATIVES[n] for n in ("size", "low", "rto"))):
         link: dict[str, Value] = {"decrease": first, "size": size, "low": low, "rto": rto}
         for largest in WINDOWS:
-            yield run_of("one flow", (TCP,), 1, link, largest)
+            yield a_run("one flow", 1, link, largest)
         for window in ALTERNATIVES["window"]:
             for number in NUMBERS:
-                yield run_of("TCP flows", (TCP,), number, link, window)
+                yield a_run("TCP flows", number, link, window)
             for pair in PAIRS:
-                free = ALTERNATIVES["decrease"] if pair[0] in AB else (first,)
+                free = (first,) if pair.startswith("TFRC") else ALTERNATIVES["decrease"]
                 for decrease in free:
-                    setting = link | {"decrease": decrease}
-                    yield run_of(together(pair), pair, EACH, setting, window)
+                    yield a_run(pair, EACH, link | {"decrease": decrease}, window)
 
 
 def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:
@@ -88,18 +83,18 @@ CASES = (
         title="the figures with quoted numbers, at each of 162 settings of what the paper leaves open",
         claims=("Z03", "Z04", "Z06", "Z07", "Z08", "Z09", "Z10"),
         program=dumbbell.PROGRAM,
-        parameters=PARAMETERS
-        | {each.name: (each.span, f"{each.unit} ({each.meaning})".strip()) for each in ZHENG2002},
+        parameters={name: (value, unit) for name, (value, unit) in TABLES["parameters"].items()}
+        | setting_parameters(ZHENG2002),
         tables={
             "kinds": Table(
-                {**FACTORS, **SEED, "kind": dumbbell.KIND},
+                {**INDEX, "kind": COLUMNS["kind"]},
                 {
                     "rate": Column("packets/s", "mean of the flows' departures / length of the measurement"),
-                    "rate_cov": Column("1", f"mean over the flows: {FLOW_VALUES['rate_cov'].meaning}"),
+                    "rate_cov": Column("1", f"mean over the flows: {TABLES['flows']['rate_cov'][1]}"),
                     "apart": Column("1", "standard deviation of the flows' rates over their mean; empty for one flow"),
                 },
             ),
-            "link": Table({**FACTORS, **SEED}, {n: LINK_VALUES[n] for n in ("utilisation", "loss")}),
+            "link": Table(INDEX, {n: Column(*TABLES["link"][n]) for n in ("utilisation", "loss")}),
         },
         runs=list(runs()),
         calls=dumbbell.calls,
@@ -108,7 +103,7 @@ CASES = (
         notes=(
             "The design is the full product of the alternatives.",
             "Runs that do not depend on a parameter are made once, with its first alternative.",
-            *dumbbell.NOTES[3:],
+            *TABLES["notes"][3:],
         ),
     ),
 )  # fmt: skip

@@ -28,10 +28,17 @@ from benchmarks.linux_measures import measures_of_linux, measures_of_run, peaks
 from responsefn.linux import LinuxCUBIC
 from validation import evidence
 from validation.generate.linux import output, program
-from validation.generate.linux.cases import ALONE, REMAINING, SINGLE
+from validation.generate.linux.cases import CASES as LINUX_CASES
 from validation.generate.linux.program import HostKernel, LinuxKernel, kernel_folder
 from validation.generate.linux.queue_cases import CASES
 from validation.networks import queue_measures
+
+BY_NAME = {case.name: case for case in LINUX_CASES}
+ALONE = BY_NAME["linux/alone"]
+SINGLE, REMAINING = (
+    tuple(dict.fromkeys(run["rules"][0] for run in BY_NAME[f"linux/{name}"].runs))
+    for name in ("other-rules", "remaining-rules")
+)
 
 # Runs of Linux in virtual time: the emulator's words, its output, what is refused, and a bundled run made again.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from benchmarks import ns3_sharing
 from benchmarks.ns3_sharing import FOLDER, TARGET, bottleneck, matched_share
-from dfcmodel import PIE, CoDel, Fluid, Packets, QueueManager, simulate
+from dfcmodel import PIE, CoDel, Fluid, Packets, QueueManager, simulate, to_ns2
 from dfcmodel.sharing.bottlenecks import Bottleneck
 from responsefn import CUBIC, BBRv1, NewReno
 from tests.surface import for_each
@@ -20,14 +21,16 @@ from validation.display.waterfalls import CASE
 from validation.generate.cases import digest
 from validation.generate.packets import (
     explained_claims,
+    exported,
     managed_queues,
     networks,
     random_networks,
-    recoveries,
     red_dumbbells,
     sharing,
     unseen_networks,
 )
+from validation.generate.programs import ROOT
+from validation.networks.packet_networks import sample_hash
 from validation.networks.recomputing import RANDOM
 from validation.networks.unseen_networks import NETWORKS, instance
 
@@ -39,21 +42,41 @@ from validation.networks.unseen_networks import NETWORKS, instance
 
 def test_every_link_has_its_mirror() -> None:
     run = {"topology": "dumbbell", "recovery": "sack", "size": 2, "seed": 1}
-    ((*words,),) = networks.calls(run)
-    options = dict(zip(words[::2], words[1::2], strict=True))
-    links = options["links"].split()
-    ends = {(int(a), int(b)) for a, b in zip(links[::5], links[1::5], strict=True)}
+    ((text,),) = exported.calls(run)
+    ends = set(re.findall(r"simplex-link \$node\((\d+)\) \$node\((\d+)\)", text))
     assert len(ends) == 10
     assert {(b, a) for a, b in ends} == ends
-    assert options["agent"] == "Agent/TCP/Sack1"
-    assert len(options["flows"].split()) == 4 * 2
+    assert text.count("new Agent/TCP/Sack1]") == text.count("new Agent/TCPSink/Sack1]") == 2
+
+
+def test_instruments_stand_before_the_program_runs() -> None:
+    run = {"topology": "dumbbell", "recovery": "reno", "size": 2, "seed": 1}
+    ((text,),) = exported.calls(run)
+    own = (ROOT / exported.SENT_AGAIN).read_text(encoding="utf-8")
+    assert text.endswith(f"{own}$ns run\n")
+    scenario, method = networks.scenario_of(run), Packets(1, convention="ns2", recovery="reno")
+    assert text.replace(own, "") == to_ns2(scenario, method=method, sample=networks.SAMPLE)
 
 
 def test_receivers_that_delay_acks_have_the_sink_for_it() -> None:
     run = {"topology": "dumbbell", "recovery": "sack", "size": 2, "seed": 1, "delayed": True}
-    ((*words,),) = networks.calls(run)
-    assert "Agent/TCPSink/Sack1/DelAck" in words
+    ((text,),) = exported.calls(run)
+    assert text.count("new Agent/TCPSink/Sack1/DelAck]") == 2
     assert all(flow.delayed_acks for flow in networks.scenario_of(run).flows)
+
+
+def test_rows_of_flows_with_a_window(tmp_path: Path) -> None:
+    """A flow of constant rate has no row; links without drops have none."""
+    (tmp_path / "samples.txt").write_text("0.01 1.5 0\n0.02 2.5 7\n")
+    (tmp_path / "flows.txt").write_text("1 7 2 11\n")
+    (tmp_path / "links.txt").write_text("10 2 4\n2 10 3\n2 3 0\n")
+    scenario = networks.scenario_of(
+        {"topology": "dumbbell", "recovery": "reno", "size": 2, "seed": 1}
+    )
+    (row,) = exported.flows_of(scenario, tmp_path)
+    hashed = sample_hash([1.5, 2.5], [0, 7])
+    assert row == {"flow": 1, "acknowledged": 7, "sent": 11, "timeouts": 2, "samples": hashed}
+    assert [link["from"] for link in exported.drops_of(tmp_path)] == [2, 10]
 
 
 # Random networks: ns-2's rows, and the programs bundled beside them.
@@ -281,12 +304,12 @@ RFC_6937 = "packets/sharing-rfc6937-ns3"
 
 
 def test_options_and_rows_recoveries() -> None:
-    run = recoveries.CASES[0].runs[0]
-    ((first, *words),) = recoveries.calls(run)
+    run = sharing.CASES[1].runs[0]
+    ((first, *words),) = sharing.calls(run)
     assert first == "--leastTimeout=1.0", "the program takes this option first"
     assert {"--ns3::TcpL4Protocol::RecoveryType=Rfc6937Recovery", "--begin=100.0"} <= {*words}
     printed = ["flow 433800000\nflow 867600000\nqueue 1.5 7\n"]
-    (row,) = recoveries.read(run, None, printed)["runs"]  # type: ignore[arg-type]
+    (row,) = sharing.read(run, None, printed)["runs"]  # type: ignore[arg-type]
     assert (row["goodput_cubic"], row["goodput_reno"]) == (1000.0, 2000.0)
     assert (row["queue"], row["drops"]) == (1.5, 7)
 
@@ -312,10 +335,10 @@ def test_bbrs_share_falls_by_the_timer_alone_where_the_queue_is_longer() -> None
 
 def test_bbrs_options_and_a_share_beside_that_of_ns3() -> None:
     """One path of 8, its seed and three of ours."""
-    run = recoveries.CASES[2].runs[0]
-    ((_, *words),) = recoveries.calls(run)
+    run = sharing.CASES[3].runs[0]
+    ((_, *words),) = sharing.calls(run)
     assert {"--first=ns3::TcpBbr", "--second=ns3::TcpCubic"} <= {*words}
-    (row,) = recoveries.read(run, None, ["flow 433800000\nflow 867600000\nqueue 1.5 7\n"])["runs"]  # type: ignore[arg-type]
+    (row,) = sharing.read(run, None, ["flow 433800000\nflow 867600000\nqueue 1.5 7\n"])["runs"]  # type: ignore[arg-type]
     assert (row["goodput_bbr"], row["goodput_cubic"]) == (1000.0, 2000.0)
     runs = table("packets/sharing-bbr-rfc6937-ns3", "runs").query("rtt == 0.02 and buffer == 17")
     first = runs.query("recovery == 'rfc6937' and least_timeout == 1 and begin == 100").iloc[0]
