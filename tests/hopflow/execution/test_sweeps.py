@@ -287,6 +287,7 @@ def test_a_store_is_resumed(tmp_path) -> None:
     (lambda: sweep(takano2006, name=["1"], levels=["fluids"]), ValueError, "^level = 'fluids': must be one of"),
     (lambda: sweep(PauseTandem(), rtt=[1.0], levels=["fluid"]), ValueError, "^level: thing = PauseTandem has no such parameter"),
     (lambda: sweep(takano2006, name=[]), ValueError, r"^name = \[\]: at least one value"),
+    (lambda: sweep(max, x=[1]), TypeError, "^thing = <built-in function max>: has no signature"),
     (lambda: sweep(3, name=[1]), ValueError, "^thing = 3: must be a scenario, a chain"),
     (lambda: sweep(CUBIC(), C=[1.0]), ValueError, "^p: must be given"),
     (lambda: sweep(headroom, rate="1Gbps", cable=["1m"], method=1), ValueError, "^method = 1: is for"),
