@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from markov.files.binding import Bound
 
 __all__ = ["Columns"]
 
@@ -20,21 +23,57 @@ class Columns:
     Parameters
     ----------
     codes
-        Shape (variables, states), whole numbers.
+        Shape (variables, states), whole numbers; None: they follow from the states' numbers when they are asked for.
     states
         Their numbers in the product space, shape (states,), or None.
+    bound
+        The program that numbers the states; needed without ``codes``.
     """
 
-    def __init__(self, codes: NDArray[np.int64], states: NDArray[np.int64] | None = None) -> None:
-        self.codes, self.states = codes, states
-        self.count = codes.shape[1]
+    def __init__(
+        self,
+        codes: NDArray[np.int64] | None,
+        states: NDArray[np.int64] | None = None,
+        bound: Bound | None = None,
+    ) -> None:
+        self.states, self._bound = states, bound
+        if codes is not None:
+            self.codes = codes
+            self.count = codes.shape[1]
+        else:
+            self.count = len(self._numbered()[1])
+        self._variables: dict[int, NDArray[np.int64]] = {}
         self._kept: dict[Callable[[Columns], Any], Any] = {}
+
+    def _numbered(self) -> tuple[Bound, NDArray[np.int64]]:
+        assert self._bound is not None
+        assert self.states is not None
+        return self._bound, self.states
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The values of all variables, shape (variables, states)."""
+        bound, states = self._numbered()
+        return bound.codes(states)
+
+    def variable(self, k: int) -> NDArray[np.int64]:
+        """Return the values of one variable, shape (states,)."""
+        if "codes" in self.__dict__:
+            found: NDArray[np.int64] = self.codes[k]
+            return found
+        if k not in self._variables:
+            bound, states = self._numbered()
+            self._variables[k] = bound.code(k, states)
+        return self._variables[k]
 
     def take(self, places: NDArray[np.int64]) -> Columns:
         """Return some of the states."""
         if len(places) == self.count:
             return self
-        return Columns(self.codes[:, places], None if self.states is None else self.states[places])
+        states = None if self.states is None else self.states[places]
+        if self._bound is not None:
+            return Columns(None, states, self._bound)
+        return Columns(self.codes[:, places], states)
 
     def remembered(self, run: Callable[[Columns], Any]) -> Any:
         """Return the values of a formula in these states, computed once."""
