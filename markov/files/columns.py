@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -12,9 +12,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
+__all__ = ["Columns", "Numbering"]
 
-__all__ = ["Columns"]
+
+class Numbering(Protocol):
+    """Numbers of states, from which the values of variables follow."""
+
+    def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the variables in states, shape (variables, states)."""
+
+    def code(self, k: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of one variable in states, shape (states,)."""
 
 
 class Columns:
@@ -26,17 +34,17 @@ class Columns:
         Shape (variables, states), whole numbers; None: they follow from the states' numbers when they are asked for.
     states
         Their numbers in the product space, shape (states,), or None.
-    bound
-        The program that numbers the states; needed without ``codes``.
+    numbering
+        What the numbers mean; needed without ``codes``.
     """
 
     def __init__(
         self,
         codes: NDArray[np.int64] | None,
         states: NDArray[np.int64] | None = None,
-        bound: Bound | None = None,
+        numbering: Numbering | None = None,
     ) -> None:
-        self.states, self._bound = states, bound
+        self.states, self._numbering = states, numbering
         if codes is not None:
             self.codes = codes
             self.count = codes.shape[1]
@@ -45,16 +53,16 @@ class Columns:
         self._variables: dict[int, NDArray[np.int64]] = {}
         self._kept: dict[Callable[[Columns], Any], Any] = {}
 
-    def _numbered(self) -> tuple[Bound, NDArray[np.int64]]:
-        assert self._bound is not None
+    def _numbered(self) -> tuple[Numbering, NDArray[np.int64]]:
+        assert self._numbering is not None
         assert self.states is not None
-        return self._bound, self.states
+        return self._numbering, self.states
 
     @cached_property
     def codes(self) -> NDArray[np.int64]:
         """The values of all variables, shape (variables, states)."""
-        bound, states = self._numbered()
-        return bound.codes(states)
+        numbering, states = self._numbered()
+        return numbering.codes(states)
 
     def variable(self, k: int) -> NDArray[np.int64]:
         """Return the values of one variable, shape (states,)."""
@@ -62,8 +70,8 @@ class Columns:
             found: NDArray[np.int64] = self.codes[k]
             return found
         if k not in self._variables:
-            bound, states = self._numbered()
-            self._variables[k] = bound.code(k, states)
+            numbering, states = self._numbered()
+            self._variables[k] = numbering.code(k, states)
         return self._variables[k]
 
     def take(self, places: NDArray[np.int64]) -> Columns:
@@ -71,8 +79,8 @@ class Columns:
         if len(places) == self.count:
             return self
         states = None if self.states is None else self.states[places]
-        if self._bound is not None:
-            return Columns(None, states, self._bound)
+        if self._numbering is not None:
+            return Columns(None, states, self._numbering)
         return Columns(self.codes[:, places], states)
 
     def remembered(self, run: Callable[[Columns], Any]) -> Any:
