@@ -21,9 +21,12 @@ from markov.files.states.tables import LARGEST, MAX_ROWS, Layout, Table, Tabulat
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Blocks", "in_blocks"]
+__all__ = ["UNCHANGED", "BlockArrays", "Blocks", "in_blocks"]
 
 WIDEST = 1 << 16  # combinations of values of a block
+
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class _Change(NamedTuple):
@@ -32,6 +35,18 @@ class _Change(NamedTuple):
     values: NDArray[np.int64]
     changes: NDArray[np.int64]
     taken: NDArray[np.bool_]
+
+
+class BlockArrays(NamedTuple):
+    """Digits of blocks: value v of digit k stands for ``codes[first[k] + v]`` in the given numbers; without digits, numbers stay."""
+
+    shifts: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    first: NDArray[np.int64]
+    codes: NDArray[np.int64]
+
+
+UNCHANGED = BlockArrays(_NONE, _NONE, _NONE, _NONE)
 
 
 class Blocks(NamedTuple):
@@ -65,13 +80,15 @@ class Blocks(NamedTuple):
             found += np.searchsorted(codes, self.part(k, given)) << shift
         return found
 
-    def given(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the given numbers."""
-        found = np.zeros_like(numbers)
-        layout = self.layout
-        for codes, shift, mask in zip(self.codes, layout.shifts, layout.masks, strict=True):
-            found += codes[(numbers >> shift) & mask]
-        return found
+    @property
+    def arrays(self) -> BlockArrays:
+        """What `markov.files.states.search_kernels.given` reads."""
+        return BlockArrays(
+            np.array(self.layout.shifts, dtype=np.int64),
+            np.array(self.layout.masks, dtype=np.int64),
+            np.cumsum([0, *map(len, self.codes)])[:-1],
+            np.concatenate(self.codes),
+        )
 
 
 def in_blocks(made: Tabulated, initial: NDArray[np.int64]) -> tuple[Tabulated, Blocks] | None:

@@ -11,7 +11,7 @@ from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
-from markov.files.states.blocks import in_blocks
+from markov.files.states.blocks import UNCHANGED, BlockArrays, in_blocks
 from markov.files.states.table_arrays import arrays_of
 
 if TYPE_CHECKING:
@@ -97,9 +97,10 @@ class Reached(NamedTuple):
 
 
 class WrittenRows(NamedTuple):
-    """Rows of a generator, from the words of bits at some places."""
+    """Rows of a generator, and numbers of their states, from the words of bits at some places."""
 
     places: NDArray[np.int64]
+    blocks: BlockArrays
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[np.float64]
@@ -123,10 +124,10 @@ class TableSearch:
     """
 
     def __init__(self, made: Tabulated, initial: NDArray[np.int64], actions: int) -> None:
-        self.blocks = None
+        self.blocks = UNCHANGED
         if made.layout.span > DIRECT and (found := in_blocks(made, initial)) is not None:
-            made, self.blocks = found
-            initial = self.blocks.numbers(initial)
+            made, blocks = found
+            self.blocks, initial = blocks.arrays, blocks.numbers(initial)
         self.tables, self.actions = arrays_of(made), actions
         self.numbers = np.zeros(max(FIRST, 2 * len(initial)) + made.most, dtype=np.int64)
         self.numbers[: len(initial)] = initial
@@ -168,8 +169,7 @@ class TableSearch:
             arguments = self.progress, self.tables, self.reached, self.numbers
             compiled(kernels.reach, shape_of(arguments), helpers=helpers)(*arguments)
             if self.progress[5]:
-                failed = self.numbers[self.progress[0]]
-                return int(failed if self.blocks is None else self.blocks.given(failed))
+                return int(kernels.given(int(self.numbers[self.progress[0]]), self.blocks))
             watch(self.count, self.transitions)
         return -1
 
@@ -188,6 +188,7 @@ class TableSearch:
         kind: Any = np.int32 if most < MAX_INT32 else np.int64
         rows = WrittenRows(
             self.reached.ranked(),
+            self.blocks,
             np.zeros(n + 1, dtype=kind),
             np.empty(most, dtype=kind),
             np.empty(most),
@@ -198,15 +199,19 @@ class TableSearch:
         )
         progress = np.array([0, 0, 0, 0])
         arguments = progress, self.tables, self.reached, rows
-        helpers = (*GATHER, kernels.locate, kernels.ones, kernels.index_of, kernels.insert)
+        helpers = (
+            *GATHER,
+            kernels.given,
+            kernels.locate,
+            kernels.ones,
+            kernels.index_of,
+            kernels.insert,
+        )
         write = compiled(kernels.write_rows, shape_of(arguments), helpers=helpers)
         for last in range(BURST, len(rows.places) + BURST, BURST):
             progress[3] = min(last, len(rows.places))
             write(*arguments)
-        numbers = self.numbers[:n]
-        if self.blocks is not None:
-            numbers = self.blocks.given(numbers)
-        return Found(numbers, _generator(rows, int(progress[2])), rows.loops, rows.earned)
+        return Found(self.numbers[:n], _generator(rows, int(progress[2])), rows.loops, rows.earned)
 
 
 def _generator(rows: WrittenRows, entries: int) -> sp.csr_matrix:
