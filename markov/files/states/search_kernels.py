@@ -103,11 +103,12 @@ def write_rows(progress, tables, reached, rows):
                         continue
                     if target == number:
                         loops += rate
-                    elif rows.ordered:
-                        column = index_of(target, reached)
+                        continue
+                    column = index_of(target, reached)
+                    if rows.ordered:
                         held = insert(entry, held, column, rate, rows)
                     else:
-                        rows.indices[entry + held] = index_of(target, reached)
+                        rows.indices[entry + held] = column
                         rows.values[entry + held] = rate
                         held += 1
                 action = tables.rewarded[uint64(group)]
@@ -206,12 +207,11 @@ def ones(word):
 
 
 def enter(words, bits, reached):
-    """Enter bits of words."""
+    """Enter bits of words that are hashed."""
     for k in range(len(words)):
         place = locate(words[k], reached)
         reached.bits[place] |= bits[k]
-        if reached.mask >= 0:
-            reached.keys[place] = words[k]
+        reached.keys[place] = words[k]
 
 
 def insert(begin, held, target, value, rows):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from markov.computing.compilation import bound_kernel, compiled
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
 from markov.files.states.blocks import UNCHANGED, BlockArrays, in_blocks
@@ -77,6 +77,9 @@ class Reached(NamedTuple):
 
     def enter(self, words: NDArray[np.int64], bits: NDArray[np.int64]) -> None:
         """Enter bits of words."""
+        if self.mask < 0:
+            np.bitwise_or.at(self.bits, words, bits)
+            return
         arguments = words, bits, self
         compiled(kernels.enter, shape_of(arguments), helpers=(kernels.locate,))(*arguments)
 
@@ -167,9 +170,10 @@ class TableSearch:
             self._make_room()
             self.progress[4] = self.progress[0] + BURST
             arguments = self.progress, self.tables, self.reached, self.numbers
-            compiled(kernels.reach, shape_of(arguments), helpers=helpers)(*arguments)
+            bound_kernel(kernels.reach, *arguments, helpers=helpers)()
             if self.progress[5]:
-                return int(kernels.given(int(self.numbers[self.progress[0]]), self.blocks))
+                failed = int(self.numbers[self.progress[0]])
+                return int(kernels.given(failed, self.blocks))  # type: ignore[no-untyped-call]
             watch(self.count, self.transitions)
         return -1
 
@@ -207,10 +211,10 @@ class TableSearch:
             kernels.index_of,
             kernels.insert,
         )
-        write = compiled(kernels.write_rows, shape_of(arguments), helpers=helpers)
+        write = bound_kernel(kernels.write_rows, *arguments, helpers=helpers)
         for last in range(BURST, len(rows.places) + BURST, BURST):
             progress[3] = min(last, len(rows.places))
-            write(*arguments)
+            write()
         return Found(self.numbers[:n], _generator(rows, int(progress[2])), rows.loops, rows.earned)
 
 
