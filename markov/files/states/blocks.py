@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["UNCHANGED", "BlockArrays", "Blocks", "in_blocks"]
 
 WIDEST = 1 << 16  # combinations of values of a block
-
-
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -47,6 +45,7 @@ class BlockArrays(NamedTuple):
 
 
 UNCHANGED = BlockArrays(_NONE, _NONE, _NONE, _NONE)
+"""Without digits."""
 
 
 class Blocks(NamedTuple):
