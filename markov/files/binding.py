@@ -154,18 +154,25 @@ class Bound:
     def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the values of the variables in states given by their numbers, shape (variables, states)."""
         codes = np.empty((len(self.ranges), len(numbers)), dtype=np.int64)
-        rest = numbers
-        for k in range(len(codes) - 1, -1, -1):
-            r = self.ranges[k]
-            if self.shifts is None:
-                rest, codes[k] = np.divmod(rest, r.count)
-            else:
-                np.right_shift(numbers, self.shifts[k], out=codes[k])
-                codes[k] &= (1 << (r.count - 1).bit_length()) - 1
-            if r.step != 1:
-                codes[k] *= r.step
-            codes[k] += r.low
+        for k, row in enumerate(codes):
+            self.code(k, numbers, row)
         return codes
+
+    def code(
+        self, k: int, numbers: NDArray[np.int64], out: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Return the values of one variable in states given by their numbers, shape (states,), as ``out`` if it is given."""
+        r = self.ranges[k]
+        if self.shifts is None:
+            out = np.floor_divide(numbers, self.weights[k], out=out)
+            out %= r.count
+        else:
+            out = np.right_shift(numbers, self.shifts[k], out=out)
+            out &= (1 << (r.count - 1).bit_length()) - 1
+        if r.step != 1:
+            out *= r.step
+        out += r.low
+        return out
 
     def valid(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return those of some numbers that are a state's."""
@@ -420,10 +427,10 @@ def _with_ranges(program: Program, constants: dict[str, Any], ranges: list[Range
 
 def _variable(k: int, r: Range) -> Value:
     def whole(c: Columns) -> Any:
-        return c.codes[k]
+        return c.variable(k)
 
     def truth(c: Columns) -> Any:
-        return c.codes[k] != 0
+        return c.variable(k) != 0
 
     run = truth if r.kind == "bool" else whole
     return Value(r.kind, run, r.low, r.high, reads=frozenset([k]))

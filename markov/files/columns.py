@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -11,7 +12,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "Numbering"]
+
+
+class Numbering(Protocol):
+    """Numbers of states, from which the values of variables follow."""
+
+    def codes(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of the variables in states, shape (variables, states)."""
+
+    def code(self, k: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the values of one variable in states, shape (states,)."""
 
 
 class Columns:
@@ -20,21 +31,57 @@ class Columns:
     Parameters
     ----------
     codes
-        Shape (variables, states), whole numbers.
+        Shape (variables, states), whole numbers; None: they follow from the states' numbers when they are asked for.
     states
         Their numbers in the product space, shape (states,), or None.
+    numbering
+        What the numbers mean; needed without ``codes``.
     """
 
-    def __init__(self, codes: NDArray[np.int64], states: NDArray[np.int64] | None = None) -> None:
-        self.codes, self.states = codes, states
-        self.count = codes.shape[1]
+    def __init__(
+        self,
+        codes: NDArray[np.int64] | None,
+        states: NDArray[np.int64] | None = None,
+        numbering: Numbering | None = None,
+    ) -> None:
+        self.states, self._numbering = states, numbering
+        if codes is not None:
+            self.codes = codes
+            self.count = codes.shape[1]
+        else:
+            self.count = len(self._numbered()[1])
+        self._variables: dict[int, NDArray[np.int64]] = {}
         self._kept: dict[Callable[[Columns], Any], Any] = {}
+
+    def _numbered(self) -> tuple[Numbering, NDArray[np.int64]]:
+        assert self._numbering is not None
+        assert self.states is not None
+        return self._numbering, self.states
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """The values of all variables, shape (variables, states)."""
+        numbering, states = self._numbered()
+        return numbering.codes(states)
+
+    def variable(self, k: int) -> NDArray[np.int64]:
+        """Return the values of one variable, shape (states,)."""
+        if "codes" in self.__dict__:
+            found: NDArray[np.int64] = self.codes[k]
+            return found
+        if k not in self._variables:
+            numbering, states = self._numbered()
+            self._variables[k] = numbering.code(k, states)
+        return self._variables[k]
 
     def take(self, places: NDArray[np.int64]) -> Columns:
         """Return some of the states."""
         if len(places) == self.count:
             return self
-        return Columns(self.codes[:, places], None if self.states is None else self.states[places])
+        states = None if self.states is None else self.states[places]
+        if self._numbering is not None:
+            return Columns(None, states, self._numbering)
+        return Columns(self.codes[:, places], states)
 
     def remembered(self, run: Callable[[Columns], Any]) -> Any:
         """Return the values of a formula in these states, computed once."""

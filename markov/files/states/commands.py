@@ -157,7 +157,7 @@ class _Branch:
                     self.left.add(k)
                     fault = np.zeros(c.count, np.int64) if fault is None else fault
                     fault[np.broadcast_to(out, c.count)] = 4 * self.line + OUTSIDE
-            change += self.weights[k] * r.in_steps(new.astype(np.int64) - c.codes[k])
+            change += self.weights[k] * r.in_steps(new.astype(np.int64) - c.variable(k))
         gains = None
         if self.width:
             gains = np.zeros((self.width, c.count))

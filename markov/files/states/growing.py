@@ -14,11 +14,12 @@ from hopflow.kernels import shape_of
 from markov.computing.compilation import compiled
 from markov.computing.memory import check_room
 from markov.files.columns import Columns
-from markov.files.states import search_kernels as kernels
+from markov.files.states import growing_kernels as kernels
 from markov.files.states.moves import moves_of
 from markov.files.states.state_space import OutsideError, transitions
-from markov.files.states.table_search import Codes, Room
-from markov.files.states.tables import Tables, tabulated
+from markov.files.states.table_arrays import arrays_of
+from markov.files.states.table_search import GATHER
+from markov.files.states.tables import Tabulated, tabulated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,7 @@ Truths = Callable[[Any], tuple[Any, Any]]
 
 
 class _States(NamedTuple):
-    """States in the order of their discovery, and the table that finds them (`search_kernels`)."""
+    """States in the order of their discovery, and the table that finds them (`growing_kernels`)."""
 
     numbers: NDArray[np.int64]
     slots: NDArray[np.int64]
@@ -46,8 +47,9 @@ class _States(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """Transitions out of states, by the numbers of their targets."""
+    """Transitions between states, by the places of their sources and the numbers of their targets."""
 
+    sources: NDArray[np.int64]
     numbers: NDArray[np.int64]
     rates: NDArray[np.float64]
 
@@ -93,16 +95,15 @@ class GrowingRows:
         Where the chain ends.
     """
 
-    def __init__(self, bound: Bound, tables: Tables, truths: Truths) -> None:
+    def __init__(self, bound: Bound, tables: Tabulated, truths: Truths) -> None:
         self.truths = truths
         self._bind(bound, tables)
         first = bound.numbers(np.array([[r.start] for r in bound.ranges]).reshape(-1, 1))
         self.numbers = np.zeros(FIRST, dtype=np.int64)
         self._clear(first)
 
-    def _bind(self, bound: Bound, tables: Tables) -> None:
-        self.bound, self.tables = bound, tables
-        self._codes, self._room = Codes.of(bound), Room.of(tables)
+    def _bind(self, bound: Bound, tables: Tabulated) -> None:
+        self.bound, self.tables = bound, arrays_of(tables)
         self._right, self._left = self.truths(bound)
         self._expand: Any = None
 
@@ -151,7 +152,7 @@ class GrowingRows:
     def columns(self, states: NDArray[Any]) -> Columns:
         """Return the values of the variables in states."""
         numbers = self.numbers[states]
-        return Columns(self.bound.codes(numbers), numbers)
+        return Columns(None, numbers, self.bound)
 
     def expand(self, states: NDArray[Any]) -> None:
         """Find the rows of states.
@@ -170,15 +171,9 @@ class GrowingRows:
             found, begin = self.count, self.entries
             progress[3] = 0
             known = _States(self.numbers, self.slots, self.mask)
-            arguments = progress, chosen, self._codes, self.tables, known, self.rows, self._room
+            arguments = progress, chosen, self.tables, known, self.rows
             if self._expand is None:
-                helpers = (
-                    kernels.look_up,
-                    kernels.gather,
-                    kernels.locate,
-                    kernels.emit,
-                    kernels.append,
-                )
+                helpers = (*GATHER, kernels.locate, kernels.emit, kernels.append)
                 self._expand = compiled(kernels.expand_chosen, shape_of(arguments), helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
@@ -234,8 +229,7 @@ class GrowingRows:
             return
         progress = np.array([0, self.count, self.entries, 0])
         known = _States(self.numbers, self.slots, self.mask)
-        edges = _Edges(ends, rates)
-        rest = progress, np.array([state]), sources, edges, known, self.rows
+        rest = progress, np.array([state]), _Edges(sources, ends, rates), known, self.rows
         helpers = kernels.locate, kernels.emit, kernels.append
         compiled(kernels.enter_rows, shape_of(rest), helpers=helpers)(*rest)
         found, begin = self.count, self.entries

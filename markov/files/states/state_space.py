@@ -35,6 +35,7 @@ FEW_STATES, FEW_STATES_UNLOADED = (
 )  # states up to which tables do not pay, with Numba or without yet
 RUNS = 1 << 15  # numbers in the shortest sorted run
 BYTES_PER_EDGE = 40.0
+BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes where it belongs
 
 
 def explored(
@@ -140,11 +141,13 @@ class _Search:
                         return compiled
         return self._assembled(initial)
 
-    def _check_size(self, bar: Counter, states: int, transitions: int) -> None:
+    def _check_size(
+        self, bar: Counter, states: int, transitions: int, each: float = BYTES_PER_EDGE
+    ) -> None:
         bar.show(states)
         if states > self.most:
             raise StateLimitError(self.bound.program.file, self.most)
-        room = BYTES_PER_EDGE * transitions + 32.0 * states
+        room = each * transitions + 32.0 * states
         check_room(f"{self.bound.program.file}: more than {states} states", room)
 
     def _by_tables(
@@ -154,13 +157,12 @@ class _Search:
         tables = tabulated(self.moves, self.bound, self.actions) if has_numba() else None
         if tables is None:
             return None
-        search = TableSearch(tables, self.bound, np.unique(first), len(self.actions))
-        failed = search.run(lambda *sizes: self._check_size(bar, *sizes))
+        search = TableSearch(tables, np.unique(first), len(self.actions))
+        failed = search.run(lambda n, m: self._check_size(bar, n, m, BYTES_PER_ENTRY))
         if failed >= 0:
             alone = _Search(self.bound, self.most)
             alone._expand(np.array([failed]))  # raises, except for faults that do not count
             return None
-        check_room(f"{self.bound.program.file}: {search.count} states", 24.0 * search.transitions)
         found = search.assembled()
         return Explored(
             self.bound,
@@ -193,7 +195,7 @@ class _Search:
         return numbers
 
     def _columns(self, numbers: NDArray[np.int64]) -> Columns:
-        return Columns(self.bound.codes(numbers), numbers)
+        return Columns(None, numbers, self.bound)
 
     def _expand(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Note the transitions out of some states; return where they lead."""

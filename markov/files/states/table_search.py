@@ -8,24 +8,30 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
-from markov.computing.matrices import MAX_INT32, from_edges, rank_of
+from markov.computing.compilation import bound_kernel, compiled
+from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
+from markov.files.states.blocks import UNCHANGED, BlockArrays, in_blocks
+from markov.files.states.table_arrays import arrays_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from markov.files.binding import Bound
-    from markov.files.states.tables import Tables
+    from markov.files.states.tables import Tabulated
 
-__all__ = ["Codes", "Edges", "FilledRows", "Found", "Room", "States", "TableSearch"]
+__all__ = ["Found", "Reached", "TableSearch", "WrittenRows"]
 
-DIRECT = 1 << 26  # states of a product space that has a place for each; beyond, they are hashed
-EDGES = 1 << 19  # transitions recorded between two checks of the size
+DIRECT = (
+    1 << 28
+)  # states of a product space that has a bit for each; beyond, words of bits are hashed
 FIRST = 1 << 16  # states that there is room for at first
+BURST = 1 << 16  # states expanded between two checks of the size
 LONGEST_ROW = 256  # transitions of a state whose row is sorted by insertion
+BITS = 64  # in a word
+
+GATHER = kernels.look_up, kernels.gather, kernels.read
 
 
 class Found(NamedTuple):
@@ -49,103 +55,107 @@ class Found(NamedTuple):
     earned: NDArray[np.float64]
 
 
-class Codes(NamedTuple):
-    """Where the value of each variable is in the number of a state, and room for the values of one state."""
+class Reached(NamedTuple):
+    """A set of states, and the place of each among them in the order of their numbers (`search_kernels`)."""
 
-    shifts: NDArray[np.int64]
-    masks: NDArray[np.int64]
-    digits: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, bound: Bound) -> Codes:
-        """Return those of a program whose variables have bits of their own."""
-        shifts = np.array(bound.shifts, dtype=np.int64)
-        widths = [(r.count - 1).bit_length() for r in bound.ranges]
-        masks = np.array([(1 << width) - 1 for width in widths], dtype=np.int64)
-        return cls(shifts, masks, np.zeros_like(shifts))
-
-
-class States(NamedTuple):
-    """States in the order of their discovery, and the table that finds them (`search_kernels`)."""
-
-    numbers: NDArray[np.int64]
-    degrees: NDArray[np.int32]
-    earned: NDArray[np.float64]
-    slots: NDArray[Any]
+    bits: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    ranks: NDArray[np.int64]
     mask: int
 
-
-class Edges(NamedTuple):
-    """Transitions in the order of their sources."""
-
-    targets: NDArray[np.int32]
-    rates: NDArray[np.float64]
-
-
-class FilledRows(NamedTuple):
-    """Rows of a generator, each with more room than it may need, and the rates from states to themselves."""
-
-    start: NDArray[np.int64]
-    indices: NDArray[Any]
-    values: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    loops: NDArray[np.float64]
-
-
-class Room(NamedTuple):
-    """Where the kernel writes the transitions of a group and those of one participant."""
-
-    rates: NDArray[np.float64]
-    changes: NDArray[np.int64]
-    new_rates: NDArray[np.float64]
-    new_changes: NDArray[np.int64]
+    @classmethod
+    def direct(cls, span: int) -> Reached:
+        """Return an empty set with a bit for each number below ``span``."""
+        size = -(-span // BITS)
+        return cls(np.zeros(size, np.int64), np.zeros(0, np.int64), np.zeros(size, np.int64), -1)
 
     @classmethod
-    def of(cls, tables: Tables) -> Room:
-        """Return room for the transitions of a state."""
-        n = tables.most
-        return cls(np.empty(n), np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64))
+    def hashed(cls, size: int) -> Reached:
+        """Return an empty set with room for half of ``size`` words, a power of two."""
+        bits, keys, ranks = np.zeros((3, size), np.int64)
+        return cls(bits, keys, ranks, size - 1)
+
+    def enter(self, words: NDArray[np.int64], bits: NDArray[np.int64]) -> None:
+        """Enter bits of words."""
+        if self.mask < 0:
+            np.bitwise_or.at(self.bits, words, bits)
+            return
+        arguments = words, bits, self
+        compiled(kernels.enter, shape_of(arguments), helpers=(kernels.locate,))(*arguments)
+
+    def enlarged(self) -> Reached:
+        """Return the set with room for twice as many words."""
+        larger, used = self.hashed(2 * len(self.bits)), self.bits != 0
+        larger.enter(self.keys[used], self.bits[used])
+        return larger
+
+    def ranked(self) -> NDArray[np.int64]:
+        """Give the states their places among all; return where the words are, ascending."""
+        places = np.flatnonzero(self.bits)
+        if self.mask >= 0:
+            places = places[np.argsort(self.keys[places])]
+        counts = np.bitwise_count(self.bits[places].view(np.uint64))
+        self.ranks[places] = np.cumsum(counts, dtype=np.int64) - counts
+        return places
+
+
+class WrittenRows(NamedTuple):
+    """Rows of a generator, and numbers of their states, from the words of bits at some places."""
+
+    places: NDArray[np.int64]
+    blocks: BlockArrays
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    values: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+    loops: NDArray[np.float64]
+    earned: NDArray[np.float64]
+    ordered: bool
 
 
 class TableSearch:
-    """Breadth first, one state after the other.
+    """Breadth first, one state after the other; then the rows of all, which are ascending.
 
     Parameters
     ----------
-    tables
+    made
         The transitions.
-    bound
-        The program, with the ranges of its variables.
     initial
         Numbers of the states to begin with, each once.
     actions
         How many actions are rewarded.
     """
 
-    def __init__(
-        self, tables: Tables, bound: Bound, initial: NDArray[np.int64], actions: int
-    ) -> None:
-        self.tables = tables
-        self.codes, self.room, most = Codes.of(bound), Room.of(tables), tables.most
-        self.progress = np.array([0, len(initial), 0, 0])
-        self.numbers = np.zeros(max(FIRST, 2 * len(initial) + most), dtype=np.int64)
+    def __init__(self, made: Tabulated, initial: NDArray[np.int64], actions: int) -> None:
+        self.blocks = UNCHANGED
+        if made.layout.span > DIRECT and (found := in_blocks(made, initial)) is not None:
+            made, blocks = found
+            self.blocks, initial = blocks.arrays, blocks.numbers(initial)
+        self.tables, self.actions = arrays_of(made), actions
+        self.numbers = np.zeros(max(FIRST, 2 * len(initial)) + made.most, dtype=np.int64)
         self.numbers[: len(initial)] = initial
-        self.degrees = np.zeros(len(self.numbers), dtype=np.int32)
-        self.earned = np.zeros((actions, len(self.numbers)))
-        self.mask = -1
-        self.slots: NDArray[Any] = np.zeros(0, dtype=np.int64)
-        if bound.span <= DIRECT:
-            self.slots = np.zeros(bound.span, dtype=np.int32)
-            self.slots[initial] = np.arange(1, len(initial) + 1)
+        words, bits = initial // BITS, np.left_shift(1, initial % BITS)
+        if made.layout.span <= DIRECT:
+            self.reached = Reached.direct(made.layout.span)
         else:
-            self._enlarge_hash()
-        self.edges: list[tuple[int, Edges]] = []
-        self.transitions = 0
+            self.reached = Reached.hashed(1 << (2 * (len(initial) + made.most)).bit_length())
+        self.reached.enter(words, bits)
+        self.progress = np.array([0, len(initial), 0, len(words), 0, 0, 0])
 
     @property
     def count(self) -> int:
         """States found so far."""
         return int(self.progress[1])
+
+    @property
+    def transitions(self) -> int:
+        """Transitions out of those that were expanded."""
+        return int(self.progress[2])
+
+    @property
+    def longest(self) -> int:
+        """Most transitions out of one of them."""
+        return int(self.progress[6])
 
     def run(self, watch: Callable[[int, int], None]) -> int:
         """Find all states; return -1, or the number of one with a transition that has a fault.
@@ -155,93 +165,65 @@ class TableSearch:
         watch
             Called with the states and the transitions so far, now and then; may raise.
         """
-        size = max(EDGES, 4 * self.tables.most)
-        expand = None
+        helpers = (*GATHER, kernels.locate)
         while self.progress[0] < self.progress[1]:
             self._make_room()
-            edges = Edges(np.empty(size, np.int32), np.empty(size))
-            states = States(self.numbers, self.degrees, self.earned, self.slots, self.mask)
-            arguments = self.progress, self.codes, self.tables, states, edges, self.room
-            if expand is None:
-                expand = compiled(
-                    kernels.expand,
-                    shape_of(arguments),
-                    helpers=(kernels.look_up, kernels.gather, kernels.locate, kernels.emit),
-                )
-            first, self.progress[2] = int(self.progress[0]), 0
-            expand(*arguments)
-            if self.progress[3]:
-                return int(self.numbers[self.progress[0]])
-            recorded = int(self.progress[2])
-            if 2 * recorded < size:
-                edges = Edges(edges.targets[:recorded].copy(), edges.rates[:recorded].copy())
-            self.edges.append((first, edges))
-            self.transitions += recorded
+            self.progress[4] = self.progress[0] + BURST
+            arguments = self.progress, self.tables, self.reached, self.numbers
+            bound_kernel(kernels.reach, *arguments, helpers=helpers)()
+            if self.progress[5]:
+                failed = int(self.numbers[self.progress[0]])
+                return int(kernels.given(failed, self.blocks))  # type: ignore[no-untyped-call]
             watch(self.count, self.transitions)
         return -1
 
     def _make_room(self) -> None:
         """Double what the next state might not fit into."""
-        most = self.tables.most
-        if self.count + most > len(self.numbers):
+        most, words = self.tables.most, int(self.progress[3])
+        if self.count + most >= len(self.numbers):
             more = len(self.numbers) + most
             self.numbers = np.append(self.numbers, np.zeros(more, dtype=np.int64))
-            self.degrees = np.append(self.degrees, np.zeros(more, dtype=np.int32))
-            self.earned = np.append(self.earned, np.zeros((len(self.earned), more)), axis=1)
-        while self.mask >= 0 and 2 * (self.count + most) > self.mask + 1:
-            self._enlarge_hash()
-
-    def _enlarge_hash(self) -> None:
-        self.mask = max(4 * FIRST, 2 * (self.mask + 1)) - 1
-        self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
-        rest = self.numbers, 0, self.count, self.slots, self.mask
-        compiled(kernels.rehash, shape_of(rest), helpers=(kernels.locate,))(*rest)
+        while self.reached.mask >= 0 and 2 * (words + most) > self.reached.mask + 1:
+            self.reached = self.reached.enlarged()
 
     def assembled(self) -> Found:
         """Return what was found; the search is over."""
-        n = self.count
-        numbers, degrees = self.numbers[:n], self.degrees[:n]
-        self.slots = np.zeros(0, dtype=np.int64)  # no longer needed: room for the rest
-        order = np.argsort(numbers)
-        loops = np.zeros(n)
-        longest = int(degrees.max(initial=0))
-        make = self._generator if longest <= LONGEST_ROW else self._sorted_generator
-        Q = make(order, loops)
-        return Found(numbers[order], Q, loops, self.earned[:, :n][:, order])
+        n, most = self.count, self.transitions + self.count
+        kind: Any = np.int32 if most < MAX_INT32 else np.int64
+        rows = WrittenRows(
+            self.reached.ranked(),
+            self.blocks,
+            np.zeros(n + 1, dtype=kind),
+            np.empty(most, dtype=kind),
+            np.empty(most),
+            self.numbers,
+            np.zeros(n),
+            np.zeros((self.actions, n)),
+            self.longest <= LONGEST_ROW,
+        )
+        progress = np.array([0, 0, 0, 0])
+        arguments = progress, self.tables, self.reached, rows
+        helpers = (
+            *GATHER,
+            kernels.given,
+            kernels.locate,
+            kernels.ones,
+            kernels.index_of,
+            kernels.insert,
+        )
+        write = bound_kernel(kernels.write_rows, *arguments, helpers=helpers)
+        for last in range(BURST, len(rows.places) + BURST, BURST):
+            progress[3] = min(last, len(rows.places))
+            write()
+        return Found(self.numbers[:n], _generator(rows, int(progress[2])), rows.loops, rows.earned)
 
-    def _generator(self, order: NDArray[np.int64], loops: NDArray[np.float64]) -> sp.csr_matrix:
-        """Return the generator, whose rows are written where they belong one by one."""
-        n = len(order)
-        rank = rank_of(order).astype(np.int32)
-        start = np.append(0, np.cumsum(self.degrees[order] + np.int64(1)))
-        kind: Any = np.int32 if start[-1] < MAX_INT32 else np.int64
-        indices, values = np.empty(start[-1], dtype=kind), np.empty(start[-1])
-        counts = np.zeros(n, dtype=np.int64)
-        ends = [*(first for first, _ in self.edges[1:]), n]
-        made = FilledRows(start, indices, values, counts, loops)
-        for end in ends:
-            first, edges = self.edges.pop(0)
-            rest = first, end, self.degrees, edges, rank, made
-            compiled(kernels.fill, shape_of(rest), helpers=(kernels.insert,))(*rest)
-        indptr = np.append(0, np.cumsum(counts))
-        if indptr[-1] < start[-1]:
-            rows = start, indptr, indices, values
-            compiled(kernels.compress, shape_of(rows))(*rows)
-            indices, values = indices[: indptr[-1]], values[: indptr[-1]]
-        found: Any = values, indices, indptr.astype(kind)
-        matrix = sp.csr_matrix(found, shape=(n, n))
-        matrix.has_canonical_format = True
-        return matrix
 
-    def _sorted_generator(
-        self, order: NDArray[np.int64], loops: NDArray[np.float64]
-    ) -> sp.csr_matrix:
-        """Return the generator of transitions that are sorted all together."""
-        rank = rank_of(order)
-        targets = rank[np.concatenate([edges.targets for _, edges in self.edges])]
-        rates = np.concatenate([edges.rates for _, edges in self.edges])
-        self.edges.clear()
-        sources = np.repeat(rank, self.degrees[: len(order)])
-        own = sources == targets
-        loops += np.bincount(sources[own], rates[own], minlength=len(order))
-        return from_edges(sources, targets, rates, len(order))
+def _generator(rows: WrittenRows, entries: int) -> sp.csr_matrix:
+    n = len(rows.loops)
+    found: Any = rows.values[:entries], rows.indices[:entries], rows.indptr
+    matrix = sp.csr_matrix(found, shape=(n, n))
+    if not rows.ordered:
+        matrix.sum_duplicates()
+        return with_diagonal(matrix)
+    matrix.has_canonical_format = True
+    return matrix

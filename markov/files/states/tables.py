@@ -19,12 +19,10 @@ from markov.files.states.commands import Guarded, ModuleMoves, Rows, together
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from numpy.typing import NDArray
-
     from markov.files.binding import Bound
     from markov.files.states.moves import Moves
 
-__all__ = ["Tables", "groups_of", "tabulated"]
+__all__ = ["LARGEST", "Layout", "Table", "Tabulated", "groups_of", "tabulated"]
 
 LARGEST = 1 << 20  # combinations of values in the table of one command
 MERGED = 1 << 12  # combinations up to which commands share a table: one look-up instead of several
@@ -37,44 +35,65 @@ Participant = tuple[ModuleMoves, str]
 """A module and the action by which it takes part."""
 
 
-class Tables(NamedTuple):
-    """Transitions by groups of modules that move together, as arrays for the kernel of the search.
+class Layout(NamedTuple):
+    """Digits of the numbers of states: where they are, and how many values each has; the last one is the lowest."""
+
+    shifts: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def masks(self) -> list[int]:
+        """The bits of each digit, shifted to the right."""
+        return [(1 << (count - 1).bit_length()) - 1 for count in self.counts]
+
+    @property
+    def span(self) -> int:
+        """One more than the largest number."""
+        return self.counts[0] << self.shifts[0] if self.counts else 1
+
+
+class Table(NamedTuple):
+    """Rows over the combinations of values of some digits, the last one varying fastest."""
+
+    digits: list[int]
+    strides: list[int]
+    size: int
+    rows: Rows
+
+    @property
+    def widest(self) -> int:
+        """Most rows of one combination."""
+        return int(np.bincount(self.rows.source, minlength=1).max())
+
+
+class Tabulated(NamedTuple):
+    """A program's transitions as tables.
 
     Attributes
     ----------
-    group_parts, parts
-        Group g synchronises the participants ``parts[group_parts[g]:group_parts[g + 1]]``.
-    part_tables
-        Participant p has the rows of the tables ``part_tables[p] .. part_tables[p + 1] - 1``.
-    table_reads, variables, strides
-        Table t depends on the variables of ``table_reads[t] .. table_reads[t + 1] - 1``; its entry is
-        the sum of their strides times their values, counted from 0.
-    first, indptr
-        Entry e of table t has the rows ``indptr[first[t] + e] .. indptr[first[t] + e + 1] - 1``.
-    rates, changes, faults
-        Of the rows: in 1/s, by how much the state's number changes, whether the command fails there.
+    layout
+        Digits of the numbers of states.
+    tables
+        Rows of modules for actions.
+    groups
+        Tables that synchronise: every combination of their rows is a transition.
     rewarded
         Which of the actions with rewards each group has, -1: none.
-    most
-        Transitions that a state may have, at most.
     """
 
-    group_parts: NDArray[np.int64]
-    parts: NDArray[np.int64]
-    part_tables: NDArray[np.int64]
-    table_reads: NDArray[np.int64]
-    variables: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    first: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    rates: NDArray[np.float64]
-    changes: NDArray[np.int64]
-    faults: NDArray[np.bool_]
-    rewarded: NDArray[np.int64]
-    most: int
+    layout: Layout
+    tables: list[Table]
+    groups: list[tuple[int, ...]]
+    rewarded: list[int]
+
+    @property
+    def most(self) -> int:
+        """Transitions that a state may have, at most."""
+        widest = [table.widest for table in self.tables]
+        return sum(math.prod(widest[t] for t in group) for group in self.groups)
 
 
-def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tables | None:
+def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tabulated | None:
     """Return the transitions as tables; None where a command depends on too many values.
 
     Parameters
@@ -91,25 +110,29 @@ def tabulated(moves: Moves, bound: Bound, rewarded: Collection[str]) -> Tables |
     groups = groups_of(moves)
     if groups is None:
         return None
-    numbered = {member: 0 for _, members in groups for member in members}
-    numbered = {member: k for k, member in enumerate(numbered)}
-    tables: list[list[_Table]] = []
-    rows = 0
-    for module, action in numbered:
+    tables: list[Table] = []
+    places: dict[Participant, range] = {}
+    for member in dict.fromkeys(member for _, members in groups for member in members):
+        module, action = member
         made = _tables_of(module.commands[action], bound)
         if made is None:
             return None
-        rows += sum(len(table.rows) for table in made)
-        if rows > MAX_ROWS:
+        places[member] = range(len(tables), len(tables) + len(made))
+        tables += made
+        if sum(len(table.rows) for table in tables) > MAX_ROWS:
             return None
-        tables.append(made)
-    widest = [sum(table.widest for table in made) for made in tables]
-    members = [[numbered[member] for member in found] for _, found in groups]
-    most = sum(math.prod(widest[k] for k in found) for found in members)
-    if most > MAX_TRANSITIONS:
-        return None
     order = {action: k for k, action in enumerate(rewarded)}
-    return _arrays(members, tables, [order.get(action, -1) for action, _ in groups], most)
+    combined: list[tuple[int, ...]] = []
+    actions: list[int] = []
+    for action, members in groups:
+        choices = [places[member] for member in members]
+        if len(combined) + math.prod(map(len, choices)) > MAX_GROUPS:
+            return None
+        combined += product(*choices)
+        actions += [order.get(action, -1)] * (len(combined) - len(actions))
+    layout = Layout(bound.shifts, tuple(r.count for r in bound.ranges))
+    found = Tabulated(layout, tables, combined, actions)
+    return found if found.most <= MAX_TRANSITIONS else None
 
 
 def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
@@ -146,21 +169,7 @@ def groups_of(moves: Moves) -> list[tuple[str, tuple[Participant, ...]]] | None:
     return [*alone, *made]
 
 
-class _Table(NamedTuple):
-    """Rows over the combinations of values of some variables, the last one varying fastest."""
-
-    variables: list[int]
-    strides: list[int]
-    size: int
-    rows: Rows
-
-    @property
-    def widest(self) -> int:
-        """Most rows of one combination."""
-        return int(np.bincount(self.rows.source, minlength=1).max())
-
-
-def _tables_of(commands: list[Guarded], bound: Bound) -> list[_Table] | None:
+def _tables_of(commands: list[Guarded], bound: Bound) -> list[Table] | None:
     """Return the tables of commands, few that are small and those with more variables apart."""
     counts = [r.count for r in bound.ranges]
 
@@ -183,7 +192,7 @@ def _tables_of(commands: list[Guarded], bound: Bound) -> list[_Table] | None:
         return None
 
 
-def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> _Table:
+def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> Table:
     counts = [bound.ranges[k].count for k in variables]
     strides = [math.prod(counts[k + 1 :]) for k in range(len(counts))]
     size = math.prod(counts)
@@ -200,53 +209,4 @@ def _table(variables: list[int], commands: list[Guarded], bound: Bound) -> _Tabl
         with np.errstate(all="ignore"):  # what is infinite or none shows in the rates
             parts = [rows for command in commands for rows in command.rows(c, everywhere)]
         found += [rows.at(rows.source + low) for rows in ([together(parts)] if parts else [])]
-    return _Table(variables, strides, size, together(found))
-
-
-def _arrays(
-    members: list[list[int]], tables: list[list[_Table]], rewarded: list[int], most: int
-) -> Tables:
-    flat = [table for made in tables for table in made]
-    means = [_mean_change(made) for made in tables]
-    order = sorted(range(len(members)), key=lambda g: sum(means[k] for k in members[g]))
-    members, rewarded = [members[g] for g in order], [rewarded[g] for g in order]
-    rows = [table.rows for table in flat]
-    before = np.cumsum([0, *(len(part) for part in rows)])
-    indptr = [
-        np.append(0, np.cumsum(np.bincount(table.rows.source, minlength=table.size))) + start
-        for table, start in zip(flat, before, strict=False)
-    ]
-    faults = [
-        np.zeros(len(part), dtype=bool) if part.fault is None else part.fault != 0 for part in rows
-    ]
-    whole = np.zeros(0, dtype=np.int64)
-    return Tables(
-        _ends(members),
-        np.array([k for found in members for k in found], dtype=np.int64),
-        _ends(tables),
-        _ends([table.variables for table in flat]),
-        np.array([k for table in flat for k in table.variables], dtype=np.int64),
-        np.array([k for table in flat for k in table.strides], dtype=np.int64),
-        _ends(indptr)[:-1],
-        np.concatenate([whole, *indptr]),
-        np.concatenate([np.zeros(0), *(part.rate for part in rows)]),
-        np.concatenate([whole, *(part.change for part in rows)]),
-        np.concatenate([np.zeros(0, dtype=bool), *faults]),
-        np.array(rewarded, dtype=np.int64),
-        most,
-    )
-
-
-def _mean_change(tables: list[_Table]) -> float:
-    """Return by how much a participant changes the state's number on average.
-
-    Groups run in the order of their changes, so that the targets of a state come out nearly ascending, and its row sorted.
-    """
-    rows = [table.rows for table in tables if len(table.rows)]
-    count = sum(map(len, rows))
-    return sum(float(part.change.sum(dtype=np.float64)) for part in rows) / count if count else 0.0
-
-
-def _ends(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
-    """Return where each of some parts begins in them all, and where the last one ends."""
-    return np.cumsum([0, *(len(part) for part in parts)])
+    return Table(variables, strides, size, together(found))

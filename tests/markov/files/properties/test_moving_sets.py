@@ -1,4 +1,4 @@
-"""Probabilities until a time on sets of states that move with the distribution, `growing` by compiled tables: closed forms, listed chains, refusals."""
+"""Probabilities until a time on sets of states that move with the distribution, `growing` by compiled tables (`growing_kernels`): closed forms, listed chains, refusals."""
 
 from __future__ import annotations
 

@@ -13,11 +13,14 @@ import pytest
 from markov import read_prism, stationary
 from markov.errors import FileError, TooLargeError
 from markov.files.parsing.property_parsing import parse_property
-from markov.files.states import table_search, tables
+from markov.files.states import blocks, table_search, tables
+from markov.files.states.blocks import in_blocks
 from markov.files.states.moves import moves_of
 from markov.files.states.rule_search import explored_by_rules
+from markov.files.states.search_kernels import given
 from markov.files.states.state_rules import FileRules, StateExpressions
-from markov.files.states.tables import Tables, tabulated
+from markov.files.states.table_arrays import arrays_of
+from markov.files.states.tables import Tabulated, tabulated
 from tests.markov.files.conftest import QUEUE, model_of
 from tests.markov.files.states.conftest import LINE, assert_equal
 
@@ -67,8 +70,8 @@ def test_a_command_depends_on_what_it_reads_and_on_what_it_writes(tmp_path: Path
 # Transitions as tables: which variables they are over, and when there are none.
 
 
-def of(tmp_path: Path, text: str = LINE) -> Tables | None:
-    bound = model_of(tmp_path, text).bound
+def of(tmp_path: Path, text: str = LINE, **constants: int) -> Tabulated | None:
+    bound = model_of(tmp_path, text, **constants).bound
     return tabulated(moves_of(bound), bound, ["lost", "pass"])
 
 
@@ -76,10 +79,11 @@ def test_commands_of_a_module_and_an_action_share_a_table(tmp_path: Path) -> Non
     found = of(tmp_path)
     assert found is not None
     # first: "", lost; second: ""; pass of both together
-    assert sorted(found.rewarded.tolist()) == [-1, -1, 0, 1]
-    assert len(found.part_tables) - 1 == len(found.first) == 5
+    assert sorted(found.rewarded) == [-1, -1, 0, 1]
+    assert sorted(map(len, found.groups)) == [1, 1, 1, 2]
+    assert len(found.tables) == 5
     assert found.most == 1 + 2 * 1 + 1 + 2  # free, pass, lost; two of the second machine alone
-    assert not found.faults.any()
+    assert all(table.rows.fault is None for table in found.tables)
 
 
 def test_tables_that_would_be_large_stay_apart(
@@ -88,7 +92,7 @@ def test_tables_that_would_be_large_stay_apart(
     monkeypatch.setattr(tables, "MERGED", 1)
     found = of(tmp_path)
     assert found is not None
-    assert len(found.first) > 5
+    assert len(found.tables) > 5
 
 
 @pytest.mark.parametrize("limit", ["LARGEST", "MAX_TRANSITIONS", "MAX_ROWS", "MAX_GROUPS"])
@@ -119,17 +123,88 @@ def test_variables_need_bits_of_their_own(tmp_path: Path) -> None:
 # The compiled search finds what the search by many states at once does.
 
 
-@pytest.mark.parametrize("direct", [0, 1 << 26], ids=["hashed", "direct"])
+CELLS = """
+ctmc
+const int t;
+module first
+  a : [0..t]; b : [-3..t - 3]; c : [0..2 * t];
+  [in] a < t & b < t - 3 -> 2 : (a' = a + 1) & (b' = b + 1);
+  [] b > -3 -> 3 : (b' = b - 1) & (c' = c + 2);
+  [] c > 0 & b < t - 3 -> 0.5 : (c' = c - 2) & (b' = b + 1) + 0 : (c' = 0);
+  [over] c > 0 & a > 0 -> 1 : (c' = c - 2) & (a' = a - 1);
+endmodule
+module second
+  d : [0..t]; e : [0..t];
+  [over] d < t -> 1 : (d' = d + 1) & (e' = t - d);
+  [] d > 0 & a < t -> 1 + e : (d' = d - 1);
+  [out] d = t -> 1 : (d' = 0) + 2 : true;
+  [out] d = t & e > 0 -> 1 : (d' = 0) & (e' = 0);
+endmodule
+rewards [in] true : 1; [out] true : 1; endrewards
+"""
+"""Modules whose variables have few values together.
+
+In the first one a is the sum of b, counted from -3, and half of c: with t = 3 there are 10. In the second one e = 0 with
+d = 0 alone, and d + e <= t + 1: 1 + 4 + 3 + 2.
+"""
+
+HASHED, DIRECT = 0, 1 << 28
+
+
+@pytest.mark.parametrize("largest", [0, 1 << 20], ids=["variables", "blocks"])
+@pytest.mark.parametrize("direct", [HASHED, 1 << 8, DIRECT])
+@pytest.mark.parametrize(("text", "states"), [(LINE, 220), (CELLS, 10 * 10)])
 def test_both_searches_find_the_same(
-    direct: int, tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    text: str, states: int, direct: int, largest: int,
+    tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.setattr(table_search, "DIRECT", direct)
     monkeypatch.setattr(table_search, "FIRST", 4)  # all arrays are enlarged on the way
-    monkeypatch.setattr(table_search, "EDGES", 1)
-    found = searches(model_of(tmp_path, LINE, N=9))
-    assert found[0].Q.shape == (220, 220)  # all
-    assert found[0].action_rates["pass"].max() > 1.0
+    monkeypatch.setattr(table_search, "BURST", 1)
+    monkeypatch.setattr(blocks, "LARGEST", largest)
+    found = searches(model_of(tmp_path, text, **({"N": 9} if text == LINE else {"t": 3})))
+    assert found[0].Q.shape == (states, states)
+    assert min(rates.max() for rates in found[0].action_rates.values() if rates.any()) > 0.1
     assert_equal(found)
+
+
+def test_variables_of_a_block_have_the_values_that_they_have_together(tmp_path: Path) -> None:
+    made, initial = of(tmp_path, CELLS, t=3), np.zeros(1, dtype=np.int64)
+    assert made is not None
+    found = in_blocks(made, initial)
+    assert found is not None
+    in_use, numbers = found
+    assert made.layout.counts == (4, 4, 4, 4, 4)  # c changes by steps of 2
+    assert in_use.layout.counts == (10, 10)
+    wanted = [0, 7, 9 << 4 | 9]
+    found_again = np.array([given(number, numbers.arrays) for number in wanted])
+    assert (np.diff(found_again) > 0).all()
+    np.testing.assert_array_equal(numbers.numbers(found_again), wanted)
+
+
+def test_blocks_that_are_too_wide_stay_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = of(tmp_path, CELLS, t=3)
+    monkeypatch.setattr(blocks, "WIDEST", 16)
+    assert made is not None
+    found = in_blocks(made, np.zeros(1, dtype=np.int64))
+    assert found is not None
+    assert found[0].layout.counts == (16, 4, 10)
+
+
+def test_groups_are_chosen_by_the_digit_that_leaves_fewest(tmp_path: Path) -> None:
+    """A server that visits one queue after the other: with its place, one of the others' actions remains."""
+    queues = "\n".join(
+        f"module q{k} x{k} : [0..1]; [] x{k}=0 -> 1 : (x{k}'=1); [serve{k}] x{k}=1 -> 1 : (x{k}'=0); endmodule"
+        for k in range(4)
+    )
+    serves = "\n".join(f"[serve{k}] s={k} -> 1 : (s'={(k + 1) % 4});" for k in range(4))
+    made = of(tmp_path, f"ctmc {queues} module server s : [0..3]; {serves} endmodule")
+    assert made is not None
+    tables = arrays_of(made)
+    assert (tables.shift, tables.mask) == (0, 3)
+    assert np.diff(tables.starts).tolist() == [4 + 1] * 4
 
 
 def test_long_rows_are_sorted_together(

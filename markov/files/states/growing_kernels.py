@@ -1,0 +1,109 @@
+"""The loops that write the rows of chosen states by tables, as templates of kernels.
+
+States are numbered in the order of their discovery, and keep their place when more are found. ``slots`` is an
+open-addressing hash table with 1 + a state, or 0, and the state's number in the product space behind it. Four numbers in a
+row share a cache line; ``mask`` is the length of the table less 1.
+"""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+from __future__ import annotations
+
+from markov.files.states.search_kernels import INFINITE, SPREAD, gather, read
+
+__all__ = ["append", "emit", "enter_rows", "expand_chosen", "locate", "rehash"]
+
+
+def expand_chosen(progress, chosen, tables, states, rows):
+    """Write the rows of chosen states, as long as there is room for them: transitions with the same target are one entry.
+
+    ``progress`` has how many of the chosen states are done, how many states were found, how many entries the rows
+    have, and whether the next of the chosen states has a transition with a fault.
+    """
+    while (
+        progress[0] < len(chosen)
+        and progress[1] + tables.most <= len(states.numbers)
+        and progress[2] + tables.most <= len(rows.targets)
+        and 2 * (progress[1] + tables.most) <= states.mask + 1
+    ):
+        state = chosen[progress[0]]
+        number, count, start = states.numbers[state], progress[1], progress[2]
+        stop, leaving = start, 0.0
+        first, last = read(number, tables)
+        for c in range(first, last):
+            begin, end = gather(tables.chosen[c], tables)
+            for j in range(begin, end):
+                rate = tables.rates[j]
+                if not 0.0 <= rate < INFINITE:
+                    progress[1], progress[3] = count, 1
+                    return
+                if rate > 0.0 and tables.changes[j] != 0:
+                    count = emit(number + tables.changes[j], count, stop, states, rows)
+                    stop = append(start, stop, rate, rows)
+                    leaving += rate
+        rows.starts[state] = start
+        rows.degrees[state] = stop - start
+        rows.exits[state] = leaving
+        progress[0], progress[1], progress[2] = progress[0] + 1, count, stop
+
+
+def enter_rows(progress, chosen, edges, states, rows):
+    """Write the rows of chosen states from transitions that are listed by their sources, and by their targets' numbers.
+
+    ``progress`` as that of `expand_chosen`. There must be room for all.
+    """
+    edge, count, end = 0, progress[1], progress[2]
+    for k in range(len(chosen)):
+        begin, leaving = end, 0.0
+        while edge < len(edges.sources) and edges.sources[edge] == k:
+            count = emit(edges.numbers[edge], count, end, states, rows)
+            end = append(begin, end, edges.rates[edge], rows)
+            leaving += edges.rates[edge]
+            edge += 1
+        rows.starts[chosen[k]] = begin
+        rows.degrees[chosen[k]] = end - begin
+        rows.exits[chosen[k]] = leaving
+    progress[1], progress[2] = count, end
+
+
+def append(begin, end, rate, rows):
+    """Add a rate to a row, which begins at ``begin``, for the target at its end; return the new end."""
+    target = rows.targets[end]
+    for entry in range(begin, end):
+        if rows.targets[entry] == target:
+            rows.rates[entry] += rate
+            return end
+    rows.rates[end] = rate
+    rows.arrivals[target] += 1
+    return end + 1
+
+
+def emit(number, count, end, states, rows):
+    """Record a transition to a state by its number; return how many states there are then."""
+    place = locate(number, states.slots, states.mask)
+    target = states.slots[place] - 1
+    if target < 0:
+        target = count
+        states.numbers[count] = number
+        states.slots[place] = count + 1
+        states.slots[place + 1] = number
+        count += 1
+    rows.targets[end] = target
+    return count
+
+
+def locate(number, slots, mask):
+    """Return where a state is, or the free place where it belongs."""
+    line = (number >> 2) * SPREAD
+    slot = (((line ^ (line >> 29)) << 2) | (number & 3)) & mask
+    while slots[2 * slot] != 0 and slots[2 * slot + 1] != number:
+        slot = (slot + 1) & mask
+    return 2 * slot
+
+
+def rehash(numbers, first, count, slots, mask):
+    """Enter the states from ``first`` on into an empty table."""
+    for s in range(first, count):
+        place = locate(numbers[s], slots, mask)
+        slots[place] = s + 1
+        slots[place + 1] = numbers[s]

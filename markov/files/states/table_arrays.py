@@ -1,0 +1,155 @@
+"""Tables of transitions as arrays, for the compiled kernels of searches."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from markov.files.states.tables import Table, Tabulated
+
+__all__ = ["Tables", "arrays_of"]
+
+MAX_CHOICES = 1 << 20  # values of a digit times groups that are chosen by it
+
+
+class Tables(NamedTuple):
+    """Transitions by groups of tables that move together.
+
+    Attributes
+    ----------
+    shift, mask
+        Where the digit of a state's number is that chooses groups.
+    starts, chosen
+        With its value v the groups ``chosen[starts[v]:starts[v + 1]]`` may have transitions.
+    terms
+        Group g combines the rows of the terms ``terms[g] .. terms[g + 1] - 1``.
+    keys, first, indptr
+        A term has a key, which depends on the state. With the value e of it, the rows are those from
+        ``indptr[first[term] + e]`` to ``indptr[first[term] + e + 1] - 1``.
+    rates, changes
+        Of the rows: in 1/s, NaN where the command fails, and by how much the state's number changes. Behind them
+        there is room for the most transitions of a state, those that are combined from rows.
+    rewarded
+        Which of the actions with rewards each group has, -1: none.
+    reads, shifts, masks, strides
+        The value of key k is the sum of some digits times their strides, those from ``reads[k]`` to ``reads[k + 1] - 1``.
+    values
+        Room for the values of the keys in one state.
+    most
+        Transitions that a state may have, at most.
+    """
+
+    shift: int
+    mask: int
+    starts: NDArray[np.int64]
+    chosen: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    first: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    rates: NDArray[np.float64]
+    changes: NDArray[np.int64]
+    rewarded: NDArray[np.int64]
+    reads: NDArray[np.int64]
+    shifts: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    strides: NDArray[np.int64]
+    values: NDArray[np.int64]
+    most: int
+
+
+def arrays_of(made: Tabulated) -> Tables:
+    """Return tables as arrays.
+
+    Groups are in the order of their changes, so that the targets of a state come out nearly ascending, and its row sorted.
+    """
+    means = [_mean_change(table) for table in made.tables]
+    order = sorted(range(len(made.groups)), key=lambda g: sum(means[t] for t in made.groups[g]))
+    groups = [made.groups[g] for g in order]
+    digit, starts, chosen = _choices(made, groups)
+    rows = [table.rows for table in made.tables]
+    before = np.cumsum([0, *map(len, rows)])
+    indptr = [
+        np.append(0, np.cumsum(np.bincount(table.rows.source, minlength=table.size))) + start
+        for table, start in zip(made.tables, before, strict=False)
+    ]
+    first = _ends(indptr)
+    rates = [
+        part.rate if part.fault is None else np.where(part.fault != 0, np.nan, part.rate)
+        for part in rows
+    ]
+    keys: dict[tuple[int, ...], int] = {}
+    for table in made.tables:
+        keys.setdefault(tuple(table.digits), len(keys))
+    reads = [k for digits in keys for k in digits]
+    strides = {tuple(table.digits): table.strides for table in made.tables}
+    layout, none, room = made.layout, np.zeros(0, dtype=np.int64), np.zeros(made.most)
+    terms = [t for group in groups for t in group]
+    return Tables(
+        layout.shifts[digit] if layout.counts else 0,
+        layout.masks[digit] if layout.counts else 0,
+        starts,
+        chosen,
+        _ends(groups),
+        np.array([keys[tuple(made.tables[t].digits)] for t in terms], dtype=np.int64),
+        np.array([first[t] for t in terms], dtype=np.int64),
+        np.concatenate([*indptr, none]),
+        np.concatenate([*rates, room]),
+        np.concatenate([*(part.change for part in rows), room.astype(np.int64)]),
+        np.array([made.rewarded[g] for g in order], dtype=np.int64),
+        _ends(list(keys)),
+        np.array([layout.shifts[k] for k in reads], dtype=np.int64),
+        np.array([layout.masks[k] for k in reads], dtype=np.int64),
+        np.array([stride for digits in keys for stride in strides[digits]], dtype=np.int64),
+        np.zeros(len(keys), dtype=np.int64),
+        made.most,
+    )
+
+
+def _choices(
+    made: Tabulated, groups: list[tuple[int, ...]]
+) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the digit whose value leaves fewest groups, where each value's groups begin, and these."""
+    best = 0, np.array([0, len(groups)]), np.arange(len(groups))
+    best_mean = math.inf
+    for k, count in enumerate(made.layout.counts):
+        if count * len(groups) > MAX_CHOICES:
+            continue
+        some = {
+            t: _some(table, k, count) for t, table in enumerate(made.tables) if k in table.digits
+        }
+        may = np.ones((count, len(groups)), dtype=bool)
+        for g, group in enumerate(groups):
+            for t in some.keys() & set(group):
+                may[:, g] &= some[t]
+        if may.mean() < best_mean:
+            best_mean = float(may.mean())
+            per_value = may.sum(axis=1)
+            best = k, np.append(0, np.cumsum(per_value)), np.nonzero(may)[1]
+    return best
+
+
+def _some(table: Table, digit: int, count: int) -> NDArray[np.bool_]:
+    """Return for each value of a digit whether a table has rows with it."""
+    stride = table.strides[table.digits.index(digit)]
+    found = np.zeros(count, dtype=bool)
+    found[table.rows.source // stride % count] = True
+    return found
+
+
+def _mean_change(table: Table) -> float:
+    """Return by how much a table changes the state's number on average."""
+    count = len(table.rows)
+    return float(table.rows.change.sum(dtype=np.float64)) / count if count else 0.0
+
+
+def _ends(parts: Collection[Collection[object]]) -> NDArray[np.int64]:
+    """Return where each of some parts begins in them all, and where the last one ends."""
+    return np.cumsum([0, *map(len, parts)])
