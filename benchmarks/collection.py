@@ -27,6 +27,7 @@ from markov.files import FileError, read_prism
 RESULTS = Path(__file__).resolve().parent / "results" / "collection.csv"
 HEAD = ("file", "question", "outcome", "value", "bound", "effort", "most", "seconds")
 WIDTHS = ("1e-9", "1e-6", "1e-3")
+MOST = 200_000
 LONG_RUN = "R=? [ S ]"
 MAX_LONG_RUN_STATES = 2_000_000
 IGNORED = re.compile(r"//[^\n]*|\s+")
@@ -85,19 +86,21 @@ def rows_of(results: Path) -> dict[str, tuple[str, ...]]:
 
 def main(
     folder: Annotated[Path, typer.Argument(help="A copy of the collection.")],
-    most: Annotated[int, typer.Option(help="Largest number of states of a property.")] = 100_000,
+    most: Annotated[int, typer.Option(help="Largest number of states of a property.")] = MOST,
     only: Annotated[
         str, typer.Option(help="Files to evaluate, as a pattern: others keep rows.")
     ] = "",
     results: Annotated[Path, typer.Option(help="Where the table goes.")] = RESULTS,
+    resume: Annotated[bool, typer.Option(help="Keep the rows that are there.")] = False,
 ) -> None:
     """Read all PRISM files but the copies of SBML's tests, and evaluate a property of each."""
     paths = sorted(p for s in ("sm", "pm", "prism") for p in folder.rglob(f"*.{s}"))
     rows, found = rows_of(results), dict[str, tuple[str, ...]]()
-    for path in tqdm([p for p in paths if "SBMLstochasticTests" not in p.parts], disable=None):
-        if not re.search(only, path.name):
-            continue
-        same = content(path)
+    paths = [p for p in paths if "SBMLstochasticTests" not in p.parts and re.search(only, p.name)]
+    for path in tqdm(paths, disable=None):
+        same, row = content(path), rows.get(path.relative_to(folder).as_posix())
+        if resume and row is not None:
+            found[same] = row
         if same not in found:
             begin = time.process_time()
             answer = outcome(path, most)

@@ -154,7 +154,11 @@ class Unlisted:
         if not at_once:
             right = self._truths(path, True)(rows.bound)[0]
             counted |= np.asarray(right.run(rows.columns(found.states)))
-        self.reason = f"in up to {found.widest} states at once, {found.jumps} jumps"
+        self.reason = f"in up to {found.widest} states at once, {found.products} products"
+        if found.time < last:
+            self.reason += f", followed until {found.time:.3g} s"
+        elif found.lost > USEFUL:
+            self.reason += f", which {found.lost:.2g} of the probability has left"
         return found.between(counted)
 
     def _truths(self, path: Path, at_once: bool) -> Truths:
