@@ -15,25 +15,24 @@ master equation, IET Syst. Biol. 4, 2010). The differences:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
 from markov.computing.progress import Counter
 from markov.time.exponentials.chebyshev import chebyshev_weights
-from markov.time.transients import moving_kernels as kernels
+from markov.time.transients.flow_sets import Sets, Slice
+from markov.time.transients.moving_kernels import BLOCK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
+
+    from markov.time.transients.flow_sets import GrowingChain
 
     Vector = NDArray[np.float64]
     States = NDArray[np.int64]
 
-__all__ = ["GrowingChain", "Moved", "moved"]
+__all__ = ["Moved", "moved"]
 
 STATES = 2
 """The first number of a state."""
@@ -51,36 +50,9 @@ MAX_CHANGE = 0.4  # of the distribution in a slice, relative, where its set is a
 SPARE = 8.0  # known states over states with mass, beyond which the others are forgotten
 SERIES_SHARE = 0.02  # error of a series over the mass that may be lost in a slice
 MAX_AMPLIFICATION = 30.0  # of rounding errors by a series
-FIRST_THRESHOLD = 1e-3  # over the budget
-LOWERED, RAISED = 0.25, 1.5  # threshold over the one before
+LOWERED = 0.25  # caution after a slice that has lost too much, over the one before
 SLOW_GROWTH = 1.1  # of slices after one that was too long; 2 otherwise
 MORE_DARING, MOST_CAUTIOUS = 1.2, 1e-9
-STAYING = 0.2  # threshold for a state to stay over the one to enter
-
-
-class GrowingChain(Protocol):
-    """A chain whose rows are found when they are asked for. States have the numbers from 2 on, the first one is 2.
-
-    In place of states where the chain ends, rows have 0 where it has reached its target, and 1 where it has not.
-    """
-
-    count: int
-    numbers: States
-    rows: Any
-
-    @property
-    def capacity(self) -> int:
-        """Number of states that there is room for."""
-
-    @property
-    def largest_sum(self) -> int:
-        """The largest number of rates in a row or a column so far."""
-
-    def expand(self, states: NDArray[Any]) -> None:
-        """Find the rows of states."""
-
-    def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Forget all other states and all rows; return the order in which the states are numbered from now on."""
 
 
 class Moved(NamedTuple):
@@ -124,25 +96,6 @@ class Moved(NamedTuple):
         return max(inside - error, 0.0), min(1.0 - (others - error), 1.0)
 
 
-class _Columns(NamedTuple):
-    """The jump matrix on a set by columns, and the parts of each state that stay, reach the target, and miss it."""
-
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    sources: NDArray[np.int32]
-    parts: Vector
-    stay: Vector
-    reach: Vector
-    miss: Vector
-
-
-def empty_columns(states: int, entries: int) -> _Columns:
-    """Return columns with room for some states and transitions."""
-    whole, places = np.zeros((2, states + 1), dtype=np.int64), np.zeros(entries, dtype=np.int32)
-    stay, reach, miss = np.zeros((3, states))
-    return _Columns(whole[0], whole[1, :states], places, np.zeros(entries), stay, reach, miss)
-
-
 class _End(NamedTuple):
     """The mass of the states of a set at the end of a slice, and what has reached and missed the target in it."""
 
@@ -160,15 +113,6 @@ def moved(chain: GrowingChain, horizon: float, most: int) -> Moved:
     return _Sweep(chain, horizon, most).run()
 
 
-class _Slice(NamedTuple):
-    """States in which the chain is confined for some time, in s, and the mass of each at its begin."""
-
-    states: States
-    values: Vector
-    duration: float
-    may_be_lost: float
-
-
 class _Sweep:
     """The distribution on its way."""
 
@@ -180,7 +124,7 @@ class _Sweep:
         self.budget = TIGHT_BUDGET
         self.work = max(MIN_WORK, WORK_PER_STATE * most)
         self.products, self.lately_lost = 0, 0.0
-        self.sets = _Sets(chain)
+        self.sets = Sets(chain)
 
     def run(self) -> Moved:
         """Return what has become of the chain at the horizon."""
@@ -190,6 +134,8 @@ class _Sweep:
                 bar.show(self.products)
                 self._advance()
                 self._tidy()
+        if self.work > 0.0:  # where no states are left, too
+            self.time = self.horizon
         if self.time < self.horizon:
             self.states, self.values = self.states[:0], self.values[:0]  # not known any more
         return Moved(
@@ -209,8 +155,10 @@ class _Sweep:
         begin, mass, held = (self.states, self.values), self.values, float(self.values.sum())
         while True:
             rate = self.sets.rate(self.states)
-            duration = rest if rate * rest <= 1.25 * self.jumps else self.jumps / rate
-            slice_ = _Slice(*begin, duration, self._may_be_lost(duration))
+            duration = rest
+            if rate * rest > 1.25 * self.jumps:  # the difference of two times that are numbers
+                duration = (self.time + self.jumps / rate) - self.time
+            slice_ = Slice(*begin, duration, self._may_be_lost(duration))
             slice_ = self.sets.choose(slice_, mass, self.caution, self._limit(duration))
             self.work -= COST_OF_CHOICE * (len(slice_.states) + COST_OF_PRODUCT)
             end = self._propagate(slice_)
@@ -231,7 +179,7 @@ class _Sweep:
         self.time = self.horizon if duration == rest else self.time + duration
         self._follow(slice_, end, max(lost, 0.0))
 
-    def _follow(self, done: _Slice, end: _End, lost: float) -> None:
+    def _follow(self, done: Slice, end: _End, lost: float) -> None:
         """Hold what a slice has ended with, and choose the length of the next one."""
         self.caution = min(MORE_DARING * self.caution, 1.0)
         change = self.sets.distance((self.states, self.values), (done.states, end.values))
@@ -284,7 +232,7 @@ class _Sweep:
         products = slices / longer * (math.sqrt(50.0 * jumps * longer) + COST_OF_CHOICE)
         return min(self.most, max(self.work / products, 1.0))
 
-    def _propagate(self, slice_: _Slice) -> _End | None:
+    def _propagate(self, slice_: Slice) -> _End | None:
         """Return the end of a slice; None where rounding errors are amplified, or the work is too much.
 
         The error is that of the series, of rounding in each product (a sum of as many terms as there are transitions
@@ -324,7 +272,7 @@ class _Sweep:
         else:
             return None
         negative = -float(total[total < 0.0].sum())
-        terms = weights.error / UNIT + kernels.BLOCK + len(values) / kernels.BLOCK + 2.0 * k
+        terms = weights.error / UNIT + BLOCK + len(values) / BLOCK + 2.0 * k
         error = series + rounding + UNIT * (terms * size + 8.0 * jumps)
         return _End(
             np.maximum(total, 0.0),
@@ -342,145 +290,3 @@ class _Sweep:
         self.values = self.values[order]
         self.chain.expand(self.states)
         self.sets.clear()
-
-
-class _Sets:
-    """Finite sets of states of a chain, chosen by where mass flows."""
-
-    def __init__(self, chain: GrowingChain) -> None:
-        self.chain = chain
-        self.threshold = FIRST_THRESHOLD * TIGHT_BUDGET
-        self.widest, self.full = 1, False
-        self.calls: dict[Any, Callable[..., Any]] = {}
-        self.clear()
-
-    def clear(self) -> None:
-        """Start with new numbers of states."""
-        self.places = np.zeros(0, dtype=np.int32)
-        self.flux = np.zeros(0)
-        self.found = np.zeros(1, dtype=np.int64)
-        self._enlarge()
-
-    def _enlarge(self) -> None:
-        more = self.chain.capacity - len(self.places)
-        if more > 0:
-            self.places = np.append(self.places, np.full(more, -1, dtype=np.int32))
-            self.flux = np.append(self.flux, np.zeros(more))
-            self.found = np.append(self.found, np.zeros(more, dtype=np.int64))
-
-    def rate(self, states: States) -> float:
-        """Return the largest exit rate of states."""
-        return float(self.chain.rows.exits[states].max(initial=0.0))
-
-    def choose(self, slice_: _Slice, mass: Vector, caution: float, limit: float) -> _Slice:
-        """Return a slice with the states it is to have.
-
-        A state is entered where at least a threshold flows into it in the slice, and stays where some part of that
-        passes through it. The threshold is such that what flows elsewhere may be lost, or, where ``limit`` states do
-        not suffice for that, such that there are as many. ``full`` says so.
-
-        Parameters
-        ----------
-        slice_
-            States that are held or not known to be too few.
-        mass
-            Estimate of the mass of each during the slice, shape (n,).
-        caution
-            What may flow elsewhere by that estimate, over twice what may be lost: <= 1.
-        limit
-            Largest number of states.
-        """
-        duration, may_be_lost = slice_.duration, slice_.may_be_lost
-        through = mass * np.maximum(self.chain.rows.exits[slice_.states] * duration, 1.0)
-        self.threshold *= RAISED
-        low = STAYING * self.threshold
-        while slice_.values[through < low].sum() > 0.1 * may_be_lost:
-            low *= 0.5
-        kept = through >= low
-        states, values, through = slice_.states[kept], slice_.values[kept], through[kept]
-        ring, occupied = states, mass[kept] * duration
-        self.full, rings = False, 0
-        self._put(states, 0)
-        while self.threshold > 0.0:
-            ring, into, rest = self._ring(ring, occupied)
-            if len(ring):
-                self._put(ring, len(states))
-                states, values = np.append(states, ring), np.append(values, np.zeros(len(ring)))
-                through = np.append(through, into)
-                rings += 1  # in a jumps few paths come to rings further than a
-                occupied = into * duration / (self.chain.rows.exits[ring] * duration + 0.5 * rings)
-                if len(states) > limit:
-                    kept = self._largest(through, max(int(limit), 1))
-                    self.places[states[~kept]] = -1
-                    occupied = occupied[kept[len(states) - len(ring) :]]
-                    ring = ring[kept[len(states) - len(ring) :]]
-                    states, values, through = states[kept], values[kept], through[kept]
-            elif self.full or rest <= 0.5 * caution * may_be_lost:
-                break
-            else:
-                self.threshold *= LOWERED
-                occupied = occupied[:0]
-        self.flux[self.found[1 : 1 + self.found[0]]] = 0.0
-        self.found[0] = 0
-        self.places[states] = -1
-        order = np.argsort(self.chain.numbers[states])  # neighbours are near in memory
-        states, values = states[order], values[order]
-        self.widest = max(self.widest, len(states))
-        return _Slice(states, values, duration, may_be_lost)
-
-    def _largest(self, through: Vector, most: int) -> NDArray[np.bool_]:
-        """Mark those states through which most mass passes, and raise the threshold to what passes through each."""
-        chosen = np.argpartition(through, -most)[-most:]
-        kept = np.zeros(len(through), dtype=bool)
-        kept[chosen] = True
-        self.full, self.threshold = True, math.nextafter(float(through[chosen].min()), math.inf)
-        return kept
-
-    def _put(self, states: States, first: int) -> None:
-        self.places[states] = np.arange(first, first + len(states))
-
-    def _ring(self, states: States, occupied: Vector) -> tuple[States, Vector, float]:
-        """Return the states outside into which at least the threshold flows, the flux into each, and into all others."""
-        rows = self.chain.rows
-        arguments = states, occupied, self.places, rows, self.flux, self.found
-        self._call(kernels.flow_out, arguments)
-        outside = self.found[1 : 1 + self.found[0]]
-        outside = outside[self.places[outside] < 0]
-        into = self.flux[outside]
-        high = into >= self.threshold
-        ring, into_ring = outside[high], into[high]
-        self.chain.expand(ring)
-        self._enlarge()
-        finite = np.isfinite(self.chain.rows.exits[ring])  # rows that have no room stay outside
-        return ring[finite], into_ring[finite], float(into[~high].sum())
-
-    def columns(self, states: States, per_rate: float) -> _Columns:
-        """Return the jump matrix on states."""
-        n, rows = len(states), self.chain.rows
-        columns = empty_columns(n, int(rows.degrees[states].sum()))
-        self._put(states, 0)
-        self._call(kernels.count_arrivals, (states, self.places, rows, columns))
-        self._call(kernels.gather, (states, self.places, rows, columns, per_rate))
-        self.places[states] = -1
-        return columns
-
-    def multiply(self, settings: tuple[float, float], *rest: Any) -> None:
-        """Compute a term of the series (`moving_kernels.multiply`)."""
-        self._call(kernels.multiply, (settings, *rest))
-
-    def _call(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        if kernel not in self.calls:
-            self.calls[kernel] = compiled(kernel, shape_of(arguments))
-        self.calls[kernel](*arguments)
-
-    def dense(self, states: States, values: Vector) -> Vector:
-        """Return values by the numbers of states, 0 for all others."""
-        found = np.zeros(self.chain.capacity)
-        found[states] = values
-        return found
-
-    def distance(self, one: tuple[States, Vector], other: tuple[States, Vector]) -> float:
-        """Return the 1-norm of the difference of two distributions."""
-        difference = self.dense(*one)
-        difference[other[0]] -= other[1]
-        return float(np.abs(difference).sum())

@@ -19,6 +19,7 @@ from markov.files.properties import unlisted
 from markov.files.states.growing import RowArrays
 from markov.time.exponentials.chebyshev import chebyshev_weights
 from markov.time.transients import moving, moving_kernels
+from markov.time.transients.flow_sets import empty_columns
 from tests.markov.files.conftest import model_of
 
 YULE = "ctmc module m n : int init 1; [] n > 0 -> n : (n' = n + 1); endmodule"
@@ -225,7 +226,7 @@ def test_no_probability_is_made_or_lost_by_a_term() -> None:
     chain = Listed(np.random.default_rng(3), 30, 3)
     states, places = np.arange(2, 32), np.full(32, -1)
     places[states] = np.arange(30)
-    columns = moving.empty_columns(30, 90)
+    columns = empty_columns(30, 90)
     moving_kernels.count_arrivals(states, places, chain.rows, columns)
     rate = chain.rows.exits.max()
     moving_kernels.gather(states, places, chain.rows, columns, 1.0 / rate)
