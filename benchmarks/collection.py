@@ -34,13 +34,14 @@ RESULTS = Path(__file__).resolve().parent / "results" / "collection.csv"
 HEAD = (
     "file", "question", "outcome", "value", "bound", "reason", "paths", "hits", "effort", "most", "seconds",
 )  # fmt: skip
-WIDTHS = ("1e-9", "1e-6", "1e-3")
+WIDTHS = ("1e-9", "1e-6", "1e-3", "1e-2", "1e-1")
 MOST = 200_000
 LONG_RUN = "R=? [ S ]"
 MAX_LONG_RUN_STATES = 2_000_000
 IGNORED = re.compile(r"//[^\n]*|\s+")
 
 USEFUL_WIDTH = 1e-3
+MAX_ESTIMATE = 1e8
 LEVEL = 1e-6
 """Probability that any of the intervals from simulated paths misses its value."""
 
@@ -111,13 +112,13 @@ def reason_of(path: Path, row: Row) -> str:
     most, width = int(row["most"]), 2.0 * float(row["bound"])
     half = outcome(path, most // 2)
     slope = math.log2(2.0 * float(half["bound"]) / width)
-    lost = f"up to {width:.0%} of the probability has left sets of {most:,} states"
+    lost = f"up to {width:.2g} of the probability has left sets of {most:,} states"
     if "followed until" in row["effort"]:
         lost = f"the jumps are too many: {row['effort'].partition('followed ')[2]} only"
-    if slope < 0.2:
-        return f"{lost}; it is hardly less than with half as many"
-    needed = most * (width / USEFUL_WIDTH) ** (1.0 / slope)
-    return f"{lost}; about {needed:.0e} might lose {USEFUL_WIDTH:g}, by the loss with half as many"
+    needed = most * (width / USEFUL_WIDTH) ** (1.0 / max(slope, 0.1))
+    if needed > MAX_ESTIMATE:
+        return f"{lost}; hardly fewer than with half as many: no estimate"
+    return f"{lost}; about {needed:.0e} lose {USEFUL_WIDTH:g} if that falls as from half as many"
 
 
 def rows_of(results: Path) -> dict[str, Row]:
@@ -159,7 +160,8 @@ def main(
         row = found.setdefault(same, rows.get(name, {}) if resume else {})
         if not row:
             row.update(outcome(path, most))
-        if reasons and "wider" in row["outcome"] and not row.get("reason"):
+        wide = float(row.get("bound") or 0.0) > USEFUL_WIDTH
+        if reasons and wide and not row.get("reason"):
             row["reason"] = reason_of(path, row)
         if paths and row.get("bound") and not row.get("hits"):
             count = hits(*asked(path, 1), paths)

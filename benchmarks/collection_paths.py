@@ -14,7 +14,7 @@ from markov.files.columns import Columns
 from markov.files.properties.queries import Operator
 from markov.files.properties.unlisted import Unlisted
 from markov.files.states.moves import moves_of
-from markov.files.states.state_space import transitions
+from markov.files.states.state_space import OutsideError, transitions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["agrees", "hits"]
 
-WINDOWS = (1 << 20, 1 << 12, 1 << 8)
+WINDOWS = tuple(1 << k for k in range(20, 5, -1))
 """Distances from the initial values that are tried for variables without bounds."""
 MAX_JUMPS = 20_000
 """Of the longest path: with more, paths are not simulated."""
@@ -48,7 +48,7 @@ def numbered(bound: Bound) -> Bound:
 def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     """Return how many of some paths satisfy the formula of P=? [ ... ]: F, U or G until a time, or at one time.
 
-    None for other properties, and where a path has too many jumps.
+    None for other properties, and where a path has too many jumps, or leaves the numbers.
     """
     query, given = model._query(text)
     if not isinstance(query, Operator) or query.kind != "P":
@@ -62,7 +62,10 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     inside = reached if at_once else unlisted.truths(path, True)(bound)[0]
     start = bound.numbers(np.array([[r.start] for r in bound.ranges]))
     found = _Paths(bound, np.repeat(start, paths), end, np.random.default_rng(seed))
-    counted = found.run(reached, goes_on)
+    try:
+        counted = found.run(reached, goes_on)
+    except OutsideError:
+        return None
     if counted is None:
         return None
     if not at_once:

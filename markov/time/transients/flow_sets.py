@@ -55,7 +55,7 @@ class GrowingChain(Protocol):
 
 
 class Slice(NamedTuple):
-    """States in which the chain is confined for some time, in s, and the mass of each at its begin."""
+    """States in which the chain is confined for some time, in s, the mass of each at its begin, and how much may leave them."""
 
     states: States
     values: Vector
@@ -128,6 +128,7 @@ class Sets:
         limit
             Largest number of states.
         """
+        self._enlarge()
         duration, may_be_lost = slice_.duration, slice_.may_be_lost
         through = mass * np.maximum(self.chain.rows.exits[slice_.states] * duration, 1.0)
         self.threshold *= RAISED
