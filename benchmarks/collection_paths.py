@@ -30,19 +30,13 @@ MAX_JUMPS = 20_000
 """Of the longest path: with more, paths are not simulated."""
 
 
-def numbered(bound: Bound) -> Bound:
-    """Return a program whose states have numbers.
-
-    Raises
-    ------
-    ValueError
-        Where the ranges of its variables are too wide.
-    """
+def numbered(bound: Bound) -> Bound | None:
+    """Return a program whose states have numbers; None where the ranges of its variables are too wide."""
     for width in WINDOWS:
         if bound.shifts is not None:
             return bound
         bound = bound.narrowed(width)
-    raise ValueError("the states have no numbers")
+    return None
 
 
 def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
@@ -58,6 +52,8 @@ def hits(model: FileModel, text: str, paths: int, seed: int = 1) -> int | None:
     begin, end = unlisted.times(path)
     at_once = begin == 0.0
     bound = numbered(unlisted.bound)
+    if bound is None:
+        return None
     reached, goes_on = unlisted.truths(path, at_once)(bound)
     inside = reached if at_once else unlisted.truths(path, True)(bound)[0]
     start = bound.numbers(np.array([[r.start] for r in bound.ranges]))
