@@ -40,7 +40,7 @@ UNIT = 2.0**-53
 FIRST_JUMPS, MAX_SLICE_JUMPS = 8.0, 2.0**16
 TIGHT_BUDGET, LOOSE_BUDGET = 5e-10, 4e-7  # mass that may be lost: of few states, of more
 FEW_STATES = 30_000
-MIN_WORK, WORK_PER_STATE = 1e8, 2e3
+MIN_WORK, WORK_PER_STATE = 1e8, 4e3
 """Products of a state that are computed: at least, and for each state that may be held."""
 COST_OF_PRODUCT = 500  # as many states cost as much as the rest of a product
 COST_OF_CHOICE = 10  # products that cost as much as choosing a set and its columns
