@@ -17,7 +17,7 @@ from hopflow.status import Status
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from markov.files import FileModel
     from markov.methods.solution import Method
@@ -284,6 +284,9 @@ class _Asked:
     proof: Annotated[
         str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
     ] = "on"
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Bounds of long-run means evaluated in integers.")
+    ] = False
 
     def without_properties(self, path: Path) -> Any:
         """Return the chain of a Python file, with parameters of ``const``, or that of a file that lists its transitions."""
@@ -351,11 +354,19 @@ def file(
                 raise ValueError(
                     f"method = {method!r}: is for stationary distributions, not for properties"
                 )
-            if output.certificate is not None:
+            if output.certificate is not None or asked.exact:
                 functions = model.long_run_functions(names)
+            if output.certificate is not None:
                 _certify(_writer(model), output.certificate, path, asked.const, functions)
-            _evaluate(model, names, proof, output.json)
+            if asked.exact:
+                _evaluate_exactly(stationary(model, proof=proof), functions, output.json)
+            else:
+                _evaluate(model, names, proof, output.json)
             return
+    if asked.exact:
+        raise ValueError(
+            "exact = True: is for long-run properties of PRISM, JANI and SBML files, with --property"
+        )
     answer = stationary(model, by, proof=proof)
     if output.certificate is not None:
         _certify(answer.certificate, output.certificate, path, asked.const)
@@ -451,6 +462,21 @@ def _evaluate(model: FileModel, names: list[str], proof: Any, json: bool) -> Non
             typer.echo(each)
     if any(each.status is Status.UNDECIDED for each in found):
         raise typer.Exit(UNDECIDED)
+
+
+def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bool) -> None:
+    """Print long-run means with bounds evaluated in integers; JSON has the ends as fractions."""
+    found = {text: answer.bound(f, exact=True) for text, f in functions.items()}
+    if json:
+        ends = ("value", "lower", "upper")
+        fields = [
+            {"text": text, **{name: str(getattr(each, name)) for name in ends}}
+            for text, each in found.items()
+        ]
+        typer.echo(as_json(fields))
+        return
+    for text, each in found.items():
+        typer.echo(f"{text}: {each!r}")
 
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:

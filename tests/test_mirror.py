@@ -43,6 +43,7 @@ JOURNEYS = {
     "test_hostile_calls.py": "arguments of every wrong kind for every public function",
     "test_machine_scripts.py": "scripts that need MPI, PETSc and SLEPc",
     "test_outside_suites.py": "models and results of suites that others wrote",
+    "files/properties/test_simulated_paths.py": "paths that bounds of a collection are compared with",
     "test_random_chains.py": "bounds and methods on random chains, against 50 digits",
     "test_ways_to_write.py": "one queue in every way that people write rules, in every way to a chain",
 }

@@ -397,3 +397,15 @@ def test_a_chain_is_solved_by_its_name():
     assert call("Kanban", "--json").startswith("{")
     found = call("chain", "birthdeath", "--set", "births=(3,2,1)")
     assert re.search(r"^ *states +4,", found, re.MULTILINE)
+
+
+def test_exact_bounds_of_long_run_properties(machine: Path) -> None:
+    """A quarter of the rate of repair: down for 1/5 of the time, a fraction."""
+    given = ["solve", str(machine), "--const", "fails=0.25", "--property", "S=? [ !up ]", "--exact"]
+    (found,) = json.loads(invoke([*given, "--json"]).stdout)
+    assert Fraction(found["lower"]) <= Fraction(1, 5) <= Fraction(found["upper"])
+    assert Fraction(found["upper"]) - Fraction(found["lower"]) < Fraction(1, 10**20)
+    assert "S=? [ !up ]: " in invoke(given).stdout
+    refused = invoke([*given[:5], "P=? [ F<=1 !up ]", "--exact"])
+    assert refused.exit_code != 0
+    assert invoke([*given[:4], "--exact"]).exit_code != 0

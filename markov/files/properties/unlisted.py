@@ -100,10 +100,7 @@ class Unlisted:
         if query.kind != "P":
             raise self._refused(query)
         path: Path = query.of
-        first, last = (
-            self._time(end, otherwise)
-            for end, otherwise in ((path.interval.low, 0.0), (path.interval.high, math.inf))
-        )
+        first, last = self.times(path)
         if path.kind not in "UFG" or not math.isfinite(last) or first not in (0.0, last):
             raise self._refused(query)
         low, high = self._until(path, first, last)
@@ -131,7 +128,7 @@ class Unlisted:
         if last == 0.0 or stops(start):
             inside = float(bool(right(start)) and (at_once or last == 0.0))
             return inside, inside
-        rows = growing_rows(self.bound, self._truths(path, at_once)) if has_numba() else None
+        rows = growing_rows(self.bound, self.truths(path, at_once)) if has_numba() else None
         if rows is not None:
             return self._moved(rows, path, at_once, last)
         self.reason = f"in up to {self.most} states"
@@ -152,12 +149,16 @@ class Unlisted:
         found = moved(rows, last, self.most)
         counted = np.zeros(len(found.states), dtype=bool)
         if not at_once:
-            right = self._truths(path, True)(rows.bound)[0]
+            right = self.truths(path, True)(rows.bound)[0]
             counted |= np.asarray(right.run(rows.columns(found.states)))
-        self.reason = f"in up to {found.widest} states at once, {found.jumps} jumps"
+        self.reason = f"in up to {found.widest} states at once, {found.products} products"
+        if found.time < last:
+            self.reason += f", followed until {found.time:.3g} s"
+        elif found.lost > USEFUL:
+            self.reason += f", which {found.lost:.2g} of the probability has left"
         return found.between(counted)
 
-    def _truths(self, path: Path, at_once: bool) -> Truths:
+    def truths(self, path: Path, at_once: bool) -> Truths:
         """Return where a path has reached its target on the way, and where it goes on otherwise, by the program."""
         place = self.bound.place(path.line)
 
@@ -172,6 +173,11 @@ class Unlisted:
             return right, left
 
         return truths
+
+    def times(self, path: Path) -> tuple[float, float]:
+        """Return the times in s between which a path formula holds."""
+        low, high = path.interval.low, path.interval.high
+        return self._time(low, 0.0), self._time(high, math.inf)
 
     def _time(self, tree: Any, otherwise: float) -> float:
         return otherwise if tree is None else float(self.bound.scope.value(tree).single())

@@ -1,77 +1,58 @@
 """The probability that a chain reaches its target until a time, on a set of states that moves with the distribution.
 
-The distribution after each jump of a uniformized chain is kept where it is not too small; states are entered when
-mass flows into them and dropped when little is left (F. Didier, T. A. Henzinger, M. Mateescu, V. Wolf, Fast adaptive
-uniformization of the chemical master equation, IET Syst. Biol. 4, 2010). It differs from theirs in three ways. The
-rate of jumps is constant within a slice of time. The threshold follows a budget for the mass that is dropped. And
-nothing depends on an estimate of that mass: what was found to reach the target is a lower bound on its probability,
-and all that is neither there, nor known to miss it, nor still held, may have reached it.
+Time is cut into slices. In each of them the chain is confined to a finite set, chosen by where mass flows
+(B. Munsky, M. Khammash, The finite state projection algorithm for the solution of the chemical master equation,
+J. Chem. Phys. 124, 2006; F. Didier, T. A. Henzinger, M. Mateescu, V. Wolf, Fast adaptive uniformization of the chemical
+master equation, IET Syst. Biol. 4, 2010). The differences:
+
+1. The exponential is a sum of Chebyshev polynomials of the jump matrix. For a jumps it takes some sqrt(50 a) products,
+   and a bound on its error is summed up on the way (`markov.time.exponentials.chebyshev`).
+2. Where too much mass has left the set in a slice, the set is enlarged, or the slice shortened, and the slice repeated.
+3. No bound depends on an estimate of what has been dropped: what was found to reach the target is a lower bound on
+   its probability, and all that is neither there, nor known to miss it, nor still held, may have reached it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
 from markov.computing.progress import Counter
-from markov.time.exponentials.poisson_probabilities import UNIT, poisson_weights
-from markov.time.transients import moving_kernels as kernels
+from markov.time.exponentials.chebyshev import chebyshev_weights
+from markov.time.transients.flow_sets import Sets, Slice
+from markov.time.transients.moving_kernels import BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Vector = NDArray[np.float64]
+    from markov.time.transients.flow_sets import GrowingChain
 
-__all__ = ["GrowingChain", "Moved", "moved"]
+    Vector = NDArray[np.float64]
+    States = NDArray[np.int64]
+
+__all__ = ["Moved", "moved"]
 
 STATES = 2
 """The first number of a state."""
-FASTER = 1.05  # rate of jumps over the largest exit rate
-FIRST_JUMPS, MOST_SLICE_JUMPS = 16.0, 1024.0
-STEPS = 4  # jumps between two changes of the threshold
-TIGHT, LOOSE = 5e-10, 4e-7  # mass that is to be dropped at most: of few states, of more
+UNIT = 2.0**-53
+FIRST_JUMPS, MAX_SLICE_JUMPS = 8.0, 2.0**16
+TIGHT_BUDGET, LOOSE_BUDGET = 5e-10, 4e-7  # mass that may be lost: of few states, of more
 FEW_STATES = 30_000
-RAREST = 1e-6  # chance of further jumps that matters
-GENTLE = 0.3  # power of the ratio of wanted to observed loss, by which the threshold changes
-MOST_JUMPS_OF_STATES, JUMPS_PER_STATE = 1e8, 4e3
-"""Jumps of states that are computed: at least, and for each state that may be held."""
-COST_OF_JUMP = 500  # as many states as cost as much as the rest
-TOO_FAST = 0.2  # of the budget, that may come to states that are left faster than chosen
-RAISED = 1.25  # times the rate of jumps, where more does
-FIRST_THRESHOLD, LOWEST_THRESHOLD = 1e-7, 1e-10  # over the mass that is to be dropped
-LIKELY = 0.5  # probability of further jumps, below which the threshold is no longer changed
-CROWDED, CROWDED_MOST = 4.0, 30.0
-"""Power of states over their limit by which the threshold grows, and the largest factor."""
-SPARE = 2.0  # known states over states with mass, beyond which the others are forgotten
-RELATIVE = 21.0  # error of 1 - x relative to it, over that of x relative to x, for x <= 1 / FASTER
-
-
-class GrowingChain(Protocol):
-    """A chain whose rows are found when they are asked for. States have the numbers from 2 on, the first one is 2.
-
-    In place of states where the chain ends, rows have 0 where it has reached its target, and 1 where it has not.
-    """
-
-    count: int
-    rows: Any
-
-    @property
-    def capacity(self) -> int:
-        """Number of states that there is room for."""
-
-    @property
-    def largest_sum(self) -> int:
-        """The largest number of rates in a row or a column so far."""
-
-    def expand(self, states: NDArray[Any]) -> None:
-        """Find the rows of states."""
-
-    def keep(self, states: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Forget all other states and all rows; return the order in which the states are numbered from now on."""
+MIN_WORK, WORK_PER_STATE = 1e8, 4e3
+"""Products of a state that are computed: at least, and for each state that may be held."""
+COST_OF_PRODUCT = 500  # as many states cost as much as the rest of a product
+COST_OF_CHOICE = 10  # products that cost as much as choosing a set and its columns
+NARROWEST_SLICE = 1.0  # jumps
+MAX_GROWTH = 1.6  # of the set in a slice, above which the next slice is shorter
+MAX_CHANGE = 0.4  # of the distribution in a slice, relative, where its set is as large as it may be
+SPARE = 8.0  # known states over states with mass, beyond which the others are forgotten
+SERIES_SHARE = 0.02  # error of a series over the mass that may be lost in a slice
+MAX_AMPLIFICATION = 30.0  # of rounding errors by a series
+LOWERED = 0.25  # caution after a slice that has lost too much, over the one before
+SLOW_GROWTH = 1.1  # of slices after one that was too long; 2 otherwise
+MORE_DARING, MOST_CAUTIOUS = 1.2, 1e-9
 
 
 class Moved(NamedTuple):
@@ -83,46 +64,45 @@ class Moved(NamedTuple):
         Mass that has reached the target, and that has ended elsewhere: lower bounds, except for errors.
     states, values
         Numbers of the states that are held, and the mass of each, shape (n,): lower bounds in the same way.
-    error, rounding
-        Absolute error of their sum, and relative error of each by rounding.
+    error
+        Absolute error of all these together.
     widest
         The largest number of states that were held at once.
-    jumps
-        How many jumps were computed.
+    products
+        How many products of a distribution and the jump matrix were computed.
+    time
+        Until when the chain was followed, in s.
     """
 
     reached: float
     missed: float
-    states: NDArray[np.int64]
+    states: States
     values: Vector
     error: float
-    rounding: float
     widest: int
-    jumps: int
+    products: int
+    time: float
+
+    @property
+    def lost(self) -> float:
+        """Mass that has left the sets."""
+        return max(1.0 - self.reached - self.missed - math.fsum(self.values), 0.0)
 
     def between(self, counted: NDArray[np.bool_]) -> tuple[float, float]:
         """Return bounds on the probability of the target and some of the states that are held, marked in shape (n,)."""
         inside = self.reached + math.fsum(self.values[counted])
         others = self.missed + math.fsum(self.values[~counted])
-        low = inside * (1.0 - self.rounding) - self.error
-        high = 1.0 - (others * (1.0 - self.rounding) - self.error)
-        return max(float(low), 0.0), min(float(high), 1.0)
+        error = self.error + 8.0 * UNIT
+        return max(inside - error, 0.0), min(1.0 - (others - error), 1.0)
 
 
-class _Mass(NamedTuple):
-    """Mass of each state now and after a jump, and summed over jumps with their weights."""
+class _End(NamedTuple):
+    """The mass of the states of a set at the end of a slice, and what has reached and missed the target in it."""
 
-    now: Vector
-    after: Vector
-    total: Vector
-
-
-class _Lists(NamedTuple):
-    """States with mass now and after a jump, and those among the latter without rows."""
-
-    now: NDArray[np.int32]
-    after: NDArray[np.int32]
-    fresh: NDArray[np.int32]
+    values: Vector
+    reached: float
+    missed: float
+    error: float
 
 
 def moved(chain: GrowingChain, horizon: float, most: int) -> Moved:
@@ -138,177 +118,175 @@ class _Sweep:
 
     def __init__(self, chain: GrowingChain, horizon: float, most: int) -> None:
         self.chain, self.horizon, self.most = chain, horizon, most
-        chain.expand(np.array([STATES]))
-        self.size = self.widest = 1
-        self.work = max(MOST_JUMPS_OF_STATES, JUMPS_PER_STATE * most)
-        self.reached = self.missed = self.dropped = self.error = 0.0
-        self.time, self.jumps, self.entries = 0.0, 0, 1
-        self.budget = TIGHT
-        self.threshold = FIRST_THRESHOLD * TIGHT
-        self.recent = 0.0
-        self._allocate(np.array([STATES]), np.ones(1))
-        self.limit = float(most)
-        self._push: Any = None
-
-    def _allocate(self, states: NDArray[Any], values: Vector) -> None:
-        n = self.chain.capacity
-        self.mass = _Mass(np.zeros(n), np.zeros(n), np.zeros(n))
-        self.lists = _Lists(*(np.zeros(n, dtype=np.int32) for _ in range(3)))
-        self.size = len(states)
-        self.lists.now[: self.size] = states
-        self.mass.now[states] = values
-
-    def _enlarge(self) -> None:
-        more = self.chain.capacity - len(self.mass.now)
-        if more > 0:
-            self.mass = _Mass(*(np.append(x, np.zeros(more)) for x in self.mass))
-            self.lists = _Lists(*(np.append(x, np.zeros(more, np.int32)) for x in self.lists))
+        self.states, self.values = np.array([STATES]), np.ones(1)
+        self.reached = self.missed = self.error = self.time = 0.0
+        self.jumps, self.growth, self.caution = FIRST_JUMPS, 2.0, 1.0
+        self.budget = TIGHT_BUDGET
+        self.work = max(MIN_WORK, WORK_PER_STATE * most)
+        self.products, self.lately_lost = 0, 0.0
+        self.sets = Sets(chain)
 
     def run(self) -> Moved:
         """Return what has become of the chain at the horizon."""
-        jumps = FIRST_JUMPS
-        with Counter("jumps of the chain") as bar:
-            while self.time < self.horizon and self.size and self.work > 0.0:
-                states = self.lists.now[: self.size].copy()
-                held = self.mass.now[states]
-                rate, rest = self._rate(states), self.horizon - self.time
-                found = None
-                while found is None and self.work > 0.0:
-                    duration = rest if rate * rest <= 1.25 * jumps else jumps / rate
-                    found = self._slice(rate, duration, bar)
-                    if found is None:
-                        self._allocate(states, held)
-                        rate = max(rate * RAISED, self._rate(np.arange(STATES, self.chain.count)))
-                if found is None:
-                    break
-                self.reached += found[0]
-                self.missed += found[1]
-                self.time = self.horizon if duration == rest else self.time + duration
-                if not sum(found) and self._is_still(states, held, duration):
-                    break
-                jumps = min(2.0 * jumps, MOST_SLICE_JUMPS)
+        self.chain.expand(self.states)
+        with Counter("products") as bar:
+            while self.time < self.horizon and len(self.states) and self.work > 0.0:
+                bar.show(self.products)
+                self._advance()
                 self._tidy()
+        if self.work > 0.0:  # where no states are left, too
+            self.time = self.horizon
         if self.time < self.horizon:
-            self.size = 0  # where the chain would have gone is not known
-        last = self.lists.now[: self.size].astype(np.int64)
+            self.states, self.values = self.states[:0], self.values[:0]  # not known any more
         return Moved(
             self.reached,
             self.missed,
-            last,
-            self.mass.now[last],
+            self.states,
+            self.values,
             self.error,
-            self._rounding(),
-            self.widest,
-            self.jumps,
+            self.sets.widest,
+            self.products,
+            self.time,
         )
 
-    def _rounding(self) -> float:
-        """Return the relative error of a mass: of sums of products per jump, and of the sum of what has ended."""
-        per_jump = (RELATIVE + 1.0) * (self.entries + 4) + 4.0
-        ends = self.entries * kernels.BLOCK + self.widest / kernels.BLOCK + self.jumps
-        return (self.jumps * per_jump + ends) * UNIT * (1.0 + 1e-6)
+    def _advance(self) -> None:
+        """Let a slice of time pass: a shorter one, or on a larger set, where too much mass has left the set."""
+        rest = self.horizon - self.time
+        begin, mass, held = (self.states, self.values), self.values, float(self.values.sum())
+        while True:
+            rate = self.sets.rate(self.states)
+            duration = rest
+            if rate * rest > 1.25 * self.jumps:  # the difference of two times that are numbers
+                duration = (self.time + self.jumps / rate) - self.time
+            slice_ = Slice(*begin, duration, self._may_be_lost(duration))
+            slice_ = self.sets.choose(slice_, mass, self.caution, self._limit(duration))
+            self.work -= COST_OF_CHOICE * (len(slice_.states) + COST_OF_PRODUCT)
+            end = self._propagate(slice_)
+            if self.work <= 0.0:
+                return
+            if end is not None:
+                lost = held - float(end.values.sum()) - end.reached - end.missed
+                short = self.sets.rate(slice_.states) * duration <= NARROWEST_SLICE
+                if lost - end.error <= slice_.may_be_lost or self.sets.full or short:
+                    break
+            if end is not None and mass is self.values:
+                begin = slice_.states, slice_.values
+                mass = np.maximum(slice_.values, end.values)
+                self.caution = max(LOWERED * self.caution, MOST_CAUTIOUS)
+            else:
+                self.jumps, self.growth = 0.5 * rate * duration, SLOW_GROWTH
+                begin, mass = (self.states, self.values), self.values
+        self.time = self.horizon if duration == rest else self.time + duration
+        self._follow(slice_, end, max(lost, 0.0))
 
-    def _rate(self, states: NDArray[Any]) -> float:
-        """Return a rate of jumps for states, some more than the largest exit rate."""
-        exits = self.chain.rows.exits[states]
-        return FASTER * float(exits[np.isfinite(exits)].max(initial=0.0))
+    def _follow(self, done: Slice, end: _End, lost: float) -> None:
+        """Hold what a slice has ended with, and choose the length of the next one."""
+        self.caution = min(MORE_DARING * self.caution, 1.0)
+        change = self.sets.distance((self.states, self.values), (done.states, end.values))
+        if self.sets.full:
+            self.budget = LOOSE_BUDGET
+            factor = math.sqrt(MAX_CHANGE * float(self.values.sum()) / max(change, UNIT))
+            factor = min(max(factor, 0.5), 2.0)
+        else:
+            factor = (
+                0.5
+                if len(done.states) > MAX_GROWTH * len(self.states) + COST_OF_PRODUCT
+                else self.growth
+            )
+        self.growth = min(2.0, 1.1 * self.growth)
+        self.jumps = min(max(factor * self.jumps, FIRST_JUMPS), MAX_SLICE_JUMPS)
+        self.reached += end.reached
+        self.missed += end.missed
+        self.error += end.error
+        self.lately_lost = lost
+        self.states, self.values = done.states, end.values
+        if not end.reached and not end.missed:
+            self._stop_if_still(change + 3.0 * lost, end.error, done.duration)
 
-    def _slice(self, rate: float, duration: float, bar: Counter) -> tuple[float, float] | None:
-        """Let some time pass, a Poisson number of jumps; return the mass that has reached and missed the target in it.
+    def _stop_if_still(self, change: float, error: float, duration: float) -> None:
+        """Stop where the rest of the time changes little.
 
-        None: too much mass has come to states that are left faster than at this rate.
+        Let p be the distribution at the begin of a slice, E the exponential, and r = p E - m - e what is held at its
+        end, where m >= 0 has been lost and e is the error. Then r E - r = (p E - p) E - (m + e) E + (m + e), and the
+        norm of p E - p is at most that of r - p, of m and of e together. A further slice changes no more than that.
         """
-        share = duration / self.horizon
-        weights = poisson_weights(rate * duration, max(0.1 * TIGHT * share, 1e-15))
-        rests = np.append(np.cumsum(weights.weights[::-1])[::-1], 0.0)
-        self.mass.total[:] = 0.0
-        largest = rate / FASTER * (1.0 + 4.0 * UNIT)
-        sums, sizes, fast, ended = np.zeros(4), np.zeros(3, dtype=np.int64), 0.0, np.zeros(2)
-        for k in range(weights.right):
-            weight = float(weights.weights[k - weights.left]) if k >= weights.left else 0.0
-            rest = float(rests[max(k + 1 - weights.left, 0)])
-            if (k % STEPS == 0 and rest > LIKELY) or self.size > self.limit:
-                self._set_threshold(rate, duration, k)
-                bar.show(self.jumps)
-            sizes[0] = self.size
-            least = self.threshold / max(rest, RAREST)  # lost in so few cases
-            self._jump(sizes, np.array([least, largest, 1.0 / rate, weight]), sums)
-            self.recent += rest * sums[0]
-            ended += rest * sums[2:]
-            fast += rest * sums[1]
-            if fast > TOO_FAST * self.budget * share:
-                return None
-        self._add(float(weights.weights[-1]), largest)
-        self.dropped += fast
-        self.error += weights.error
-        self._collect()
-        return float(ended[0]), float(ended[1])
-
-    def _jump(self, sizes: NDArray[np.int64], settings: Vector, sums: Vector) -> None:
-        arguments = sizes, settings, self.chain.rows, self.mass, self.lists, sums
-        if self._push is None:
-            self._push = compiled(kernels.push, shape_of(arguments))
-        self._push(*arguments)
-        self.mass = _Mass(self.mass.after, self.mass.now, self.mass.total)
-        self.lists = _Lists(self.lists.after, self.lists.now, self.lists.fresh)
-        self.size = int(sizes[1])
-        self.widest = max(self.widest, self.size)
-        self.jumps += 1
-        self.work -= self.size + COST_OF_JUMP
-        if sizes[2]:
-            self.chain.expand(self.lists.fresh[: sizes[2]])
-            self._enlarge()
-
-    def _add(self, weight: float, largest: float) -> None:
-        states = self.lists.now[: self.size]
-        slow = states[self.chain.rows.exits[states] <= largest]
-        self.mass.total[slow] += weight * self.mass.now[slow]
-        self.mass.now[states] = 0.0
-
-    def _set_threshold(self, rate: float, duration: float, done: int) -> None:
-        """Let the mass that is dropped follow the budget, and the number of states its limit."""
-        if self.size > FEW_STATES:
-            self.budget = LOOSE
-        self.dropped += self.recent
-        share = (self.time + duration * min(done / max(rate * duration, 1.0), 1.0)) / self.horizon
-        left = max((1.0 - share) * self.horizon * rate * 1.25, 1.0)
-        self.limit = min(self.most, max(self.work / left, 1.0))
-        wanted = max(self.budget - self.dropped, 0.1 * self.budget * (1.0 - share)) / left
-        ratio = STEPS * wanted / max(self.recent, 1e-300)
-        crowded = min((self.size / self.limit) ** CROWDED, CROWDED_MOST)
-        self.threshold *= max(min(max(ratio**GENTLE, 0.5), 1.4), crowded)
-        self.threshold = max(self.threshold, LOWEST_THRESHOLD * self.budget)
-        if crowded < 1.0:
-            self.threshold = min(self.threshold, self.budget)
-        self.recent = 0.0
-
-    def _collect(self) -> None:
-        """Hold the sum over jumps from now on."""
-        states = np.flatnonzero(self.mass.total[STATES : self.chain.count] > 0.0) + STATES
-        self.size = len(states)
-        self.lists.now[: self.size] = states
-        self.mass.now[states] = self.mass.total[states]
-        self.entries = max(self.entries, self.chain.largest_sum)
-
-    def _is_still(self, before: NDArray[Any], held: Vector, duration: float) -> bool:
-        """Stop where the rest of the time changes little, while nothing ends: a further slice changes at most twice what the last one did."""
         rest = math.ceil((self.horizon - self.time) / duration)
-        now = self.mass.total.copy()
-        now[before] -= held
-        change = float(np.abs(now[STATES : self.chain.count]).sum())
-        if rest <= 0 or 2.0 * rest * change > TIGHT:
-            return False
-        self.error += 2.0 * rest * change
-        self.time = self.horizon
-        return True
+        if rest > 0 and rest * change <= TIGHT_BUDGET:
+            self.error += rest * (change + 6.0 * error)
+            self.time = self.horizon
+
+    def _may_be_lost(self, duration: float) -> float:
+        """Return how much mass may leave the set in a slice, of the budget that is left."""
+        if len(self.states) > FEW_STATES:
+            self.budget = LOOSE_BUDGET
+        lost = 1.0 - float(self.values.sum()) - self.reached - self.missed
+        rest = self.horizon - self.time
+        left = max(self.budget - lost, 0.1 * self.budget * rest / self.horizon)
+        return left * duration / rest
+
+    def _limit(self, duration: float) -> float:
+        """Return how many states may be held, by their number and by the work that is left."""
+        jumps = max(self.sets.rate(self.states) * duration, 1.0)
+        slices = (self.horizon - self.time) / duration
+        longer = min(slices, MAX_SLICE_JUMPS / jumps)
+        products = slices / longer * (math.sqrt(50.0 * jumps * longer) + COST_OF_CHOICE)
+        return min(self.most, max(self.work / products, 1.0))
+
+    def _propagate(self, slice_: Slice) -> _End | None:
+        """Return the end of a slice; None where rounding errors are amplified, or the work is too much.
+
+        The error is that of the series, of rounding in each product (a sum of as many terms as there are transitions
+        into a state, with factors 1 - x that are sums over those out of it), of the weights, of sums, and of time.
+        """
+        states, values = slice_.states, slice_.values
+        rate = self.sets.rate(states)
+        jumps = rate * slice_.duration
+        if jumps == 0.0:
+            return _End(values, 0.0, 0.0, 0.0)
+        weights = chebyshev_weights(jumps)
+        columns = self.sets.columns(states, 1.0 / rate)
+        now, before, total = values.copy(), np.zeros(len(values)), weights.weights[0] * values
+        sums, integrals = np.zeros(3), weights.integrals
+        ends = integrals[0] * np.array([(columns.reach * now).sum(), (columns.miss * now).sum()])
+        lost = max(slice_.may_be_lost, 0.1 * self.lately_lost if self.sets.full else 0.0)
+        tolerance = max(SERIES_SHARE * lost, UNIT)
+        per_product = UNIT * (2.0 * self.chain.largest_sum + 16.0)
+        norms, rounding = [0.0, float(values.sum())], 0.0
+        largest = max(columns.reach.max(), columns.miss.max())
+        size = (weights.weights[0] + integrals[0] * largest) * norms[1]
+        for k in range(1, len(integrals) - 1):
+            factor = 1.0 if k == 1 else 2.0
+            self.sets.multiply((factor, weights.weights[k]), columns, now, before, total, sums)
+            now, before = before, now
+            self.products += 1
+            self.work -= len(values) + COST_OF_PRODUCT
+            rounding += integrals[k - 1] * per_product * (factor * norms[-1] + norms[-2])
+            norms.append(float(sums[0]))
+            ends += 2.0 * integrals[k] * sums[1:]
+            size += (weights.weights[k] + 2.0 * integrals[k] * largest) * norms[-1]
+            series = integrals[k + 1] * norms[-1] + integrals[k] * (2.0 * norms[-1] + norms[-2])
+            if rounding > MAX_AMPLIFICATION * per_product * jumps or self.work <= 0.0:
+                return None
+            if series <= tolerance:
+                break
+        else:
+            return None
+        negative = -float(total[total < 0.0].sum())
+        terms = weights.error / UNIT + BLOCK + len(values) / BLOCK + 2.0 * k
+        error = series + rounding + UNIT * (terms * size + 8.0 * jumps)
+        return _End(
+            np.maximum(total, 0.0),
+            max(float(ends[0]), 0.0),
+            max(float(ends[1]), 0.0),
+            (error + negative) * (1.0 + 1e-9),
+        )
 
     def _tidy(self) -> None:
-        """Forget states without mass where they are many."""
-        if self.chain.count <= SPARE * self.size + STATES:
+        """Forget states that are not held where they are many."""
+        if self.chain.count <= SPARE * max(len(self.states), 1) + STATES:
             return
-        states = self.lists.now[: self.size].astype(np.int64)
-        values = self.mass.now[states]
-        order = self.chain.keep(states)
-        states = np.arange(STATES, STATES + len(order))
-        self.chain.expand(states)
-        self._allocate(states, values[order])
+        order = self.chain.keep(self.states)
+        self.states = np.arange(STATES, STATES + len(order))
+        self.values = self.values[order]
+        self.chain.expand(self.states)
+        self.sets.clear()

@@ -1,74 +1,101 @@
-"""One jump of a distribution on a set of states that moves with it, as a template of a kernel.
+"""Loops over the states of a set that moves with a distribution, as templates of kernels.
 
 Two numbers stand for no states, they stand for the ends of the chain: 0 where the target is entered, 1 where it is missed.
+States of the set have places in it; others have the place -1.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 from __future__ import annotations
 
-__all__ = ["push"]
+__all__ = ["count_arrivals", "flow_out", "gather", "multiply"]
 
 BLOCK = 1024
-INFINITE = float("inf")
 
 
-def push(sizes, settings, rows, mass, lists, sums):
-    """Move the mass of the listed states one jump on, and list the states that have mass then.
+def flow_out(states, occupied, places, rows, flux, found):
+    """Add the mass that flows from states to states outside of the set, and return how many of these are listed.
 
-    ``sizes`` has how many states are listed, are listed afterwards, and are among these without rows yet.
-    ``settings`` has the mass below which a state is dropped or not entered, the largest exit rate, the reciprocal of
-    the rate of jumps, and the weight of the mass in the sum over jumps. ``sums`` gets the mass that is dropped for
-    being small, and in states with larger exit rates, that enters the target, and that misses it.
+    ``occupied`` is the mass of each state times the time it spends there. ``found`` lists the states outside that have
+    a positive ``flux``; its first entry is their number.
     """
-    threshold, largest, per_rate, weight = settings[0], settings[1], settings[2], settings[3]
-    now, after, total = mass.now, mass.after, mass.total
-    starts, degrees, exits = rows.starts, rows.degrees, rows.exits
-    targets, rates, listed, fresh = rows.targets, rows.rates, lists.after, lists.fresh
-    count, waiting, dropped, fast, reached, missed = 0, 0, 0.0, 0.0, 0.0, 0.0
-    for first in range(0, sizes[0], BLOCK):
-        lost = 0.0
-        for place in range(first, min(first + BLOCK, sizes[0])):
-            state = lists.now[place]
-            here = now[state]
-            now[state] = 0.0
-            if exits[state] > largest:
-                # It is left faster than that; infinitely fast: its row has no room.
-                if exits[state] < INFINITE:
-                    fast += here
-                else:
-                    lost += here
-                continue
-            if weight > 0.0:
-                total[state] += weight * here
-            if here < threshold:
-                lost += here
-                continue
-            moving = here * per_rate
-            if after[state] == 0.0:
-                listed[count] = state
-                count += 1
-            after[state] += here - moving * exits[state]
-            begin = starts[state]
-            for edge in range(begin, begin + degrees[state]):
-                target = targets[edge]
-                part = moving * rates[edge]
-                held = after[target]
-                if held > 0.0 or target < 2:
-                    after[target] = held + part
-                elif part < threshold:
-                    lost += part
-                else:
-                    after[target] = part
-                    listed[count] = target
-                    count += 1
-                    if starts[target] < 0:
-                        fresh[waiting] = target
-                        waiting += 1
-        dropped += lost
-        reached += after[0]
-        missed += after[1]
-        after[0] = 0.0
-        after[1] = 0.0
-    sizes[1], sizes[2] = count, waiting
-    sums[0], sums[1], sums[2], sums[3] = dropped, fast, reached, missed
+    count = found[0]
+    for place in range(len(states)):
+        state, mass = states[place], occupied[place]
+        begin = rows.starts[state]
+        for edge in range(begin, begin + rows.degrees[state]):
+            target = rows.targets[edge]
+            if target >= 2 and places[target] < 0:
+                more = mass * rows.rates[edge]
+                if more > 0.0:
+                    if flux[target] == 0.0:
+                        count += 1
+                        found[count] = target
+                    flux[target] += more
+    found[0] = count
+
+
+def count_arrivals(states, places, rows, columns):
+    """Count the transitions into each state of the set, from the set: ``columns.starts`` gets their running sum."""
+    starts = columns.starts
+    starts[:] = 0
+    for place in range(len(states)):
+        begin = rows.starts[states[place]]
+        for edge in range(begin, begin + rows.degrees[states[place]]):
+            target = places[rows.targets[edge]]
+            if target >= 0:
+                starts[target + 1] += 1
+    for place in range(len(states)):
+        starts[place + 1] += starts[place]
+
+
+def gather(states, places, rows, columns, per_rate):
+    """Fill the columns of the jump matrix I + Q / q on the set, and the parts that go to the ends of the chain.
+
+    ``columns.starts`` is as `count_arrivals` leaves it; ``per_rate`` is 1 / q.
+    """
+    columns.ends[:] = columns.starts[:-1]
+    for place in range(len(states)):
+        state = states[place]
+        begin = rows.starts[state]
+        columns.stay[place] = 1.0 - rows.exits[state] * per_rate
+        columns.reach[place] = 0.0
+        columns.miss[place] = 0.0
+        for edge in range(begin, begin + rows.degrees[state]):
+            end = rows.targets[edge]
+            part = rows.rates[edge] * per_rate
+            if end == 0:
+                columns.reach[place] += part
+            elif end == 1:
+                columns.miss[place] += part
+            elif places[end] >= 0:
+                target = places[end]
+                columns.sources[columns.ends[target]] = place
+                columns.parts[columns.ends[target]] = part
+                columns.ends[target] += 1
+
+
+def multiply(settings, columns, now, before, total, sums):
+    """Replace ``before`` by f P now - before, and add ``weight`` times it to ``total``.
+
+    ``settings`` has f and the weight. ``sums`` gets the 1-norm of the new vector, and its products with the parts that
+    go to the target and miss it.
+    """
+    factor, weight = settings[0], settings[1]
+    norm, reached, missed = 0.0, 0.0, 0.0
+    for first in range(0, len(now), BLOCK):
+        size, to_target, elsewhere = 0.0, 0.0, 0.0
+        for place in range(first, min(first + BLOCK, len(now))):
+            into = columns.stay[place] * now[place]
+            for edge in range(columns.starts[place], columns.starts[place + 1]):
+                into += columns.parts[edge] * now[columns.sources[edge]]
+            new = factor * into - before[place]
+            before[place] = new
+            total[place] += weight * new
+            size += abs(new)
+            to_target += columns.reach[place] * new
+            elsewhere += columns.miss[place] * new
+        norm += size
+        reached += to_target
+        missed += elsewhere
+    sums[0], sums[1], sums[2] = norm, reached, missed

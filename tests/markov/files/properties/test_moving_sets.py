@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import simpson
+from scipy.linalg import expm
+from scipy.special import ive
 
 from hopflow import Status
 from markov import read_prism
 from markov.errors import FileError, RuleError
 from markov.files.properties import unlisted
+from markov.files.states.growing import RowArrays
+from markov.time.exponentials.chebyshev import chebyshev_weights
 from markov.time.transients import moving, moving_kernels
+from markov.time.transients.flow_sets import empty_columns
 from tests.markov.files.conftest import model_of
 
 YULE = "ctmc module m n : int init 1; [] n > 0 -> n : (n' = n + 1); endmodule"
@@ -81,8 +87,8 @@ def test_bounds_hold_in_any_number_of_states(most: int, text: str, tmp_path: Pat
 def test_a_chain_of_too_many_jumps_gets_a_wide_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moving, "MOST_JUMPS_OF_STATES", 1e5)
-    monkeypatch.setattr(moving, "JUMPS_PER_STATE", 0.0)
+    monkeypatch.setattr(moving, "MIN_WORK", 1e5)
+    monkeypatch.setattr(moving, "WORK_PER_STATE", 0.0)
     text = QUEUES.replace("const int most;", "").replace("[0..most]", "int")
     model = model_of(tmp_path, text.replace("< most", ">= 0"))
     found = model.property("P=? [ F<=1000 z>=30 ]", on_failure="return")
@@ -123,40 +129,117 @@ endmodule
     assert abs(found.value - tail_of_poisson(2.0, 3)) <= found.error_bound < 1e-9
 
 
-def test_mass_is_neither_made_nor_lost_by_a_jump() -> None:
-    """The template as plain Python: what is dropped, too fast, and at the ends is counted."""
-    generator = np.random.default_rng(5)
-    n, degree = 40, 3
-    targets = generator.integers(0, n, (n, degree)).astype(np.int32)
-    rates = generator.uniform(0.1, 2.0, (n, degree))
-    exits = rates.sum(axis=1)
-    starts = np.arange(n) * degree
-    starts[30:] = -1
+class Listed:
+    """A chain of some states, all rows known: 0 is its target, 1 another end."""
 
-    class Rows:
-        pass
+    def __init__(self, generator: np.random.Generator, states: int, degree: int) -> None:
+        self.count = self.capacity = states + 2
+        self.numbers = np.arange(self.count)
+        targets = generator.integers(0, self.count, (self.count, degree)).astype(np.int32)
+        rates = generator.uniform(0.01, 2.0, (self.count, degree))
+        rates[targets < 2] *= 0.05
+        self.largest_sum = self.count * degree
+        self.rows = RowArrays(
+            np.arange(self.count) * degree,
+            np.full(self.count, degree, dtype=np.int32),
+            rates.sum(axis=1),
+            np.zeros(self.count, dtype=np.int32),
+            targets.ravel(),
+            rates.ravel(),
+        )
 
-    rows: Any = Rows()
-    rows.starts, rows.degrees, rows.exits = starts, np.full(n, degree), exits
-    rows.targets, rows.rates = targets.ravel(), rates.ravel()
-    now = np.zeros(n)
-    now[2:30] = generator.dirichlet(np.full(28, 0.2))
-    listed = np.arange(2, 30)
-    before = now.copy()
-    mass: Any = Rows()
-    mass.now, mass.after, mass.total = now, np.zeros(n), np.zeros(n)
-    lists: Any = Rows()
-    lists.now, lists.after, lists.fresh = listed, np.zeros(n, int), np.zeros(n, int)
-    sizes, sums = np.array([28, 0, 0]), np.zeros(4)
-    largest = float(np.sort(exits[2:30])[-3])
-    settings = np.array([1e-3, largest, 0.95 / largest, 0.5])
-    moving_kernels.push(sizes, settings, rows, mass, lists, sums)
-    assert math.isclose(mass.after.sum() + sums.sum(), 1.0, rel_tol=1e-14)
-    assert set(lists.after[: sizes[1]].tolist()) == set(np.flatnonzero(mass.after).tolist())
-    assert sums[1] == before[2:30][exits[2:30] > largest].sum()
-    assert not mass.now.any()
-    fresh = set(lists.fresh[: sizes[2]].tolist())
-    assert fresh == {k for k in lists.after[: sizes[1]].tolist() if k >= 30}
+    def expand(self, states: Any) -> None:
+        """All rows are known."""
+
+    def keep(self, states: Any) -> Any:
+        raise AssertionError("no state is forgotten")
+
+    def dense(self) -> Any:
+        """Return the generator, shape (states, states)."""
+        rows, Q = self.rows, np.zeros((self.count, self.count))
+        for state in range(2, self.count):
+            for edge in range(rows.starts[state], rows.starts[state] + rows.degrees[state]):
+                Q[state, rows.targets[edge]] += rows.rates[edge]
+            Q[state, state] -= rows.exits[state]
+        return Q
+
+
+@pytest.mark.parametrize("time", [0.3, 5.0, 80.0])
+@pytest.mark.parametrize("most", [6, 25, 40])
+def test_bounds_hold_for_random_chains(
+    most: int, time: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each mass is a lower bound, except for the error; with all states held all are right within it."""
+    monkeypatch.setattr(moving, "SPARE", 100.0)
+    for seed in range(6):
+        chain = Listed(np.random.default_rng(seed), 40, 4)
+        found = moving.moved(chain, time, most)
+        truth = expm(chain.dense() * time)[2]
+        masses = np.zeros(chain.count)
+        masses[0], masses[1] = found.reached, found.missed
+        masses[found.states] = found.values
+        assert (masses - found.error <= truth + 1e-13).all()
+        low, high = found.between(np.zeros(len(found.states), dtype=bool))
+        assert low - 1e-13 <= truth[0] <= high + 1e-13
+        if most == 40:
+            assert float(np.abs(masses - truth).sum()) <= found.error + 1e-9
+            assert high - low < 1e-8
+
+
+@pytest.mark.parametrize("jumps", [0.4, 7.0, 60.0])
+def test_the_error_of_a_series_is_bounded_by_its_terms(jumps: float) -> None:
+    """For chains that rotate, too, whose polynomials grow: against the exponential."""
+    for turn in (0.0, 0.2, 1.0):
+        n = 30
+        P = (1.0 - turn) * 0.5 * (np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1))
+        P += turn * np.roll(np.eye(n), 1, axis=1)
+        weights = chebyshev_weights(jumps)
+        before, now = np.eye(n)[0], np.eye(n)[0] @ P
+        total = weights.weights[0] * before + weights.weights[1] * now
+        truth = (expm(jumps * (P - np.eye(n))))[0]
+        for k in range(1, min(40, len(weights.weights) - 2)):
+            before, now = now, 2.0 * now @ P - before
+            norms = np.abs(before).sum(), np.abs(now).sum()
+            bound = weights.integrals[k + 1] * norms[0] + weights.integrals[k] * norms[1]
+            error = float(np.abs(total - truth).sum())
+            assert error <= bound * (1.0 + 1e-9) + 1e-13 * max(norms)
+            total = total + weights.weights[k + 1] * now
+
+
+@pytest.mark.parametrize("jumps", [1e-7, 0.3, 2.0, 50.0, 3000.0])
+def test_weights_of_chebyshev_polynomials(jumps: float) -> None:
+    """Bessel functions, and their integrals: by SciPy, and by numerical integration."""
+    found = chebyshev_weights(jumps)
+    orders = np.arange(len(found.weights) // 2)
+    exact = 2.0 * ive(orders, jumps)
+    exact[0] *= 0.5
+    shown = exact > 1e-280
+    assert np.allclose(found.weights[orders][shown], exact[shown], rtol=1e-11, atol=0.0)
+    times = np.linspace(0.0, jumps, 20_001)
+    for k in (0, 1, 4):
+        integral = simpson(ive(k, times), x=times)
+        assert math.isclose(found.integrals[k], integral, rel_tol=1e-5, abs_tol=1e-300)
+
+
+def test_no_probability_is_made_or_lost_by_a_term() -> None:
+    """The templates as plain Python: columns, stays and ends of a set with all its neighbours sum to 1."""
+    chain = Listed(np.random.default_rng(3), 30, 3)
+    states, places = np.arange(2, 32), np.full(32, -1)
+    places[states] = np.arange(30)
+    columns = empty_columns(30, 90)
+    moving_kernels.count_arrivals(states, places, chain.rows, columns)
+    rate = chain.rows.exits.max()
+    moving_kernels.gather(states, places, chain.rows, columns, 1.0 / rate)
+    now = np.random.default_rng(4).dirichlet(np.full(30, 0.3))
+    after, total, sums = np.zeros(30), np.zeros(30), np.zeros(3)
+    moving_kernels.multiply((1.0, 0.5), columns, now, after, total, sums)
+    ended = (columns.reach + columns.miss) @ now
+    assert math.isclose(after.sum() + ended, 1.0, rel_tol=1e-13)
+    assert math.isclose(sums[1], columns.reach @ after)
+    assert math.isclose(sums[2], columns.miss @ after)
+    assert np.allclose(total, 0.5 * after)
+    truth = now @ (np.eye(32) + chain.dense() / rate)[2:, 2:]
+    assert np.allclose(after, truth, rtol=1e-12, atol=1e-15)
 
 
 def test_without_numba_the_set_grows_by_plain_python(
