@@ -473,7 +473,7 @@ def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bo
             {"text": text, **{name: str(getattr(each, name)) for name in ends}}
             for text, each in found.items()
         ]
-        typer.echo(as_json(fields))
+        typer.echo(cli.as_json(fields))
         return
     for text, each in found.items():
         typer.echo(f"{text}: {each!r}")

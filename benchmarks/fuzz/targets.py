@@ -270,7 +270,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
     bar = DiffusionEquation(lambda x: 1 + 0 * x, coefficient=0.125)
     short = {"duration": 0.0625}
     of_port = {"interface": 0.0, "gearbox": 0.0, "pipeline": 0.0, "velocity": 2e8, "smallest": 64}
-    random = {"jitter": None, "seed": 0, "packet_jitter": None}
+    random_starts = {"jitter": None, "seed": 0, "packet_jitter": None}
     circle = dfcmodel.ring(3, **link)
     many = {"sizes": 8, "source": CBR(64.0), "links": circle}
     steps = {"hosts": (1, 2, 3), "packets": 8, "source": CBR(64.0), "links": circle}
@@ -353,7 +353,7 @@ def _dfcmodel() -> dict[str, dict[str, Any]]:
         "evaluate_rfc9743": {"rule": NewReno(), "paths": ()},
         "evolve": {"equation": bar, "times": [0.0, 0.5], "method": Lines(cells=16)},
         "share_intervals": {"many": dfcmodel.ensemble(small, 2, packet_jitter=2**-10, **short)},
-        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short, **random},
+        "explain": {"scenario": small, "measures": "losses", "runs": 2, "refinements": (), **short, **random_starts},
         "packet_limit": {"scenario": steady, "measures": "losses", "factors": (1, 2, 4), "runs": 2, **short, "jitter": None, "seed": 0},
         "from_networkx": {"graph": nx.path_graph(3), **link},
         "links_from": {"sources": (1, 2), "targets": (2, 3), **link},
