@@ -383,7 +383,10 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
             if type(value) is float or value is None or type(value) is int:
                 continue
             size = getattr(self, "packet_size", PACKET_SIZE)
-            object.__setattr__(self, name, in_units(name, value, dimension, size))
+            found = in_units(name, value, dimension, size)
+            if isinstance(found, np.ndarray) and found.ndim == 0:
+                found = found.item()  # so that the object has a hash
+            object.__setattr__(self, name, found)
         check(self)
 
     kind.__post_init__ = convert_and_check

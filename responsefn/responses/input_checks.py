@@ -35,6 +35,8 @@ __all__ = [
 
 LONGEST_RTT = 5.0
 """Round-trip times from here on, in s, are taken for milliseconds."""
+SHORTEST_RTT = 1e-30
+"""The powers of shorter ones, in s, are no numbers in double precision."""
 LARGEST_RATE = 1e7
 """Larger rates, in packets/s, are taken for bit/s: 120 Gb/s in packets of 1500 bytes."""
 PIECE = 131072
@@ -113,13 +115,17 @@ def extremes(array: NDArray[np.float64]) -> tuple[float, float]:
 def round_trip(rtt: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:
     """Check a round-trip time in s, or a text such as ``"40ms"``.
 
-    5 s or more are refused unless ``unit_check`` is False.
+    5 s or more are refused unless ``unit_check`` is False, less than 1e-30 s always.
     """
     rtt = in_units("rtt", rtt, "time")
     if flag("unit_check", unit_check):
         hint = f"{IN_SECONDS}; unit_check=False allows long ones"
-        return number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
-    return number("rtt", rtt, above=0.0, hint=IN_SECONDS)
+        found = number("rtt", rtt, above=0.0, below=LONGEST_RTT, hint=hint)
+    else:
+        found = number("rtt", rtt, above=0.0, hint=IN_SECONDS)
+    if np.any(found < SHORTEST_RTT):  # whose powers are no numbers
+        number("rtt", found, at_least=SHORTEST_RTT, hint=IN_SECONDS)
+    return found
 
 
 def packet_rate(name: str, rate: ArrayLike, unit_check: bool = True) -> NDArray[np.float64]:

@@ -133,6 +133,8 @@ def test_everything_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         scenario.links[0].rate = 1.0
     assert hash(scenario) == hash(takano2006("1"))
+    boxed = Flow("a", (1, 2), CBR(np.array(1e3)))
+    assert hash(boxed) == hash(Flow("a", (1, 2), CBR(1e3)))
 
 
 def test_whole_numbers_are_times_too() -> None:
