@@ -3,10 +3,11 @@
 Numba optimises and assembles each function with all that it calls: what is called four levels down is
 optimised five times, and only the last result is used. Here the functions that others call stop at
 intermediate code, simplified and no more; the function that Python calls links them all and is optimised
-as a whole. Numba asks again at each operator and each index what it returns, and reads its registries
-of extensions again whenever there is no implementation for a constant index; here it remembers while
-a kernel is compiled. No passes run but those that kernels need. All that takes more than half off the
-time of compilation. The machine code is as fast, the results equal bit for bit.
+as a whole. No passes run but those that kernels need. The machine code is as fast, the results equal bit for bit.
+
+What is replaced of Numba's own, while a kernel is compiled, buys run time (indices without a test of their signs) or lets
+machine code be loaded without Numba: the calls that take and release the interpreter's lock, and `_without_literals`, without
+which the machine code of the packet kernel is not loaded.
 """
 
 # mypy: disable-error-code="no-untyped-call, no-untyped-def"
@@ -14,24 +15,18 @@ time of compilation. The machine code is as fast, the results equal bit for bit.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from llvmlite import binding, ir
 from numba import _dynfunc, types  # type: ignore[attr-defined]
 from numba.core import typed_passes, untyped_passes
-from numba.core.base import BaseContext
 from numba.core.codegen import CPUCodegen, CPUCodeLibrary, JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
-from numba.core.errors import NumbaError
-from numba.core.postproc import PostProcessor
 from numba.core.pythonapi import PythonAPI
-from numba.core.targetconfig import ConfigStack
-from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
-from numba.core.types.functions import BaseFunction, Dispatcher
+from numba.core.types.functions import Dispatcher
 from numba.np import arrayobj
 
 from hopflow.kernels.machine_code import load
@@ -59,101 +54,17 @@ BEFORE = (
 )
 """The passes of Numba up to types, without those for closures, comprehensions, literals, None, arrays
 in expressions and parallel loops, none of which the functions of a kernel package contain."""
-REMEMBERED = (
-    (BaseFunction, "get_call_type"),
-    (BaseContext, "get_abi_sizeof"),
-    (BaseContext, "refresh"),
-    (BaseContext, "mangler"),
-)
-"""What is asked for again and again; see `_Memory`."""
 for _owner, _name in (
-    *REMEMBERED,
     (PythonAPI, "gil_ensure"),
     (PythonAPI, "gil_release"),
     (JITCodeLibrary, "get_pointer_to_function"),
     (CPUCodeLibrary, "_finalize_final_module"),
-    (PostProcessor, "run"),
     (CPUCodegen, "_pass_builder"),
     (arrayobj, "fix_integer_index"),
     (Dispatcher, "get_call_type"),
 ):
     if _name not in _owner.__dict__:
         raise ImportError(f"this Numba has no {_owner.__name__}.{_name}")
-
-
-class _Memory:
-    """What Numba found out while a kernel is compiled, so that it need not do so again."""
-
-    def __init__(self) -> None:
-        self.known: dict[Any, Any] = {}
-        self.flags: dict[int, Any] = {}
-        self.sizes: dict[str, int] = {}
-        self.refreshed: dict[int, Any] = {}
-        self.digests: dict[Any, str] = {}
-
-    def call_type(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """Return ``plain``, the type of what a function of Numba returns, with a memory by arguments."""
-
-        def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
-            if kws:
-                return plain(function, context, args, kws)
-            key = self._text_of_flags(), function, tuple(each._code for each in args)
-            if key not in self.known:
-                try:
-                    self.known[key] = plain(function, context, args, kws)
-                except NumbaError as error:  # no such function of these arguments
-                    self.known[key] = error
-            if isinstance(self.known[key], NumbaError):
-                raise self.known[key]
-            return self.known[key]
-
-        return get_call_type
-
-    def _text_of_flags(self) -> str:
-        flags = ConfigStack.top_or_none()
-        if id(flags) not in self.flags:  # kept, so that nothing else gets its identity
-            text = "" if flags is None else flags.get_mangle_string()
-            self.flags[id(flags)] = flags, text
-        return str(self.flags[id(flags)][1])
-
-    def size(self, plain: Callable[..., int]) -> Callable[..., int]:
-        """Return ``plain``, the bytes of a type of LLVM, with a memory by type."""
-
-        def get_abi_sizeof(context: Any, kind: Any) -> int:
-            key = str(kind)
-            if key not in self.sizes:
-                self.sizes[key] = plain(context, kind)
-            return self.sizes[key]
-
-        return get_abi_sizeof
-
-    def refresh_once(self, plain: Callable[..., None]) -> Callable[..., None]:
-        """Return ``plain``, which reads the registries of extensions, to be done once for each context."""
-
-        def refresh(context: Any) -> None:
-            if id(context) not in self.refreshed:
-                self.refreshed[id(context)] = context  # kept, as flags are
-                plain(context)
-
-        return refresh
-
-    def short_names(self, plain: Callable[..., str]) -> Callable[..., str]:
-        """Return ``plain``, the name of machine code, with a digest of its types instead of their text.
-
-        That of a record lists its fields, and a function of a few groups of arrays was called by 12,000
-        letters at every place.
-        """
-
-        def mangler(
-            context: Any, name: str, kinds: Any, *, abi_tags: Any = (), uid: Any = None
-        ) -> str:
-            key = tuple(getattr(each, "_code", each) for each in kinds)
-            if key not in self.digests:
-                text = ", ".join(map(str, kinds))
-                self.digests[key] = hashlib.sha256(text.encode()).hexdigest()[:24]
-            return plain(context, name, (), abi_tags=(*abi_tags, self.digests[key]), uid=uid)
-
-        return mangler
 
 
 @contextlib.contextmanager
@@ -167,35 +78,8 @@ def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
         setattr(owner, name, plain)
 
 
-_remembers = False
 _calls: list[bool] = []
 """Not empty while `CallingCompiler` compiles a function, with what it calls."""
-
-
-@contextlib.contextmanager
-def _remembering() -> Iterator[None]:
-    """Let Numba remember what it finds out until the outermost function is compiled."""
-    global _remembers
-    if _remembers:
-        yield
-        return
-    memory = _Memory()
-    changes: list[Callable[..., Any]]
-    changes = [memory.call_type, memory.size, memory.refresh_once, memory.short_names]
-    with contextlib.ExitStack() as stack:
-        for (owner, name), change in zip(REMEMBERED, changes, strict=True):
-            stack.enter_context(_replaced(owner, name, change(owner.__dict__[name])))
-        _remembers = True
-        try:
-            yield
-        finally:
-            _remembers = False
-
-
-def _order_blocks(process: PostProcessor, emit_dels: bool = False) -> None:  # noqa: ARG001
-    """Do what the passes up to types need of the analysis of a function; the whole follows them."""
-    process.func_ir.blocks = canonicalize_cfg(process.func_ir.blocks)
-    process.func_ir.generator_info = None
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -209,11 +93,7 @@ class _Types(FunctionPass):
 
     def run_pass(self, state: Any) -> bool:
         for each in BEFORE:
-            if each is typed_passes.NopythonTypeInference:  # which compiles what is called
-                each().run_pass(state)
-            else:
-                with _replaced(PostProcessor, "run", _order_blocks):
-                    each().run_pass(state)
+            each().run_pass(state)
         return True
 
 
@@ -402,11 +282,6 @@ class KernelCompiler(Compiler):
     """Compile the function of a kernel package that Python calls."""
 
     lowering: Any = _LowerEntry
-
-    def compile_extra(self, func: Any) -> Any:
-        """Compile a function."""
-        with _remembering():
-            return super().compile_extra(func)
 
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes."""
