@@ -26,6 +26,7 @@ def main(
     root = suites()
     if root is None:
         raise typer.BadParameter("HOPFLOW_SUITES is not set: the folder of the suites")
+    folder.mkdir(parents=True, exist_ok=True)
     for name in sets or SETS:
         questions = list(importlib.import_module(f"benchmarks.outside.{name}").questions(root))
         begin = time.process_time()
