@@ -19,12 +19,12 @@ class _Elsewhere:
 
 
 ELSEWHERE = _Elsewhere()
-"""The default that a signature shows of a shared keyword; the documentation says it."""
+"""The default that a signature shows of a shared keyword that is handed on; the documentation says it."""
 REQUIRED = "Required["
 """How the text of an annotation in a `TypedDict` begins whose keyword must be given."""
 
 
-def takes_keywords(kind: Any) -> Callable[[F], F]:
+def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Return a decorator: the signature of a function with ``**keywords: Unpack[kind]`` names each of them.
 
     It is what `help`, Jupyter, completion and the decorators of `hopflow.units` read.
@@ -33,6 +33,8 @@ def takes_keywords(kind: Any) -> Callable[[F], F]:
     ----------
     kind
         A `typing.TypedDict`.
+    defaults
+        Of its keywords; None: they are where the function hands them on.
 
     Examples
     --------
@@ -44,11 +46,12 @@ def takes_keywords(kind: Any) -> Callable[[F], F]:
     texts = {
         name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()
     }
+    known = {} if defaults is None else dict(defaults)
     required = kind.__required_keys__ | {n for n in texts if texts[n].startswith(REQUIRED)}
     shared = [
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if name in required else ELSEWHERE,
+            default=inspect.Parameter.empty if name in required else known.get(name, ELSEWHERE),
             annotation=text[len(REQUIRED) : -1] if text.startswith(REQUIRED) else text,
         )
         for name, text in texts.items()
@@ -61,6 +64,7 @@ def takes_keywords(kind: Any) -> Callable[[F], F]:
         listed = sorted([*own, *shared], key=_place)
         shown.__signature__ = signature.replace(parameters=listed)
         shown.__shared__ = {name: name in required for name in texts}
+        shown.__shared_defaults__ = known
         return function
 
     return decorate
@@ -72,8 +76,8 @@ def _place(parameter: inspect.Parameter) -> tuple[int, bool]:
     return parameter.kind, alone and parameter.default is not parameter.empty
 
 
-def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Raise TypeError for a keyword that is not among the shared ones of a function, and for a missing one, with all there are."""
+def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the shared keywords of a function with their defaults; TypeError for an unknown or a missing one, with all there are."""
     name = function.__name__
     known: Mapping[str, bool] = function.__shared__  # type: ignore[attr-defined]
     refuse_former(name, function, given)
@@ -84,3 +88,4 @@ def check_keywords(function: Callable[..., Any], given: Mapping[str, Any]) -> No
     for said in (*unknown, *missing):
         takes = ", ".join(inspect.signature(function).parameters)
         raise TypeError(f"{name}() {said}; {name} takes {takes}")
+    return {**function.__shared_defaults__, **given}  # type: ignore[attr-defined]

@@ -27,8 +27,6 @@ from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dfcmodel.lossless.quantities import Given
 
 __all__ = ["RequiredCredits", "credits"]
@@ -168,7 +166,7 @@ class RequiredCredits(Result):
     rate="bit_rate", cable="length", mtu="size", lossless_mtu="size", credit="size", message="size",
     update="time", **DATASHEET_UNITS,
 )  # fmt: skip
-@takes_keywords(CreditDatasheet)
+@takes_keywords(CreditDatasheet, DEFAULTS)
 def credits(
     rate: Given,
     cable: Given,
@@ -228,8 +226,7 @@ def credits(
     >>> credits("400Gbps", "300m", 9216, 4096, 192).bytes, pause.bytes + pause.xon_bytes
     (173184, 455232)
     """
-    check_keywords(credits, datasheet)
-    given: Mapping[str, Any] = DEFAULTS | datasheet
+    given = check_keywords(credits, datasheet)
     bits = bit_rate("rate", rate)
     big, small, size = frames_and_cell(mtu, lossless_mtu, credit, "credit")
     stored = not flag("cut_through", given["cut_through"])

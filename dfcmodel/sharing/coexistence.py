@@ -50,12 +50,18 @@ class SenderOptions(PathOptions, total=False):
     elements: Iterable[PathElement]
 
 
+DEFAULTS: SenderOptions = {
+    "loss": 0.0, "duration": 100.0, "warm_up": None, "recovery": "sack", "starts": None, "processing": None,
+    "ssthresh": None, "max_window": None, "min_rto": 0.2, "elements": (),
+}  # fmt: skip
+
+
 @renamed(p="loss", rng="seed", seconds="duration")
 @quantities(
     rtt="time", bandwidth="rate", buffer="amount", loss="share", duration="time", warm_up="time",
     starts="time", processing="time", ssthresh="amount", max_window="amount", min_rto="time",
 )  # fmt: skip
-@takes_keywords(SenderOptions)
+@takes_keywords(SenderOptions, DEFAULTS)
 def coexist(
     rules: WindowRule | Iterable[WindowRule],
     rtt: ArrayLike,
@@ -133,8 +139,7 @@ def coexist(
     >>> bool(run.share[0] < run.share[1]), round(run.utilisation, 2)
     (True, 1.0)
     """
-    check_keywords(coexist, options)
-    asked: dict[str, Any] = {**options}
+    asked = check_keywords(coexist, options)
     alone = (rules,) if isinstance(rules, WindowRule) else rules
     flows = listed("rules", alone, WindowRule, "a window rule, such as Reno()")  # type: ignore[type-abstract]
     if not flows:
@@ -146,17 +151,17 @@ def coexist(
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
     hint = f"the time to send a packet and its ACK at bandwidth = {bandwidth:g} packets/s"
     number("rtt", rtts, above=sending, hint=hint)
-    duration = float(seconds("duration", one_number("duration", asked.get("duration", 100.0))))
-    warm_up = asked.get("warm_up")
+    duration = float(seconds("duration", one_number("duration", asked["duration"])))
+    warm_up = asked["warm_up"]
     warm_up = one_number(
         "warm_up", 0.2 * duration if warm_up is None else warm_up, at_least=0.0, below=duration
     )
     path = Bottleneck(
         bandwidth, float(rtts.max() - sending), buffer,
-        loss=one_number("loss", asked.get("loss", 0.0), at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
-        recovery=asked.get("recovery", "sack"), elements=listed("elements", asked.get("elements", ()), PathElement),
+        loss=one_number("loss", asked["loss"], at_least=0.0, below=1.0), duration=duration, warm_up=warm_up,
+        recovery=asked["recovery"], elements=listed("elements", asked["elements"], PathElement),
     )  # fmt: skip
-    generator, starts = random_generator("seed", seed), asked.get("starts")
+    generator, starts = random_generator("seed", seed), asked["starts"]
     if starts is None:
         begins = np.minimum(rtts, warm_up) * generator.random(len(flows))
     else:
@@ -165,16 +170,16 @@ def coexist(
     windows: dict[str, Any] = {
         name: one_number(name, asked[name], at_least=1.0)
         for name in ("max_window", "ssthresh")
-        if asked.get(name) is not None
+        if asked[name] is not None
     }
-    wait = asked.get("processing")
+    wait = asked["processing"]
     wait = one_number("processing", 1.0 / bandwidth if wait is None else wait, at_least=0.0)
     step = (duration - warm_up) / (BATCHES * SAMPLES)
     early = math.ceil(warm_up / step * (1.0 - 1e-12))
     before = max(0.0, early * step - warm_up)  # so that the measurement begins with a sample
     scenario = path.scenario(flows, (rtts - sending).tolist(), (begins + before).tolist())
     senders = tuple(replace(flow, **windows) for flow in scenario.flows)
-    scenario = replace(scenario, flows=senders, min_rto=asked.get("min_rto", 0.2))
+    scenario = replace(scenario, flows=senders, min_rto=asked["min_rto"])
     method = Packets(
         seed=int(generator.integers(1, 2**31 - 1)),
         recovery=path.recovery,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from hopflow.checks import choice, instance, number, one_number, random_generator, shown, whole
+from hopflow.checks import choice, number, one_number, random_generator, shown, whole
 from hopflow.kernels import build
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
@@ -57,9 +57,14 @@ class FlowOptions(TypedDict, total=False):
     unit_check: bool
 
 
+DEFAULTS: FlowOptions = {
+    "bandwidth": None, "buffer": None, "method": "auto", "seed": 0, "unit_check": True,
+}  # fmt: skip
+
+
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
-@takes_keywords(FlowOptions)
+@takes_keywords(FlowOptions, DEFAULTS)
 def simulate_rule(
     rule: WindowRule,
     p: WithUnit,
@@ -115,7 +120,7 @@ def simulate_rule(
 
 @renamed(rng="seed")
 @quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
-@takes_keywords(FlowOptions)
+@takes_keywords(FlowOptions, DEFAULTS)
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,
@@ -146,18 +151,14 @@ def simulate_curve(
     >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
     [387, 122]
     """
-    check_keywords(simulate_curve, options)
-    bandwidth, buffer = options.get("bandwidth"), options.get("buffer")
-    method, seed = options.get("method", "auto"), options.get("seed", 0)
-    unit_check = options.get("unit_check", True)
+    asked = check_keywords(simulate_curve, options)
+    bandwidth, buffer, method, seed, unit_check = (asked[name] for name in DEFAULTS)
     losses = Deterministic() if losses is None else losses
     if not isinstance(rule, WindowRule):
         raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
     if not isinstance(losses, Losses):
         raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
-    instance("rule", rule, WindowRule, "a window rule, such as Reno()")
     check_dynamics(rule)
-    instance("losses", losses, Losses, "a model of losses, such as Independent()")
     random_generator("seed", seed)
     at = np.atleast_1d(number("p", p, at_least=LEAST_LOSS, at_most=1.0))
     if at.ndim > 1:

@@ -48,6 +48,10 @@ __all__ = ["Headroom", "headroom"]
 
 DELAYS = ("pipeline", "interface", "gearbox")
 """Of a datasheet; what is not given counts nothing."""
+DEFAULTS: PauseDatasheet = {
+    "interface": None, "gearbox": None, "pipeline": None, "velocity": FIBRE, "smallest": SMALLEST_FRAME,
+    "response": None, "response_measured": False, "exceeded": 0.0, "merged": False, "resume_queued": False,
+}  # fmt: skip
 CELL = 254
 """Bytes of a cell for which the headroom of any frame size is said where no cell was given: Tomahawk 4 and 5 have it."""
 
@@ -233,7 +237,7 @@ class Headroom(Result):
 
 
 @declares(rate="bit_rate", cable="length", **HEADROOM_UNITS)
-@takes_keywords(PauseDatasheet)
+@takes_keywords(PauseDatasheet, DEFAULTS)
 def headroom(
     rate: Given,
     cable: Range,
@@ -311,25 +315,24 @@ def headroom(
     >>> sum(item.bytes[1] for item in found.items) == found.bytes
     True
     """
-    check_keywords(headroom, datasheet)
-    measured = flag("response_measured", datasheet.get("response_measured", False))
+    given = check_keywords(headroom, datasheet)
+    measured = flag("response_measured", given["response_measured"])
     bits = bit_rate("rate", rate)
     lengths = both_ends("cable", cable, metres)
-    speeds = both_ends("velocity", datasheet.get("velocity", FIBRE), _velocity)
+    speeds = both_ends("velocity", given["velocity"], _velocity)
     trips = [bit_times("cable", m / v, bits) for m, v in zip(lengths, speeds[::-1], strict=True)]
     ends: dict[str, tuple[float, float] | list[int]] = {
         "cable": trips,
-        "response": response_time(bits, datasheet.get("response"), measured=measured),
+        "response": response_time(bits, given["response"], measured=measured),
         "small_packets": both_ends("small_packets", small_packets, _share),
     }
-    delays: dict[str, Any] = {name: datasheet.get(name) for name in DELAYS}
-    for name, given in delays.items():
-        found = 0.0 if given is None else given
+    for name in DELAYS:
+        found = 0.0 if given[name] is None else given[name]
         ends[name] = both_ends(name, found, lambda name, value: bit_times(name, value, bits))
     fixed = {
-        "classes": classes, "smallest": frame_size("smallest", datasheet.get("smallest", SMALLEST_FRAME)),
-        "exceeded": datasheet.get("exceeded", 0.0), "merged": datasheet.get("merged", False),
-        "resume_queued": datasheet.get("resume_queued", False),
+        "classes": classes, "smallest": frame_size("smallest", given["smallest"]),
+        "exceeded": given["exceeded"], "merged": given["merged"],
+        "resume_queued": given["resume_queued"],
     }  # fmt: skip
     sizes = (bits, *frames_and_cell(mtu, lossless_mtu, cell))
     low, high = (
@@ -337,7 +340,7 @@ def headroom(
         for n in (0, 1)
     )
     ranged = tuple(name for name, pair in ends.items() if pair[0] != pair[1])
-    missing = tuple(name for name, given in delays.items() if given is None)
+    missing = tuple(name for name in DELAYS if given[name] is None)
     return Headroom(low, high, lengths, cell is not None, ranged, missing)
 
 
