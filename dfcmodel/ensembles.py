@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ensemble"]
 
+DEFAULTS: RunSettings = {
+    "duration": None, "sample": 1e-2, "packet_jitter": None, "method": None, "level": None,
+}  # fmt: skip
+
 
 @refuse_options(
     max_cpu_time="is a setting of the level: ensemble(scenario, method=Packets(max_cpu_time='10min')), or Fluid(max_cpu_time=...)"
 )
 @declares(packet_jitter="time")
 @quantities(duration="time", sample="time", jitter="time")
-@takes_keywords(RunSettings)
+@takes_keywords(RunSettings, DEFAULTS)
 def ensemble(
     scenario: Scenario,
     runs: int = 64,
@@ -84,22 +88,22 @@ def ensemble(
     (8, 2)
     """
     instance("scenario", scenario, Scenario)
-    check_keywords(ensemble, settings)
+    asked = check_keywords(ensemble, settings)
     runs = whole("runs", runs, 2, 10**6, why="one run has no spread: use simulate")
     seed = seed_number("seed", seed)
-    end = run_end(scenario, settings.get("duration"))
+    end = run_end(scenario, asked["duration"])
     jitter = start_spread(scenario, jitter, end)
     check_executor(executor)
-    chosen = method_of(settings.get("level"), settings.get("method"), "ensemble")
+    chosen = method_of(asked["level"], asked["method"], "ensemble")
     chosen = choose_level(scenario, duration=end) if chosen is None else chosen
-    waits, reason = settings.get("packet_jitter"), ""
+    waits, reason = asked["packet_jitter"], ""
     if isinstance(chosen, LevelChoice):
         warn_of_doubt(scenario, chosen)
         waits = chosen.packet_jitter if waits is None else waits
         reason, chosen = chosen.reason, chosen.method
     waits = one_number("packet_jitter", packet_wait(scenario, waits))
     given = {
-        "jitter": jitter, "duration": end, "sample": settings.get("sample", 1e-2),
+        "jitter": jitter, "duration": end, "sample": asked["sample"],
         "packet_jitter": waits, "method": chosen,
     }  # fmt: skip
     watch = Stopwatch()

@@ -41,7 +41,7 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
     >>> import inspect
     >>> from hopflow import ensemble
     >>> str(inspect.signature(ensemble).parameters["level"])
-    "level: 'Level | None' = ..."
+    "level: 'Level | None' = None"
     """
     texts = {
         name: getattr(t, "__forward_arg__", str(t)) for name, t in kind.__annotations__.items()

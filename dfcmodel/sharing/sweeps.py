@@ -45,11 +45,16 @@ OF_ALL = {
 }
 
 
+DEFAULTS: QueueOptions = {
+    "loss": 0.0, "duration": 60.0, "warm_up": None, "recovery": "sack", "discipline": None, "pacing": False,
+}  # fmt: skip
+
+
 @declares(
     bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
 )
 @renamed(seconds="duration")
-@takes_keywords(QueueOptions)
+@takes_keywords(QueueOptions, DEFAULTS)
 def coexist_sweep(
     rules: Iterable[WindowRule],
     *,
@@ -112,28 +117,28 @@ def coexist_sweep(
     >>> dict(found.share.sizes)
     {'rtt': 2, 'run': 3, 'flow': 2}
     """
-    check_keywords(coexist_sweep, options)
+    asked = check_keywords(coexist_sweep, options)
     flows = listed("rules", rules, WindowRule, "a window rule")  # type: ignore[type-abstract]
-    discipline, warm_up = options.get("discipline"), options.get("warm_up")
+    discipline, warm_up = asked["discipline"], asked["warm_up"]
     checked_rules(tuple(dict.fromkeys(flows)), discipline)
     whole("number of rules", len(flows), 1, 1000)
-    time = in_units("duration", options.get("duration", 60.0), "time")
+    time = in_units("duration", asked["duration"], "time")
     time = one_number("duration", time, above=0.0)
     first = seed_number("seed", seed, most=2**30) % 2**30
     given = {
         "bandwidth": _values("bandwidth", bandwidth, "rate"),
         "rtt": _values("rtt", rtt, "time"),
         "buffer": _values("buffer", buffer, "amount"),
-        "loss": _values("loss", options.get("loss", 0.0), "share"),
+        "loss": _values("loss", asked["loss"], "share"),
     }
     several = {name: values for name, values in given.items() if isinstance(values, list)}
     fixed = {name: values for name, values in given.items() if name not in several}
     common = fixed | {
         "duration": time,
         "warm_up": 0.2 * time if warm_up is None else in_units("warm_up", warm_up, "time"),
-        "recovery": options.get("recovery", "sack"),
+        "recovery": asked["recovery"],
         "discipline": FIFO() if discipline is None else discipline,
-        "pacing": options.get("pacing", False),
+        "pacing": asked["pacing"],
     }
     several["run"] = list(range(whole("runs", runs, 1, 10_000)))
 

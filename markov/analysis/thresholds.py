@@ -199,7 +199,7 @@ class PausedPort(Port, total=False):
     most_loss="share",
     within="share",
 )
-@takes_keywords(PausedPort)
+@takes_keywords(PausedPort, {"rtt": None})
 def pause_thresholds(
     *,
     load: WithUnit = 1.5,
@@ -272,11 +272,10 @@ def pause_thresholds(
     >>> found.low, found.high
     (18, 19)
     """
-    check_keywords(pause_thresholds, port)
-    given: dict[str, Any] = {**port}
+    given = check_keywords(pause_thresholds, port)
     link_rate, bottleneck_rate = given["link_rate"], given["bottleneck_rate"]
     levels = _levels(levels)
-    rtt = _round_trip(given.get("rtt"), levels)
+    rtt = _round_trip(given["rtt"], levels)
     model = _checked(link_rate, bottleneck_rate, rtt, given["buffers"], load)
     buffers = model.buffers
     one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
