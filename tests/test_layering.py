@@ -229,9 +229,9 @@ def test_a_kernel_needs_nothing_but_numbers(kernel: str, records: str) -> None:
     used = {target for name, target in imports() if name.startswith(kernel)}
     assert f"{kernel}{records}" in used
     outside = {name for name in used if not name.startswith(kernel)}
-    assert "hopflow.kernels.plain_jit" in outside
+    assert "hopflow.kernels.marks" in outside
     assert outside <= {
-        "hopflow.kernels.plain_jit", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law",
+        "hopflow.kernels.marks", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law",
         "dfcmodel.packets.kernel.called_managers", "dfcmodel.packets.kernel.random_numbers",
     }  # fmt: skip
     assert not [target for name, target in imports() if name == kernel + records]

@@ -24,7 +24,7 @@ from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
 from hopflow.execution.progress import alone, progress_bar
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from hopflow.long_runs import check_stop
 
 if TYPE_CHECKING:
@@ -161,14 +161,8 @@ def _prepared(plan: Plan, compiled: bool) -> tuple[Any, list[Any]]:
     )
     groups = plan.network, plan.transport._replace(events=events), service, plan.feedback
     if not compiled:
-        return loop_of(KERNEL, compiled=False), [_with_attributes(group) for group in groups]
-    run: Any = loop_of(KERNEL)
-    with _lock:
-        if not run.is_ready:
-            none = np.zeros((0, 0))
-            output = Output(np.zeros((0, 0, 0)), none, none, np.zeros(2, dtype=np.int64))
-            run(_span(plan, (0, 0, 0, 1)), *groups, output)  # compiles, or loads from the cache
-    return run, list(groups)
+        return engine(KERNEL, compiled=False), [_with_attributes(group) for group in groups]
+    return engine(KERNEL), list(groups)
 
 
 def _with_attributes(group: Any) -> Any:

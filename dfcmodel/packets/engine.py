@@ -52,7 +52,7 @@ from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from hopflow.long_runs import LONGER, parts
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
 from responsefn.responses.rule_events import (
@@ -173,7 +173,7 @@ class PacketRun:
             When there are more packets in the network than links and windows can hold.
         """
         plan, arrays, records = self.plan, self.layout.arrays, self.records
-        run, counters = loop_of(KERNEL), arrays["counters"]
+        run, counters = engine(KERNEL), arrays["counters"]
         for last in parts(self, until, self.part, LONGER * self.part):
             self.done = run(*self.groups(), self.layout.ahead, self.done, last)
             if counters[WRONG]:

@@ -4,44 +4,30 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
-import hashlib
 import inspect
+import linecache
 import math
+import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hopflow.changes import NoSumError, change_of
 from hopflow.functions import maximum, minimum, where
-from hopflow.kernels.checking import ARITHMETIC, Checking
-from hopflow.kernels.source import literal, locals_of, parse, refuse, syntax_tree
+from hopflow.kernels.source import KernelError, literal, locals_of, parse, refuse, syntax_tree
 
-__all__ = ["KERNEL", "PLAIN_KERNEL", "TEMPLATE", "Module", "callback"]
+__all__ = ["Module"]
 
-_HELPER = "njit(error_model='numpy', no_cpython_wrapper=True, no_cfunc_wrapper=True)"
-TEMPLATE = f"{_HELPER[:-1]}, _nrt=False, forceinline=True)"
-"""Decorator of helper templates: they allocate no arrays, so that reference counting is disabled, and
-they are inlined; both together save a third of the time of some loops."""
-INLINED = f"{_HELPER[:-1]}, forceinline=True)"
-"""Decorator of functions of states with many fields, which a call would copy."""
-KERNEL = "njit(cache=True, error_model='numpy', nogil=True, no_cfunc_wrapper=True)"
-PLAIN_KERNEL = f"{KERNEL[:-1]}, _nrt=False)"
-"""Decorator of kernels whose arguments are records: they allocate no arrays, and count no references to those they get."""
 _BUILTINS = {"abs", "bool", "divmod", "enumerate", "float", "int", "len", "max", "min", "pow"}
 _BUILTINS |= {"range", "round", "sum", "zip"}
 _UNSIGNED = "uint64"
 """NumPy's type, by which templates write whole numbers that have no sign."""
-_RESERVED = {"cfunc", "math", "namedtuple", "njit", ARITHMETIC, _UNSIGNED}
-
-
-def callback(signature: str) -> str:
-    """Return the decorator of a C callback."""
-    return f"cfunc({signature!r}, cache=True, error_model='numpy')"
+_RESERVED = {"callback", "carray", "farray", "give_back", "helper", "inlined", "math", "namedtuple", "pointer", _UNSIGNED}
 
 
 class Module:
@@ -53,8 +39,6 @@ class Module:
         NamedTuple types by name, with their fields.
     taken
         Names that functions of rules must not have.
-    checked
-        Whether rules do as Python does or raise an exception, see `hopflow.kernels.checking`.
     floats
         Whether all fields of a state are floats: ``_replace`` converts what it is given, and functions are inlined.
     """
@@ -64,10 +48,9 @@ class Module:
         tuples: Mapping[str, Sequence[str]],
         taken: set[str],
         *,
-        checked: bool = False,
         floats: bool = False,
     ) -> None:
-        self.tuples, self.checked, self.floats = tuples, checked, floats
+        self.tuples, self.floats = tuples, floats
         self.taken = taken | _RESERVED
         self.called: dict[tuple[Callable[..., Any], str], str] = {}
         self.trees: list[ast.FunctionDef] = []
@@ -83,7 +66,7 @@ class Module:
         tree = self.rewrite(parse(function), function, state)
         self.open.pop()
         tree.name = name
-        self.add_tree(tree, INLINED if self.floats else _HELPER)
+        self.add_tree(tree, "inlined" if self.floats else "helper")
 
     def add_change(
         self, name: str, of: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
@@ -102,7 +85,7 @@ class Module:
             text = f"def {name}(s, q, e):\n new = {of}(s, q, e)\n return {state}({differences})"
             tree = syntax_tree(text).body[0]
             assert isinstance(tree, ast.FunctionDef)
-            self.add_tree(tree, _HELPER)
+            self.add_tree(tree, "helper")
 
     def _add_sum(
         self, name: str, function: Callable[..., Any], state: str, omitted: Sequence[str]
@@ -121,7 +104,7 @@ class Module:
         names = functools.partial(self.look_up, inspect.unwrap(function))
         tree = change_of(tree, self.tuples[state], names, helper, omitted)
         tree.name = name
-        self.add_tree(self.rewrite(tree, function, state, helpers), _HELPER)
+        self.add_tree(self.rewrite(tree, function, state, helpers), "helper")
 
     def name_of(self, function: Callable[..., Any], wanted: str, state: str) -> str:
         """Return the name of a function that a rule calls; add it at the first call.
@@ -160,17 +143,13 @@ class Module:
         function: Callable[..., Any],
         state: str | None,
         known: AbstractSet[str] = frozenset(),
-        bounded: AbstractSet[str] = frozenset(),
     ) -> Any:
         """Resolve the globals and ``_replace`` calls of a rule, or of a template (no state).
 
-        Names in ``known`` are left unchanged; for ``bounded`` see `Checking`.
+        Names in ``known`` are left unchanged.
         """
         local = locals_of(tree) | known
-        found = _Resolve(self, inspect.unwrap(function), state, local).visit(tree)
-        if not self.checked or state is None:
-            return found
-        return Checking(local | set(self.called.values()), bounded).visit(found)
+        return _Resolve(self, inspect.unwrap(function), state, local).visit(tree)
 
     def look_up(self, function: types.FunctionType, name: str) -> object:
         """Return the object that a global or closure variable refers to, and record it."""
@@ -191,24 +170,65 @@ class Module:
         return self._text
 
     def _unparsed(self) -> str:
-        head = ["# generated by hopflow from rules", "import math"]
-        head += ["from collections import namedtuple", "from numba import cfunc, njit"]
-        if self.checked:
-            head.append(f"from hopflow.kernels import checked as {ARITHMETIC}  # {_arithmetic()}")
+        head = ["# generated by hopflow from rules", "import math", "from collections import namedtuple"]
         for name, fields in self.tuples.items():
             head.append(f"{name} = namedtuple({name!r}, {list(fields)!r})")
         bodies = [ast.unparse(ast.fix_missing_locations(tree)) for tree in self.trees]
-        if any(f"{_UNSIGNED}(" in body for body in bodies):
-            head.append(f"from numpy import {_UNSIGNED}")
-        text = "\n".join([*head, *bodies, ""])
-        return text.replace("error_model='numpy'", "error_model='python'") if self.checked else text
+        return "\n".join([*head, *bodies, ""])
+
+    def interpreted(self) -> dict[str, Any]:
+        """Return what the module's source defines, as plain Python."""
+        scope: dict[str, Any] = dict.fromkeys(("callback", "helper", "inlined"), lambda function: function)
+        scope[_UNSIGNED] = np.uint64
+        exec(compile(self.text(), "<rules>", "exec"), scope)  # noqa: S102
+        return scope
+
+    @contextlib.contextmanager
+    def located_errors(self, name: str) -> Iterator[None]:
+        """Raise a `KernelError` that names the file and the line of a rule in place of Numba's error.
+
+        ``name`` is that of the unit that is being compiled.
+        """
+        try:
+            yield
+        except Exception as error:
+            if not type(error).__module__.startswith("numba."):
+                raise
+            raise KernelError(self._located(str(error), name)) from None
+
+    def _located(self, message: str, name: str) -> str:
+        """Return a message of Numba's with the file and the line of the rule that caused it."""
+        statements = [node for tree in self.trees for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+        parsed = [n for t in syntax_tree(self.text()).body for n in ast.walk(t) if isinstance(n, ast.stmt)]
+        by_line = {
+            copy.lineno: original
+            for original, copy in zip(statements, parsed[-len(statements) :], strict=True)
+            if hasattr(original, "file")
+        }
+        for line in map(int, re.findall(rf"{name}\.py[\"(, a-z]*(\d+)", message)):
+            if node := by_line.get(line):
+                code = linecache.getline(node.file, node.lineno).strip()
+                return f"{node.file}:{node.lineno}: {code}: {_reason(message)}"
+        return self._without_result() or message
+
+    def _without_result(self) -> str:
+        """Return the message for the first function that returns nothing; empty where each returns something."""
+        for tree in self.trees:
+            returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+            results = [value for value in returns if value is not None and ast.unparse(value) != "None"]
+            first: Any = next((node for node in ast.walk(tree) if hasattr(node, "file")), None)
+            if first is not None and not results:
+                code = linecache.getline(first.file, first.lineno).strip().rstrip(":")
+                return f"{first.file}:{first.lineno}: {code}: the function returns None; return the state, s._replace(...)"
+        return ""
 
 
-@functools.cache
-def _arithmetic() -> str:
-    """Return a hash of the checked arithmetic, on which machine code depends."""
-    text = Path(__file__).with_name("checked.py").read_text(encoding="utf-8")
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def _reason(message: str) -> str:
+    """Return the informative part of an error message of Numba."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("Failed in")] or lines
+    operands = next((line for line in lines if line.startswith(">>>")), "")
+    return f"{lines[0]} {operands}".strip()
 
 
 def _value(place: Any, name: str) -> object:
@@ -238,9 +258,6 @@ class _Resolve(ast.NodeTransformer):
             target = self.module.look_up(self.function, func.id)
             if target is where and len(node.args) == 3 and not node.keywords:
                 test, yes, no = (self.visit(argument) for argument in node.args)
-                if self.module.checked:  # both are evaluated, as in Python
-                    select = ast.Attribute(ast.Name(ARITHMETIC, ast.Load()), "select", ast.Load())
-                    return ast.copy_location(ast.Call(select, [test, yes, no], []), node)
                 return ast.copy_location(ast.IfExp(test, yes, no), node)
             if target in (maximum, minimum) and len(node.args) == 2 and not node.keywords:
                 # max(y, x) is "x if x > y else y", for NaN too
@@ -249,7 +266,7 @@ class _Resolve(ast.NodeTransformer):
                 node.args = [self.visit(argument) for argument in reversed(node.args)]
                 return node
             if isinstance(target, types.FunctionType) and not self._is_spliced(func.id):
-                if self.module.checked and target in self.module.open:
+                if target in self.module.open:
                     raise refuse(node, "a compiled rule may not call itself")
                 name = self.module.name_of(target, func.id, self.state)
                 node.func = ast.copy_location(ast.Name(name, ast.Load()), func)
@@ -315,5 +332,5 @@ class _Resolve(ast.NodeTransformer):
     def _is_spliced(self, name: str) -> bool:
         """Whether a name of a template refers to something already in the module."""
         return self.template and (
-            name in {"math", ARITHMETIC, _UNSIGNED} or self.module.knows(name)
+            name in {"math", _UNSIGNED} or self.module.knows(name)
         )

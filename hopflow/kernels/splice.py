@@ -93,9 +93,7 @@ class Splice(ast.NodeTransformer):
         given = [argument.arg for argument in tree.args.args]
         if len(given) != len(call.args):
             raise refuse(tree, f"a compiled rule takes {len(call.args)} arguments")
-        names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-        tree = self.module.rewrite(tree, rule, "State", bounded=set(given) - stored)
+        tree = self.module.rewrite(tree, rule, "State")
         arguments = {
             parameter.arg: argument.id
             for parameter, argument in zip(tree.args.args, call.args, strict=True)

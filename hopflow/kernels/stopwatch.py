@@ -6,10 +6,8 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import Any
 
-__all__ = ["Stopwatch", "loading", "watch_numba"]
+__all__ = ["Stopwatch", "loading"]
 
 
 class _Intervals:
@@ -72,18 +70,3 @@ class Stopwatch:
     def loading(self) -> float:
         """Return the seconds in which they were."""
         return _intervals.seconds() - self._loaded
-
-
-@cache
-def watch_numba() -> None:
-    """Count as loading, from the first call on, what Numba does under its compiler lock: reading its cache, and compilation."""
-    from numba.core import event
-
-    class Lock(event.Listener):
-        def on_start(self, event: Any) -> None:  # noqa: ARG002
-            _intervals.begin()
-
-        def on_end(self, event: Any) -> None:  # noqa: ARG002
-            _intervals.end()
-
-    event.register("numba:compiler_lock", Lock())  # type: ignore[no-untyped-call]

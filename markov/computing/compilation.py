@@ -1,64 +1,31 @@
-"""Templates compiled once per types of their arguments."""
+"""Templates compiled for the kinds of their arguments."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hopflow.kernels import build, build_entry, shape_of
-from hopflow.kernels.records import layout_of, plain
-from markov.computing import costs
+from hopflow.kernels import build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["bound_kernel", "compiled", "remembered"]
+__all__ = ["bound_kernel", "compiled"]
 
 
 def compiled(
-    template: Callable[..., Any],
-    types: str = "",
-    helpers: Sequence[Callable[..., Any]] = (),
-    snippets: Mapping[str, str] | None = None,
+    template: Callable[..., Any], types: str = "", helpers: Sequence[Callable[..., Any]] = (), snippets: Any = None
 ) -> Callable[..., Any]:
-    """Return a template compiled for some types of its arguments, or as plain Python without Numba.
-
-    ``snippets`` are statements for `hopflow.kernels.build`.
-    """
-    if not costs.has_numba():
-        return (
-            build(template, helpers=helpers, snippets=snippets or {}, compiled=False)
-            if snippets or helpers
-            else template
-        )
-    return build(template, helpers=helpers, snippets=snippets or {}, salt=types)
+    """Return a template compiled; see `hopflow.kernels.build`."""
+    return build(template, helpers=helpers, snippets=snippets or {})
 
 
 def bound_kernel(
-    template: Callable[..., Any],
-    *arguments: Any,
-    helpers: Sequence[Callable[..., Any]] = (),
-    **snippets: str,
+    template: Callable[..., Any], *arguments: Any, helpers: Sequence[Callable[..., Any]] = (), **snippets: str
 ) -> Callable[[], Any]:
-    """Return a call of a template, compiled, with these arguments, and some statements spliced in.
-
-    Records among the arguments become plain tuples, and records again inside.
-    """
-    if not costs.has_numba():
-        run = compiled(template, "", helpers, snippets)
-        return lambda: run(*arguments)
-    layouts, given = tuple(map(layout_of, arguments)), plain(arguments)
-    kinds = {"helpers": helpers, "snippets": snippets, "records": layouts}
-    kernel = build(template, salt=shape_of(given), **kinds)  # type: ignore[arg-type]
-    return lambda: kernel(*given)
+    """Return calls of a template, compiled, with these arguments, and some statements spliced in."""
+    return build(template, helpers=helpers, snippets=snippets).bind(*arguments)
 
 
-@cache
-def remembered(
-    template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
-) -> Callable[..., Any]:
-    """Return a template compiled for any types of its arguments, or as plain Python without Numba.
-
-    It allocates nothing: its machine code is loaded from a file, without Numba, where that was compiled before.
-    """
-    return build_entry(template, helpers) if costs.has_numba() else template
+def remembered(template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()) -> Callable[..., Any]:
+    """Return a template compiled."""
+    return compiled(template, "", helpers)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from responsefn.responses.dynamics import Event
 from responsefn.responses.loss_cycles.cycle_loops import KERNEL
 from responsefn.responses.rule_events import (
@@ -118,7 +118,7 @@ def _windows_agree(
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     samples, path = (states, times, counts), (rtt, _service(bandwidth))
     functions = events[:1], events[1:2]
-    loop_of(KERNEL, "events")(samples, path, parts, functions, (one, many), out)
+    engine(KERNEL, "events")(samples, path, parts, functions, (one, many), out)
     most = np.tile(DIFFERENCES, WINDOWS)[:, None]
     return bool((out <= most).all())
 
@@ -135,7 +135,7 @@ def _cycles_agree(
     one, many = np.zeros(states.shape[1]), np.zeros(states.shape[1])
     cycles = np.array([CYCLES[count] for count in counts])
     samples, path = (states, np.array(counts), cycles, out), (rtt, _service(bandwidth))
-    loop_of(KERNEL, "event_cycles")(samples, BEGIN, path, _addresses(rule), part, (one, many))
+    engine(KERNEL, "event_cycles")(samples, BEGIN, path, _addresses(rule), part, (one, many))
     return bool((out <= SAME_TIME).all())
 
 

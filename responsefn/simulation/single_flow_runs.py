@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
 from responsefn.responses.loss_cycles.cycle_loops import KERNEL
@@ -141,7 +141,7 @@ def side_by_side(
         out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
         wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
         losses, room = (gaps, first, starts, rows), (lanes, places, one, begun)
-        go = loop_of(KERNEL, "runs", compiled=compiled)
+        go = engine(KERNEL, "runs", compiled=compiled)
         full = not go(losses, table, (steps, loss), room, (out, counts, wrong))
         if wrong[0] and move is templates.block:
             raise WrongBlockError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .law import diffusive_rate, proportional_share
 from .quantum import quantize
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled
+from hopflow.kernels.marks import compiled
+
 from .law import diffusive_rate, proportional_share
 from .quantum import quantize
 

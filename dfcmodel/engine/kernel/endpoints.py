@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import call_event, compiled, inlined
+from hopflow.kernels.marks import call_event, compiled, inlined
+
 from .loss_records import find_losses
 from .quantum import quantize
 from .records import ON_FEEDBACK, ON_TIME, RATE_RULE, WINDOW

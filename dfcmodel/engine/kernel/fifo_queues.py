@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import inlined, summing
+from hopflow.kernels.marks import inlined, summing
+
 from .quantum import quantize
 from .records import AREA, ARRIVED, LOST_HERE, NOW, ONE, PREVIOUS, SENT, TWO
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled
+from hopflow.kernels.marks import compiled
+
 from .overflow import drop_from_range, part_that_fits
 from .pause import waiting_elsewhere
 from .records import ARRIVED, SENT, Excess

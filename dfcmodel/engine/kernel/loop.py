@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined, unaliased_entry
+
 from .dfc_per_flow import receive_feedback, send_feedback
 from .dfc_per_input import receive_input_feedback, send_input_feedback
 from .endpoints import advance_endpoints
-from .jit import compiled, inlined, unaliased_entry
 from .overflow import drop_tail
 from .pause import exchange_pauses
 from .rate_queues import serve_blocks

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from .quantum import quantize
 from .records import LOST_HERE, NO_FEEDBACK, PER_FLOW_RATE
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import call_manager, compiled
+
 from .fifo_queues import sum_of
-from .jit import call_manager, compiled
 from .loss_records import note_first, record_loss
 from .overflow import take_from_arrivals
 from .quantum import quantize

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined, summing
+from hopflow.kernels.marks import compiled, inlined, summing
+
 from .loss_records import note_first, record_loss
 from .pushed_out import push_out
 from .quantum import quantize

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled
+from hopflow.kernels.marks import compiled
+
 from .quantum import quantize
 from .records import STORM
 

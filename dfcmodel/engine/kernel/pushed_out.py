@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from .loss_records import note_first, record_pushed_out
 from .quantum import quantize
 from .records import AREA, ARRIVED, FIRST_FULL, LOST_HERE

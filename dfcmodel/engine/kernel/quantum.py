@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
 
 __all__ = ["TINY", "quantize"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .quantum import quantize
 
 __all__ = ["serve", "serve_blocks"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from .fifo_queues import copy, gather_arrivals, serve_band, sum_of
 from .ingress import limit_ingress
-from .jit import compiled, inlined
 from .managers import manage, mark_leaving
 from .overflow import set_backlog
 from .quantum import quantize

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from .records import NOW, OWED, OWED_MARKS
 
 __all__ = ["draw_losses"]

@@ -20,7 +20,7 @@ from dfcmodel.packets.planning import check_numbers, check_rate
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from hopflow.long_runs import parts
 from responsefn.responses.rule_events import signatures_of
 
@@ -65,7 +65,7 @@ class FabricRun:
 
     def advance(self, until: int) -> bool:
         """Go on to the end of a sample; False after a fault."""
-        run, counters = loop_of(KERNEL), self.arrays["counters"]
+        run, counters = engine(KERNEL), self.arrays["counters"]
         width = self.plan.sample / self.windows
         for last in parts(self, until, 1):
             network, recorded = (fields(self.arrays) for fields in GROUPS)

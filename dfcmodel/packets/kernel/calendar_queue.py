@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import inlined
+
 from .codes import GONE
-from .jit import inlined
 
 __all__ = ["least_time", "next_place", "push", "release", "retire", "take"]
 

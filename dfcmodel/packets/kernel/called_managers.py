@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .jit import call_manager, compiled
+from hopflow.kernels.marks import call_manager, compiled
+
 from .random_numbers import uniform
 
 __all__ = ["ACCEPT", "DROP", "MARK", "Backlog", "ask"]

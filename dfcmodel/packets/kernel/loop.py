@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import calling_entry, compiled, inlined
+
 from .calendar_queue import (
     CROWDED,
     FAULT,
@@ -34,7 +36,6 @@ from .codes import (
     SEND_FEEDBACK,
     STOP,
 )
-from .jit import calling_entry, compiled, inlined
 from .layout import (
     BY_BACKPRESSURE,
     BY_CLASS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from markov.computing import costs
 from markov.computing.double_double import product_error, split, sum_error
 
@@ -85,7 +85,7 @@ def product(a: Words, b: Words) -> Words:
 
 
 def _kernel(words: int) -> Any:
-    return loop_of(KERNEL, KERNELS[words])
+    return engine(KERNEL, KERNELS[words])
 
 
 def _product_by_numpy(a: Words, b: Words, estimate: NDArray[np.float64]) -> Words:

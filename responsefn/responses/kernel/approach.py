@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 
+from hopflow.kernels.marks import compiled, entry
+
 from .cycles import advance
-from .jit import compiled, entry
 from .losses import apply_loss
 from .rows import LEFT, MOVES, PACKETS, STATE, TIME, Walk
 

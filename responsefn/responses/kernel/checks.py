@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
+from hopflow.kernels.marks import call_on_array, compiled, entry
+
 from .cycles import keep
-from .jit import call_on_array, compiled, entry
 from .losses import apply_loss
 from .rows import (
     BEGUN,

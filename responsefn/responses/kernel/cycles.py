@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from .jit import call_on_array, compiled, entry
+from hopflow.kernels.marks import call_on_array, compiled, entry
+
 from .losses import apply_loss, report
 from .rows import (
     BEGUN,

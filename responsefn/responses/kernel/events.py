@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from .jit import call_on_array, compiled, entry
+from hopflow.kernels.marks import call_on_array, compiled, entry
+
 from .rows import MAX_WINDOW, MIN_WINDOW
 
 __all__ = ["follow", "run"]

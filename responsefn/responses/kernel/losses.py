@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from .jit import call_on_array, compiled
+from hopflow.kernels.marks import call_on_array, compiled
+
 from .rows import MAX_WINDOW, MIN_WINDOW, ON_LOSS, RECORD, STATE
 
 __all__ = ["apply_loss", "report"]

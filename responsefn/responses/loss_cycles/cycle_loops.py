@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import is_compiled_package, loop_of
+from hopflow.kernels import is_compiled_package, engine
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
@@ -259,7 +259,7 @@ def run(cases: Cases, runner: Runner, limits: Limits) -> Found:
     searches = np.zeros(count, SEARCH)
     if not runner.loop:
         searches = searches.view(np.recarray)
-    repeat = loop_of(KERNEL, "cycles", compiled=runner.loop)
+    repeat = engine(KERNEL, "cycles", compiled=runner.loop)
     try:
         with np.errstate(all="ignore"):
             room = one, searches, np.zeros(2 + fields), np.zeros(2 + fields)
@@ -290,7 +290,7 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     blocks = acks if limits.acks else _step(rule, runner, False)
     out = np.zeros((len(cases.packets), 3))
     rows = np.zeros((CHECK_ROWS, found.ends.shape[1]))
-    compare = loop_of(KERNEL, "checks", compiled=runner.loop)
+    compare = engine(KERNEL, "checks", compiled=runner.loop)
     with np.errstate(all="ignore"):
         given = cases.packets, cases.rtts, cases.service, found.ends, found.columns
         functions = blocks, acks, loss
@@ -316,7 +316,7 @@ def approach(
     budgets = np.full(len(rates), float(limits.budget)) if budgets is None else budgets
     functions = _step(cases.rule, COMPILED, limits.acks), loss
     aims = rates, events, budgets
-    loop_of(KERNEL, "approach")(tuple(cases[1:]), functions, table, aims, one, (out, wrong))
+    engine(KERNEL, "approach")(tuple(cases[1:]), functions, table, aims, one, (out, wrong))
     return out
 
 

@@ -20,7 +20,7 @@ from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.kernel.layout import Senders
 from dfcmodel.packets.layouts import senders
 from dfcmodel.packets.recoveries.compilation import recovery_events
-from hopflow.kernels import loop_of
+from hopflow.kernels import engine
 from responsefn import Feedback, NewReno
 from tests.dfcmodel.packets.conftest import (
     RECOVERIES,
@@ -261,7 +261,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         Packets(seed=1, recovery="sack" if name == "red" else None),
     )
     expected = run_engine(plan)
-    plain = loop_of(engine.KERNEL, compiled=False)
+    plain = engine(engine.KERNEL, compiled=False)
 
     def guarded(group: Any) -> list[Any]:
         return [counted(a) if isinstance(a, np.ndarray) else a for a in group]
@@ -274,7 +274,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
-    monkeypatch.setattr(engine, "loop_of", lambda _: run)
+    monkeypatch.setattr(engine, "engine", lambda _: run)
     found = run_engine(plan)
     assert found.total.sum() > 5.0
     for field in ("window", "delivered", "waiting", "lost", "peak"):

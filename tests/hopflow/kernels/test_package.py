@@ -52,7 +52,7 @@ def test_a_module_that_only_imports_has_the_text_of_the_other_one(tmp_path, monk
     places = []
     for gain in ("0.5", "0.25"):
         write(tmp_path / "sharing_kernel", "1.0")
-        text = f"from hopflow.kernels.plain_jit import inlined\n\nGAIN = {gain}\n"
+        text = f"from hopflow.kernels.marks import inlined\n\nGAIN = {gain}\n"
         (tmp_path / "homes" / "gains.py").write_text(text)
         (tmp_path / "sharing_kernel" / "gains.py").write_text("from homes.gains import GAIN\n")
         package._written.cache_clear()
@@ -80,17 +80,17 @@ def test_a_first_compilation_is_announced_once(tmp_path, monkeypatch, capsys) ->
     code = "from .jit import entry\n\n@entry\ndef run(): return 1\n"
     (tmp_path / "announced_kernel" / "loop.py").write_text(code)
     package._written.cache_clear()
-    package.loop_of.cache_clear()
+    package.engine.cache_clear()
     monkeypatch.setattr(package, "folder", lambda: tmp_path)
-    loop = package.loop_of("announced_kernel")
+    loop = package.engine("announced_kernel")
     assert not capsys.readouterr().err  # before it is called for the first time
     assert loop() == 1
     assert "compiling announced_kernel, once on this machine" in capsys.readouterr().err
-    package.loop_of.cache_clear()  # as in another process
-    assert package.loop_of("announced_kernel")() == 1
+    package.engine.cache_clear()  # as in another process
+    assert package.engine("announced_kernel")() == 1
     assert not capsys.readouterr().err
     package._written.cache_clear()
-    package.loop_of.cache_clear()
+    package.engine.cache_clear()
 
 
 def test_a_bar_counts_functions_up_to_the_entry(monkeypatch) -> None:
@@ -161,10 +161,10 @@ def run(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(package, "folder", lambda: tmp_path)
     package._written.cache_clear()
-    package.loop_of.cache_clear()
-    yield lambda *given: package.loop_of(folder.name)(*given)
+    package.engine.cache_clear()
+    yield lambda *given: package.engine(folder.name)(*given)
     package._written.cache_clear()
-    package.loop_of.cache_clear()
+    package.engine.cache_clear()
 
 
 def arguments(order="C"):
@@ -182,7 +182,7 @@ EXPECTED = [6.0 + 30.0 + 400.0, 5.5, 10.5, 5.25, 1.0]
 def test_each_kind_of_argument_arrives_compiled_and_from_the_file(run, monkeypatch) -> None:
     for compiles in (True, False):
         if not compiles:
-            package.loop_of.cache_clear()
+            package.engine.cache_clear()
             monkeypatch.setattr(package, "compiled_package", None)
         given = arguments()
         assert run(*given) == 9
@@ -339,7 +339,7 @@ def right(x, i):
 
 def forget(alias: str) -> None:
     """Let a compiled package be imported and loaded anew."""
-    package.loop_of.cache_clear()
+    package.engine.cache_clear()
     for name in [name for name in sys.modules if name.startswith(alias)]:
         del sys.modules[name]
 
@@ -366,9 +366,9 @@ def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(
 ) -> None:
     x = np.array([0.3, -1.0, 2.0, 0.0, 1e-3])
     expected = x.copy()
-    assert package.loop_of(written, compiled=False)(expected) == len(x)
+    assert package.engine(written, compiled=False)(expected) == len(x)
     for hits in (0, 1):  # compiled, then from the cache
-        loop = package.loop_of(written)
+        loop = package.engine(written)
         found = x.copy()
         assert loop(found) == len(x)
         np.testing.assert_array_equal(found, expected)
@@ -387,7 +387,7 @@ def test_only_the_entry_is_optimised_and_its_cached_code_computes_the_same(
 def test_numba_is_as_before_when_a_kernel_is_compiled_or_is_not(written, compilers) -> None:
     replaced = [(PythonAPI, "gil_ensure"), (Dispatcher, "get_call_type")]
     before = [owner.__dict__[name] for owner, name in replaced]
-    package.loop_of(written)(np.array([0.3, -1.0, 2.0]))
+    package.engine(written)(np.array([0.3, -1.0, 2.0]))
     assert [owner.__dict__[name] for owner, name in replaced] == before
     alias = package.compiled_package(written).__name__
     with pytest.raises(TypingError):
@@ -407,7 +407,7 @@ def test_indices_of_a_counting_entry_do_not_count_from_the_end(written, tmp_path
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
         package._written.cache_clear()
-        run = package.loop_of(folder.name)
+        run = package.engine(folder.name)
         x = np.array([0.3, -1.0])
         run(x, 1)
         assert x.tolist() == [0.3, -2.0]
@@ -428,7 +428,7 @@ def test_arrays_of_an_unaliased_entry_are_apart_and_references_not_counted(writt
         for name, text in texts.items():
             (folder / f"{name}.py").write_text(text)
         package._written.cache_clear()
-        run = package.loop_of(folder.name)
+        run = package.engine(folder.name)
         x, y = np.array([0.3, -1.0]), np.zeros(2)
         run(x, y)
         before = sys.getrefcount(x), sys.getrefcount(y)
@@ -460,7 +460,7 @@ def test_calls_pass_only_the_words_of_arrays_that_are_read(written, tmp_path) ->
     for name, text in {"__init__": "", "jit": jit, "loop": loop}.items():
         (folder / f"{name}.py").write_text(text)
     package._written.cache_clear()
-    run = package.loop_of(folder.name)
+    run = package.engine(folder.name)
     x, y = np.array([0.3, -1.0, 0.5]), np.zeros(3)
     run(x, y, 1)
     assert y.tolist() == [-0.5, 2.0, 2.0]
@@ -475,7 +475,7 @@ def test_calls_pass_only_the_words_of_arrays_that_are_read(written, tmp_path) ->
 
 def test_names_of_machine_code_do_not_grow_with_the_fields_of_records(written) -> None:
     many = np.zeros(3, dtype=[(f"field_of_a_long_name_{n}", float) for n in range(50)])
-    assert package.loop_of(written).dispatcher
+    assert package.engine(written).dispatcher
     alias = package.compiled_package(written).__name__
     parts = sys.modules[f"{alias}.parts"]
     names = []
@@ -501,8 +501,8 @@ def test_a_numba_whose_inner_modules_have_moved_compiles_by_its_own_passes(
     monkeypatch.setitem(sys.modules, "hopflow.kernels.compilers", None)
     found = np.array([0.3, -1.0, 2.0])
     expected = found.copy()
-    package.loop_of(written, compiled=False)(expected)
-    loop = package.loop_of(written)
+    package.engine(written, compiled=False)(expected)
+    loop = package.engine(written)
     loop(found)
     np.testing.assert_array_equal(found, expected)
     alias = package.compiled_package(written).__name__

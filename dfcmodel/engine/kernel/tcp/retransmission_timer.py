@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import call_event, compiled, inlined
+from hopflow.kernels.marks import call_event, compiled, inlined
+
 from ..quantum import TINY
 from ..records import ON_TIMEOUT
 from .tcp_constants import MAX_BACKOFF, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN

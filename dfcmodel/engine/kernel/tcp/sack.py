@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..quantum import TINY
 from .tcp_constants import DUP_THRESH
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from ..quantum import TINY, quantize
 
 __all__ = ["receive", "receive_fast_path", "time_of_emission"]

@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..jit import call_event, compiled, inlined
+from hopflow.kernels.marks import call_event, compiled, inlined
+
 from ..quantum import TINY, quantize
 from ..records import ON_ACK, ON_LOSS, ON_MARK, ON_MARKED_WINDOW, ON_SINGLE_ACK, RENO, SACK, TAHOE
 from .retransmission_timer import expire_timer, restart_timer, sample_timed_packet

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .layout import DATA, PAUSE, int64
 from .pauses import receive_message
 from .ports import pass_ack, start, update_peak

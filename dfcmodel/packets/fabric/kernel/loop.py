@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import calling_entry, compiled, inlined
+
 from .hosts import process_host
-from .jit import calling_entry, compiled, inlined
 from .layout import ACK, DATA, NOBODY, RECEIVER, Fabric, Recorded, int64
 from .pauses import replay
 from .ports import begin_acks, bytes_at

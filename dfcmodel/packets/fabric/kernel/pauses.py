@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from .layout import PAUSE, RESUME, int64
 from .windows import CHANGED, CHANGES, FAULT, LOST, NO_ROOM, SWITCHED, push, take
 

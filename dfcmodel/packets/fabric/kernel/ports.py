@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .layout import ACK, DATA, int64
 from .receivers import deliver
 from .senders import receive_ack

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from .layout import ACK, int64
 from .timers import set_timer
 from .windows import SAMPLED, enlist, push, release

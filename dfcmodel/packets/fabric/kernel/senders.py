@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import call_event, compiled, inlined
+from hopflow.kernels.marks import call_event, compiled, inlined
+
 from .layout import int64
 from .timers import set_timer
 from .windows import FAULT, LATE, TIMEOUT

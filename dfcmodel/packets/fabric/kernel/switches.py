@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from .called_managers import MARK, Backlog, ask
-from .jit import compiled, inlined
 from .layout import ACK, DATA, int64
 from .pauses import LEAVES, count_arrival, count_departure, receive_message
 from .ports import pass_ack, start, update_peak

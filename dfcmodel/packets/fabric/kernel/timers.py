@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .layout import int64
 
 __all__ = ["first_timer", "has_timer", "set_timer", "take_timer"]

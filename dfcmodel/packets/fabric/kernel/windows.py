@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .jit import inlined
+from hopflow.kernels.marks import inlined
+
 from .layout import GONE, NOBODY, int64
 
 __all__ = ["collect", "end_of", "enlist", "free_retired", "push", "release", "retire", "take"]

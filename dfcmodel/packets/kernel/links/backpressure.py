@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..calendar_queue import push, release, take
 from ..codes import BACKPRESSURE, BUFFER_FULL
-from ..jit import compiled
 from ..layout import BY_BACKPRESSURE, int64
 from ..queues.buffers import record_peak, taken_by
 from .lanes import enter_lane

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import push
 from ..codes import SEND_FEEDBACK
-from ..jit import compiled, inlined
 from ..layout import int64
 from ..queues.buffers import taken_by
 from .law import diffusive_rate, proportional_share

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..codes import BY_FAILURE
-from ..jit import compiled
 from ..layout import CLASSES, int64
 from .lanes import discard
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import inlined
+
 from ..calendar_queue import push, release, take
 from ..codes import AT_RANDOM, BACKPRESSURE, READY, REPORT, STOP, WAKE
-from ..jit import inlined
 from ..layout import BY_LAW, CLASSES, LOSES, int64
 from ..random_numbers import uniform
 from ..tcp.timers import wake_at

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined, prefetch
+
 from ..codes import BUFFER_FULL, BY_MANAGER
-from ..jit import compiled, inlined, prefetch
 from ..layout import BY_CLASS, BY_RANK, BY_RATE, int64
 from ..queues.buffers import record_bytes, taken_by
 from ..queues.coupled import DROP, MARK, SCALABLE, choose_queue, coupled_verdict

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import call_law, compiled
+
 from ..calendar_queue import CROWDED, push, release, take
 from ..codes import ENDED, REPORT
-from ..jit import call_law, compiled
 from ..layout import CLASSES, int64
 from ..queues.buffers import taken_by
 from .pauses import RENEWALS, Switch, record_switch, stop_lane

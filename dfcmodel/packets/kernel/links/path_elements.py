@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..calendar_queue import push, release, take
 from ..codes import AT_RANDOM, BY_POLICER, FLUSH
-from ..jit import compiled
 from ..layout import CLASSES, int64
 from ..random_numbers import uniform
 from .pauses import RENEWALS

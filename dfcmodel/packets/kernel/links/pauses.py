@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import SWITCHED, push, release, take
 from ..codes import PAUSE, RENEW, RESUME
-from ..jit import compiled, inlined
 from ..layout import int64
 from ..queues.buffers import filled, taken_by
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import push
 from ..codes import PAUSE
-from ..jit import compiled, inlined
 from ..layout import BY_CLASS, BY_RATE, CLASSES, RECEIVER, int64
 from ..queues.buffers import is_full, record_bytes, record_peak, taken_by
 from .lanes import enter_lane, leave_lane

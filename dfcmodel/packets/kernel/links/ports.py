@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined, prefetch
+
 from ..calendar_queue import CROWDED, FAULT, TRACED, push, release
 from ..codes import AT_RANDOM, BUFFER_FULL, BY_MANAGER
-from ..jit import compiled, inlined, prefetch
 from ..layout import BLIND, CLASSES, LOSES, OF_RATE, SENDER, int64
 from ..queues.buffers import enter_bytes, free_bytes, is_full, record_bytes, record_peak, taken_by
 from ..queues.early import admit_early

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined, prefetch
+
 from ..calendar_queue import push
 from ..codes import PAUSE
-from ..jit import compiled, inlined, prefetch
 from ..layout import BY_RATE, CLASSES, int64
 from ..queues.buffers import is_full, record_bytes, record_peak, taken_by
 from .diffusion import enter_rated, largest_credit, take_rated

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..layout import int64
 from ..random_numbers import uniform
 from ..tcp.timers import NOW

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import DETECTED, push
 from ..codes import BY_WATCHDOG
-from ..jit import compiled, inlined
 from ..layout import BY_CLASS, int64
 from ..queues.buffers import taken_by
 from .lanes import discard, unlink_lane

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..random_numbers import uniform
 
 __all__ = ["choose_queue", "coupled_verdict", "update_coupled"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from ..random_numbers import uniform
 
 __all__ = ["admit_early", "chance_of"]

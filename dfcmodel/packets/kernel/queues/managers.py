@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..called_managers import ACCEPT, DROP, MARK, Backlog, ask
-from ..jit import compiled, inlined
 from ..layout import BY_CLASS, BY_LAW, int64
 from ..random_numbers import uniform
 from .coupled import coupled_verdict

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..codes import BY_MANAGER, PAUSE
-from ..jit import compiled
 from ..layout import int64
 from ..links.lanes import discard
 from ..links.plain_lanes import send_on

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..layout import int64
 from .buffers import taken_by
 from .programs import leave_ranked

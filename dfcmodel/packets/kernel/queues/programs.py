@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import call_manager, compiled, inlined
+
 from ..calendar_queue import CROWDED
-from ..jit import call_manager, compiled, inlined
 from ..layout import int64
 from ..links.ports import is_markable
 from ..random_numbers import uniform

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import release
 from ..codes import TRIMMED
-from ..jit import compiled, inlined
 from ..layout import NACK, SACK, int64
 from ..rates.repairs import GAP, SELECTIVE
 from ..tcp.bit_maps import RECEIVED, has_bit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..layout import ACKS, CREDITS, NACK, SACK, int64
 from ..tcp.timers import NOW
 from .repairs import acknowledge, acknowledge_plainly, has_next, resume

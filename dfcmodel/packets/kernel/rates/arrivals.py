@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import call_event, compiled
+
 from ..calendar_queue import OUT
-from ..jit import call_event, compiled
 from ..layout import ON_ACK, int64
 from ..random_numbers import uniform
 from ..tcp.timers import NOW, wake_at

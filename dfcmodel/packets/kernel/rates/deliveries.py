@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import OUT
-from ..jit import compiled, inlined
 from ..layout import ON_DELIVERY, int64
 from ..random_numbers import uniform
 from ..tcp.selective import is_held

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from ..layout import NACK, SACK, int64
 from ..tcp.timers import MIN_RTO, NOW, schedule, wake_at
 from .selective_repairs import (

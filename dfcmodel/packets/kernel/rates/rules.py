@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import call_event, inlined
+from hopflow.kernels.marks import call_event, inlined
+
 from ..tcp.timers import NOW
 
 __all__ = ["call_rule"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from ..layout import int64
 from ..tcp.bit_maps import AGAIN, ASKED, SACKED, clear_bit, has_bit, set_bit
 from ..tcp.selective import is_held, mark_received

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import compiled, inlined
+
 from ..calendar_queue import OUT
-from ..jit import compiled, inlined
 from ..layout import BLIND, ON_ACK, ON_TIMEOUT, RATED, int64
 from ..random_numbers import uniform
 from ..tcp.late_packets import process_alarm

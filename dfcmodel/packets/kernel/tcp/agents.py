@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from hopflow.kernels.marks import call_agent, compiled
+
 from ..calendar_queue import FAULT, OUT, WRONG, release, take
-from ..jit import call_agent, compiled
 from ..layout import ACKS, CLASSES, CREDITS, DUE, NACK, OF_RATE, SACK, int64
 from ..rates.repairs import SELECTIVE
 from .timers import NOW, schedule

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import inlined
+from hopflow.kernels.marks import inlined
+
 from ..layout import int64
 
 __all__ = ["AGAIN", "ASKED", "RECEIVED", "SACKED", "clear_bit", "has_bit", "set_bit"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import inlined
+
 from ..calendar_queue import OUT
-from ..jit import inlined
 from .ns2 import is_ns2
 from .timers import NOW, set_timer
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..rates.deliveries import discard_sent, report_deliveries
 from .recovery import NEWLY_LOST, ON_ACK_IN_RECOVERY, UNREPAIRED, recover
 from .tcp_constants import OLD_INITIAL_RTO

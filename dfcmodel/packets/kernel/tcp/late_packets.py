@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..jit import compiled
+from hopflow.kernels.marks import compiled
+
 from ..layout import ON_MARK, int64
 from ..rates.deliveries import (
     clear_sample,

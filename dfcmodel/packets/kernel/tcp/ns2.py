@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import inlined
+from hopflow.kernels.marks import inlined
 
 __all__ = [
     "SHORTEST_TIMEOUT",

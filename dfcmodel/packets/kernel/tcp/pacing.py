@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..calendar_queue import OUT
-from ..jit import compiled
 from ..layout import int64
 from ..random_numbers import uniform
 from ..rates.deliveries import next_lost, outstanding

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import inlined
+
 from ..calendar_queue import OUT, push, release
-from ..jit import inlined
 from ..layout import ARRIVED, BLIND, CLASSES, DUE, OF_RATE, SACK, int64
 from ..queues.trimming import CUT, receive_header
 from ..rates.arrivals import GROWING

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from hopflow.kernels.marks import call_on_record, inlined
+
 from ..calendar_queue import FAULT, WRONG
-from ..jit import call_on_record, inlined
 from ..layout import ON_LOSS, int64
 from ..rates.rules import call_rule
 from .emission import output

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import compiled
+
 from ..calendar_queue import OUT
-from ..jit import compiled
 from ..layout import int64
 from .emission import output
 from .pacing import must_wait, segment_of

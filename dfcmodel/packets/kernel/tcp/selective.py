@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jit import inlined
+from hopflow.kernels.marks import inlined
+
 from ..layout import int64
 from .bit_maps import SACKED, clear_bit, has_bit, set_bit
 

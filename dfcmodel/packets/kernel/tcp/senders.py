@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..jit import compiled, inlined
+from hopflow.kernels.marks import compiled, inlined
+
 from ..layout import COUNTED, IN_SLOW_START, ON_ACK, ON_MARK, ON_TIMEOUT, int64
 from ..random_numbers import uniform
 from ..rates.arrivals import may_grow

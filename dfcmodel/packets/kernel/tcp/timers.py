@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hopflow.kernels.marks import inlined
+
 from ..calendar_queue import push, take
 from ..codes import WAKE
-from ..jit import inlined
 from ..layout import CLASSES
 from .ns2 import SHORTEST_TIMEOUT, is_ns2, measure_ticks, restart_estimate
 from .tcp_constants import MAX_BACKOFF, MAX_RTO, RTO_DEVIATIONS, RTTVAR_GAIN, SRTT_GAIN

@@ -12,7 +12,7 @@ The docs page ``markov-time`` has the proof of `markov.time.exponentials.words.u
 
 from __future__ import annotations
 
-from .jit import inlined, multiply_add, unaliased_entry
+from hopflow.kernels.marks import inlined, multiply_add, unaliased_entry
 
 __all__ = ["run"]
 

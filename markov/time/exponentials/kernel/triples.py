@@ -9,7 +9,7 @@ in float64.
 
 from __future__ import annotations
 
-from .jit import inlined, multiply_add, unaliased_entry
+from hopflow.kernels.marks import inlined, multiply_add, unaliased_entry
 
 __all__ = ["run"]
 

@@ -1,9 +1,8 @@
-"""How the functions of a kernel package run as plain Python: what its `jit` names.
+"""Marks of the functions of an engine: a package of plain functions that is compiled as a whole (`hopflow.kernels.engine`).
 
-`hopflow.kernels.package` copies the package into its cache folder, under the hash of all its
-sources, with `hopflow.kernels.jit` instead of the package's `jit`: there the same names
-compile. As plain Python every function can be called, stepped through and tested alone; it is hundreds
-of times slower.
+A mark returns its function as it is: as plain Python each can be called, stepped through and tested alone, and is hundreds
+of times slower. In the process that compiles an engine, `hopflow.kernels.build` puts decorators of Numba in place of the
+marks before the engine is imported.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ __all__ = [
     "call_on_record",
     "calling_entry",
     "compiled",
-    "counting_entry",
     "entry",
     "inlined",
     "multiply_add",
@@ -58,12 +56,6 @@ def entry(function: F) -> F:
     return function
 
 
-def counting_entry(function: F) -> F:
-    """Mark the function that Python calls, of a package in which no index of an array is below 0.
-
-    Compiled, such an index does not count from the end: it is a place before the array.
-    """
-    return function
 
 
 def unaliased_entry(function: F) -> F:

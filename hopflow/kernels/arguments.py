@@ -1,0 +1,193 @@
+"""Arguments of compiled functions: their kinds, their words, and the source that rebuilds them.
+
+Machine code takes 64-bit words that say where arrays are and hold numbers, and the address of room for what it returns.
+It therefore depends on no layout of an object of CPython or NumPy, and one file serves every version of both.
+
+An array takes one word for the address of its data and one for each length, a record one for its address, a number one.
+A tuple takes the words of its items.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Call", "describe", "flatten", "named_tuples", "wrapper"]
+
+NUMBERS: dict[type, tuple[str, str]] = {
+    bool: ("?7x", "{} != 0"),
+    int: ("q", "{}"),
+    float: ("d", "{}"),
+    np.bool_: ("?7x", "{} != 0"),
+    np.int64: ("q", "{}"),
+    np.uint64: ("Q", "uint64({})"),
+    np.float64: ("d", "{}"),
+}
+"""By type of a number: its letters for `struct`, and how a word becomes such a number."""
+FLOATS = (float, np.float64)
+RECORD = -100
+"""In place of a number of dimensions: one record."""
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+"""Of the machine code: the words as integers, the same words as floats, and the room for what is returned."""
+SIGNATURE = "void(CPointer(int64), CPointer(float64), CPointer(int64))"
+"""The same for Numba."""
+ROOM = ctypes.c_int64 * 33
+"""How many values were returned, or -1 for one that is no tuple; then the tag and the word of each."""
+DECODERS: tuple[Callable[[int], Any], ...] = (
+    lambda word: None,  # noqa: ARG005
+    int,
+    lambda word: struct.unpack("d", struct.pack("q", word))[0],
+    bool,
+    lambda word: word % 2**64,
+)
+"""By tag of a returned word: None, an integer, a float, a truth value, an unsigned integer."""
+
+
+def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None:
+    """Append the kinds of arguments, two items each, and their words.
+
+    The kind of an array is its dtype with its number of dimensions, negative in Fortran's order; of a record its dtype
+    with `RECORD`; of a tuple its class and length; of a number its type and 0.
+
+    Raises
+    ------
+    TypeError
+        For an array that is not contiguous, or another type of argument.
+    """
+    for value in values:
+        kind = type(value)
+        if kind in NUMBERS:
+            kinds += kind, 0
+            words.append(value)
+        elif isinstance(value, np.ndarray):
+            if value.flags.c_contiguous:
+                kinds += value.dtype, value.ndim
+            elif value.flags.f_contiguous:
+                kinds += value.dtype, -value.ndim
+            else:
+                raise TypeError("an array that is not contiguous: compiled functions need a copy")
+            words.append(value.ctypes.data)
+            words += value.shape
+        elif isinstance(value, tuple):
+            kinds += kind, len(value)
+            flatten(value, kinds, words)
+        elif isinstance(value, np.void):
+            kinds += value.dtype, RECORD
+            words.append(value.__array_interface__["data"][0])
+        else:
+            allowed = ", ".join(number.__name__ for number in NUMBERS)
+            raise TypeError(
+                f"an argument of type {kind.__name__}: must be an array, a tuple, or one of {allowed}"
+            )
+
+
+def describe(kinds: tuple[Any, ...]) -> str:
+    """Return a text that is equal for equal kinds only, in any process.
+
+    >>> describe((np.dtype(float), 2, tuple, 1, int, 0))
+    "dtype('float64') 2, tuple () 1, int 0"
+    """
+    return ", ".join(
+        f"{kind.__name__} {getattr(kind, '_fields', ())} {size}" if _is_tuple(kind)
+        else f"{kind.__name__ if isinstance(kind, type) else repr(kind)} {size}"
+        for kind, size in zip(kinds[::2], kinds[1::2], strict=True)
+    )  # fmt: skip
+
+
+def _is_tuple(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tuple)
+
+
+def named_tuples(kinds: tuple[Any, ...]) -> dict[str, type]:
+    """Return the NamedTuple classes among kinds by their names.
+
+    Raises
+    ------
+    TypeError
+        Where two classes of one name have other fields.
+    """
+    classes: dict[str, Any] = {}
+    for kind in kinds[::2]:
+        if _is_tuple(kind) and (fields := getattr(kind, "_fields", None)):
+            if classes.setdefault(kind.__name__, kind)._fields != fields:
+                raise TypeError(f"two types called {kind.__name__} differ in their fields")
+    return classes
+
+
+def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
+    """Return the source of a function of `SIGNATURE` that calls ``name``, and the dtypes that it names.
+
+    It names what `hopflow.kernels.native.Compiler` lets source name, and the classes of NamedTuples.
+    """
+    dtypes: dict[str, Any] = {}
+    position = 0
+    items = iter(zip(kinds[::2], kinds[1::2], strict=True))
+
+    def argument(kind: Any, size: int) -> str:
+        nonlocal position
+        if kind in NUMBERS:
+            position += 1
+            words = "reals" if kind in FLOATS else "words"
+            return NUMBERS[kind][1].format(f"{words}[{position - 1}]")
+        if _is_tuple(kind):
+            parts = [argument(*next(items)) for _ in range(size)]
+            if getattr(kind, "_fields", ()):
+                return f"{kind.__name__}({', '.join(parts)})"
+            return f"({', '.join(parts)}{',' * (size == 1)})"
+        dtype = f"dtype_{list(dtypes.values()).index(kind) if kind in dtypes.values() else len(dtypes)}"
+        dtypes[dtype] = kind
+        first = position
+        if size == RECORD:
+            position += 1
+            return f"carray(pointer(words[{first}]), (1,), {dtype})[0]"
+        position += 1 + abs(size)
+        shape = "".join(f"words[{n}], " for n in range(first + 1, position))
+        return f"{'farray' if size < 0 else 'carray'}(pointer(words[{first}]), ({shape}), {dtype})"
+
+    arguments = [argument(*item) for item in items]
+    lines = [f"    a{n} = {text}" for n, text in enumerate(arguments)]
+    call = f"{name}({', '.join(f'a{n}' for n in range(len(arguments)))})"
+    text = "\n".join(["def call_with_words(words, reals, room):", *lines, f"    give_back(room, {call})"])
+    return f"{text}\n", dtypes
+
+
+class Call:
+    """Calls of machine code with arguments of some kinds.
+
+    Parameters
+    ----------
+    name
+        Of the function, for messages.
+    address
+        Of machine code of `SIGNATURE`.
+    kinds
+        Of its arguments.
+    check
+        Called after each call; raises where the machine code met an exception.
+    """
+
+    def __init__(self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]) -> None:
+        self.name, self._run, self._check = name, CALL(address), check
+        self._pack = struct.Struct("=" + "".join(_letters(kinds))).pack
+
+    def __call__(self, words: list[Any]) -> Any:
+        """Run the machine code and return what it returned; other threads run meanwhile."""
+        packed, room = self._pack(*words), ROOM()
+        self._run(packed, packed, room)
+        self._check(self.name)
+        count = room[0]
+        values = [DECODERS[room[n]](room[n + 1]) for n in range(1, 2 * abs(count) + 1, 2)]
+        return values[0] if count < 0 else tuple(values)
+
+
+def _letters(kinds: tuple[Any, ...]) -> Iterator[str]:
+    """Yield the letters of `struct` for the words of arguments."""
+    for kind, size in zip(kinds[::2], kinds[1::2], strict=True):
+        if kind in NUMBERS:
+            yield NUMBERS[kind][0]
+        elif not _is_tuple(kind):
+            yield "Q" + "q" * (abs(size) if size != RECORD else 0)

@@ -1,0 +1,586 @@
+"""Compilation of hopflow's own functions, when it is built: ``python -m hopflow.kernels.build``.
+
+This is the only module that uses names of Numba that are not documented; it needs one version of Numba (`NUMBA`), runs in
+processes of its own, and nothing that answers questions imports it. What it buys: of the packet level's engine, 240
+functions, documented ways of compiling had not finished after 550 s. How it differs from `numba.njit`:
+
+1. Numba optimizes and assembles each function with all that it calls: what is called four levels down is optimized five
+   times, and only the last result is used. Here the functions that others call stop at LLVM code that is simplified
+   once; the function that Python calls links them all and is optimized as a whole.
+2. Only those passes run that these functions need, as one: where variables live is analysed once, not after each pass.
+3. Indices are never negative, and arguments share no memory, where an engine's mark says so.
+4. A function is compiled once for all constants among its arguments.
+
+Which functions there are is found by asking: the questions of ``first_uses`` of each package are answered, and every
+unit that is loaded for them goes into the archive.
+"""
+
+# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import importlib
+import multiprocessing
+import os
+import pickle
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import binding, ir
+from numba import types
+from numba.extending import intrinsic
+
+from hopflow.kernels import engines, marks, native
+from hopflow.kernels.arguments import SIGNATURE, named_tuples, wrapper
+from hopflow.whole_files import replacing
+
+__all__ = ["NUMBA", "PinnedCompiler", "compile_engine"]
+
+NUMBA = "0.68.1"
+"""The version of Numba that this module was written for; also in ``build-system.requires`` and ``constraints.txt``."""
+if numba.__version__ != NUMBA:
+    raise ImportError(
+        f"hopflow's own functions are compiled by Numba {NUMBA}, and {numba.__version__} is installed: pip install numba=={NUMBA}"
+    )
+
+from numba import _dynfunc  # type: ignore[attr-defined]  # noqa: E402
+from numba.core import cgutils, typed_passes, untyped_passes  # noqa: E402
+from numba.core.codegen import JITCodeLibrary  # noqa: E402
+from numba.core.compiler import Compiler, _LowerResult  # noqa: E402
+from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass  # noqa: E402
+from numba.core.typed_passes import NativeLowering  # noqa: E402
+from numba.core.types.functions import Dispatcher  # noqa: E402
+from numba.np import arrayobj  # noqa: E402
+
+PASSES = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+)
+"""The passes up to types, without those for closures, comprehensions, literals, None, expressions of arrays and parallel
+loops, none of which these functions contain."""
+_calling: list[bool] = []
+"""Not empty while a function marked `calling_entry` is compiled, with what it calls."""
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method of Numba temporarily; it compiles in one thread at a time."""
+    original = owner.__dict__[name]
+    setattr(owner, name, by)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _Types(FunctionPass):
+    """Run `PASSES` as one pass."""
+
+    _name = "kernel_types"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        for kind in PASSES:
+            kind().run_pass(state)
+        return True
+
+
+class _Part(JITCodeLibrary):
+    """The code of a function that is optimized and assembled only within its callers."""
+
+    called = True
+    """Whether it may remain a call; the function that the wrapper calls is inlined there."""
+
+    def finalize(self) -> None:
+        """Leave the code as it is, without that of what it calls."""
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Simplify the code, which makes what the callers optimize smaller; -O1, once per function."""
+        module.data_layout = self._codegen._data_layout
+        builder = self._codegen._pass_builder(opt=1)
+        passes = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code to be linked into callers; not a copy, since it has no other use."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.linkage = "linkonce_odr"
+        return self._final_module
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerPart(LoweringPass):
+    """Lower a function to LLVM code that its callers link, with that of all it calls."""
+
+    _name = "lower_part"
+    called = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        name = state.func_id.func_qualname
+        part = state.library = _Part(state.targetctx.codegen(), name)
+        part.called = self.called
+        part.enable_object_caching()
+        state.flags.no_compile = True
+        NativeLowering().run_pass(state)
+        part.finalize()
+        lowered = state["cr"]
+        nowhere = 0  # the address of a wrapper for Python, which it has not
+        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,))
+        linked = list(dict.fromkeys([part, *part._linking_libraries]))  # callers before what they call
+        state.targetctx.insert_user_function(key, lowered.fndesc, linked)
+        state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=key, env=lowered.env)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerRun(_LowerPart):
+    """Lower the function ``run`` of an engine, which its wrapper alone calls."""
+
+    _name = "lower_run"
+    called = False
+
+
+class _Whole(JITCodeLibrary):
+    """The code of a function that is called by address, with all that it calls; it is not assembled here."""
+
+    calls = False
+    """Whether functions stay calls that are not marked as inlined. LLVM then passes to a function those words of arrays
+    that it reads: some tens of several hundred."""
+
+    def finalize(self) -> None:
+        """Link what is called, and optimize."""
+        self._parts = {
+            function.name
+            for library in self._linking_libraries
+            if isinstance(library, _Part) and library.called
+            for function in library._final_module.functions
+            if not function.is_declaration
+        }
+        super().finalize()
+
+    def _optimize_final_module(self) -> None:
+        """Hide the functions from other modules, keep calls of them, and optimize."""
+        for function in self._final_module.functions if self.calls else ():
+            if function.is_declaration or function.name not in self._parts:
+                continue
+            function.linkage = "internal"
+            if b"alwaysinline" not in b" ".join(function.attributes):
+                function.add_function_attribute("noinline")
+        super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        """Check that the code holds for other processes; leave it as it is."""
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        if self._dynamic_globals:
+            raise NotImplementedError(f"{self.name}: addresses of this process are in the code")
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002
+        """Return 0, once the code is complete: nobody calls it here."""
+        self._ensure_finalized()
+        return 0
+
+
+class _CallingWhole(_Whole):
+    """The same of a function whose mark keeps calls."""
+
+    calls = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerWhole(LoweringPass):
+    """Lower a function that is called by address."""
+
+    _name = "lower_whole"
+    library: Any = _Whole
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
+        return bool(NativeLowering().run_pass(state))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerCallingWhole(_LowerWhole):
+    """Lower the same with calls."""
+
+    _name = "lower_calling_whole"
+    library = _CallingWhole
+
+
+class PartCompiler(Compiler):
+    """Compile a function that others call."""
+
+    lowering: Any = _LowerPart
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the passes."""
+        manager = PassManager("kernel")
+        for kind in (_Types, typed_passes.IRLegalization, self.lowering, typed_passes.NoPythonBackend):
+            manager.add_pass(kind, kind.__name__)
+        manager.finalize()
+        return [manager]
+
+
+class CallbackCompiler(PartCompiler):
+    """Compile a function that is called by address."""
+
+    lowering = _LowerWhole
+
+
+class CallingCallbackCompiler(PartCompiler):
+    """Compile the wrapper of a function whose mark keeps calls."""
+
+    lowering = _LowerCallingWhole
+
+
+class CalledCompiler(PartCompiler):
+    """Compile a function that stays a call within `calling_entry`.
+
+    Otherwise it inherits from the function that calls it first whether it is inlined.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        if _calling:
+            self.state.flags.forceinline = False
+            self.state.flags.noalias = True
+        return super().compile_extra(func)
+
+
+class RunCompiler(PartCompiler):
+    """Compile the function ``run`` of an engine."""
+
+    lowering = _LowerRun
+
+
+class UnaliasedCompiler(RunCompiler):
+    """Compile ``run`` with all that it calls: indices are never negative, and arguments share no memory.
+
+    The test of signs took a third of the time of a loop over records. Fields of records that are in registers stay there
+    when another array is written.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        self.state.flags.noalias = True
+        with _replaced(arrayobj, "fix_integer_index", _index_as_given):
+            return super().compile_extra(func)
+
+
+class CallingCompiler(UnaliasedCompiler):
+    """Compile the same with calls, and each called function once for all constants among its arguments.
+
+    Of the loop of the packet level, a part with the arrays that it needs takes 0.9 of the time that it takes within the
+    whole, which has more addresses than registers. Of its functions 288 were compiled, 239 of them different ones.
+    """
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function with all that it calls."""
+        original = Dispatcher.__dict__["get_call_type"]
+
+        def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
+            kws = {name: types.unliteral(kind) for name, kind in dict(kws).items()}
+            return original(function, context, tuple(map(types.unliteral, args)), kws)
+
+        _calling.append(True)
+        try:
+            with _replaced(Dispatcher, "get_call_type", get_call_type):
+                return super().compile_extra(func)
+        finally:
+            _calling.pop()
+
+
+def _index_as_given(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
+    """Return an index of an array; a negative one does not count from the end."""
+    return context.cast(builder, index, kind, types.intp)
+
+
+class PinnedCompiler(native.Compiler):
+    """Compilation with fewer passes, of functions that allocate nothing.
+
+    Parameters
+    ----------
+    folders
+        Folders named by levels, to which each unit is written for the level.
+    """
+
+    options = {**native.Compiler.options, "_nrt": False, "pipeline_class": PartCompiler}  # noqa: RUF012
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.folders, self.pipeline = folders, CallbackCompiler
+
+    def names(self) -> dict[str, Any]:
+        """Return what source may name: `carray` of Numba takes as long to compile as many a function, for each dtype."""
+        return super().names() | {"carray": _array_at("C"), "farray": _array_at("F")}
+
+    def callback(self, function: Callable[..., Any], signature: str) -> Any:
+        """Return a function of this C signature, compiled."""
+        return numba.cfunc(signature, error_model="numpy", pipeline_class=self.pipeline)(function)
+
+    def module(self, callback: Any) -> Any:
+        """Return the LLVM module of such a function, optimized."""
+        return callback._library._final_module
+
+    def unit(self, name: str, parts: Any) -> native.Unit:
+        """Return functions as a unit for this machine, and write it for each level."""
+        for folder in self.folders:
+            with replacing(folder / name) as file:
+                file.write_bytes(native.encoded(native.assemble(parts, folder.name)))
+        return super().unit(name, parts)
+
+
+def _array_at(layout: str) -> Any:
+    """Return an intrinsic that makes an array of an address, lengths and a dtype."""
+
+    @intrinsic
+    def array_at(context, address, shape, dtype):
+        kind = types.Array(dtype.dtype, len(shape), layout)
+
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(kind)(context, builder)
+            lengths = cgutils.unpack_tuple(builder, arguments[1])
+            item = context.get_data_type(kind.dtype)
+            size = ir.IntType(64)(context.get_abi_sizeof(item))
+            strides = [size]
+            for length in lengths[:0:-1] if layout == "C" else lengths[:-1]:
+                strides.append(builder.mul(strides[-1], length))
+            arrayobj.populate_array(
+                array,
+                data=builder.bitcast(arguments[0], item.as_pointer()),
+                shape=lengths,
+                strides=strides[::-1] if layout == "C" else strides,
+                itemsize=size,
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return kind(address, shape, dtype), generate
+
+    return array_at
+
+
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+"""Of functions of engines. Nothing is allocated: counting references to arguments took 120 to 150 ns a call."""
+MARKS: dict[str, dict[str, Any]] = {
+    "compiled": {"pipeline_class": CalledCompiler},
+    "inlined": {"pipeline_class": PartCompiler, "forceinline": True},
+    "summing": {"pipeline_class": PartCompiler, "forceinline": True, "fastmath": {"reassoc"}},
+    "entry": {"pipeline_class": RunCompiler},
+    "unaliased_entry": {"pipeline_class": UnaliasedCompiler},
+    "calling_entry": {"pipeline_class": CallingCompiler},
+}
+"""What each mark adds to `OPTIONS`."""
+
+
+def decorators() -> dict[str, Any]:
+    """Return by name what takes the place of `hopflow.kernels.marks` where an engine is compiled."""
+
+    @intrinsic
+    def call_event(context, address, flow, now, rtt, acks, marks):
+        return _call(address, (flow, now, rtt, acks, marks), "cwnd")
+
+    @intrinsic
+    def call_manager(context, address, link):
+        return _call(address, (link,), "drop")
+
+    @intrinsic
+    def call_agent(context, address, agent):
+        return _call(address, (agent,), "ack")
+
+    @intrinsic
+    def call_law(context, address, link):
+        return _call(address, (link,), "sender")
+
+    @intrinsic
+    def call_on_array(context, address, array, a, b, c, d):
+        return _call(address, (array, a, b, c, d))
+
+    @intrinsic
+    def call_with_record(context, address, reals, wholes, array, a, b, c, d):
+        return _call(address, (reals, wholes, array, a, b, c, d))
+
+    @intrinsic
+    def prefetch(context, array, index):
+        def generate(context, builder, signature, arguments):
+            number = ir.IntType(32)
+            first = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            place = builder.bitcast(builder.gep(first, [arguments[1]]), BYTES)
+            kind = ir.FunctionType(ir.VoidType(), [BYTES, number, number, number])
+            fetch = builder.module.declare_intrinsic("llvm.prefetch", [BYTES], kind)
+            builder.call(fetch, [place, number(0), number(3), number(1)])  # to read, into all levels, data
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate
+
+    @intrinsic
+    def multiply_add(context, a, b, c):
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(REAL, [REAL] * 3)
+            return builder.call(builder.module.declare_intrinsic("llvm.fma", [REAL], kind), arguments)
+
+        return types.float64(types.float64, types.float64, types.float64), generate
+
+    found: dict[str, Any] = {mark: numba.njit(**OPTIONS, **more) for mark, more in MARKS.items()}
+
+    @found["inlined"]
+    def call_on_record(function, record, array, a, b, c, d):
+        call_with_record(function, record, record, array, a, b, c, d)
+
+    functions = (call_event, call_manager, call_agent, call_law, call_on_array, call_on_record, prefetch, multiply_add)
+    return found | {function.__name__: function for function in functions}
+
+
+REAL, BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
+
+
+def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
+    """Return signature and code of a call of an address: with records from a field on, first elements of arrays, floats."""
+    signature = types.void(types.uint64, *(k if isinstance(k, types.Record | types.Array) else types.float64 for k in kinds))
+
+    def generate(context, builder, signature, arguments):
+        values = []
+        for kind, value in zip(signature.args[1:], arguments[1:], strict=True):
+            if isinstance(kind, types.Record):
+                offset = ir.IntType(64)(kind.offset(field) if field else 0)
+                value = builder.gep(builder.bitcast(value, BYTES), [offset])
+            elif isinstance(kind, types.Array):
+                value = builder.bitcast(context.make_array(kind)(context, builder, value).data, BYTES)
+            values.append(value)
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
+        return context.get_dummy_value()
+
+    del address
+    return signature, generate
+
+
+def compile_engine(compiler: PinnedCompiler, package: str, module: str, request: bytes) -> native.Unit:
+    """Return the unit of an engine, of which ``request`` has the name and the kinds of arguments, pickled.
+
+    Raises
+    ------
+    ImportError
+        Where its source is not that of which the name is the digest.
+    """
+    for mark, decorator in decorators().items():  # before the engine, whose classes are among the kinds, is imported
+        setattr(marks, mark, decorator)
+    name, kinds = pickle.loads(request)  # noqa: S301, of the process that started this one
+    run = importlib.import_module(f"{package}.{module}").run
+    if engines.unit_name(package, module, kinds) != name:
+        raise ImportError(f"{package} was edited after the process that asks for it had started: start that again")
+    calling = run._compiler.pipeline_class is CallingCompiler
+    compiler.pipeline = CallingCallbackCompiler if calling else CallbackCompiler
+    text, dtypes = wrapper("run", kinds)
+    given = {"run": run, **dtypes, **named_tuples(kinds)}
+    return compiler.compile(name, text, {"call_with_words": SIGNATURE}, given)
+
+
+FIRST = ("packets", "fluid", "PFC in a fabric")
+"""The questions whose engines take longest to compile: they are asked first, the others while they are compiled."""
+
+
+def questions() -> dict[str, tuple[str, str]]:
+    """Return package and name of each question, by both, in the order in which they are asked."""
+    found = {
+        f"{package}: {name}": (package, name)
+        for package in ("dfcmodel", "responsefn", "markov")
+        for name in importlib.import_module(f"{package}.first_uses").short_calls()
+    }
+    late = [key for key, (package, name) in found.items() if package == "dfcmodel" and name not in FIRST]
+    order = [*(f"dfcmodel: {name}" for name in FIRST), *(key for key in found if key not in late), *late]
+    return {key: found[key] for key in dict.fromkeys(order)}
+
+
+def build(levels: tuple[str, ...], jobs: int) -> None:
+    """Answer all questions in some processes, and write an archive of the units that they need for each level."""
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ |= {
+            FOLDER: scratch, "HOPFLOW_CACHE_DIR": scratch, "NUMBA_CPU_NAME": levels[0], "NUMBA_CPU_FEATURES": "",
+        }  # fmt: skip
+        for level in levels:
+            Path(scratch, level).mkdir()
+        with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin) as pool:
+            futures = {pool.submit(_answer, *question): name for name, question in questions().items()}
+            for n, future in enumerate(as_completed(futures), 1):
+                future.result()
+                print(f"compiling [{n}/{len(futures)}] {futures[future]}", file=sys.stderr, flush=True)
+        native.ARCHIVES.mkdir(exist_ok=True)
+        for level in levels:
+            _write_archive(native.ARCHIVES / f"{level}.zip", Path(scratch, level))
+
+
+FOLDER = "HOPFLOW_BUILD"
+"""Environment variable: the folder of a build, with a folder of units for each level."""
+
+
+def _compiler() -> PinnedCompiler:
+    """Return the compiler for the levels that are being built, or for this machine alone."""
+    folder = os.environ.get(FOLDER)
+    return PinnedCompiler(tuple(sorted(Path(folder).glob("*86*")) + sorted(Path(folder).glob("aarch64"))) if folder else ())
+
+
+def _begin() -> None:
+    """Prepare a process that answers questions."""
+    gc.disable()
+    native.compiler, native.ARCHIVES = _compiler(), Path(os.environ[FOLDER], "none")
+
+
+def _answer(package: str, name: str) -> None:
+    """Answer a question."""
+    importlib.import_module(f"{package}.first_uses").short_calls()[name]()
+
+
+def _write_archive(path: Path, folder: Path) -> None:
+    """Write the files of a folder to an archive, which depends on nothing but them."""
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for unit in sorted(folder.iterdir()):
+            archive.writestr(zipfile.ZipInfo(unit.name), unit.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def main() -> None:
+    """Compile an engine, ``engine PACKAGE MODULE``, whose name and kinds come by standard input; or all that there is."""
+    gc.disable()
+    if sys.argv[1:2] == ["engine"]:
+        unit = compile_engine(_compiler(), *sys.argv[2:4], sys.stdin.buffer.read())
+        sys.stdout.buffer.write(native.encoded(unit))
+        return
+    parser = argparse.ArgumentParser(prog="python -m hopflow.kernels.build", description="Compile hopflow's own functions.")
+    own = native.level()
+    parser.add_argument("levels", nargs="*", default=[own], help=f"x86-64-v3, x86-64-v2, aarch64; default: {own}")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s")
+    options = parser.parse_args()
+    build(tuple(options.levels), options.jobs)
+
+
+if __name__ == "__main__":
+    main()

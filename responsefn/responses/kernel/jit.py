@@ -1,7 +1,0 @@
-"""How the functions of this package run: as plain Python here, as machine code in the compiled copy."""
-
-from __future__ import annotations
-
-from hopflow.kernels.plain_jit import call_on_array, compiled, entry
-
-__all__ = ["call_on_array", "compiled", "entry"]
