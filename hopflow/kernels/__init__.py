@@ -23,9 +23,9 @@ other plain functions written in the same way.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.kernels.callbacks import build_callbacks
@@ -265,7 +265,7 @@ def shape_of(value: object) -> str:
     return type(value).__name__
 
 
-@cache
+@functools.cache
 def _name_of(dtype: Any) -> str:
     """Return the name of a type of NumPy's, which NumPy composes at each call."""
     return str(dtype)

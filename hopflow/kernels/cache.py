@@ -1,59 +1,353 @@
-"""The cache of compiled kernels: location, size and removal."""
+"""Cache folder: compiled kernels and kept results, read with suspicion and replaced atomically.
+
+An entry is one file, ``NAME.hopflow`` in the folder or in a folder below it. It holds a line with the version of the format,
+the SHA-256 of all that follows, the name of the entry, a zero byte and the payload. An entry that is damaged, has another
+name, belongs to another user or can be written by other users is absent: its owner computes it again. No error of the file
+system reaches the caller, so that a full or read-only disk costs time but no answer.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import re
 import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hopflow.kernels.loading import folder
+__all__ = ["Cache", "clear", "contents", "folder", "names", "read", "write"]
 
-__all__ = ["Cache", "clear_cache", "kernel_cache"]
+MAGIC = b"hopflow cache 1\n"
+"""First line of an entry. Another version of the format has another number."""
+DIGEST_SIZE = hashlib.sha256().digest_size
+SUFFIX = ".hopflow"
+NAME = re.compile(r"(?:\w[\w-]*/)?\w[\w.-]*", re.ASCII)
+WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+LOCATIONS = (
+    ("HOPFLOW_CACHE_DIR", "."),
+    ("NUMBA_CACHE_DIR", "hopflow"),
+    ("XDG_CACHE_HOME", "hopflow"),
+    ("HOME", ".cache/hopflow"),
+)
+"""Environment variables and the folder below the folder that each names, the first choice first."""
+OWN_FILES = re.compile(
+    rf"""
+    \w[\w.-]*\{SUFFIX}                              # an entry
+    | \.\w[\w.-]*\{SUFFIX}\.[a-z0-9_]{{8}}\.tmp       # its temporary file
+    | \.?kernel_[0-9a-f]{{24}}([.-].*)?              # before format 1: kernels, their folders, Numba's index and code
+    | \.?code_hashes(-[0-9a-f]{{20}})?\.pickle(\.\d+\.\d+)?
+    """,
+    re.ASCII | re.VERBOSE,
+)
+OLD_RESULTS = re.compile(r"\.?\w+-[0-9a-f]{20,32}\.pickle(\.\d+\.\d+)?", re.ASCII)
+OLD_RESULT_FOLDERS = ("findings", "computed")
+OLD_COPY = re.compile(r"scratch_[a-z0-9_]{8}")
+OLD_TEMPORARY_FILE = re.compile(r"tmp[a-z0-9_]{8}\.tmp")
 
 
 class Cache(NamedTuple):
-    """Contents of the folder of compiled kernels.
+    """Contents of the cache folder.
 
     Attributes
     ----------
     folder
-        Its location: the first writable one of ``$HOPFLOW_CACHE_DIR``, ``$NUMBA_CACHE_DIR/hopflow``,
-        ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` and a per-user folder for temporary files.
-    kernels
-        Number of kernels.
+        Its path; None where no folder can be used, so that nothing is kept on disk.
+    entries
+        Number of compiled kernels and kept results.
     size
-        Total size of all files in bytes.
+        Total size of their files in bytes.
     """
 
-    folder: Path
-    kernels: int
+    folder: Path | None
+    entries: int
     size: int
 
 
-def kernel_cache() -> Cache:
-    """Return location, number and total size of the compiled kernels.
+class _Choice(NamedTuple):
+    """The folder that one environment leads to, and its device, inode, mode and owner when it was chosen."""
+
+    folder: Path | None
+    identity: tuple[int, int, int, int] | None
+
+
+_choices: dict[tuple[str | None, ...], _Choice] = {}
+_reported: set[Path] = set()
+
+
+def folder() -> Path | None:
+    """Return the cache folder, made if absent; None where no folder can be used.
+
+    The first folder that is writable and private to the user: ``$HOPFLOW_CACHE_DIR``, ``$NUMBA_CACHE_DIR/hopflow``,
+    ``$XDG_CACHE_HOME/hopflow``, ``~/.cache/hopflow`` or a folder for temporary files. A folder that belongs to another user or
+    that others can write is not used, since they could place machine code in it; a line on stderr names it.
+    """
+    key = (*(os.environ.get(variable) for variable, _ in LOCATIONS), tempfile.gettempdir())
+    choice = _choices.get(key)
+    if choice is None or choice.identity != _identity(choice.folder):
+        choice = _choices[key] = _choose()
+    return choice.folder
+
+
+def read(name: str) -> bytes | None:
+    """Return the payload of an entry; None if it is absent, damaged, or not private to the user."""
+    path = _path(name)
+    if path is None:
+        return None
+    try:
+        if path.parent != folder() and not _is_private(path.parent.lstat(), stat.S_ISDIR):
+            return None
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:  # noqa: PTH123
+            if not _is_private(os.fstat(file.fileno()), stat.S_ISREG):
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    start = len(MAGIC) + DIGEST_SIZE
+    body = memoryview(content)[start:]
+    prefix = _prefix(name)
+    if content[:start] != MAGIC + hashlib.sha256(body).digest() or body[: len(prefix)] != prefix:
+        return None
+    return bytes(body[len(prefix) :])
+
+
+def write(name: str, payload: bytes) -> bool:
+    """Write an entry in one step; return False where the file system does not take it.
+
+    Other processes read the old entry or the new one. After a power failure an entry may be damaged, and is then absent.
+    """
+    path = _path(name)
+    if path is None:
+        return False
+    digest = hashlib.sha256(_prefix(name))
+    digest.update(payload)
+    try:
+        if path.parent != folder():
+            _make_private(path.parent)
+        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines((MAGIC, digest.digest(), _prefix(name), payload))
+            Path(scratch).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(scratch).unlink()
+            raise
+    except OSError:
+        return False
+    return True
+
+
+def names(prefix: str = "") -> list[str]:
+    """Return the sorted names of the entries that begin with a prefix, whether they can be read or not."""
+    top = folder()
+    if top is None:
+        return []
+    files = [*top.glob(f"*{SUFFIX}"), *top.glob(f"*/*{SUFFIX}")]
+    listed = (file.relative_to(top).as_posix().removesuffix(SUFFIX) for file in files)
+    return sorted(name for name in listed if name.startswith(prefix) and NAME.fullmatch(name))
+
+
+def contents() -> Cache:
+    """Return the path of the cache, the number of its entries and their size.
 
     Examples
     --------
-    >>> kernel_cache().kernels >= 0
+    >>> contents().entries >= 0
     True
     """
-    place = folder()
-    kernels = [path for path in place.glob("kernel_*") if path.is_dir() or path.suffix == ".py"]
-    packages = [path for path in kernels if path.is_dir()]
-    files = [path for path in place.rglob("kernel_*") if path.is_file()]
-    files += [path for package in packages for path in package.rglob("*") if path.is_file()]
-    return Cache(place, len(kernels), sum(path.stat().st_size for path in files))
+    top = folder()
+    paths = dict(_own_paths(top)) if top else {}
+    return Cache(top, sum(paths.values()), sum(map(_size, paths)))
 
 
-def clear_cache() -> Cache:
-    """Remove all compiled kernels (recompiled when needed); return the former contents."""
-    before = kernel_cache()
-    for path in before.folder.glob("kernel_*"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    for path in (before.folder / "__pycache__").glob("kernel_*"):
-        path.unlink(missing_ok=True)
+def clear(prefix: str = "") -> Cache:
+    """Remove the entries whose names begin with a prefix; return the former contents.
+
+    Without a prefix, all that hopflow wrote in the folder: also the files of earlier versions and those that processes left which
+    were killed while they wrote. Other files stay.
+    """
+    before = contents()
+    if before.folder is None:
+        return before
+    if prefix:
+        paths = [before.folder / f"{name}{SUFFIX}" for name in names(prefix)]
+    else:
+        paths = [path for path, _ in _own_paths(before.folder)]
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+    for parent in {path.parent for path in paths} - {before.folder}:
+        with contextlib.suppress(OSError):  # where there are other files
+            parent.rmdir()
     return before
+
+
+def _choose() -> _Choice:
+    """Return the first usable folder, and report the folders before it that others could write."""
+    refused: list[tuple[Path, str]] = []
+    chosen: Path | None = None
+    for candidate in _candidates():
+        try:
+            candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = candidate.resolve(strict=True)
+            reason = _why_not_private(candidate, path)
+        except (OSError, RuntimeError):  # RuntimeError: a cycle of links
+            continue
+        if reason:
+            refused.append((candidate, reason))
+        elif os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            chosen = path
+            break
+    for candidate, reason in refused:
+        if candidate not in _reported and sys.stderr is not None:
+            _reported.add(candidate)
+            instead = f"{chosen} is used instead" if chosen else "nothing is kept on disk"
+            sys.stderr.write(f"hopflow: the cache folder {candidate} {reason}: {instead}\n")
+    return _Choice(chosen, _identity(chosen))
+
+
+def _candidates() -> Iterator[Path]:
+    """Yield the paths that may be the cache folder, the first choice first."""
+    for variable, below in LOCATIONS:
+        if value := os.environ.get(variable):
+            yield Path(value) / below
+    yield Path(tempfile.gettempdir()) / f"hopflow-{_user() or 0}"
+
+
+def _why_not_private(candidate: Path, path: Path) -> str:
+    """Return why other users could place files in a folder; empty where they cannot."""
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(path)
+    if _user() is None:
+        return ""
+    link_owner = candidate.lstat().st_uid if candidate.is_symlink() else status.st_uid
+    if status.st_uid != _user() or link_owner not in (_user(), 0):
+        return "belongs to another user"
+    if not _is_private(status, stat.S_ISDIR):
+        return f"can be written by other users (mode {stat.S_IMODE(status.st_mode):o})"
+    return ""
+
+
+def _is_private(status: os.stat_result, is_type: Callable[[int], bool]) -> bool:
+    """Return whether a file has a type and only the user can write it."""
+    if not is_type(status.st_mode):
+        return False
+    return _user() is None or (status.st_uid == _user() and not status.st_mode & WRITABLE_BY_OTHERS)
+
+
+def _make_private(path: Path) -> None:
+    """Make a folder that only the user can write, or make it one.
+
+    Raises
+    ------
+    OSError
+        Where it is no folder or belongs to another user.
+    """
+    path.mkdir(mode=0o700, exist_ok=True)
+    if _is_private(path.lstat(), stat.S_ISDIR):
+        return
+    if path.is_symlink():
+        raise NotADirectoryError(path)
+    path.chmod(0o700)  # made by an earlier version under a umask that lets groups write
+    if not _is_private(path.lstat(), stat.S_ISDIR):
+        raise PermissionError(path)
+
+
+def _identity(path: Path | None) -> tuple[int, int, int, int] | None:
+    """Return the device, inode, mode and owner of a folder; None if it is absent."""
+    if path is None:
+        return None
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mode, status.st_uid
+
+
+def _user() -> int | None:
+    """Return the number of the user who owns the files that this process makes; None on Windows."""
+    return os.geteuid() if hasattr(os, "geteuid") else None
+
+
+def _path(name: str) -> Path | None:
+    """Return the file of an entry; None without a cache folder.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not of letters, digits and ``_.-``, after at most one folder.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"name = {name!r}: must be letters, digits, _, . and -, in at most one folder"
+        )
+    top = folder()
+    return None if top is None else top / f"{name}{SUFFIX}"
+
+
+def _prefix(name: str) -> bytes:
+    """Return what stands before the payload in the part of an entry that its digest covers."""
+    return name.encode() + b"\0"
+
+
+def _own_paths(top: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the files and folders that hopflow wrote in the cache folder, with whether each counts as an entry."""
+    for path in _listed(top):
+        if OWN_FILES.fullmatch(path.name):
+            yield path, _is_entry(path)
+        elif _is_left_behind(path):
+            yield path, False
+        elif path.is_dir() and not path.is_symlink():
+            for inner in _listed(path):
+                old = path.name in OLD_RESULT_FOLDERS and OLD_RESULTS.fullmatch(inner.name)
+                if old or OWN_FILES.fullmatch(inner.name):
+                    yield inner, _is_entry(inner) and path.name != "__pycache__"
+
+
+def _listed(path: Path) -> list[Path]:
+    """Return the sorted paths in a folder; none where it cannot be read."""
+    try:
+        return sorted(path.iterdir())
+    except OSError:
+        return []
+
+
+def _is_entry(path: Path) -> bool:
+    """Return whether a path that hopflow wrote is a kernel or a result, not a part of one or a temporary file."""
+    return path.suffix in (SUFFIX, ".pickle", ".py") or (path.is_dir() and not path.suffix)
+
+
+def _is_left_behind(path: Path) -> bool:
+    """Return whether a process of an earlier version was killed while it wrote a path.
+
+    Their names are those of `tempfile`, so that mode and contents have to fit as well.
+    """
+    try:
+        private = not path.is_symlink() and not path.stat().st_mode & 0o077
+        if OLD_TEMPORARY_FILE.fullmatch(path.name):
+            return private and path.is_file()
+        copied = (file.suffix in (".py", "") for file in path.rglob("*"))
+        return bool(OLD_COPY.fullmatch(path.name)) and private and path.is_dir() and all(copied)
+    except OSError:
+        return False
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file, or of all files below a folder, in bytes."""
+    files = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
+    total = 0
+    for file in files:
+        with contextlib.suppress(OSError):
+            status = file.lstat()
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
