@@ -243,14 +243,21 @@ def test_forgetting_computes_anew(asked, folder: Path) -> None:
     assert calls == [3.0, 3.0]
 
 
-def damage(files: list[Path], rng: random.Random) -> Path:
-    """Flip one bit of one file."""
-    path = rng.choice(files)
+def damage(folder: Path, rng: random.Random) -> str:
+    """Flip one bit of one file of the cache; return which kind of entry it is."""
+    files: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.hopflow")):
+        kind = path.relative_to(folder).parts[0].partition("-")[0]
+        files.setdefault(kind, []).append(path)
+    kind = rng.choice(sorted(files))
+    path = rng.choice(files[kind])
     content = bytearray(path.read_bytes())
     position = rng.randrange(8 * len(content))
     content[position // 8] ^= 1 << position % 8
     path.write_bytes(content)
-    return path
+    if kind == "computed":  # which is read only for a new finding
+        cache.clear("findings/")
+    return kind
 
 
 def answer(id: str) -> tuple[str, list[str]]:
@@ -263,13 +270,12 @@ def answer(id: str) -> tuple[str, list[str]]:
 
 
 def damage_and_ask(ask: Callable[[], object], folder: Path, flips: int) -> set[str]:
-    """Flip a bit of one file of the cache before each call; return the first parts of the names of those files."""
+    """Flip a bit of one file of the cache before each call; return the kinds of the damaged entries."""
     expected = ask()
     rng = random.Random(3)
     damaged = set()
     for _ in range(flips):
-        files = sorted(path for path in folder.rglob("*.hopflow") if path.is_file())
-        damaged.add(damage(files, rng).relative_to(folder).parts[0].partition("-")[0])
+        damaged.add(damage(folder, rng))
         assert ask() == expected
     return damaged
 
@@ -287,7 +293,8 @@ def test_a_flipped_bit_in_the_cache_changes_no_answer(tmp_path, monkeypatch, ask
 def test_a_flipped_bit_in_the_cache_of_m06_changes_no_answer(tmp_path, monkeypatch) -> None:
     """M06 runs packets; its kernels are not in the folder that is damaged here."""
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
-    assert "findings" in damage_and_ask(lambda: answer("M06"), tmp_path, 30)
+    kinds = damage_and_ask(lambda: answer("M06"), tmp_path, 30)
+    assert kinds == {"findings", "computed", "code_hashes"}
 
 
 def test_claims_are_checked_without_a_cache(monkeypatch) -> None:
