@@ -33,6 +33,7 @@ from benchmarks.startup import COMMANDS, seconds_of
 from benchmarks.time_and_passage import GRID
 from benchmarks.timing import compare
 from dfcmodel import Fluid
+from hopflow.kernels import cache
 from markov import (
     GTH,
     MM1K,
@@ -52,7 +53,7 @@ from markov import (
     transient,
 )
 from responsefn import DCTCP, Mathis, NewReno, Reno
-from validation.judgements.running import kept_findings
+from validation.judgements.running import FINDINGS
 from validation.networks.packet_networks import dumbbell_scenario
 
 TABLE = Path(__file__).parent / "results" / "daily_use.md"
@@ -227,7 +228,7 @@ def main_job() -> Iterator[Figure]:
             ("hopflow validate, nothing changed", (), 3.0),
         ):
             if "no findings" in name:
-                shutil.rmtree(kept_findings())
+                cache.clear(f"{FINDINGS}/")
                 shutil.rmtree(folder)
             began = time.perf_counter()
             command = [sys.executable, "-m", "hopflow", "validate", "--report", folder, *words]

@@ -1,4 +1,4 @@
-"""``hopflow cache``: compiled kernels on the command line."""
+"""``hopflow cache``: compiled kernels and kept results on the command line."""
 
 from __future__ import annotations
 
@@ -15,29 +15,33 @@ commands = typer.Typer()
 
 @commands.command(epilog=examples("hopflow cache", "hopflow cache --warm", "hopflow cache --clear"))
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all compiled kernels.")] = False,
+    clear: Annotated[
+        bool, typer.Option("--clear", help="Remove compiled kernels and kept results.")
+    ] = False,
     warm: Annotated[
         bool, typer.Option("--warm", help="Compile all kernels now, not at their first use.")
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Show location and size of the cache of compiled kernels; with --clear, empty it; with --warm, fill it."""
-    from hopflow.kernels.cache import clear_cache, kernel_cache
+    """Show location and size of the cache of compiled kernels and kept results; with --clear, empty it; with --warm, fill it."""
+    from hopflow.kernels.cache import clear as empty
+    from hopflow.kernels.cache import contents
 
     if clear and warm:
         raise typer.BadParameter("--clear and --warm: must be one of them")
-    found = clear_cache() if clear else kernel_cache()
+    found = empty() if clear else contents()
     if warm:
         from hopflow.console.warming import warm_cache
 
-        left_out, before, found = warm_cache(), found, kernel_cache()
+        left_out, before, found = warm_cache(), found, contents()
         if not json:
-            typer.echo(f"{found.kernels - before.kernels} kernels compiled")
+            typer.echo(f"{found.entries - before.entries} kernels compiled")
             for name in left_out:
                 typer.echo(f"not in the light installation: {name}")
     if json:
-        about = {"folder": found.folder, "kernels": found.kernels, "bytes": found.size}
+        about = {"folder": found.folder, "entries": found.entries, "bytes": found.size}
         typer.echo(as_json(about | {"removed": clear}))
         return
     word = "removed" if clear else "kept"
-    typer.echo(f"{found.kernels} kernels, {found.size / 1e6:.1f} MB {word} in {found.folder}")
+    where = f"in {found.folder}" if found.folder else "on disk: no folder is private to the user"
+    typer.echo(f"{found.entries} entries, {found.size / 1e6:.1f} MB {word} {where}")

@@ -313,19 +313,29 @@ def test_every_claim_has_a_check() -> None:
 # Files of results are read whole or not at all.
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
-    place = tmp_path / "new" / "one.pickle"
-    pickles.write(place, {"a": 1})
-    assert pickles.read(place) == {"a": 1}
-    assert list(place.parent.iterdir()) == [place]
+def test_a_pickle_is_read_under_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
+    assert pickles.read("new/one", "key") is None
+    assert pickles.write("new/one", "key", {"a": 1})
+    assert pickles.read("new/one", "key") == {"a": 1}
+    assert pickles.read("new/one", "ke") is None
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["one.hopflow"]
 
 
-def test_what_is_missing_or_incomplete_is_none(tmp_path: Path) -> None:
-    place = tmp_path / "one.pickle"
-    assert pickles.read(place) is None
-    pickles.write(place, list(range(1000)))
-    place.write_bytes(place.read_bytes()[:100])
-    assert pickles.read(place) is None
+class Refused:
+    """An object that raises an error of its own when it is unpickled, as one of another version may."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return divmod, (1, 0)
+
+
+def test_pickles_of_another_key_are_not_loaded_and_errors_mean_absent(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
+    pickles.write("one", "key", Refused())
+    assert pickles.read("one", "key") is None
+    with monkeypatch.context() as context:
+        context.setattr(pickles, "pickle", None)
+        assert pickles.read("one", "other") is None
 
 
 # Claims whose model and packets differ have a step from the fluid to packets, or say why not.

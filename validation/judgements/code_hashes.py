@@ -11,14 +11,14 @@ import ast
 import functools
 import hashlib
 import importlib.util
-import sys
+import json
+import platform
 import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from hopflow.kernels.loading import folder as cache_folder
-from validation.judgements import pickles
+from hopflow.kernels import cache
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("hopflow", "dfcmodel", "markov", "responsefn", "validation")
@@ -241,20 +241,36 @@ _changed: set[str] = set()
 
 @functools.cache
 def _known() -> dict[str, _Source]:
-    found = pickles.read(_place())
-    return found if isinstance(found, dict) else {}
+    """Return the parsed modules by the hash of their text: those of the cache, and all that are read later."""
+    return _cached()
 
 
-def _place() -> Path:
-    own = _file(__name__)
-    assert own is not None
-    how = hashlib.sha256(sys.version.encode() + own.read_bytes()).hexdigest()[:20]
-    return cache_folder() / f"code_hashes-{how}.pickle"
+def _cached() -> dict[str, _Source]:
+    """Return the parsed modules of the cache; none where its entry is absent or damaged."""
+    payload = cache.read(_entry())
+    if payload is None:
+        return {}
+    return {raw: _from_json(*fields) for raw, fields in json.loads(payload).items()}
+
+
+def _from_json(code: str, imports: list[Any], strings: list[str], defined: list[str]) -> _Source:
+    """Return a parsed module of its JSON, which has lists for tuples and sets."""
+    pairs = tuple((module, tuple(names)) for module, names in imports)
+    return _Source(code, pairs, tuple(strings), frozenset(defined))
+
+
+def _entry() -> str:
+    """Return the name of the entry, with a hash of what determines how modules are parsed."""
+    file = _file(__name__)
+    assert file is not None
+    parser = hashlib.sha256(platform.python_version().encode() + file.read_bytes()).hexdigest()
+    return f"code_hashes-{parser[:20]}"
 
 
 def _remember() -> None:
-    """Keep what was read, with that of other processes, for later ones."""
+    """Write the parsed modules with those that other processes have written."""
     if _changed:
-        _known().update(pickles.read(_place()) or {})
-        pickles.write(_place(), _known())
+        _known().update(_cached())
+        sources = {raw: (*source[:3], sorted(source.defined)) for raw, source in _known().items()}
+        cache.write(_entry(), json.dumps(sources).encode())
         _changed.clear()

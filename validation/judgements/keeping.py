@@ -8,18 +8,16 @@ does is computed again and takes its place.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import importlib.metadata
 import inspect
-import shutil
-import sys
+import platform
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from hopflow.kernels.loading import folder as cache_folder
+from hopflow.kernels import cache
 from validation.judgements import pickles
 from validation.judgements.code_hashes import hash_of_code
 
@@ -27,6 +25,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LIBRARIES = ("numpy", "scipy", "numba", "pandas", "matplotlib")
+FOLDER = "computed"
 _memory: dict[str, Any] = {}
 
 
@@ -62,33 +61,27 @@ def kept(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-class _Kept(NamedTuple):
-    """A result on disk, and the hash of what it is made from beside its arguments."""
+class _Cached(NamedTuple):
+    """A result on disk, which may be None."""
 
-    made_from: str
     result: Any
 
 
 def _of_disk(function: Callable[..., T], asked: str, arguments: inspect.BoundArguments) -> T:
-    name = f"{function.__name__}-{hashlib.sha256(asked.encode()).hexdigest()[:20]}.pickle"
-    place, made_from = _folder() / name, _made_from(function.__module__)
-    found = pickles.read(place)
-    if isinstance(found, _Kept) and found.made_from == made_from:
-        return found.result  # type: ignore[no-any-return]
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:20]
+    name, key = f"{FOLDER}/{function.__name__}-{digest}", _made_from(function.__module__)
+    cached = pickles.read(name, key)
+    if isinstance(cached, _Cached):
+        return cached.result  # type: ignore[no-any-return]
     result = function(*arguments.args, **arguments.kwargs)
-    with contextlib.suppress(OSError):  # without it, it is computed again
-        pickles.write(place, _Kept(made_from, result))
+    pickles.write(name, key, _Cached(result))
     return result
 
 
 def forget() -> None:
     """Remove all results from the disk and from this process."""
     _memory.clear()
-    shutil.rmtree(_folder(), ignore_errors=True)
-
-
-def _folder() -> Path:
-    return cache_folder() / "computed"
+    cache.clear(f"{FOLDER}/")
 
 
 @functools.cache
@@ -109,5 +102,8 @@ def hash_of(files: Iterable[Path]) -> str:
 def versions() -> str:
     """Return the versions of Python and of the libraries."""
     return " ".join(
-        [sys.version, *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES)]
+        [
+            platform.python_version(),
+            *(f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES),
+        ]
     )

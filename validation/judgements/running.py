@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from hopflow.execution.executing import completed, cores
 from hopflow.execution.worker_processes import processes
-from hopflow.kernels.loading import folder as cache_folder
+from hopflow.kernels import cache
 from validation.checks import subjects
 from validation.claims import find, ledger
 from validation.display.svg import drawn
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HERE = Path(__file__).parents[1]
+FINDINGS = "findings"
+"""Folder of the cache with the finding of each claim that was checked."""
 NOT_USED = (
     "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",
 )  # fmt: skip
@@ -113,7 +115,7 @@ def begin_imports(*, fresh: bool) -> None:
 
     Not where findings are kept and used again: a few claims at most are checked then.
     """
-    used = not fresh and any(kept_findings().glob("*.pickle"))
+    used = not fresh and cache.names(f"{FINDINGS}/")
     if cores() > 1 and not used and _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -156,17 +158,14 @@ def _longest_first(claim: Claim) -> tuple[int, str]:
 
 def _check(id: str) -> Finding:
     """Check a claim, draw its figures, and keep the result under the key of before."""
-    place = _place(find(id))
+    key = key_of(find(id))
     found = find(id).check()
     pictures = tuple(
         replace(drawn(picture), draw=functools.partial(_redraw, id, n))
         for n, picture in enumerate(found.pictures)
     )
     finding = replace(found, pictures=pictures)
-    pickles.write(place, finding)
-    for old in place.parent.glob(f"{id}-*.pickle"):
-        if old != place:
-            old.unlink(missing_ok=True)
+    pickles.write(f"{FINDINGS}/{id}", key, finding)
     return finding
 
 
@@ -211,15 +210,6 @@ def _common() -> str:
     return hashlib.sha256(made_from.encode()).hexdigest()
 
 
-def kept_findings() -> Path:
-    """Return the folder of findings that are used again."""
-    return cache_folder() / "findings"
-
-
-def _place(claim: Claim) -> Path:
-    return kept_findings() / f"{claim.id}-{key_of(claim)[:32]}.pickle"
-
-
 def _load(claim: Claim) -> Finding | None:
-    finding = pickles.read(_place(claim))
+    finding = pickles.read(f"{FINDINGS}/{claim.id}", key_of(claim))
     return finding if isinstance(finding, Finding) else None

@@ -36,7 +36,7 @@ from hopflow.console.command_line import (
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
 from hopflow.kernels import build, loading
-from hopflow.kernels.cache import kernel_cache
+from hopflow.kernels.cache import contents
 from hopflow.naming.registry import Registry
 from tests.surface import for_each, invoke, printed_by, python
 
@@ -338,9 +338,9 @@ def test_the_command_shows_and_clears(tmp_path, monkeypatch):
         assert build(double)(1.5) == 3.0
         shown = invoke(["cache"])
         assert shown.exit_code == 0
-        assert shown.output.startswith("1 kernels, 0.0 MB kept in ")
+        assert shown.output.startswith("1 entries, 0.0 MB kept in ")
         cleared = invoke(["cache", "--clear"])
-        assert cleared.output.startswith("1 kernels, 0.0 MB removed in ")
+        assert cleared.output.startswith("1 entries, 0.0 MB removed in ")
         assert list((tmp_path / "cache").rglob("kernel_*")) == []
     finally:
         loading.folder.cache_clear()
@@ -361,9 +361,9 @@ def test_what_is_used_first_compiles_once(name):
     """Each is called with an empty cache by the slow test below."""
     assert len(FIRST_USES) > 60
     FIRST_USES[name]()
-    before = kernel_cache().kernels
+    before = contents().entries
     FIRST_USES[name]()
-    assert kernel_cache().kernels == before
+    assert contents().entries == before
 
 
 def test_the_cache_is_either_filled_or_emptied():

@@ -27,7 +27,6 @@ from validation.display.picture_plans import COUNTING, GIVEN, NAMING, NoPictureE
 from validation.display.picture_points import COLUMNS, plotted_points
 from validation.display.pictures import draw
 from validation.display.svg import MOST_POINTS, RESOLUTION, drawn, size, standalone
-from validation.judgements import running
 from validation.records import recorded_levels
 from validation.statistics import Estimate
 
@@ -465,7 +464,7 @@ def test_a_range_of_figures_is_known_by_each_number() -> None:
 def test_the_command_writes_the_pictures_of_a_figure(tmp_path, monkeypatch) -> None:
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
     done = invoke(["figure", "yang2001/Table 1"])
     assert done.exit_code == 0, done.output
     assert "Y01" in done.output

@@ -6,15 +6,18 @@ import datetime as dt
 import functools
 import importlib.util
 import inspect
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
 import pytest
 
+from hopflow.kernels import cache
 from tests.surface import for_each, invoke
 from validation import evidence
 from validation.claims import find
@@ -43,7 +46,7 @@ from validation.records import recorded_verdicts
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(running, "cache_folder", lambda: tmp_path)
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
     return tmp_path / "findings"
 
 
@@ -164,7 +167,7 @@ def test_claims_are_checked_side_by_side_in_forked_workers(monkeypatch, tmp_path
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(keeping, "cache_folder", lambda: tmp_path)
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(keeping, "_memory", {})
     return tmp_path / "computed"
 
@@ -198,7 +201,7 @@ def test_one_computation_serves_all_ways_to_ask_and_all_processes(asked) -> None
 def test_what_is_incomplete_is_computed_again(asked, folder: Path) -> None:
     calls, square = asked
     square(3.0)
-    (file,) = folder.glob("*.pickle")
+    (file,) = folder.iterdir()
     file.write_bytes(file.read_bytes()[:5])
     another_process()
     assert square(3.0) == 9.0
@@ -238,6 +241,67 @@ def test_forgetting_computes_anew(asked, folder: Path) -> None:
     assert not folder.exists()
     square(3.0)
     assert calls == [3.0, 3.0]
+
+
+def damage(folder: Path, rng: random.Random) -> str:
+    """Flip one bit of one file of the cache; return which kind of entry it is."""
+    files: dict[str, list[Path]] = {}
+    for path in sorted(folder.rglob("*.hopflow")):
+        kind = path.relative_to(folder).parts[0].partition("-")[0]
+        files.setdefault(kind, []).append(path)
+    kind = rng.choice(sorted(files))
+    path = rng.choice(files[kind])
+    content = bytearray(path.read_bytes())
+    position = rng.randrange(8 * len(content))
+    content[position // 8] ^= 1 << position % 8
+    path.write_bytes(content)
+    if kind == "computed":  # which is read only for a new finding
+        cache.clear("findings/")
+    return kind
+
+
+def answer(id: str) -> tuple[str, list[str]]:
+    """Return the finding on a claim as a new process computes or reads it: without what is in memory."""
+    another_process()
+    for name in ("_known", "_source", "_own_hash"):
+        getattr(code_hashes, name).cache_clear()
+    ((_, finding),) = running.checked([find(id)])
+    return repr(replace(finding, pictures=())), [picture.svg for picture in finding.pictures]
+
+
+def damage_and_ask(ask: Callable[[], object], folder: Path, flips: int) -> set[str]:
+    """Flip a bit of one file of the cache before each call; return the kinds of the damaged entries."""
+    expected = ask()
+    rng = random.Random(3)
+    damaged = set()
+    for _ in range(flips):
+        damaged.add(damage(folder, rng))
+        assert ask() == expected
+    return damaged
+
+
+def test_a_flipped_bit_in_the_cache_changes_no_answer(tmp_path, monkeypatch, asked) -> None:
+    _, square = asked
+
+    def ask() -> object:
+        return answer("Y11"), square(3.0), square(4.0)
+
+    assert damage_and_ask(ask, tmp_path, 40) == {"findings", "computed", "code_hashes"}
+
+
+@pytest.mark.slow
+def test_a_flipped_bit_in_the_cache_of_m06_changes_no_answer(tmp_path, monkeypatch) -> None:
+    """M06 runs packets; its kernels are not in the folder that is damaged here."""
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
+    kinds = damage_and_ask(lambda: answer("M06"), tmp_path, 30)
+    assert kinds == {"findings", "computed", "code_hashes"}
+
+
+def test_claims_are_checked_without_a_cache(monkeypatch) -> None:
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    expected = answer("Y11")
+    assert answer("Y11") == expected
+    assert cache.contents() == (None, 0, 0)
 
 
 def test_arguments_that_look_alike_are_refused(asked) -> None:
@@ -290,7 +354,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(code_hashes, "ROOT", tmp_path)
-    monkeypatch.setattr(code_hashes, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
     forget()
     yield tmp_path
     forget()
@@ -362,10 +426,10 @@ def test_hashes_are_kept_by_the_text_of_a_module(tree: Path, monkeypatch: pytest
 
 
 def test_another_way_of_hashing_does_not_use_the_hashes_of_the_old_one(tree: Path) -> None:
-    before = code_hashes._place()
+    before = code_hashes._entry()
     (tree / "validation/judgements/code_hashes.py").write_text("CHANGED = 1\n")
     forget()
-    assert code_hashes._place() != before
+    assert code_hashes._entry() != before
 
 
 def test_sets_hash_alike_in_all_processes() -> None:
