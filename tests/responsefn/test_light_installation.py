@@ -14,7 +14,7 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, Reno
-from responsefn.responses.closed_forms.print_formulas import print_formulas
+from responsefn.print_formulas import print_formulas
 from responsefn.responses.closed_forms.printed import FILE, PrintedFormula
 from tests.surface import printed_by, python
 
@@ -94,7 +94,7 @@ def test_printed_code_is_what_the_formulas_give() -> None:
     text = FILE.read_text(encoding="utf-8")
     if json.loads(text)["sympy"] != sp.__version__:
         pytest.skip(f"the code was printed by SymPy {json.loads(text)['sympy']}")
-    hint = "run python -m responsefn.responses.closed_forms.print_formulas"
+    hint = "run python -m responsefn.print_formulas"
     assert print_formulas() == text, hint
 
 

@@ -1,7 +1,7 @@
 """Closed forms of the catalogue as Python code that was printed beforehand: numbers without SymPy.
 
 ``printed.json`` holds the code of each closed form, for each set of its symbols that may be arrays.
-`print_formulas` writes it.
+`responsefn.print_formulas` writes it.
 """
 
 from __future__ import annotations

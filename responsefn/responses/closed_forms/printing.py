@@ -11,7 +11,6 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
 from responsefn.responses.closed_forms.evaluation import Branch, Code, Statements
-from responsefn.responses.closed_forms.symbolic import p
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -103,8 +102,8 @@ def _branches(expression: sp.Basic, arrays: frozenset[str]) -> list[Branch]:
 
 
 @cache
-def bounds_of(condition: Any) -> tuple[bool, list[tuple[bool, Code]]] | None:
-    """Return the bounds of p of which a condition consists, or None if it does not consist of bounds.
+def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code]]] | None:
+    """Return the bounds of ``p`` of which a condition consists, or None if it does not consist of bounds.
 
     Returns
     -------

@@ -101,7 +101,7 @@ class Formula:
         """Return the bounds of which the condition consists; see `printing.bounds_of`."""
         from responsefn.responses.closed_forms.printing import bounds_of
 
-        return bounds_of(self.condition)
+        return bounds_of(self.condition, p)
 
     def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
         """Return the same formula with parameters replaced by values."""

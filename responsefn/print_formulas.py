@@ -1,6 +1,6 @@
 """Print the closed forms of the catalogue as Python code, for installations without SymPy.
 
-Run ``python -m responsefn.responses.closed_forms.print_formulas`` after changing a formula or the printer.
+Run ``python -m responsefn.print_formulas`` after changing a formula or the printer.
 """
 
 from __future__ import annotations
