@@ -26,10 +26,6 @@ CAPACITY = 8333.0
 RULES = (
     HTCP(), LinuxHTCP(kernel="2.6.22"), LinuxCUBIC(kernel="2.6.22"), LinuxBIC(kernel="2.6.22"), LinuxIllinois(kernel="2.6.22"), Westwood(), BIC(), CUBIC(), Scalable(), Illinois(),
 )  # fmt: skip
-WARM_CALLS = 6
-"""Calls after which a rule is solved by machine code."""
-SLOW_CALL = 0.2
-"""Seconds of a call that needs no more warm ones."""
 ROUNDS, MAX_SECONDS = 15, 2.0
 """Repetitions, and the time of all of them from which on there are fewer."""
 
@@ -48,13 +44,10 @@ def _rows(rule: Any, p: float, rtt: float) -> list[Row]:
     bandwidth = CAPACITY if rule.capacity == "needed" else None
     if rule.uses_closed_form(bandwidth) and rule.closed_form_holds(p, rtt).all():
         return []
-    for _ in range(WARM_CALLS):
-        begun = time.perf_counter()
-        cycle = rule.cycle(p, rtt, bandwidth)
-        rule.rate(p, rtt, bandwidth)
-        seconds = time.perf_counter() - begun
-        if seconds > SLOW_CALL:  # by machine code from the first call on
-            break
+    begun = time.perf_counter()
+    cycle = rule.cycle(p, rtt, bandwidth)
+    rule.rate(p, rtt, bandwidth)
+    seconds = time.perf_counter() - begun
 
     def alone() -> None:
         with _unchecked(bool(cycle.by_acks)):

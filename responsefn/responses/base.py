@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from hopflow.parameters import Parametrized
 from hopflow.units import quantities
+from responsefn.responses.closed_forms.evaluation import Code, evaluate
 from responsefn.responses.equations import formula_of, table_of
 from responsefn.responses.input_checks import (
     LossRates,
@@ -125,6 +126,10 @@ class Response(Parametrized):
         """The rate in packets/s as a SymPy expression, from which the numbers are computed too."""
         return self.closed_form().rate
 
+    def _code(self, name: str) -> Code:
+        """Return an attribute that each closed form has as code."""
+        return cast("Code", self.closed_form().code(name))
+
     @quantities(rtt="time", bandwidth="rate", p="share")
     @keeps_labels
     def rate(
@@ -169,7 +174,7 @@ class Response(Parametrized):
         """Return `rate` of plain arrays, by the closed form; other responses override this."""
         losses, rtt = LossRates(p), round_trip(rtt, unit_check)
         shape = same_shape(p=losses.values, rtt=rtt)
-        return plain(spread(self.value_at(self.expression, losses, rtt), shape))
+        return plain(spread(self.value_at(self._code("rate"), losses, rtt), shape))
 
     @quantities(rtt="time", bandwidth="rate", p="share")
     @quiet()
@@ -187,11 +192,9 @@ class Response(Parametrized):
         slope = np.empty(p.shape)
         closed = np.zeros(p.shape, dtype=bool)
         if self.uses_closed_form(bandwidth):
-            from responsefn.responses.closed_forms.symbolic import log_slope
-
             closed = np.broadcast_to(self.closed_form_holds(p, rtt), p.shape)
             try:
-                slope[...] = self.value_of(log_slope(self.expression), p=p, R=rtt)
+                slope[...] = self.value_of(self._code("log_slope"), p=p, R=rtt)
             except ArithmeticError:  # a power of p beyond the range of numbers
                 slope[...] = np.nan
             closed = closed & np.isfinite(slope)
@@ -226,28 +229,25 @@ class Response(Parametrized):
         formula = formula_of(self)
         p, rtt = np.asarray(p, dtype=np.float64), np.asarray(rtt, dtype=np.float64)
         shape = np.broadcast_shapes(p.shape, rtt.shape)
-        from responsefn.responses.closed_forms.evaluation import names
+        condition = None if formula is None else formula.code("condition")
+        if condition is None:
+            return np.full(shape, formula is not None)
+        return np.broadcast_to(self.value_of(condition, p=p, R=rtt), shape)
 
-        if formula is None or formula.everywhere or not names(formula.condition):
-            return np.full(shape, formula is not None and bool(formula.condition))
-        return np.broadcast_to(self.value_of(formula.condition, p=p, R=rtt), shape)
+    def value_of(self, expression: Code | sympy.Basic, **values: Any) -> NDArray[Any]:
+        """Evaluate the code of this object's formula, or an expression; ``values`` as checked arrays by symbol."""
+        if not isinstance(expression, Code):
+            from responsefn.responses.closed_forms.printing import code_of
 
-    def value_of(self, expression: sympy.Basic, **values: Any) -> NDArray[Any]:
-        """Evaluate an expression of this object's formula; ``values`` as checked arrays by symbol."""
-        from responsefn.responses.closed_forms.evaluation import evaluate
-
+            expression = code_of(expression)
         return evaluate(expression, self.bindings(values.get("R")) | values)
 
-    def value_at(
-        self, expression: sympy.Basic, losses: LossRates, rtt: NDArray[np.float64]
-    ) -> NDArray[Any]:
-        """Evaluate an expression of this object's formula, and check the loss event rates on the way."""
-        from responsefn.responses.closed_forms.evaluation import evaluate, names
-
-        if rtt.ndim or "p" not in names(expression):
+    def value_at(self, code: Code, losses: LossRates, rtt: NDArray[np.float64]) -> NDArray[Any]:
+        """Evaluate the code of this object's formula, and check the loss event rates on the way."""
+        if rtt.ndim or "p" not in code.names:
             losses.check_all()
         check = None if losses.checked else losses.check
         values = self.bindings(rtt) | {"p": losses.values, "R": rtt}
-        found = evaluate(expression, values, check)
+        found = evaluate(code, values, check)
         losses.checked = True
         return found

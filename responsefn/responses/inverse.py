@@ -113,7 +113,7 @@ def invert(
         return plain(cycle_root(rule, rate, rtt, bandwidth))
     p = _within_border(rule, np.clip(closed_root(rule, rate, rtt), SMALLEST_P, 1.0), rtt)
     with np.errstate(invalid="ignore"):
-        off = np.abs(rule.value_of(rule.expression, p=p, R=rtt) / rate - 1.0)
+        off = np.abs(rule.value_of(rule._code("rate"), p=p, R=rtt) / rate - 1.0)
     found = (off <= JUMP) & rule.closed_form_holds(p, rtt)
     if found.all():
         return plain(p)
@@ -183,10 +183,10 @@ def closed_root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
     rate, rtt
         Packets/s and s, of one shape.
     """
-    inverse = rule.closed_form().inverse
+    inverse = rule.closed_form().code("inverse")
     if inverse is not None:
         return rule.value_of(inverse, T=rate, R=rtt)
-    ends = (rule.value_of(rule.expression, p=p, R=rtt) for p in (1.0, SMALLEST_P))
+    ends = (rule.value_of(rule._code("rate"), p=p, R=rtt) for p in (1.0, SMALLEST_P))
     lowest, highest = (np.broadcast_to(end, rate.shape) for end in ends)
     # a rate that was computed at an end is inside
     slack = 8 * np.finfo(np.float64).eps
@@ -210,7 +210,7 @@ def _root(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
         p = np.exp(np.clip(x[going], np.log(SMALLEST_P), 0.0))
         each = rtt[going] if rtt.ndim else rtt
         with np.errstate(all="ignore"):
-            excess = np.log(rule.value_of(rule.expression, p=p, R=each) / rate[going])
+            excess = np.log(rule.value_of(rule._code("rate"), p=p, R=each) / rate[going])
             secant = -step / (excess - last)
             slope = np.where((np.abs(step) > NEAR) & np.isfinite(secant), secant, slope)
             step = np.clip(excess * slope, -1.0, 1.0)
@@ -231,37 +231,30 @@ def _first_guess(rule: Response, rate: Any, rtt: Any) -> tuple[Any, Any]:
     several = np.unique(rtt)
     if several.size > TABLES:
         x = np.clip(2.0 * np.log(1.2 / (rate * rtt)), np.log(SMALLEST_P), 0.0)
-        return x, 1.0 / spread(rule.value_of(log_slope_of(rule), p=np.exp(x), R=rtt), x.shape)
+        return x, 1.0 / spread(rule.value_of(rule._code("log_slope"), p=np.exp(x), R=rtt), x.shape)
     nodes = np.linspace(np.log(SMALLEST_P), 0.0, NODES)
     x, slope = np.empty(rate.shape), np.empty(rate.shape)
     for each in several:
         at = rtt == each if rtt.ndim else slice(None)
         values = {"p": np.exp(nodes), "R": float(each)}
-        rates = np.log(rule.value_of(rule.expression, **values))
-        change = 1.0 / spread(rule.value_of(log_slope_of(rule), **values), nodes.shape)
+        rates = np.log(rule.value_of(rule._code("rate"), **values))
+        change = 1.0 / spread(rule.value_of(rule._code("log_slope"), **values), nodes.shape)
         spline = CubicHermiteSpline(-rates, nodes, -change)
         wanted = -np.log(rate[at])
         x[at], slope[at] = spline(wanted), -spline(wanted, 1)
     return x, slope
 
 
-def log_slope_of(rule: Response) -> Any:
-    """Return d log(rate)/d log(p) of the closed form."""
-    from responsefn.responses.closed_forms.symbolic import log_slope
-
-    return log_slope(rule.expression)
-
-
 def _bracketed(rule: Response, rate: Any, rtt: Any) -> NDArray[np.float64]:
     from scipy.optimize.elementwise import find_root
 
-    expression = rule.expression
+    code = rule._code("rate")
     margin = 1e-9  # of log p, beyond both ends, so that the ends themselves are bracketed
 
     def excess(log_p: Any, rate: Any, rtt: Any) -> Any:
         p = np.minimum(np.exp(log_p), 1.0)
         beyond = np.maximum(log_p, 0.0)
-        return np.log(rule.value_of(expression, p=p, R=rtt) / rate) - beyond
+        return np.log(rule.value_of(code, p=p, R=rtt) / rate) - beyond
 
     ends = (np.log(SMALLEST_P) - margin, margin)
     with np.errstate(invalid="ignore"):  # SciPy's interpolation test may see sqrt(-epsilon)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from hopflow.checks import choice, number, one_number, seconds
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.responses.base import Response
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.responses.input_checks import plain, round_trip
 
 if TYPE_CHECKING:
@@ -143,11 +143,7 @@ class Mathis(Law):
 
     def formula(self) -> Formula:
         """Return the rate and its inverse in p, T, R and b."""
-        import sympy as sp
-
-        from responsefn.responses.closed_forms.symbolic import Formula, R, T, b, p
-
-        return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
+        return _mathis()
 
 
 @quantities(rto="time")
@@ -211,7 +207,16 @@ class PFTK(Law):
         return _pftk(self.params.form)
 
 
-@cache
+@printed(())
+def _mathis() -> Formula:
+    import sympy as sp
+
+    from responsefn.responses.closed_forms.symbolic import Formula, R, T, b, p
+
+    return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
+
+
+@printed(("rfc5348",), ("zheng2002",))
 def _tfrc(form: str) -> Formula:
     import sympy as sp
 
@@ -223,7 +228,7 @@ def _tfrc(form: str) -> Formula:
     return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
 
 
-@cache
+@printed(("full",), ("approximate",))
 def _pftk(form: str) -> Formula:
     import sympy as sp
     from sympy.codegen.cfunctions import expm1, log1p

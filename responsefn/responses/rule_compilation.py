@@ -1,13 +1,12 @@
-"""The steps of window rules under loss: compiled per rule, called by address from loops that are not."""
+"""The steps of window rules under loss: compiled per rule, called by address from the loops of the kernel."""
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import build, is_built
+from hopflow.kernels import build
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.kernel.rows import PARAMETERS, STATE
 from responsefn.responses.rule_checks import check_dynamics
@@ -20,33 +19,13 @@ if TYPE_CHECKING:
 
     from responsefn.responses.dynamics import Dynamics
 
-__all__ = ["addresses", "as_function", "compile_step", "is_compiled", "parameters_in"]
+__all__ = ["compile_step", "parameters_in"]
 
 
-def parameters_in(rows: NDArray[np.float64], rule: Dynamics, width: int = 1) -> None:
-    """Write the parameters of a rule behind the rows of ``width`` runs."""
+def parameters_in(run: NDArray[np.float64], rule: Dynamics) -> None:
+    """Write the parameters of a rule into their rows of a run."""
     numbers = tuple(numbers_of(rule).values())
-    rows[PARAMETERS * width : PARAMETERS * width + len(numbers)] = numbers
-
-
-def addresses(step: Any) -> NDArray[Any]:
-    """Return an array of a step's address, or of its Python function, for a loop of the kernel."""
-    if hasattr(step, "address"):
-        return np.array([step.address], dtype=np.uint64)
-    plain = np.empty(1, dtype=object)
-    plain[0] = step
-    return plain
-
-
-def as_function(step: Any) -> Callable[..., None]:
-    """Return a compiled step as a Python function of an array and four numbers."""
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_double] * 4)(step.address)
-
-    def function(run: NDArray[np.float64], *numbers: float, compiled: Any = step) -> None:
-        del compiled  # kept, so that its machine code is
-        call(run.ctypes.data, *numbers)
-
-    return function
+    run[PARAMETERS : PARAMETERS + len(numbers)] = numbers
 
 
 def compile_step(
@@ -54,16 +33,14 @@ def compile_step(
     rule: Dynamics,
     *,
     move: Callable[..., Any] = templates.block,
-    width: int = 1,
     compiled: bool = True,
-) -> Any:
-    """Return a step of `rule_kernels` with the functions of a rule in it.
+) -> NDArray[Any]:
+    """Return a step of `rule_kernels` with the functions of a rule in it, for the loops of the kernel.
 
-    Compiled it has an ``address``, else it is a Python function. In the template ``load()`` and
-    ``store()`` read and write the state ``s`` and the parameters ``q`` of a single run, ``take()`` and
-    ``put()`` the state of run ``i`` of ``width``; ``move()`` is `ack` or `block`; ``advance()`` moves the
-    state ``s`` by ``k`` ACKs of which each adds ``more``, to what one ACK makes ``new`` in the fields
-    that are set outright.
+    It is an array of the step's address, or without ``compiled`` of a Python function. In the template
+    ``load()`` and ``store()`` read and write the state ``s`` and the parameters ``q`` of a run;
+    ``move()`` is `ack` or `block`; ``advance()`` moves the state ``s`` by ``k`` ACKs of which each adds
+    ``more``, to what one ACK makes ``new`` in the fields that are set outright.
 
     Raises
     ------
@@ -73,27 +50,22 @@ def compile_step(
         Naming the file and the line of the rule that cannot be compiled.
     """
     check_dynamics(rule)
-    return build(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move, width))
+    function = build(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move))
+    if compiled:
+        return np.array([function.address], dtype=np.uint64)  # type: ignore[attr-defined]
+    functions = np.empty(1, dtype=object)
+    functions[0] = function
+    return functions
 
 
-def is_compiled(step: Callable[..., Any], rule: Dynamics) -> bool:
-    """Return whether `compile_step` finds its machine code in the cache folder."""
-    check_dynamics(rule)
-    return is_built(step, signature=SIGNATURE, **_parts(step, rule, templates.block, 1))
-
-
-def _parts(
-    step: Callable[..., Any], rule: Dynamics, move: Callable[..., Any], width: int
-) -> dict[str, Any]:
+def _parts(step: Callable[..., Any], rule: Dynamics, move: Callable[..., Any]) -> dict[str, Any]:
     fields, names = rule.State._fields, tuple(numbers_of(rule))
     tuples = {"State": fields, "Params": names, "Event": ("time", "rtt")}
-    one = [f"run[{STATE + n}]" for n in range(len(fields))]
-    several = [f"run[{(STATE + n) * width} + i]" for n in range(len(fields))]
-    parameters = [f"run[{PARAMETERS * width + n}]" for n in range(len(names))]
+    state = [f"run[{STATE + n}]" for n in range(len(fields))]
+    parameters = [f"run[{PARAMETERS + n}]" for n in range(len(names))]
     snippets = {
-        "parameters": _tuple("q", "Params", parameters),
-        "load": f"{_tuple('s', 'State', one)}\n{_tuple('q', 'Params', parameters)}",
-        "store": _assignments(one, fields),
+        "load": f"{_tuple('s', 'State', state)}\n{_tuple('q', 'Params', parameters)}",
+        "store": "\n".join(f"{row} = s.{name}" for row, name in zip(state, fields, strict=True)),
     }
     if step is templates.loss:
         return {
@@ -107,9 +79,6 @@ def _parts(
         "changes": {"change": ("on_ack", rule.assigned)} if move is templates.block else {},
         "helpers": (templates.doubling, move),
         "snippets": snippets | {
-            "layout": f"width = {width}",
-            "take": _tuple("s", "State", several),
-            "put": _assignments(several, fields),
             "move": f"s, k, cwnd, lag = {move.__name__}(s, q, begun + time, rtt, service, left)",
             "advance": _tuple("s", "State", moved),
         },
@@ -119,7 +88,3 @@ def _parts(
 
 def _tuple(name: str, kind: str, values: Iterable[str]) -> str:
     return f"{name} = {kind}({', '.join(values)},)"
-
-
-def _assignments(places: Iterable[str], fields: Iterable[str]) -> str:
-    return "\n".join(f"{at} = s.{name}" for at, name in zip(places, fields, strict=True))

@@ -1,9 +1,9 @@
 """The steps of a rule under loss: templates into which `rule_compilation` puts a rule's functions.
 
 ``load()`` becomes the assignments of the state ``s`` and the parameters ``q``, ``advance()`` moves
-``s`` by ``k`` ACKs; `on_ack`, `on_loss`, `change` (what an ACK adds) and `Event` are the rule's. `loss`,
-`alone` and `abreast` are called by address from the loops of `responsefn.responses.kernel`, whose
-`rows` say what their array holds.
+``s`` by ``k`` ACKs; `on_ack`, `on_loss`, `change` (what an ACK adds) and `Event` are the rule's. `loss` and
+`to_next_loss` are called by address from the loops of `responsefn.responses.kernel`, whose `rows`
+say what their array holds.
 
 ACKs come at the rate cwnd/RTT; in slow start, where they answer the smaller window of a round trip
 ago, at the lower rate by which the window doubles in a round trip. The round-trip time is ``rtt``, or
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-__all__ = ["abreast", "ack", "alone", "block", "doubling", "loss", "power_cycles"]
+__all__ = ["ack", "block", "doubling", "loss", "power_cycles", "to_next_loss"]
 
 SLOWER = 1.4426950408889634  # 1 / ln 2
 
@@ -111,10 +111,10 @@ def loss(run, now, rtt, unused, also_unused):
     store()
 
 
-def alone(run, rtt, service, limit, most):
-    """Template: steps of one run until its next loss, its window passes ``limit``, or it made ``most``.
+def to_next_loss(run, rtt, service, limit, unused):
+    """Template: steps of a run until its next loss, or until its window passes ``limit``.
 
-    Before a step to a window that cannot be it ends, with that window in the row WRONG.
+    It ends before a step to an invalid window, with that window in the row WRONG.
     """
     load()
     begun = run[BEGUN]
@@ -138,7 +138,7 @@ def alone(run, rtt, service, limit, most):
         over_packets += k * cwnd
         left -= k
         moves += 1.0
-        if left <= 0.0 or s.cwnd > limit or moves >= most:
+        if left <= 0.0 or s.cwnd > limit:
             break
     run[TIME] = time
     run[PACKETS] = packets
@@ -148,29 +148,6 @@ def alone(run, rtt, service, limit, most):
     run[MOVES] = moves
     run[WRONG] = wrong
     store()
-
-
-def abreast(run, rtt, service, limit, count):
-    """Template: ``count`` steps of each of several runs, fewer where a window passes ``limit``."""
-    layout()
-    parameters()
-    for _ in range(int(count)):
-        largest = 0.0
-        for i in range(width):
-            take()
-            begun = run[BEGUN * width + i]
-            time = run[TIME * width + i]
-            left = run[LEFT * width + i]
-            move()
-            run[TIME * width + i] = time + k * lag / cwnd
-            run[PACKETS * width + i] += k
-            run[OVER_TIME * width + i] += k * lag
-            run[OVER_PACKETS * width + i] += k * cwnd
-            run[LEFT * width + i] = left - k
-            largest = max(largest, s.cwnd)
-            put()
-        if largest > limit:
-            break
 
 
 def power_cycles(packets: Ints, kept: float, growth: float, start: float, out: Floats) -> None:

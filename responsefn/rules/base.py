@@ -311,10 +311,10 @@ class WindowRule(Response, ABC):
         p = losses.values
         shape = same_shape(p=p, rtt=rtt)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
-        expression = None if formula is None else getattr(formula, name)
-        if formula is None or expression is None:
+        code = None if formula is None else formula.code(name)
+        if formula is None or code is None:
             return plain(self._numerical(name, p, rtt, bandwidth))
-        values = self.value_at(expression, losses, rtt)
+        values = self.value_at(code, losses, rtt)
         if not formula.everywhere:
             holds = _holds_at_ends(self, losses, rtt) or self.closed_form_holds(p, rtt)
             if holds is not True and not holds.all():
@@ -426,9 +426,9 @@ class WindowRule(Response, ABC):
         if rtt is not None:
             return self._either(name, losses, round_trip(rtt, unit_check), bandwidth)
         formula = formula_of(self) if self.uses_closed_form(bandwidth) else None
-        expression = None if formula is None else getattr(formula, name)
-        used = () if formula is None or expression is None else (expression, formula.condition)
-        if not used or any("R" in map(str, each.free_symbols) for each in used):
+        code = None if formula is None else formula.code(name)
+        condition = None if formula is None else formula.code("condition")
+        if code is None or "R" in code.names or (condition and "R" in condition.names):
             raise ValueError(f"rtt is missing: the window of {self!r} depends on it")
         return self._either(name, losses, np.asarray(1.0), bandwidth)  # any will do
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import WindowRule, grow
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class BIC(WindowRule):
         return None if b == 1.0 or 2.0 * s * (2.0 - b) > b else _search(self.params.low_window > 0)
 
 
-@cache
+@printed((False,), (True,))
 def _search(reno: bool) -> Formula:
     import sympy as sp
 

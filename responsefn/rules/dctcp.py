@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -118,7 +119,12 @@ class DCTCP(WindowRule):
 
     def formula(self) -> Formula:
         """Return rate and inverse, in p and R."""
-        from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
+        return _dctcp()
 
-        condition = p <= 0.015
-        return Formula(2 / (p * R), None, 2 / (T * R), condition=condition)
+
+@printed(())
+def _dctcp() -> Formula:
+    from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
+
+    condition = p <= 0.015
+    return Formula(2 / (p * R), None, 2 / (T * R), condition=condition)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class HSTCP(WindowRule):
         return _highspeed() if published else None
 
 
-@cache
+@printed(())
 def _highspeed() -> Formula:
     import sympy as sp
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import QueueRule
 
@@ -84,11 +85,16 @@ class Illinois(WindowRule):
 
     def formula(self) -> Formula:
         """Return the response of AIMD(10, 1/8)."""
-        import sympy as sp
+        return _illinois()
 
-        from responsefn.responses.closed_forms.symbolic import a, b, p
-        from responsefn.rules.classic import AIMD
 
-        fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})
-        low = sp.Rational(7, 8) * fast.peak_window  # a multiple of 1/sqrt(p)
-        return replace(fast, condition=p <= sp.simplify(low**2 * p) / RENO_BELOW**2)
+@printed(())
+def _illinois() -> Formula:
+    import sympy as sp
+
+    from responsefn.responses.closed_forms.symbolic import a, b, p
+    from responsefn.rules.classic import AIMD
+
+    fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})
+    low = sp.Rational(7, 8) * fast.peak_window  # a multiple of 1/sqrt(p)
+    return replace(fast, condition=p <= sp.simplify(low**2 * p) / RENO_BELOW**2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import RenoGrowth, cut
 
 if TYPE_CHECKING:
@@ -44,10 +45,15 @@ class Relentless(RenoGrowth):
 
     def formula(self) -> Formula:
         """Return rate, peak window and inverse, in p and R."""
-        import sympy as sp
+        return _relentless()
 
-        from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
 
-        peak = 1 / p + sp.Rational(1, 2)
-        least = sp.Rational(2, 5)  # from where on the peak is below 3
-        return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= least)
+@printed(())
+def _relentless() -> Formula:
+    import sympy as sp
+
+    from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
+
+    peak = 1 / p + sp.Rational(1, 2)
+    least = sp.Rational(2, 5)  # from where on the peak is below 3
+    return Formula(1 / (p * R), peak, 1 / (T * R), condition=p <= least)

@@ -8,6 +8,7 @@ from hopflow.checks import choice, one_number
 from hopflow.functions import where
 from hopflow.units import quantities
 from responsefn.responses import references
+from responsefn.responses.closed_forms.printed import printed
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -86,15 +87,18 @@ class Scalable(WindowRule):
 
     def formula(self) -> Formula | None:
         """Return rate, peak window and inverse, in p, R, a, b; None for the cycle with b = 1."""
-        import sympy as sp
-
-        from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, T, a, b, p
-
-        growth = PowerGrowth(sp.Integer(1), a, 1 - b)
         published = self.params.form == "published"
-        if self.params.b == 1.0 and not published:
-            return None
-        per_p = a / b if published else a / sp.log(1 / (1 - b))
-        low = sp.Symbol("legacy", positive=True)
-        steps = (p <= a * (1 - b) / (b * least) for least in (low, sp.Integer(2), 50 * a))
-        return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth, sp.And(*steps))
+        return None if self.params.b == 1.0 and not published else _scalable(published)
+
+
+@printed((False,), (True,))
+def _scalable(published: bool) -> Formula:
+    import sympy as sp
+
+    from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, T, a, b, p
+
+    growth = PowerGrowth(sp.Integer(1), a, 1 - b)
+    per_p = a / b if published else a / sp.log(1 / (1 - b))
+    low = sp.Symbol("legacy", positive=True)
+    steps = (p <= a * (1 - b) / (b * least) for least in (low, sp.Integer(2), 50 * a))
+    return Formula(per_p / (p * R), a / (b * p), per_p / (T * R), growth, sp.And(*steps))

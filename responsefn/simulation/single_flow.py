@@ -44,7 +44,7 @@ LEAST_LOSS = 1e-15
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
 RUNS, EVENTS_OF_A_RUN = 16, 1000
-"""How many independent runs go side by side at most, and how many losses each has at least."""
+"""Maximum number of independent runs, and minimum number of losses of each."""
 
 
 class FlowOptions(TypedDict, total=False):
@@ -130,7 +130,7 @@ def simulate_curve(
     events: int | Sequence[int] = 2000,
     **options: Unpack[FlowOptions],
 ) -> tuple[SimulatedResponse, ...]:
-    """Simulate a rule at several loss rates, side by side where the runs are of like length.
+    """Simulate a rule at several loss rates.
 
     Parameters
     ----------
@@ -238,12 +238,13 @@ def _by_cycles(
 ) -> Floats:
     """Return the records of the kernel's `runs` per cycle, from the linear map of a power of W."""
     formula = formula_of(rule) if rule.uses_closed_form(bandwidth) else None
-    if formula is None or formula.growth is None or isinstance(losses, Gilbert):
+    growth = formula and [formula.code(name) for name in ("exponent", "step", "kept")]
+    if not growth or growth[0] is None or isinstance(losses, Gilbert):
         raise ValueError(
             f"method = 'cycles': must be 'acks' or 'blocks' for {rule!r} under {losses!r} losses, "
             "of which there is no cycle map"
         )
-    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in formula.growth)
+    m, g, kept = (float(rule.value_of(e, R=np.asarray(rtt))) for e in growth)
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
     before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss

@@ -1,4 +1,4 @@
-"""Runs of a rule under given losses, side by side; in blocks of ACKs only where these follow single ACKs."""
+"""Runs of a rule under given losses; in blocks of ACKs only where these follow single ACKs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from hopflow.kernels import engine
 from responsefn.responses import rule_kernels as templates
-from responsefn.responses.kernel.rows import PATH, PLACE, RECORD, ROWS
+from responsefn.responses.kernel.rows import PATH, RECORD, ROWS
 from responsefn.responses.loss_cycles.cycle_loops import KERNEL
 from responsefn.responses.loss_cycles.cycles import follows_blocks
 from responsefn.responses.rule_checks import raise_wrong
-from responsefn.responses.rule_compilation import addresses, compile_step, parameters_in
+from responsefn.responses.rule_compilation import compile_step, parameters_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["Path", "Run", "blocks_follow", "by_blocks_or_acks", "side_by_side"]
+__all__ = ["Path", "Run", "blocks_follow", "by_blocks_or_acks", "follow"]
 
-LANES = 16
-"""Runs that go side by side, where these are as many and of like length; else one by one."""
 FOLLOWED, FOLLOWED_CYCLES, FOLLOWED_LONG = 2_000_000, 4, 10_000_000
 """ACKs of a run that are followed both ways; cycles that are, where these have up to the last number of ACKs."""
 ERROR = 0.004
@@ -69,13 +67,13 @@ def by_blocks_or_acks(rule: WindowRule, runs: Sequence[Run], path: Path) -> dict
     blocks = [run for run in runs if run.method == "blocks" and first[run.at]]
     if blocks:
         try:
-            done |= side_by_side(rule, blocks, path)
+            done |= follow(rule, blocks, path)
         except WrongBlockError:
             first = dict.fromkeys(first, False)
     single += [
         replace(run, method="acks") for run in runs if run.method == "blocks" and not first[run.at]
     ]
-    return done | (side_by_side(rule, single, path) if single else {})
+    return done | (follow(rule, single, path) if single else {})
 
 
 def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
@@ -93,7 +91,7 @@ def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
     for method in ("blocks", "acks"):
         short = replace(run, method=method, gaps=gaps)
         try:
-            (rows,) = side_by_side(rule, [short], path).values()
+            (rows,) = follow(rule, [short], path).values()
         except WrongBlockError:
             return False
         last = rows[len(rows) // 2 :]
@@ -103,46 +101,41 @@ def blocks_follow(rule: WindowRule, run: Run, path: Path) -> bool:
     return bool(apart <= ERROR)
 
 
-def side_by_side(
+def follow(
     rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: bool = True
 ) -> dict[Run, Floats]:
-    """Return the rows of the kernel's `runs` of each run, all of one method; the longest begins first.
+    """Return the rows of the kernel's `runs` of each run, all of one method, those of the longest run first.
 
     Raises
     ------
     RuleError
-        For a window that cannot be.
+        For an invalid window.
     WrongBlockError
         For one that a block of ACKs makes.
     """
     runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
     move = templates.block if runs[0].method == "blocks" else templates.ack
-    packets = [int(run.gaps.sum()) for run in runs]
-    width = LANES if sum(packets) >= LANES // 2 * packets[0] else 1  # else most lanes would idle
-    step = templates.alone if width == 1 else templates.abreast
-    steps = addresses(compile_step(step, rule, move=move, width=width, compiled=compiled))
-    loss = addresses(compile_step(templates.loss, rule, compiled=compiled))
+    step = compile_step(templates.to_next_loss, rule, move=move, compiled=compiled)
+    loss = compile_step(templates.loss, rule, compiled=compiled)
     lengths = np.array([len(run.gaps) for run in runs])
     first = np.concatenate([[0], np.cumsum(lengths)])
     starts = np.array([run.start for run in runs])
     gaps = np.concatenate([run.gaps for run in runs]).astype(np.float64)
     table = np.zeros(1, PATH)
-    table[0] = path.rtt, path.service, path.limit, move is templates.ack, path.merge
+    table[0] = path.rtt, path.service, path.limit, path.merge
+    if not compiled:
+        table = table.view(np.recarray)
+    go = engine(KERNEL, "runs", compiled=compiled)
     rows, full = first, True
     while full:  # a buffer may lose more than was drawn
         if path.limit < math.inf:
             rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
-        lanes, one = np.zeros(ROWS * width), np.zeros(ROWS)
-        for array, columns in ((lanes, width), (one, 1)):
-            parameters_in(array, rule, columns)
-        places = np.full(width, -1, dtype=PLACE)
-        if not compiled:
-            table, places = (array.view(np.recarray) for array in (table, places))
+        one = np.zeros(ROWS)
+        parameters_in(one, rule)
         out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
-        wrong, begun = np.zeros(RECORD + starts.shape[1]), np.zeros(1, dtype=np.int64)
-        losses, room = (gaps, first, starts, rows), (lanes, places, one, begun)
-        go = engine(KERNEL, "runs", compiled=compiled)
-        full = not go(losses, table, (steps, loss), room, (out, counts, wrong))
+        wrong = np.zeros(RECORD + starts.shape[1])
+        losses = gaps, first, starts, rows
+        full = not go(losses, table, (step, loss), one, (out, counts, wrong))
         if wrong[0] and move is templates.block:
             raise WrongBlockError
         raise_wrong((rule,), wrong)

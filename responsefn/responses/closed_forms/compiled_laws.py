@@ -1,4 +1,4 @@
-"""Compiled kernels of closed forms, generated from their SymPy expressions: no temporaries, no checks.
+"""Compiled kernels of closed forms, generated from their Python code: no temporaries, no checks.
 
 For many values at one round-trip time. `Response.rate` and `invert` are the safe way; these are the
 fast one, and tests hold them to the same numbers.
@@ -26,8 +26,9 @@ from responsefn.responses.inverse import SMALLEST_P, closed_root
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import sympy
     from numpy.typing import NDArray
+
+    from responsefn.responses.closed_forms.evaluation import Statements
 
     Floats = NDArray[np.float64]
 
@@ -38,14 +39,10 @@ CELLS = 1024
 """Of the table from which the inverse starts: 16 KB, which stay in the fastest cache."""
 
 
-def _snippets(expression: sympy.Expr) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the names of the constants, and the statements before and inside of the loop."""
-    from responsefn.responses.closed_forms.printing import statements
-
-    code = statements(expression, ("p",))
+def _snippets(code: Statements) -> dict[str, str]:
+    """Return the statements before and inside of the loop."""
     before = [f"{name} = constants[{n}]" for n, name in enumerate(code.constants)]
-    text = {"before": "\n".join([*before, *code.before]), "inside": "\n".join(code.inside)}
-    return code.constants, text
+    return {"before": "\n".join([*before, *code.before]), "inside": "\n".join(code.inside)}
 
 
 @dataclass(frozen=True)
@@ -111,15 +108,14 @@ class Fused:
     @cached_property
     def _table(self) -> tuple[Floats, float, float]:
         """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
-        from responsefn.responses.closed_forms.symbolic import log_slope
-
         law, rtt = self.response, self.rtt
+        form = law.closed_form()
         ends = np.array(_range(law, rtt))[::-1]
-        first, last = np.log(law.value_of(law.expression, p=ends, R=rtt))
+        first, last = np.log(law.value_of(form.code("rate"), p=ends, R=rtt))
         step = (last - first) / CELLS
         rates = np.exp(first + step * np.arange(CELLS + 1))
         p = np.clip(closed_root(law, rates, np.full(rates.shape, rtt)), ends[1], ends[0])
-        slope = spread(law.value_of(log_slope(law.expression), p=p, R=rtt), p.shape)
+        slope = spread(law.value_of(form.code("log_slope"), p=p, R=rtt), p.shape)
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
 
@@ -148,11 +144,12 @@ def fused(response: Response, rtt: WithUnit, *, unit_check: bool = True) -> Fuse
     form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
 
-    def compiled(expression: sympy.Expr) -> tuple[Mapping[str, str], Floats]:
-        names, code = _snippets(expression)
-        return code, np.array([float(values[name]) for name in names] or [math.nan])
+    def compiled(name: str) -> tuple[Mapping[str, str], Floats]:
+        code = form.code(name).plain()
+        constants = [float(values[name]) for name in code.constants]
+        return _snippets(code), np.array(constants or [math.nan])
 
-    return Fused(response, rtt, *compiled(form.conditional_rate), *compiled(form.rate))
+    return Fused(response, rtt, *compiled("conditional_rate"), *compiled("rate"))
 
 
 def _range(law: Response, rtt: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Expressions of SymPy evaluated in NumPy: code that is generated once, in pieces that fit the cache.
+"""Closed forms as Python code, evaluated with NumPy in pieces that fit the cache. SymPy is not needed.
 
 What does not depend on an array is computed once per call. The rest runs over pieces of some
 ten thousand entries, so that what it computes on the way stays in the processor's cache, and of a
@@ -8,23 +8,22 @@ ten thousand entries, so that what it computes on the way stays in the processor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import sympy as sp
 
 from responsefn.responses.closed_forms.lambert import lambert_w
 from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
-from responsefn.responses.closed_forms.printing import statements
 from responsefn.responses.input_checks import PIECE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["evaluate", "names"]
+__all__ = ["Branch", "Code", "Statements", "evaluate"]
 
 LAMBERT_W = FunctionType(lambert_w.__code__, {"math": np}, "lambert_w")
 """The same steps for arrays: SciPy's `lambertw` works in complex numbers and takes ten times as long."""
@@ -32,15 +31,60 @@ Block = Mapping[str, Any]
 Compute = Callable[[Block, Any], Any]
 
 
+class Statements(NamedTuple):
+    """An expression as assignments.
+
+    Attributes
+    ----------
+    constants
+        Names of the symbols that do not vary, in order.
+    before
+        Assignments that need only these.
+    inside
+        Assignments that need the varying symbols, the last one to ``value``; for arrays, its last
+        operation may write into ``out``, an array or None.
+    """
+
+    constants: Sequence[str]
+    before: Sequence[str]
+    inside: Sequence[str]
+
+
+Branch = tuple[Statements | None, Statements]
+"""Condition and value of a branch of an expression; the condition is None where there is one branch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """An expression or a condition as Python code.
+
+    Attributes
+    ----------
+    names
+        Names of its symbols.
+    is_condition
+        Whether its values are truth values.
+    branches
+        Function that returns the code for NumPy, given which symbols are arrays.
+    plain
+        Function that returns the code for numbers, of which ``p`` varies.
+    """
+
+    names: frozenset[str]
+    is_condition: bool
+    branches: Callable[[frozenset[str]], Sequence[Branch]]
+    plain: Callable[[], Statements]
+
+
 def evaluate(
-    expression: sp.Basic, values: Mapping[str, Any], check: Callable[[Any], None] | None = None
+    code: Code, values: Mapping[str, Any], check: Callable[[Any], None] | None = None
 ) -> NDArray[Any]:
     """Evaluate an expression or a condition; ``values`` are numbers or arrays by the symbols' names.
 
     Values that the expression does not contain are ignored; the others broadcast. ``check`` is called with
     each piece of the only array before that is used.
     """
-    used = {name: values[name] for name in names(expression)}
+    used = {name: values[name] for name in code.names}
     arrays = {name: value for name, value in used.items() if np.ndim(value)}
     if len(arrays) > 1:  # a number that was broadcast stays one
         shape = np.broadcast_shapes(*(each.shape for each in arrays.values()))
@@ -49,12 +93,11 @@ def evaluate(
         for name in arrays.keys() - moving if moving else ():
             if not any(arrays[name].strides) and arrays[name].size:
                 used[name] = arrays.pop(name).flat[0]
-    # a bare symbol is an Expr and a Boolean
-    kind = np.float64 if isinstance(expression, sp.Expr) else bool
+    kind = bool if code.is_condition else np.float64
     # log1p(-1) = -inf where p = 1, inside expm1, and in branches that are not taken there
     with np.errstate(all="ignore"):
         constants = {name: float(value) for name, value in used.items() if name not in arrays}
-        program = _program(expression, frozenset(arrays))
+        program = _program(code, frozenset(arrays))
         if not arrays:
             return np.asarray(program(constants)({}, None), dtype=kind)
         if len(arrays) == 1:
@@ -79,21 +122,13 @@ def evaluate(
 
 
 @cache
-def names(expression: sp.Basic) -> frozenset[str]:
-    """Return the names of the symbols of an expression or a condition, which SymPy collects again in each call."""
-    return frozenset(str(symbol) for symbol in expression.free_symbols)
-
-
-@cache
-def _program(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block], Compute]:
+def _program(code: Code, arrays: frozenset[str]) -> Callable[[Block], Compute]:
     """Return a function of the constants that returns a function of pieces of the arrays."""
-    factor, branches = _branches(expression)
-    if not arrays or len(branches) == 1:
-        return _straight(expression, arrays)
-    parts = [
-        (_straight(condition, arrays), _straight(factor * value, arrays))
-        for value, condition in branches
-    ]
+    parts = []
+    for condition, value in code.branches(arrays):
+        if condition is None:
+            return _straight(value, arrays)
+        parts.append((_straight(condition, arrays), _straight(value, arrays)))
     some = min(arrays)
 
     def bind(constants: Block) -> Compute:
@@ -127,20 +162,8 @@ def _program(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block], 
     return bind
 
 
-def _branches(expression: sp.Basic) -> tuple[sp.Expr, list[tuple[sp.Expr, sp.Basic]]]:
-    """Return the factor before the one `Piecewise` of a product, and its branches."""
-    factors = expression.args if isinstance(expression, sp.Mul) else (expression,)
-    pieces = [factor for factor in factors if isinstance(factor, sp.Piecewise)]
-    if len(pieces) != 1:
-        return sp.S.One, [(expression, sp.true)]
-    rest = sp.Mul(*(factor for factor in factors if factor is not pieces[0]))
-    return rest, [tuple(branch) for branch in pieces[0].args]
-
-
-@cache
-def _straight(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block], Compute]:
+def _straight(code: Statements, arrays: frozenset[str]) -> Callable[[Block], Compute]:
     """As `_program`, with all branches computed everywhere."""
-    code = statements(expression, arrays, arrays=True)
     taken = "".join(f"    {name} = constants[{name!r}]\n" for name in code.constants)
     read = "".join(f"        {name} = block[{name!r}]\n" for name in sorted(arrays))
     text = (
@@ -148,7 +171,7 @@ def _straight(expression: sp.Basic, arrays: frozenset[str]) -> Callable[[Block],
         + taken
         + "".join(f"    {line}\n" for line in code.before)
         + "    def compute(block, out):\n"
-        + "".join(line for line in [read] if not isinstance(expression, sp.Number))
+        + read
         + "".join(f"        {line}\n" for line in code.inside)
         + "        return value\n    return compute\n"
     )

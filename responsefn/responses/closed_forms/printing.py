@@ -1,42 +1,25 @@
-"""Expressions of SymPy as Python text: for NumPy, and for compiled loops over plain numbers."""
+"""Expressions of SymPy as Python code: for NumPy, and for compiled loops over plain numbers."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.pycode import PythonCodePrinter
 
+from responsefn.responses.closed_forms.evaluation import Branch, Code, Statements
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Statements", "statements"]
+__all__ = ["bounds_of", "code_of", "statements"]
 
 FACTORED = 60
 """Operations up to which common factors are taken out: this saves Tahoe and TFRC two to four operations,
 but takes most of the time of longer formulas and costs CUBIC and PFTK operations."""
-
-
-class Statements(NamedTuple):
-    """An expression as assignments.
-
-    Attributes
-    ----------
-    constants
-        Names of the symbols that do not vary, in order.
-    before
-        Assignments that need only these.
-    inside
-        Assignments that need the varying symbols, the last one to ``value``; for arrays, its last
-        operation may write into ``out``, an array or None.
-    """
-
-    constants: tuple[str, ...]
-    before: tuple[str, ...]
-    inside: tuple[str, ...]
 
 
 class _Powers:
@@ -89,6 +72,56 @@ class _Arrays(_Powers, NumPyPrinter):  # type: ignore[misc]
 @cache
 def _printer(arrays: bool) -> Any:
     return (_Arrays if arrays else _Plain)({"fully_qualified_modules": True})
+
+
+@cache
+def code_of(expression: sp.Basic) -> Code:
+    """Return an expression or a condition as code, which is printed when it is first needed."""
+    return Code(
+        frozenset(str(symbol) for symbol in expression.free_symbols),
+        not isinstance(expression, sp.Expr),  # a bare symbol is an Expr and a Boolean
+        lambda arrays: _branches(expression, arrays),
+        lambda: statements(expression, ("p",)),
+    )
+
+
+def _branches(expression: sp.Basic, arrays: frozenset[str]) -> list[Branch]:
+    """Return the branches of the one `Piecewise` of a product, each times the other factors."""
+    factors = expression.args if isinstance(expression, sp.Mul) else (expression,)
+    pieces = [factor for factor in factors if isinstance(factor, sp.Piecewise)]
+    if not arrays or len(pieces) != 1:
+        return [(None, statements(expression, arrays, arrays=True))]
+    rest = sp.Mul(*(factor for factor in factors if factor is not pieces[0]))
+    return [
+        (
+            statements(condition, arrays, arrays=True),
+            statements(rest * value, arrays, arrays=True),
+        )
+        for value, condition in pieces[0].args
+    ]
+
+
+@cache
+def bounds_of(condition: Any, p: sp.Symbol) -> tuple[bool, list[tuple[bool, Code]]] | None:
+    """Return the bounds of ``p`` of which a condition consists, or None if it does not consist of bounds.
+
+    Returns
+    -------
+    Whether one of them is enough, and for each bound whether it is a lower one, with its code. A condition that holds for
+    two p holds for those between.
+    """
+    one_suffices = isinstance(condition, sp.Or)
+    parts = condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
+    bounds = []
+    for part in parts:
+        if not hasattr(part, "lts") or (part.lts == p) == (part.gts == p):
+            return None
+        lower = part.gts == p
+        end = part.lts if lower else part.gts
+        if p in end.free_symbols or (lower and one_suffices):
+            return None
+        bounds.append((lower, code_of(end)))
+    return one_suffices, bounds
 
 
 def statements(

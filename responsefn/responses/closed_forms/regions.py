@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy as sp
-
-from responsefn.responses.closed_forms.symbolic import p as loss
 
 if TYPE_CHECKING:
     from responsefn.responses.base import Response
@@ -34,37 +31,13 @@ def range_of(response: Response, rtt: float) -> tuple[float, float] | None:
     >>> round(low, 9), round(high, 9)
     (1e-07, 0.166666667)
     """
-    condition = response.closed_form().condition
-    if not _is_range(condition):
+    bounds = response.closed_form().bounds()
+    if bounds is None:
         return None
+    one_suffices, ends = bounds
     lows: list[float] = [0.0]
     highs: list[float] = []
-    for part in _parts(condition):
-        lower = part.gts == loss
-        end = float(response.value_of(part.lts if lower else part.gts, R=np.asarray(rtt)))
+    for lower, code in ends:
+        end = float(response.value_of(code, R=np.asarray(rtt)))
         (lows if lower else highs).append(end * (1.0 + BORDER if lower else 1.0 - BORDER))
-    least = max if isinstance(condition, sp.Or) else min
-    return max(lows), least(highs, default=math.inf)
-
-
-def _parts(condition: Any) -> tuple[Any, ...]:
-    return condition.args if isinstance(condition, (sp.And, sp.Or)) else (condition,)
-
-
-@cache  # SymPy looks for the symbols of an expression again each time
-def _is_range(condition: Any) -> bool:
-    """Return whether a condition that holds for two p holds for those between."""
-    parts = _parts(condition)
-    if not all(map(_is_bound, parts)):
-        return False
-    return not (isinstance(condition, sp.Or) and any(part.gts == loss for part in parts))
-
-
-def _is_bound(condition: Any) -> bool:
-    """Return whether a condition is an inequality between p and an expression without it."""
-    if not hasattr(condition, "lts"):
-        return False
-    one, two = condition.lts, condition.gts
-    return (one == loss) != (two == loss) and not (
-        loss in one.free_symbols and loss in two.free_symbols
-    )
+    return max(lows), (max if one_suffices else min)(highs, default=math.inf)

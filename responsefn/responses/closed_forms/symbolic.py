@@ -14,6 +14,8 @@ import sympy as sp
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from responsefn.responses.closed_forms.evaluation import Code
+
 __all__ = ["Formula", "PowerGrowth", "R", "T", "a", "b", "log_slope", "p", "positive_root", "t_RTO"]
 
 p, R, T, a, b, t_RTO = sp.symbols("p R T a b t_RTO", positive=True)
@@ -75,6 +77,31 @@ class Formula:
     def mean_window(self) -> sp.Expr:
         """Mean window in packets, ``rate * R``."""
         return self.rate * R
+
+    def code(self, name: str) -> Code | None:
+        """Return an attribute as Python code, or None without one.
+
+        Parameters
+        ----------
+        name
+            Of an attribute; ``"log_slope"``; or ``"exponent"``, ``"step"`` or ``"kept"`` of the growth. The condition is
+            None where it is true.
+        """
+        from responsefn.responses.closed_forms.printing import code_of
+
+        if name == "condition" and self.everywhere:
+            return None
+        if name == "log_slope":
+            return code_of(log_slope(self.rate))
+        of_growth = name in PowerGrowth._fields
+        expression = getattr(self.growth if of_growth else self, name, None)
+        return None if expression is None else code_of(sp.sympify(expression))
+
+    def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
+        """Return the bounds of which the condition consists; see `printing.bounds_of`."""
+        from responsefn.responses.closed_forms.printing import bounds_of
+
+        return bounds_of(self.condition, p)
 
     def subs(self, values: Mapping[sp.Symbol, sp.Expr]) -> Formula:
         """Return the same formula with parameters replaced by values."""

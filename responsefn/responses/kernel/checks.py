@@ -82,9 +82,9 @@ def advance(walk, steps, row, packets, carry):
         one[n] = 0.0
     one[BEGUN] = now
     one[LEFT] = packets + carry * row[1]
-    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, 0.0)
     if one[WRONG] == 0.0:
-        return one[MOVES] < walk.limits.steps
+        return True
     one[WRONG] = 0.0
     return False
 
@@ -181,7 +181,7 @@ def resume(walk, steps, row, packets):
         one[n] = 0.0
     one[BEGUN] = row[0]
     one[LEFT] = packets
-    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
+    call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, 0.0)
     if one[WRONG] == 0.0:
         return True
     one[WRONG] = 0.0
@@ -201,7 +201,7 @@ def finer(walk, steps, packets, most):
         blocks += 1.0
         part = min(rest, max(1.0, one[STATE] / FINER))
         one[LEFT] = part
-        call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, walk.limits.steps)
+        call_on_array(steps, one, walk.rtt, walk.service, MAX_WINDOW, 0.0)
         if one[WRONG] != 0.0:
             one[WRONG] = 0.0
             return math.inf
@@ -354,11 +354,11 @@ ACKS_PER_MOVE = 0.5
 
 
 @entry
-def run(cases, functions, limits, sample, room, found):
+def run(cases, functions, limits, room, found):
     """Compare blocks with ACKs from each row of ``ends``, kept by `cycles.keep` just before a loss.
 
     ``limits.most`` ACKs of each case are followed, ``limits.budget`` in several cycles where they are shorter, and as
-    many as the search took. A cycle that is longer is sampled first where ``sample`` says so. ``out`` has columns for the
+    many as the search took. A cycle that is longer is sampled first. ``out`` has columns for the
     estimated relative error of the rate, the part of a cycle that was followed, and the change of a period much later.
     With ``limits.acks`` 0 there is only the latter, of the steps in ``blocks``.
     """
@@ -378,7 +378,7 @@ def run(cases, functions, limits, sample, room, found):
         moves = ACKS_PER_MOVE * columns[i, 9]
         out[i, 0] = math.inf
         segments = math.inf
-        if sample and limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
+        if limits[0].acks > 0.0 and whole > max(limits[0].budget, moves):
             count = min(limits[0].most, max(limits[0].budget, moves))
             out[i, 0], out[i, 1] = sampled(walk, blocks[0], acks[0], rows, packets[i], count)
             segments = out[i, 0]

@@ -129,7 +129,7 @@ def accelerate(c, run, limits):
 
 @compiled
 def advance(walk, steps, packets, now):
-    """Run from a loss to just before the next one; return False for a wrong window or too many steps.
+    """Run from a loss to just before the next one; return False for a wrong window.
 
     Where each step is an ACK, the part of a packet by which the last cycle was too long is left out.
     """
@@ -138,9 +138,9 @@ def advance(walk, steps, packets, now):
         run[n] = 0.0
     run[BEGUN] = now
     run[LEFT] = packets + limits.acks * run[LEFT]
-    call_on_array(steps, run, walk.rtt, walk.service, MAX_WINDOW, limits.steps)
+    call_on_array(steps, run, walk.rtt, walk.service, MAX_WINDOW, 0.0)
     if run[WRONG] == 0.0:
-        return run[MOVES] < limits.steps
+        return True
     for n in range(len(wrong) - RECORD):
         wrong[RECORD + n] = run[STATE + n]
     rtt = max(walk.rtt, run[STATE] * walk.service)
@@ -152,7 +152,7 @@ def advance(walk, steps, packets, now):
 def repeat(c, walk, steps, packets, anchor, previous):
     """Go from cycle to cycle until they repeat, or for as long as the limits allow.
 
-    Return False for a wrong window or too many steps. The run is left just before a loss.
+    Return False for a wrong window. The run is left just before a loss.
     """
     run, limits = walk.one, walk.limits
     now = 0.0
@@ -241,7 +241,7 @@ def run(cases, functions, limits, room, found):
         if repeat(c, walk, steps[0], packets[i], anchor, previous):
             write(out[i], c, packets[i], limits[0].acks)
             out[i, 9] = one[MOVES]
-        elif limits[0].acks > 0.0 or wrong[0] == 0.0:
+        elif limits[0].acks > 0.0:
             return
         else:
             out[i, 6] = -1.0  # whether the rule is wrong is for single ACKs to say

@@ -1,4 +1,4 @@
-"""The numbers of a run: rows of an array that has a column for each run that goes side by side."""
+"""The numbers of a run, and the records of the loops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ __all__ = [
     "PACKETS",
     "PARAMETERS",
     "PATH",
-    "PLACE",
     "RECORD",
     "ROWS",
     "SEARCH",
@@ -67,9 +66,7 @@ peaks of the two cycles before; nearest: least change within the tolerance; anch
 duration of the cycle that is a power of two; rate_before, rate_earlier: mean rates up to the last two
 powers of two, packets/s; then the sums over the cycles that count.
 """
-LIMITS = np.dtype(
-    [(name, np.float64) for name in ("tolerance", "same", "most", "budget", "steps", "acks")]
-)
+LIMITS = np.dtype([(name, np.float64) for name in ("tolerance", "same", "most", "budget", "acks")])
 """See the constants of `responsefn.responses.loss_cycles.cycles`; acks: 1 where each step is an ACK."""
 CYCLE_COLUMNS = 10
 """Those of `responsefn.responses.dynamics.Cycle`, the mean rates up to the last two powers of two, and steps made."""
@@ -103,11 +100,7 @@ class Walk(NamedTuple):
 
 
 PATH = np.dtype(
-    [(name, np.float64) for name in ("rtt", "service", "limit")]
-    + [(name, np.bool_) for name in ("together", "merge")]
+    [(name, np.float64) for name in ("rtt", "service", "limit")] + [("merge", np.bool_)]
 )
-"""Round-trip time and time per packet in s, the window that loses a packet; together: whether all runs
-take as many steps as the least number of packets to a loss; merge: whether the losses of one window are
-one event."""
-PLACE = np.dtype([(name, np.int64) for name in ("run", "gap", "row")])
-"""Of a run in its column: its number (-1: none), its next gap and its next row of the output."""
+"""Round-trip time and time per packet in s, the window that loses a packet; merge: whether the losses of one
+window are one event."""

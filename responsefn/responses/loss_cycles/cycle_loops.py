@@ -1,12 +1,7 @@
-"""The loops over the cycles of a rule, and what runs them: machine code, or plain Python.
-
-Plain Python solves a few short cycles faster than the compiler compiles the rule.
-"""
+"""The compiled loops over the cycles of a rule."""
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,20 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import is_compiled_package, engine
+from hopflow.kernels import engine
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.dynamics import Event
 from responsefn.responses.errors import RuleError
 from responsefn.responses.kernel.rows import CHECK_ROWS, CYCLE_COLUMNS, LIMITS, RECORD, ROWS, SEARCH
 from responsefn.responses.rule_checks import raise_wrong, sample_states
-from responsefn.responses.rule_compilation import (
-    addresses,
-    as_function,
-    compile_step,
-    is_compiled,
-    parameters_in,
-)
-from responsefn.responses.rule_events import RuleSignature, kind_of
+from responsefn.responses.rule_compilation import compile_step, parameters_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,35 +26,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 __all__ = [
-    "COMPILED",
     "KERNEL",
-    "PLAIN",
-    "STEPS",
     "Cases",
     "Found",
     "Limits",
-    "Runner",
-    "UnfinishedError",
     "approach",
     "check",
     "compare_compiled",
     "run",
-    "runners",
     "steps_kept",
 ]
 
 KERNEL = "responsefn.responses.kernel"
 RTT, AGREE = 0.1, 1e-9
 """Round-trip time in s of the states that are compared, and the relative difference of windows that are the same."""
-PLAIN_CASES, PLAIN_SOLUTIONS, PLAIN_ACKS = 1, 3, 20_000
-"""Cycles that plain Python solves in one call while a rule is not compiled, how many in all, and the ACKs that
-each may take: a quarter of a second, where the compiler takes more than one."""
-STEPS_CASES, STEPS_SOLUTIONS, STEPS_CALLS = 64, 256, 8_000
-"""The same of a rule that is new on this machine, with compiled steps while the loop over cycles is
-not compiled, which takes the compiler another second; the calls of steps that they may take, half a second."""
 _kept: ContextVar[dict[tuple[Any, ...], NDArray[Any]] | None] = ContextVar("kept", default=None)
-_solved: Counter[RuleSignature] = Counter()
-_by_steps: Counter[RuleSignature] = Counter()
 
 
 class Cases(NamedTuple):
@@ -87,16 +61,6 @@ class Cases(NamedTuple):
         return self._replace(
             packets=self.packets[chosen], rtts=self.rtts[chosen], starts=self.starts[chosen]
         )
-
-
-class Runner(NamedTuple):
-    """What runs the steps and the loop over them, as machine code or not; MOST moves of each case."""
-
-    compiled: bool
-    loop: bool
-
-
-PLAIN, STEPS, COMPILED = Runner(False, False), Runner(True, False), Runner(True, True)
 
 
 class Limits(NamedTuple):
@@ -122,67 +86,6 @@ class Found(NamedTuple):
     ends: Floats
 
 
-class UnfinishedError(Exception):
-    """A loop in plain Python that has made too many steps."""
-
-
-def runners(rule: Dynamics, packets: Floats) -> Iterator[Runner]:
-    """Yield what may solve cycles of ``packets``, fastest answer first; the last one always does."""
-    if _plain_python_will_do(rule, packets):
-        yield PLAIN
-    if _steps_will_do(rule, len(packets)):
-        compare_compiled(rule, loop=False)
-        yield STEPS
-    compare_compiled(rule)
-    yield COMPILED
-
-
-def _plain_python_will_do(rule: Dynamics, packets: Floats) -> bool:
-    """Return whether a few cycles are wanted of a rule that was hardly used, and whose machine code is not in the cache."""
-    kind = kind_of(rule)
-    if len(packets) > PLAIN_CASES or _solved[kind] > PLAIN_SOLUTIONS:
-        return False
-    if packets.max(initial=0.0) > PLAIN_ACKS:
-        return False
-    if _is_compiled(rule):
-        return False
-    _solved[kind] += len(packets)
-    return True
-
-
-def _is_compiled(rule: Dynamics) -> bool:
-    """Return whether all that a solution of cycles runs is compiled: the loops, and the steps of a rule."""
-    loops = ("cycles.run", "checks.run")
-    return all(is_compiled_package(KERNEL, each) for each in loops) and all(
-        is_compiled(each, rule) for each in (templates.alone, templates.loss)
-    )
-
-
-def _steps_will_do(rule: Dynamics, points: int) -> bool:
-    """Return whether some cycles of a rule are wanted that is new on this machine, where the loop is not compiled."""
-    kind = kind_of(rule)
-    if points > STEPS_CASES or _by_steps[kind] > STEPS_SOLUTIONS:
-        return False
-    if is_compiled_package(KERNEL, "cycles.run"):
-        return False
-    if kind not in _by_steps and is_compiled(templates.alone, rule):
-        return False
-    _by_steps[kind] += points
-    return True
-
-
-def _counted(step: Any) -> Any:
-    """Return a compiled step as a Python function that may be called so often."""
-    calls, call = itertools.count(), as_function(step)
-
-    def counted(run: Floats, *numbers: float) -> None:
-        if next(calls) > STEPS_CALLS:
-            raise UnfinishedError
-        call(run, *numbers)
-
-    return counted
-
-
 @contextmanager
 def steps_kept() -> Iterator[None]:
     """Compile each step of a rule, or find it in the cache, once within this context."""
@@ -205,21 +108,16 @@ def _once(key: tuple[Any, ...], make: Callable[[], NDArray[Any]]) -> NDArray[Any
     return kept[key]
 
 
-def _step(rule: Dynamics, runner: Runner, acks: bool) -> NDArray[Any]:
+def _step(rule: Dynamics, compiled: bool, acks: bool) -> NDArray[Any]:
     move = templates.ack if acks else templates.block
-    counted = runner.compiled and not runner.loop
-
-    def made() -> NDArray[Any]:
-        step = compile_step(templates.alone, rule, move=move, compiled=runner.compiled)
-        return addresses(_counted(step) if counted else step)
-
-    return made() if counted else _once((rule, runner, acks), made)
-
-
-def _loss(rule: Dynamics, runner: Runner) -> NDArray[Any]:
     return _once(
-        (rule, runner), lambda: addresses(compile_step(templates.loss, rule, compiled=runner.loop))
+        (rule, compiled, acks),
+        lambda: compile_step(templates.to_next_loss, rule, move=move, compiled=compiled),
     )
+
+
+def _loss(rule: Dynamics, compiled: bool) -> NDArray[Any]:
+    return _once((rule, compiled), lambda: compile_step(templates.loss, rule, compiled=compiled))
 
 
 class _Call(NamedTuple):
@@ -231,50 +129,41 @@ class _Call(NamedTuple):
     wrong: Floats
 
 
-def _call(cases: Cases, runner: Runner, limits: Limits) -> _Call:
-    loss = _loss(cases.rule, runner)
+def _call(cases: Cases, limits: Limits, compiled: bool = True) -> _Call:
     one, table = np.zeros(ROWS), np.zeros(1, LIMITS)
     parameters_in(one, cases.rule)
-    steps = np.inf if runner.compiled else limits.budget
-    table[0] = limits.tolerance, limits.same, limits.most, limits.budget, steps, limits.acks
-    if not runner.loop:
+    table[0] = limits.tolerance, limits.same, limits.most, limits.budget, limits.acks
+    if not compiled:
         table = table.view(np.recarray)
-    return _Call(loss, one, table, np.zeros(RECORD + cases.starts.shape[1]))
+    wrong = np.zeros(RECORD + cases.starts.shape[1])
+    return _Call(_loss(cases.rule, compiled), one, table, wrong)
 
 
-def run(cases: Cases, runner: Runner, limits: Limits) -> Found:
+def run(cases: Cases, limits: Limits, *, compiled: bool = True) -> Found:
     """Return the cycle of each case; its period is -1 where a block of ACKs ends at a wrong window.
+
+    Without ``compiled`` the same code runs as plain Python: slow, for tests and debugging.
 
     Raises
     ------
     RuleError
         For a wrong window that a single ACK or a loss makes.
-    UnfinishedError
-        Where plain Python makes too many steps.
     """
-    loss, one, table, wrong = _call(cases, runner, limits)
-    step = _step(cases.rule, runner, limits.acks)
+    loss, one, table, wrong = _call(cases, limits, compiled)
+    step = _step(cases.rule, compiled, limits.acks)
     count, fields = cases.starts.shape
     out, ends = np.zeros((count, CYCLE_COLUMNS)), np.zeros((count, 2 + fields))
     searches = np.zeros(count, SEARCH)
-    if not runner.loop:
+    if not compiled:
         searches = searches.view(np.recarray)
-    repeat = engine(KERNEL, "cycles", compiled=runner.loop)
-    try:
-        with np.errstate(all="ignore"):
-            room = one, searches, np.zeros(2 + fields), np.zeros(2 + fields)
-            repeat(tuple(cases[1:]), (step, loss), table, room, (ends, out, wrong))
-    except (ArithmeticError, ValueError):  # where hardware goes on with inf or NaN
-        if runner.loop:
-            raise
-        raise UnfinishedError from None
+    repeat = engine(KERNEL, "cycles", compiled=compiled)
+    room = one, searches, np.zeros(2 + fields), np.zeros(2 + fields)
+    repeat(tuple(cases[1:]), (step, loss), table, room, (ends, out, wrong))
     raise_wrong((cases.rule,), wrong)
-    if not runner.compiled and not out[:, 6].all():
-        raise UnfinishedError
     return Found(out, ends)
 
 
-def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
+def check(cases: Cases, found: Found, limits: Limits) -> Floats:
     """Return how far blocks of ACKs are from single ones in each case, shape (n, 3).
 
     The estimated relative error of the rate, the part of a cycle that was followed, and by how much the period
@@ -283,18 +172,14 @@ def check(cases: Cases, found: Found, runner: Runner, limits: Limits) -> Floats:
     With ``limits.acks`` the cycles are ACK by ACK, and only the last column is filled.
     """
     rule = cases.rule
-    loss, one, table, wrong = _call(cases, runner, limits._replace(acks=not limits.acks))
-    steps = np.inf if runner.compiled else 20.0 * PLAIN_ACKS
-    table["steps"][:] = steps
-    acks = _step(rule, runner, True)
-    blocks = acks if limits.acks else _step(rule, runner, False)
+    loss, one, table, wrong = _call(cases, limits._replace(acks=not limits.acks))
+    acks = _step(rule, True, True)
+    blocks = acks if limits.acks else _step(rule, True, False)
     out = np.zeros((len(cases.packets), 3))
     rows = np.zeros((CHECK_ROWS, found.ends.shape[1]))
-    compare = engine(KERNEL, "checks", compiled=runner.loop)
-    with np.errstate(all="ignore"):
-        given = cases.packets, cases.rtts, cases.service, found.ends, found.columns
-        functions = blocks, acks, loss
-        compare(given, functions, table, runner.loop, (one, rows), (out, wrong))
+    solved = cases.packets, cases.rtts, cases.service, found.ends, found.columns
+    functions = blocks, acks, loss
+    engine(KERNEL, "checks")(solved, functions, table, (one, rows), (out, wrong))
     return np.where(np.isnan(out), np.inf, out)
 
 
@@ -311,20 +196,18 @@ def approach(
     complete interval between powers of two of means, and over the one before. ``events`` are the loss events of each over which its rate
     is averaged, ``budgets`` the steps of each, ``limits.budget`` otherwise.
     """
-    loss, one, table, wrong = _call(cases, COMPILED, limits)
+    loss, one, table, wrong = _call(cases, limits)
     out = np.empty((len(rates), 3))
     budgets = np.full(len(rates), float(limits.budget)) if budgets is None else budgets
-    functions = _step(cases.rule, COMPILED, limits.acks), loss
+    functions = _step(cases.rule, True, limits.acks), loss
     aims = rates, events, budgets
     engine(KERNEL, "approach")(tuple(cases[1:]), functions, table, aims, one, (out, wrong))
     return out
 
 
 @lru_cache(maxsize=256)
-def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
+def compare_compiled(rule: Dynamics) -> None:
     """Compare a compiled rule with plain Python: a loss and an ACK from each of some states.
-
-    The loop that calls it is compiled, too, or plain Python.
 
     Raises
     ------
@@ -335,9 +218,9 @@ def compare_compiled(rule: Dynamics, *, loop: bool = True) -> None:
     starts = np.array(states, dtype=np.float64)
     rtts = np.full(len(states), RTT)
     cases = Cases(rule, np.ones(len(states)), rtts, 0.0, starts)
-    out = run(cases, Runner(True, loop), Limits(1, 1)).columns
+    out = run(cases, Limits(1, 1)).columns
     if (out[:, 6] < 0.0).any():
-        out = run(cases, Runner(True, loop), Limits(1, 1, acks=True)).columns  # raises its error
+        out = run(cases, Limits(1, 1, acks=True)).columns  # raises its error
     for state, found in zip(states, out, strict=True):
         after = rule.on_loss(state, rule.params, Event(0.0, RTT))
         slow = after.cwnd < getattr(after, "ssthresh", 0.0)

@@ -47,8 +47,7 @@ def _expected_peaks(rule: Dynamics, p: Floats, rtt: Floats, bandwidth: float | N
         peaks = np.asarray(rule.expected_peak(p + 0.0 * rtt, rtt + 0.0 * p))
     elif formula is None:
         peaks = np.sqrt(8 / (3 * p)) + 0.0 * rtt
-    elif formula.peak_window is None:
-        peaks = rule.value_of(formula.mean_window, p=p, R=rtt) + 0.0 * p * rtt
     else:
-        peaks = rule.value_of(formula.peak_window, p=p, R=rtt) + 0.0 * p * rtt
+        window = formula.code("peak_window") or formula.code("mean_window")
+        peaks = rule.value_of(window, p=p, R=rtt) + 0.0 * p * rtt
     return peaks if bandwidth is None else np.minimum(peaks, 2 * bandwidth * rtt)

@@ -18,16 +18,13 @@ import numpy as np
 
 from responsefn.responses.dynamics import Cycle
 from responsefn.responses.loss_cycles.cycle_loops import (
-    COMPILED,
     Cases,
     Found,
     Limits,
-    Runner,
-    UnfinishedError,
     approach,
     check,
+    compare_compiled,
     run,
-    runners,
     steps_kept,
 )
 from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
@@ -48,8 +45,6 @@ MAX_CYCLES, BUDGET = 4096, 2_000_000
 """Cycles, and blocks of ACKs, after which the mean over the last half stands for the cycle; a power of two."""
 SHORT, SHORT_BUDGET = 256, 200_000
 """The same where only the check matters, before a simulation."""
-PLAIN_BUDGET = 30_000
-"""The same in plain Python: a quarter of a second."""
 DRIFT = 1e-3
 """Relative change of the rate from one mean to that over twice the cycles, twice one way, that is taken for a drift."""
 ACK_DRIFT = 0.0025
@@ -121,12 +116,8 @@ def repeating_only() -> Iterator[None]:
 
 
 def _solve(cases: Cases, shape: tuple[int, ...]) -> Cycle:
-    for runner in runners(cases.rule, cases.packets):
-        try:
-            answer = _solved(cases, runner)
-        except UnfinishedError:
-            continue
-        break
+    compare_compiled(cases.rule)
+    answer = _solved(cases)
     columns = answer.found.columns
     events = np.full(len(cases.packets), np.nan)
     for acks in (False, True):
@@ -157,31 +148,31 @@ def cases_of(
 def follows_blocks(rule: Dynamics, p: float, rtt: float, bandwidth: float | None) -> bool:
     """Return whether a cycle in blocks of ACKs, from some cycles on, is the one ACK by ACK."""
     cases = cases_of(rule, np.array([p]), np.array([rtt]), bandwidth)
-    found = run(cases, COMPILED, Limits(SHORT_BUDGET, SHORT))
-    return not bool(_differs(cases, found, COMPILED)[0].any())
+    found = run(cases, Limits(SHORT_BUDGET, SHORT))
+    return not bool(_differs(cases, found)[0].any())
 
 
-def _solved(cases: Cases, runner: Runner) -> _Answer:
+def _solved(cases: Cases) -> _Answer:
     """Solve by blocks and check; solve ACK by ACK what differs."""
     count = len(cases.packets)
     if cases.rule.counts_acks:
         every = np.ones(count, dtype=np.bool_)
-        return _Answer(_by_acks(cases, runner, ~every), every, np.ones(count), ~every)
-    found = run(cases, runner, Limits(BUDGET if runner.compiled else PLAIN_BUDGET, MAX_CYCLES))
-    differs, followed = _differs(cases, found, runner)
+        return _Answer(_by_acks(cases, ~every), every, np.ones(count), ~every)
+    found = run(cases, Limits(BUDGET, MAX_CYCLES))
+    differs, followed = _differs(cases, found)
     slow = np.zeros(count, dtype=np.bool_)
     open_ = (found.columns[:, 6] == 0.0) & ~differs
     if open_.any():
         rest, slow[open_], lost = _at_rest(cases.some(open_), _chosen(found, open_))
         moved = ((rest.columns[:, 5] > MAX_CYCLES) | slow[open_]) & ~lost
         if moved.any():
-            lost[moved], _ = _differs(cases.some(open_).some(moved), _chosen(rest, moved), COMPILED)
+            lost[moved], _ = _differs(cases.some(open_).some(moved), _chosen(rest, moved))
         for array, new in zip(found, rest, strict=True):
             array[open_] = new
         differs[open_] |= lost
     if differs.any():
         short = (cases.packets < FEW_PACKETS) & (found.columns[:, 6] > 0.0)  # not those that drift
-        acks = _by_acks(cases.some(differs), runner, short[differs])
+        acks = _by_acks(cases.some(differs), short[differs])
         followed[differs] = 1.0
         # of short ones blocks are as good where the rate is that of ACKs, and continuous in p
         rate = acks.columns[:, 0]
@@ -197,15 +188,15 @@ def _chosen(found: Found, chosen: Bools) -> Found:
     return Found(found.columns[chosen], found.ends[chosen])
 
 
-def _differs(cases: Cases, found: Found, runner: Runner) -> tuple[Bools, Floats]:
+def _differs(cases: Cases, found: Found) -> tuple[Bools, Floats]:
     """Return which solutions by blocks differ from ACKs, and the part of a cycle that was followed."""
     wrong = found.columns[:, 6] < 0.0
-    seen = check(cases, found, runner, Limits(SEVERAL, FOLLOWED))
+    seen = check(cases, found, Limits(SEVERAL, FOLLOWED))
     most = np.where(cases.packets < FEW_PACKETS, SHORT_ERROR, ERROR)
     return wrong | (seen[:, 0] > most) | (seen[:, 2] > CHANGE), seen[:, 1].copy()
 
 
-def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
+def _by_acks(cases: Cases, optional: Bools) -> Found:
     """Return cycles ACK by ACK; NaN for ``optional`` ones of which the window drifts.
 
     Raises
@@ -220,12 +211,10 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
             "some ACKs only, whose cycle is solved ACK by ACK"
         )
     limits = Limits(ACKS, MAX_CYCLES, True, same=1e-11)
-    if not runner.compiled:
-        raise UnfinishedError
-    found = run(cases, runner, limits)
-    later = check(cases, found, runner, limits)[:, 2] > CHANGE
+    found = run(cases, limits)
+    later = check(cases, found, limits)[:, 2] > CHANGE
     if later.any():
-        again = run(cases.some(later), runner, limits._replace(same=-1.0))
+        again = run(cases.some(later), limits._replace(same=-1.0))
         for array, new in zip(found, again, strict=True):
             array[later] = new
     only = _repeating_only.get()
@@ -233,7 +222,7 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
         more = limits._replace(
             budget=NOISE_FACTOR * ACKS, most=NOISE_FACTOR * MAX_CYCLES, same=-1.0
         )
-        again = run(cases.some(noisy), runner, more)
+        again = run(cases.some(noisy), more)
         for array, new in zip(found, again, strict=True):
             array[noisy] = new
     for further in (16, 256, MAX_LONG_CYCLES // MAX_CYCLES):
@@ -251,7 +240,7 @@ def _by_acks(cases: Cases, runner: Runner, optional: Bools) -> Found:
                     further == MAX_LONG_CYCLES // MAX_CYCLES
                 ):  # as many ACKs again, from where the last ones came to
                     chosen = _from_peaks(chosen, found.columns[some, 3])
-                again = run(chosen, runner, more._replace(same=same))
+                again = run(chosen, more._replace(same=same))
                 for array, new in zip(found, again, strict=True):
                     array[some] = new
     if (drifts := _drifts(found, ACK_DRIFT)).any():
@@ -303,7 +292,7 @@ def _at_rest(cases: Cases, found: Found) -> tuple[Found, Bools, Bools]:
         tops = 2.0 * cases.rtts / cases.service
         bandwidth = 1.0 / cases.service
         starts = begin_at_peak(cases.rule, 1.0 / cases.packets, cases.rtts, bandwidth, tops)
-        above = run(cases._replace(starts=starts), COMPILED, Limits(BUDGET, 64 * MAX_CYCLES))
+        above = run(cases._replace(starts=starts), Limits(BUDGET, 64 * MAX_CYCLES))
         rises = found.columns[:, 0] > found.columns[:, 7]
         higher = above.columns[:, 0] > found.columns[:, 0]
         climbs = drifts & rises & (above.columns[:, 6] > 0.0) & higher
@@ -314,7 +303,7 @@ def _at_rest(cases: Cases, found: Found) -> tuple[Found, Bools, Bools]:
         if not drifts.any():
             break
         limits = Limits(min(LONG_BUDGET, further * BUDGET), further * MAX_CYCLES)
-        long = run(cases.some(drifts), COMPILED, limits)
+        long = run(cases.some(drifts), limits)
         moved = abs(long.columns[:, 0] / found.columns[drifts, 0] - 1.0) > DRIFT
         for array, new in zip(found, long, strict=True):
             array[drifts] = new

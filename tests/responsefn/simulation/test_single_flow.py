@@ -27,7 +27,7 @@ from responsefn.simulation import single_flow, single_flow_runs
 from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
 from responsefn.simulation.single_flow_results import measured
 
-# Direct simulation: single ACKs, blocks, cycles, several runs at once, a queue.
+# Direct simulation: single ACKs, blocks, cycles, several runs, a queue.
 
 
 @pytest.mark.parametrize("rule", EXACT, ids=repr)
@@ -40,8 +40,8 @@ def test_blocks_of_acks_do_what_single_acks_do(rule):
         assert blocks.mean_window == pytest.approx(single.mean_window, rel=1e-3)
 
 
-def test_side_by_side_is_one_by_one():
-    """Twenty runs in sixteen lanes, and one by one: to the last bit, in the order of p."""
+def test_a_curve_is_its_points():
+    """To the last bit, in the order of p."""
     p = [1e-2, 5e-3, 0.3, 8e-3]
     for losses, events in ((Deterministic(), 200), (Independent(), [16000, 500, 50, 2000])):
         runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, seed=2)
@@ -90,15 +90,15 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
         (5e-3, Deterministic(), 50, {"bandwidth": 2e2, "buffer": 2.0, "method": "blocks"}),
         (0.05, Independent(), 320, {"method": "blocks"}),
     ],
-    ids=["one run", "lanes", "lanes and a queue", "bursts", "blocks and a queue", "blocks"],
+    ids=["one run", "several runs", "a queue", "bursts", "blocks and a queue", "blocks"],
 )
 def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     """Every loop as it is written, beside its machine code: equal to the last bit."""
-    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 20)  # as many runs as there are lanes
+    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 20)  # several runs
     ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
     compiled = ask()
-    plain = functools.partial(single_flow_runs.side_by_side, compiled=False)
-    monkeypatch.setattr(single_flow_runs, "side_by_side", plain)
+    plain = functools.partial(single_flow_runs.follow, compiled=False)
+    monkeypatch.setattr(single_flow_runs, "follow", plain)
     for name in ("rate", "mean_window", "packet_mean_window", "loss_event_rate"):
         assert getattr(ask(), name) == getattr(compiled, name), name
 

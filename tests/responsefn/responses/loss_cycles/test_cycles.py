@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import sys
-from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -38,11 +35,8 @@ from responsefn.linux import WestwoodPlus
 from responsefn.responses import rule_checks
 from responsefn.responses.dynamics import Cycle, Event
 from responsefn.responses.equations import domain_of, equation_of, formula_of, table_of
-from responsefn.responses.kernel.rows import MOVES
 from responsefn.responses.loss_cycles import cycle_loops, cycles
 from responsefn.responses.loss_cycles.cycle_loops import (
-    COMPILED,
-    PLAIN,
     Cases,
     Limits,
     approach,
@@ -72,27 +66,6 @@ def test_cycle_of_a_rule_with_a_formula_is_the_formula():
         assert np.all(cycle.packet_mean_window > cycle.mean_window)
 
 
-def test_plain_python_gives_up_within_a_long_cycle(monkeypatch):
-    """A loss to a window of 1 and one packet lost in 5e8: 3e5 blocks of ACKs, of which few are made."""
-    addresses, made = cycle_loops.addresses, []
-
-    def counted(step):
-        def call(run, *more):
-            step(run, *more)
-            made.append(run[MOVES])
-
-        return addresses(call)
-
-    monkeypatch.setattr(cycle_loops, "addresses", counted)
-    rule, limits = AIMD(2.0, 1.0), cycle_loops.Limits(500, cycles.MAX_CYCLES)
-    one, start = np.ones(1), np.array([rule.State(cwnd=4e4)])
-    long, short = (cycle_loops.Cases(rule, n * one, one, 0.0, start) for n in (5e8, 50.0))
-    with pytest.raises(cycle_loops.UnfinishedError):
-        cycle_loops.run(long, cycle_loops.PLAIN, limits)
-    assert max(made) == limits.budget
-    assert cycle_loops.run(short, cycle_loops.PLAIN, limits).columns[0, 6] > 0.0
-
-
 class Stamped(WindowRule):
     """Grows with the time since the last loss, which `on_ack` leaves as it is; negative with a cut of 2."""
 
@@ -114,40 +87,8 @@ class Stamped(WindowRule):
         return s._replace(cwnd=kept, since=e.time)
 
 
-def test_compiled_steps_in_a_loop_of_plain_python_give_the_same_answer(monkeypatch):
-    """As on a machine that has not compiled the loop: to the last bit, or they are given up."""
-    p, rule = np.geomspace(1e-4, 0.05, 7), Stamped()
-    fields = [field.name for field in dataclasses.fields(cycles.Cycle)]
-    expected = [getattr(rule.cycle(p, RTT), name) for name in fields]
-    asked = []
-    monkeypatch.setattr(
-        cycle_loops, "is_compiled_package", lambda *names: asked.append(names) or False
-    )
-    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(rule): 1}))
-    for short in (cycle_loops.STEPS_CALLS, 20):
-        monkeypatch.setattr(cycle_loops, "STEPS_CALLS", short)
-        found = rule.cycle(p, RTT)
-        for name, values in zip(fields, expected, strict=True):
-            np.testing.assert_array_equal(getattr(found, name), values, err_msg=name)
-    assert asked == 2 * [(cycle_loops.KERNEL, "cycles.run")]
-
-
-@pytest.mark.parametrize("missing", [None, "cycles.run", "checks.run", "alone", "loss"])
-def test_what_is_in_the_cache_is_used_from_the_first_cycle_on(missing, monkeypatch):
-    """Machine code of the loops and of both steps; plain Python solves a few cycles where one is missing."""
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setattr(cycle_loops, "_solved", Counter())
-    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda _, name: name != missing)
-    monkeypatch.setattr(cycle_loops, "is_compiled", lambda step, _: step.__name__ != missing)
-    first = next(cycle_loops.runners(Stamped(), np.array([100.0])))
-    assert (first == cycle_loops.COMPILED) == (missing is None)
-    assert (first == cycle_loops.PLAIN) == (missing is not None)
-
-
-def test_a_window_that_cannot_be_is_met_by_compiled_steps(monkeypatch):
+def test_an_invalid_window_is_reported(monkeypatch):
     """In a state that no sample has."""
-    monkeypatch.setattr(cycle_loops, "is_compiled_package", lambda *_: False)
-    monkeypatch.setattr(cycle_loops, "_by_steps", Counter({cycle_loops.kind_of(Stamped()): 1}))
     monkeypatch.setattr(cycle_loops, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
     monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
     with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
@@ -196,7 +137,7 @@ def test_estimates_of_the_rate_are_those_of_the_window():
     assert Westwood.State(*state).estimate == pytest.approx(500.0)
 
 
-# What runs the loops over cycles: plain Python, compiled steps, and the compiled loop.
+# The loops over cycles.
 
 
 def cases(p: float, rtt: float) -> Cases:
@@ -208,16 +149,16 @@ def cases(p: float, rtt: float) -> Cases:
 def test_plain_python_and_machine_code_find_the_same_cycle(acks):
     """To the last bit: both do the same additions."""
     limits = Limits(2e4, 128, acks)
-    one, two = (run(cases(0.01, 0.1), runner, limits) for runner in (PLAIN, COMPILED))
+    one, two = (run(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True))
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.ends, two.ends)
 
 
 def test_blocks_of_a_smooth_rule_pass_the_check():
     """The square-root law 1/R sqrt(3/(2p)) is the rate; half a packet in a window of 40 is a percent."""
-    found = run(cases(1e-3, 0.1), COMPILED, Limits(1e6, 64))
+    found = run(cases(1e-3, 0.1), Limits(1e6, 64))
     assert found.columns[0, 0] == pytest.approx(387.3, rel=0.01)
-    error, followed, later = check(cases(1e-3, 0.1), found, COMPILED, Limits(2e4, 1e7))[0]
+    error, followed, later = check(cases(1e-3, 0.1), found, Limits(2e4, 1e7))[0]
     assert error < 0.004
     assert followed == 1.0
     assert later < 1e-4
@@ -225,13 +166,13 @@ def test_blocks_of_a_smooth_rule_pass_the_check():
 
 def test_segments_of_a_long_cycle_are_followed():
     """3 segments of a tenth of the steps each, where these agree; otherwise up to 2500 ACKs from the beginning."""
-    found = run(cases(1e-4, 0.1), COMPILED, Limits(1e6, 64))
-    error, followed, later = check(cases(1e-4, 0.1), found, COMPILED, Limits(10, 2500))[0]
+    found = run(cases(1e-4, 0.1), Limits(1e6, 64))
+    error, followed, later = check(cases(1e-4, 0.1), found, Limits(10, 2500))[0]
     assert error < 0.004
     assert 0.0 < followed < 0.25
     assert later < 1e-4
     found.columns[:, 9] = 0.0  # a budget of 10 ACKs
-    assert check(cases(1e-4, 0.1), found, COMPILED, Limits(10, 2500))[0, 1] <= 2e-3
+    assert check(cases(1e-4, 0.1), found, Limits(10, 2500))[0, 1] <= 2e-3
 
 
 @pytest.mark.parametrize(
@@ -241,15 +182,15 @@ def test_segments_of_a_rule_that_acts_at_some_acks_differ(rule):
     """At p = 1e-6 a sample has some percent of the cycle, and the timer runs out a few times in it."""
     at, rtts = np.array([1e-6]), np.array([0.1])
     start = Cases(rule, 1 / at, rtts, 0.0, begin_at_peak(rule, at, rtts, None))
-    found = run(start, COMPILED, Limits(1e6, 64))
+    found = run(start, Limits(1e6, 64))
     for most in (5e4, 1e6):  # the timer has not run out in the first 5 %
-        assert check(start, found, COMPILED, Limits(1e4, most))[0, 0] > 0.004
+        assert check(start, found, Limits(1e4, most))[0, 0] > 0.004
 
 
 def test_loss_events_until_a_rate_is_reached():
     """From 1 packet Reno's peak follows W^2 -> W^2/4 + 2/p: within 1 % after a few losses."""
     start = cases(1e-4, 0.1)
-    rate = run(start, COMPILED, Limits(1e6, 64)).columns[:, 0]
+    rate = run(start, Limits(1e6, 64)).columns[:, 0]
     low = start._replace(starts=np.array([[1.0, 2.0]]))
     one = np.ones(1, dtype=np.int64)
     events = approach(low, rate, Limits(1e6, 100, same=0.01), one)
@@ -372,7 +313,7 @@ def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     start = begin_at_peak(rule, np.array([p]), rtt, capacity)
     cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
     limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.MAX_LONG_CYCLES)
-    climb = cycle_loops.run(cases, cycle_loops.COMPILED, limits).columns[0]
+    climb = cycle_loops.run(cases, limits).columns[0]
     assert climb[0] == pytest.approx(capacity, rel=1e-4)
     assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
     if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity
