@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +23,7 @@ from dfcmodel.engine.sender_tables import source_events_of
 from dfcmodel.network.callback_events import manager_events_of
 from dfcmodel.network.run_tables import LAST_PART
 from hopflow.execution.progress import alone, progress_bar
+from hopflow.fork_safety import ForkSafeLock
 from hopflow.kernels import loop_of
 from hopflow.long_runs import check_stop
 
@@ -42,7 +42,7 @@ QUEUES_PER_FLOW = 32
 """A flow's ends take about as long per step as this many queues."""
 BLOCK = 100_000_000
 """Queues times steps between two signs of progress: some tenths of a second."""
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 class Records(NamedTuple):

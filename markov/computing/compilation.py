@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from hopflow.kernels import build, build_entry, shape_of
 from hopflow.kernels.records import layout_of, plain
-from markov.computing import costs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,16 +20,10 @@ def compiled(
     helpers: Sequence[Callable[..., Any]] = (),
     snippets: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
-    """Return a template compiled for some types of its arguments, or as plain Python without Numba.
+    """Return a template compiled for some types of its arguments.
 
     ``snippets`` are statements for `hopflow.kernels.build`.
     """
-    if not costs.has_numba():
-        return (
-            build(template, helpers=helpers, snippets=snippets or {}, compiled=False)
-            if snippets or helpers
-            else template
-        )
     return build(template, helpers=helpers, snippets=snippets or {}, salt=types)
 
 
@@ -44,9 +37,6 @@ def bound_kernel(
 
     Records among the arguments become plain tuples, and records again inside.
     """
-    if not costs.has_numba():
-        run = compiled(template, "", helpers, snippets)
-        return lambda: run(*arguments)
     layouts, given = tuple(map(layout_of, arguments)), plain(arguments)
     kinds = {"helpers": helpers, "snippets": snippets, "records": layouts}
     kernel = build(template, salt=shape_of(given), **kinds)  # type: ignore[arg-type]
@@ -57,8 +47,8 @@ def bound_kernel(
 def remembered(
     template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()
 ) -> Callable[..., Any]:
-    """Return a template compiled for any types of its arguments, or as plain Python without Numba.
+    """Return a template compiled for any types of its arguments.
 
     It allocates nothing: its machine code is loaded from a file, without Numba, where that was compiled before.
     """
-    return build_entry(template, helpers) if costs.has_numba() else template
+    return build_entry(template, helpers)
