@@ -1,6 +1,6 @@
 """``python -m benchmarks.rule_evaluations``: what each way from rules to a chain can do, and what it costs.
 
-One table has CPU times per chain: of the first one, which includes translation or compilation, and of the fastest
+One table has CPU times per chain: of the first one, which includes translation, and of the fastest
 later one with other parameters, as in a sweep. The other one counts the variants of one queue in
 ``tests/markov/test_ways_to_write.py``, which write the same rules in different styles, that each way accepts.
 """
@@ -19,14 +19,12 @@ import typer
 from hopflow.errors import RuleError
 from markov import MM1K, CoxTandem, Kanban, PauseTandem
 from markov.generators.building import build_chain
-from markov.generators.built_chains import Series
 from markov.generators.ways import Ways
 from tests.markov.test_ways_to_write import RIGHT, VARIANTS, grid_of, model_of
 
-WAYS = ("python", "arrays", "compiled", "regions", "sets")
+WAYS = ("python", "arrays", "regions")
 METHODS: dict[str, Callable[[Ways], Any]] = {
-    "python": Ways.by_python, "arrays": Ways.by_arrays, "compiled": Ways.by_compiler,
-    "regions": Ways.by_regions, "sets": Ways.by_sets,
+    "python": Ways.by_python, "arrays": Ways.by_arrays, "regions": Ways.by_regions,
 }  # fmt: skip
 MODELS: dict[str, Callable[[float], Any]] = {
     "PauseTandem()": lambda x: PauseTandem(rtt=x),
@@ -44,10 +42,10 @@ GRID = {"width": 47, "height": 43, "x": 37, "y": 5}
 
 def times(model: Callable[[float], Any], way: str) -> tuple[float, float, int] | None:
     """Return the CPU seconds of the first chain and of the fastest later one, and the states; None: refused."""
-    series, taken, states = Series(), [], 0
+    taken, states = [], 0
     for n in range(REPEATS):
         begin = time.process_time()
-        ways = Ways(model(0.5 + 0.1 * n), True, 10**8, series if way == "compiled" else None)
+        ways = Ways(model(0.5 + 0.1 * n), True, 10**8)
         built = METHODS[way](ways)
         taken.append(time.process_time() - begin)
         if built is None:
@@ -65,8 +63,8 @@ def accepts(model: Any, way: str) -> bool:
     return True
 
 
-def main(compiled: bool = False) -> None:
-    """Print both tables; with ``--compiled`` compile each variant, too, which takes minutes."""
+def main() -> None:
+    """Print both tables."""
     warnings.simplefilter("ignore")
     typer.echo(f"| model | states | {' | '.join(WAYS)} |\n|:--|--:|{'--:|' * len(WAYS)}")
     for name, model in MODELS.items():
@@ -77,7 +75,6 @@ def main(compiled: bool = False) -> None:
         ]
         states = max(each[2] for each in found.values() if each is not None)
         typer.echo(f"| {name} | {states:,} | {' | '.join(cells)} |")
-    asked = [way for way in WAYS[1:] if compiled or way != "compiled"]
     with tempfile.TemporaryDirectory() as folder:
         groups = {
             "variants": [
@@ -89,14 +86,9 @@ def main(compiled: bool = False) -> None:
             ],
         }
         for name, models in groups.items():
-            counts = {way: [accepts(model, way) for model in models] for way in asked}
+            counts = {way: [accepts(model, way) for model in models] for way in WAYS[1:]}
             said = ", ".join(f"{way} {sum(each)}" for way, each in counts.items())
-            others = [way for way in asked if way != "sets"]
-            alone = sum(
-                only and not any(counts[way][n] for way in others)
-                for n, only in enumerate(counts["sets"])
-            )
-            typer.echo(f"{name}: {len(models)}; accepted by {said}; by sets alone {alone}")
+            typer.echo(f"{name}: {len(models)}; accepted by {said}")
 
 
 if __name__ == "__main__":

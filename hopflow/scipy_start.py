@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
+
+from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["start_scipy"]
 
@@ -11,7 +12,7 @@ UNUSED = {
     "char", "core", "ctypeslib", "f2py", "ma", "matlib", "polynomial", "rec", "strings", "testing",
 }  # fmt: skip
 """Modules that NumPy loads when they are asked for."""
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 def start_scipy() -> None:

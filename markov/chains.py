@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from hopflow.checks import choice, shown
 from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
+from hopflow.fork_safety import cached_property
 from markov.computing.graphs import led_to
 from markov.computing.matrices import with_diagonal
 from markov.generators.building import build_chain

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from hopflow.checks import choice, whole
 from hopflow.display.html_tables import table_html
 from hopflow.equality import same
 from hopflow.errors import RuleError
+from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.memory import InfiniteStatesError
 from markov.generators.building import MAX_STATES, build_chain

@@ -11,7 +11,6 @@ from hopflow.parameters import canonical_text
 from hopflow.units import quantities_of
 from markov.chains import MarkovChain
 from markov.driver import stationary
-from markov.generators.building import build_chains
 from markov.models.bare import NO_MEASURES, has_no_measures
 from markov.models.rules import ChainModel
 
@@ -52,31 +51,15 @@ def checked(things: Iterable[Any], points: object) -> dict[str, Any]:
 
 def rows(things: Sequence[Any], settings: object, options: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the measures of chains, which share what they can."""
-    models = _Models(things)
     chain: MarkovChain | None = None
-    for each, built in zip(models, build_chains(models), strict=True):
-        before, chain = chain, MarkovChain.of_built(each, built)
-        if before is not None:
-            chain.take_over(before)
+    for model in map(_model, things):
+        chain = MarkovChain(model, like=chain)
         answer = stationary(chain, options["method"])
         found = answer.measures.assign(
             residual=((), answer.residual, {"units": "1"}),
             error_bound=((), answer.error_bound, {"units": "1"}),
         )
         yield row_of(found)
-
-
-class _Models(Sequence[ChainModel]):
-    """The models of some chains, made when they are looked up."""
-
-    def __init__(self, things: Sequence[Any]) -> None:
-        self.things = things
-
-    def __len__(self) -> int:
-        return len(self.things)
-
-    def __getitem__(self, n: Any) -> Any:
-        return _model(self.things[n])
 
 
 def _model(thing: Any) -> ChainModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import os
 import shutil
 import subprocess
@@ -14,12 +13,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from markov.computing import costs
 from tests.refused_input import RefusedTable
-
-# As in a process that has worked for a while. Before, NumPy solves what does not repay loading a kernel, rounded in another way,
-# so that the figures of a test would depend on the tests before it.
-costs._spent["by NumPy"] = math.inf
 
 # Compilers make many objects that live long: looking for garbage less often takes a tenth of the time.
 gc.set_threshold(50_000, 20, 100)

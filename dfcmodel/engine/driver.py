@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +41,6 @@ QUEUES_PER_FLOW = 32
 """A flow's ends take about as long per step as this many queues."""
 BLOCK = 100_000_000
 """Queues times steps between two signs of progress: some tenths of a second."""
-_lock = threading.Lock()
 
 
 class Records(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dfcmodel.results.ensembles import mean_interval
 from dfcmodel.results.limits import said_by_topic
 from hopflow.checks import choice
 from hopflow.display.results import Result
+from hopflow.fork_safety import cached_property
 from hopflow.intervals import reach
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, declares, in_units

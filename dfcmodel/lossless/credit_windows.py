@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -23,6 +22,7 @@ from dfcmodel.lossless.paused.worst_cases import Burst, largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, frames_and_cell, metres
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import shown
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfcmodel.network.queueing.buffers import ByteBuffer, buffer_of
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import flag, one_number, plain_number, shown
 from hopflow.display.results import Described
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:

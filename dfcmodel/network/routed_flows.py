@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from dfcmodel.network.flows import Flow
 from dfcmodel.network.frame_sizes import HEADER
 from dfcmodel.network.links import Link, Links, Node, buffer_in_packets
 from hopflow.display.results import Described
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit
 
 if TYPE_CHECKING:

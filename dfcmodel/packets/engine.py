@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,6 +51,7 @@ from dfcmodel.packets.recoveries.checks import check_sender
 from dfcmodel.packets.recoveries.compilation import recovery_events, sender_of
 from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
+from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.long_runs import LONGER, parts
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from dfcmodel.packets.paths import PathPlan, path_of
 from dfcmodel.packets.ports import has_lanes
 from dfcmodel.packets.routed_plans import RoutedPlan, kept
 from dfcmodel.packets.routing import choices_of, routing_ports
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

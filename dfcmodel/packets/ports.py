@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
@@ -26,6 +25,7 @@ from dfcmodel.network.queueing.disciplines import (
 from dfcmodel.network.queueing.managers import RED
 from dfcmodel.network.queueing.programs import SwitchProgram
 from hopflow.checks import number
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from dfcmodel.network.run_tables import CAUSES, WAITING
 from dfcmodel.packets.kernel.codes import WAKE
 from dfcmodel.packets.kernel.queues.trimming import CUT
 from dfcmodel.packets.remains import remaining_packets, row_excess
+from hopflow.fork_safety import cached_property
 from responsefn import RateRule
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
@@ -15,6 +15,7 @@ from dfcmodel.network.queueing.disciplines import FIFO, manager_of
 from dfcmodel.packets.hops import FlowEnds, Hops, Hosts, ends_of, hops_of, hosts_of
 from dfcmodel.packets.ports import UNBOUNDED, Interface
 from dfcmodel.packets.recoveries import recovery_named
+from hopflow.fork_safety import cached_property
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.rules.base import answers_marks
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from dfcmodel.packets.spraying import spread
 from dfcmodel.results.at_nodes import AtNodes, Deferred, value_of
 from dfcmodel.results.pauses import intervals_of_pairs
 from dfcmodel.results.trajectories import Trajectory
+from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from responsefn import RateRule, WindowRule
 

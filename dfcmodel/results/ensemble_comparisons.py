@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfcmodel.results.run_comparisons import RunComparison, total_goodput
 from dfcmodel.results.summaries import first_flows
 from hopflow.display.results import figure
 from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.intervals import half_width
 from hopflow.status import Status, of_several, worst
 from hopflow.units import WithUnit, quantities

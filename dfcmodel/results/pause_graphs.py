@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from dfcmodel.results.records import Records
 from dfcmodel.results.standstills import link_name
 from hopflow.checks import instance
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
+from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
 

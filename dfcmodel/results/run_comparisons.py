@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from dfcmodel.results.summaries import first_flows
 from dfcmodel.results.trajectories import Trajectory
 from hopflow.display.results import figure
 from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

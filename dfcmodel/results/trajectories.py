@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dfcmodel.results.records import Records
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dfcmodel.theory.stability import (
 )
 from hopflow.checks import choice, instance, seed_number, whole
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.naming.deprecations import renamed
 from hopflow.status import Status
 

@@ -10,7 +10,7 @@ a continuous function of the parameters, with kinks where a branch of the law ch
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from dfcmodel.network.queueing.disciplines import DFC, Pause
 from dfcmodel.twin.loop import QueueRecords, compiled
 from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
+from hopflow.fork_safety import cached_property
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule

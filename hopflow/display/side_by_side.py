@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hopflow.display.html_tables import grid_html
 from hopflow.display.results import Result, png
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,11 +10,13 @@ from functools import cache
 from multiprocessing import parent_process
 from typing import Any
 
+from hopflow.fork_safety import ForkSafeLock
+
 __all__ = ["alone", "in_notebook", "progress_bar", "shown"]
 
 DELAY = 1.0
 """Time in s before a bar is shown."""
-_importing = threading.Lock()
+_importing = ForkSafeLock()
 
 
 def progress_bar(iterable: Any = None, **settings: Any) -> Any:

@@ -25,11 +25,10 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
+from hopflow.fork_safety import ForkSafeLock
 from hopflow.kernels import native
 from hopflow.kernels.arguments import SIGNATURE, Call, describe, flatten, named_tuples, wrapper
 from hopflow.kernels.module import Module
@@ -40,16 +39,7 @@ __all__ = ["Callback", "Insertions", "Kernel", "KernelError", "build", "build_ca
 
 MAX_CACHED = 256
 _built: dict[Any, tuple[Any, Module]] = {}
-_lock = threading.RLock()
-
-
-def _replace_lock() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):  # a thread of the parent may hold the lock
-    os.register_at_fork(after_in_child=_replace_lock)
+_lock = ForkSafeLock()
 
 
 class Insertions(TypedDict, total=False):
@@ -102,7 +92,9 @@ class Kernel:
         Function that returns, for kinds of arguments, the name of a unit, and what compiles it.
     """
 
-    def __init__(self, name: str, unit: Callable[[tuple[Any, ...]], tuple[str, Callable[[], native.Unit]]]) -> None:
+    def __init__(
+        self, name: str, unit: Callable[[tuple[Any, ...]], tuple[str, Callable[[], native.Unit]]]
+    ) -> None:
         self.name, self._unit = name, unit
         self._calls: dict[tuple[Any, ...], Call] = {}
 
@@ -125,7 +117,9 @@ class Kernel:
         call = self._calls.get(key)
         if call is None:
             addresses = native.load_unit(*self._unit(key))
-            call = self._calls[key] = Call(self.name, addresses["call_with_words"], key, native.check_exceptions)
+            call = self._calls[key] = Call(
+                self.name, addresses["call_with_words"], key, native.check_exceptions
+            )
         return functools.partial(_run, call, words, args)
 
 
@@ -135,7 +129,11 @@ def _run(call: Call, words: list[Any], args: tuple[Any, ...]) -> Any:
 
 
 def build(
-    template: Callable[..., Any], *, signature: str = "", compiled: bool = True, **inserted: Unpack[Insertions]
+    template: Callable[..., Any],
+    *,
+    signature: str = "",
+    compiled: bool = True,
+    **inserted: Unpack[Insertions],
 ) -> Any:
     """Return ``template`` compiled, with rules inserted.
 
@@ -227,7 +225,9 @@ def build_callbacks(
         if key in _built and _built[key][1].is_current():
             built: dict[str, Any] = _built[key][0]
             return built
-        module = Module({name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats)
+        module = Module(
+            {name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats
+        )
         for name, function in functions.items():
             module.add(name, function, "State")
         for name, text in adapters.items():
@@ -261,11 +261,15 @@ def _callbacks(module: Module, signatures: Mapping[str, str]) -> dict[str, Any]:
     return {function: Callback(addresses[function]) for function in signatures}
 
 
-def _unit_of(module: Module, function: str, kinds: tuple[Any, ...]) -> tuple[str, Callable[[], native.Unit]]:
+def _unit_of(
+    module: Module, function: str, kinds: tuple[Any, ...]
+) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of the unit of a module's kernel for some kinds of arguments, and what compiles it."""
     call, dtypes = wrapper(function, kinds)
     classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}  # type: ignore[attr-defined]
-    records = "".join(f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items())
+    records = "".join(
+        f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items()
+    )
     text = f"{module.text()}{records}{call}"
     name = native.digest(text, repr(dtypes))
 
@@ -331,7 +335,10 @@ class _Parts(NamedTuple):
 def _frozen(value: Any) -> Any:
     """Return a mapping or a sequence as a tuple, in which values are tuples too: a key of a dictionary."""
     if isinstance(value, Mapping):
-        return tuple((key, tuple(map(_frozen, item)) if isinstance(item, list | tuple) else item) for key, item in value.items())
+        return tuple(
+            (key, tuple(map(_frozen, item)) if isinstance(item, list | tuple) else item)
+            for key, item in value.items()
+        )
     return tuple(value) if isinstance(value, list | tuple) else value or ()
 
 
@@ -339,8 +346,3 @@ def _owner(name: str, tuples: Mapping[str, Sequence[str]]) -> str:
     """Return the NamedTuple type of the states that the function called ``name`` updates."""
     owners = [t for t in tuples if t.endswith("State") and name.startswith(t[:-5])]
     return max(owners, key=len, default="State")
-
-
-def is_compiled_package(*_): return True
-def is_built(*_, **__): return True
-def shape_of(*_): return ""

@@ -138,7 +138,9 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
             if getattr(kind, "_fields", ()):
                 return f"{kind.__name__}({', '.join(parts)})"
             return f"({', '.join(parts)}{',' * (size == 1)})"
-        dtype = f"dtype_{list(dtypes.values()).index(kind) if kind in dtypes.values() else len(dtypes)}"
+        dtype = (
+            f"dtype_{list(dtypes.values()).index(kind) if kind in dtypes.values() else len(dtypes)}"
+        )
         dtypes[dtype] = kind
         first = position
         if size == RECORD:
@@ -151,7 +153,9 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     arguments = [argument(*item) for item in items]
     lines = [f"    a{n} = {text}" for n, text in enumerate(arguments)]
     call = f"{name}({', '.join(f'a{n}' for n in range(len(arguments)))})"
-    text = "\n".join(["def call_with_words(words, reals, room):", *lines, f"    give_back(room, {call})"])
+    text = "\n".join(
+        ["def call_with_words(words, reals, room):", *lines, f"    give_back(room, {call})"]
+    )
     return f"{text}\n", dtypes
 
 
@@ -170,7 +174,9 @@ class Call:
         Called after each call; raises where the machine code met an exception.
     """
 
-    def __init__(self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, address: int, kinds: tuple[Any, ...], check: Callable[[str], None]
+    ) -> None:
         self.name, self._run, self._check = name, CALL(address), check
         self._pack = struct.Struct("=" + "".join(_letters(kinds))).pack
 

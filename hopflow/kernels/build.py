@@ -52,14 +52,14 @@ if numba.__version__ != NUMBA:
         f"hopflow's own functions are compiled by Numba {NUMBA}, and {numba.__version__} is installed: pip install numba=={NUMBA}"
     )
 
-from numba import _dynfunc  # type: ignore[attr-defined]  # noqa: E402
-from numba.core import cgutils, typed_passes, untyped_passes  # noqa: E402
-from numba.core.codegen import JITCodeLibrary  # noqa: E402
-from numba.core.compiler import Compiler, _LowerResult  # noqa: E402
-from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass  # noqa: E402
-from numba.core.typed_passes import NativeLowering  # noqa: E402
-from numba.core.types.functions import Dispatcher  # noqa: E402
-from numba.np import arrayobj  # noqa: E402
+from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core import cgutils, typed_passes, untyped_passes
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, _LowerResult
+from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
+from numba.core.typed_passes import NativeLowering
+from numba.core.types.functions import Dispatcher
+from numba.np import arrayobj
 
 PASSES = (
     untyped_passes.TranslateByteCode,
@@ -151,8 +151,12 @@ class _LowerPart(LoweringPass):
         part.finalize()
         lowered = state["cr"]
         nowhere = 0  # the address of a wrapper for Python, which it has not
-        key = _dynfunc.make_function(lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,))
-        linked = list(dict.fromkeys([part, *part._linking_libraries]))  # callers before what they call
+        key = _dynfunc.make_function(
+            lowered.fndesc.lookup_module(), name, "", nowhere, lowered.env, (part,)
+        )
+        linked = list(
+            dict.fromkeys([part, *part._linking_libraries])
+        )  # callers before what they call
         state.targetctx.insert_user_function(key, lowered.fndesc, linked)
         state["cr"] = _LowerResult(lowered.fndesc, lowered.call_helper, cfunc=key, env=lowered.env)
         return True
@@ -245,7 +249,12 @@ class PartCompiler(Compiler):
     def define_pipelines(self) -> list[PassManager]:
         """Return the passes."""
         manager = PassManager("kernel")
-        for kind in (_Types, typed_passes.IRLegalization, self.lowering, typed_passes.NoPythonBackend):
+        for kind in (
+            _Types,
+            typed_passes.IRLegalization,
+            self.lowering,
+            typed_passes.NoPythonBackend,
+        ):
             manager.add_pass(kind, kind.__name__)
         manager.finalize()
         return [manager]
@@ -389,7 +398,12 @@ def _array_at(layout: str) -> Any:
     return array_at
 
 
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,
+}
 """Of functions of engines. Nothing is allocated: counting references to arguments took 120 to 150 ns a call."""
 MARKS: dict[str, dict[str, Any]] = {
     "compiled": {"pipeline_class": CalledCompiler},
@@ -437,7 +451,9 @@ def decorators() -> dict[str, Any]:
             place = builder.bitcast(builder.gep(first, [arguments[1]]), BYTES)
             kind = ir.FunctionType(ir.VoidType(), [BYTES, number, number, number])
             fetch = builder.module.declare_intrinsic("llvm.prefetch", [BYTES], kind)
-            builder.call(fetch, [place, number(0), number(3), number(1)])  # to read, into all levels, data
+            builder.call(
+                fetch, [place, number(0), number(3), number(1)]
+            )  # to read, into all levels, data
             return context.get_dummy_value()
 
         return types.void(array, types.intp), generate
@@ -446,7 +462,9 @@ def decorators() -> dict[str, Any]:
     def multiply_add(context, a, b, c):
         def generate(context, builder, signature, arguments):
             kind = ir.FunctionType(REAL, [REAL] * 3)
-            return builder.call(builder.module.declare_intrinsic("llvm.fma", [REAL], kind), arguments)
+            return builder.call(
+                builder.module.declare_intrinsic("llvm.fma", [REAL], kind), arguments
+            )
 
         return types.float64(types.float64, types.float64, types.float64), generate
 
@@ -456,7 +474,16 @@ def decorators() -> dict[str, Any]:
     def call_on_record(function, record, array, a, b, c, d):
         call_with_record(function, record, record, array, a, b, c, d)
 
-    functions = (call_event, call_manager, call_agent, call_law, call_on_array, call_on_record, prefetch, multiply_add)
+    functions = (
+        call_event,
+        call_manager,
+        call_agent,
+        call_law,
+        call_on_array,
+        call_on_record,
+        prefetch,
+        multiply_add,
+    )
     return found | {function.__name__: function for function in functions}
 
 
@@ -465,7 +492,10 @@ REAL, BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
 
 def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
     """Return signature and code of a call of an address: with records from a field on, first elements of arrays, floats."""
-    signature = types.void(types.uint64, *(k if isinstance(k, types.Record | types.Array) else types.float64 for k in kinds))
+    signature = types.void(
+        types.uint64,
+        *(k if isinstance(k, types.Record | types.Array) else types.float64 for k in kinds),
+    )
 
     def generate(context, builder, signature, arguments):
         values = []
@@ -474,7 +504,9 @@ def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
                 offset = ir.IntType(64)(kind.offset(field) if field else 0)
                 value = builder.gep(builder.bitcast(value, BYTES), [offset])
             elif isinstance(kind, types.Array):
-                value = builder.bitcast(context.make_array(kind)(context, builder, value).data, BYTES)
+                value = builder.bitcast(
+                    context.make_array(kind)(context, builder, value).data, BYTES
+                )
             values.append(value)
         kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
         builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), values)
@@ -484,7 +516,9 @@ def _call(address: Any, kinds: tuple[Any, ...], field: str = "") -> Any:
     return signature, generate
 
 
-def compile_engine(compiler: PinnedCompiler, package: str, module: str, request: bytes) -> native.Unit:
+def compile_engine(
+    compiler: PinnedCompiler, package: str, module: str, request: bytes
+) -> native.Unit:
     """Return the unit of an engine, of which ``request`` has the name and the kinds of arguments, pickled.
 
     Raises
@@ -492,12 +526,17 @@ def compile_engine(compiler: PinnedCompiler, package: str, module: str, request:
     ImportError
         Where its source is not that of which the name is the digest.
     """
-    for mark, decorator in decorators().items():  # before the engine, whose classes are among the kinds, is imported
+    for (
+        mark,
+        decorator,
+    ) in decorators().items():  # before the engine, whose classes are among the kinds, is imported
         setattr(marks, mark, decorator)
-    name, kinds = pickle.loads(request)  # noqa: S301, of the process that started this one
+    name, kinds = pickle.loads(request)
     run = importlib.import_module(f"{package}.{module}").run
     if engines.unit_name(package, module, kinds) != name:
-        raise ImportError(f"{package} was edited after the process that asks for it had started: start that again")
+        raise ImportError(
+            f"{package} was edited after the process that asks for it had started: start that again"
+        )
     calling = run._compiler.pipeline_class is CallingCompiler
     compiler.pipeline = CallingCallbackCompiler if calling else CallbackCompiler
     text, dtypes = wrapper("run", kinds)
@@ -516,8 +555,14 @@ def questions() -> dict[str, tuple[str, str]]:
         for package in ("dfcmodel", "responsefn", "markov")
         for name in importlib.import_module(f"{package}.first_uses").short_calls()
     }
-    late = [key for key, (package, name) in found.items() if package == "dfcmodel" and name not in FIRST]
-    order = [*(f"dfcmodel: {name}" for name in FIRST), *(key for key in found if key not in late), *late]
+    late = [
+        key for key, (package, name) in found.items() if package == "dfcmodel" and name not in FIRST
+    ]
+    order = [
+        *(f"dfcmodel: {name}" for name in FIRST),
+        *(key for key in found if key not in late),
+        *late,
+    ]
     return {key: found[key] for key in dict.fromkeys(order)}
 
 
@@ -530,10 +575,14 @@ def build(levels: tuple[str, ...], jobs: int) -> None:
         for level in levels:
             Path(scratch, level).mkdir()
         with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _begin) as pool:
-            futures = {pool.submit(_answer, *question): name for name, question in questions().items()}
+            futures = {
+                pool.submit(_answer, *question): name for name, question in questions().items()
+            }
             for n, future in enumerate(as_completed(futures), 1):
                 future.result()
-                print(f"compiling [{n}/{len(futures)}] {futures[future]}", file=sys.stderr, flush=True)
+                print(
+                    f"compiling [{n}/{len(futures)}] {futures[future]}", file=sys.stderr, flush=True
+                )
         native.ARCHIVES.mkdir(exist_ok=True)
         for level in levels:
             _write_archive(native.ARCHIVES / f"{level}.zip", Path(scratch, level))
@@ -546,7 +595,11 @@ FOLDER = "HOPFLOW_BUILD"
 def _compiler() -> PinnedCompiler:
     """Return the compiler for the levels that are being built, or for this machine alone."""
     folder = os.environ.get(FOLDER)
-    return PinnedCompiler(tuple(sorted(Path(folder).glob("*86*")) + sorted(Path(folder).glob("aarch64"))) if folder else ())
+    return PinnedCompiler(
+        tuple(sorted(Path(folder).glob("*86*")) + sorted(Path(folder).glob("aarch64")))
+        if folder
+        else ()
+    )
 
 
 def _begin() -> None:
@@ -574,10 +627,16 @@ def main() -> None:
         unit = compile_engine(_compiler(), *sys.argv[2:4], sys.stdin.buffer.read())
         sys.stdout.buffer.write(native.encoded(unit))
         return
-    parser = argparse.ArgumentParser(prog="python -m hopflow.kernels.build", description="Compile hopflow's own functions.")
+    parser = argparse.ArgumentParser(
+        prog="python -m hopflow.kernels.build", description="Compile hopflow's own functions."
+    )
     own = native.level()
-    parser.add_argument("levels", nargs="*", default=[own], help=f"x86-64-v3, x86-64-v2, aarch64; default: {own}")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s")
+    parser.add_argument(
+        "levels", nargs="*", default=[own], help=f"x86-64-v3, x86-64-v2, aarch64; default: {own}"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
+    )
     options = parser.parse_args()
     build(tuple(options.levels), options.jobs)
 

@@ -28,7 +28,9 @@ _START = time.time()
 SHARED = re.compile(r"^from (\w+\.[\w.]+) import", re.MULTILINE)
 
 
-def unit_of(package: str, module: str, kinds: tuple[Any, ...]) -> tuple[str, Callable[[], native.Unit]]:
+def unit_of(
+    package: str, module: str, kinds: tuple[Any, ...]
+) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of the unit of an engine for some kinds of arguments, and what compiles it."""
     name = unit_name(package, module, kinds)
     return name, functools.partial(_compile, name, package, module, kinds)
@@ -73,9 +75,15 @@ def _compile(name: str, package: str, module: str, kinds: tuple[Any, ...]) -> na
     print(f"compiling {package}, once ...", file=sys.stderr, flush=True)  # noqa: T201
     command = [sys.executable, "-m", "hopflow.kernels.build", "engine", package, module]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(  # noqa: S603
-        command, input=pickle.dumps((name, kinds)), capture_output=True, check=False, env=environment
+    done = subprocess.run(
+        command,
+        input=pickle.dumps((name, kinds)),
+        capture_output=True,
+        check=False,
+        env=environment,
     )
     if done.returncode != 0:
-        raise ImportError(done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"{command} failed")
+        raise ImportError(
+            done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"{command} failed"
+        )
     return native.decoded(done.stdout)

@@ -56,8 +56,6 @@ def entry(function: F) -> F:
     return function
 
 
-
-
 def unaliased_entry(function: F) -> F:
     """Mark the function that Python calls, as `counting_entry` does; its arrays share no memory.
 

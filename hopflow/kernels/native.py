@@ -20,16 +20,27 @@ import json
 import linecache
 import os
 import re
-import threading
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hopflow.fork_safety import ForkSafeLock
 from hopflow.kernels import cache
 from hopflow.kernels.stopwatch import loading
 
-__all__ = ["ARCHIVES", "Compiler", "Unit", "assemble", "check_exceptions", "decoded", "digest", "encoded", "level", "load_unit"]
+__all__ = [
+    "ARCHIVES",
+    "Compiler",
+    "Unit",
+    "assemble",
+    "check_exceptions",
+    "decoded",
+    "digest",
+    "encoded",
+    "level",
+    "load_unit",
+]
 
 ARCHIVES = Path(__file__).with_name("objects")
 """Folder of the archives of object code: one for each `level`, made when hopflow is built."""
@@ -48,18 +59,8 @@ OUTSIDE = re.compile(r"numba_\w+|_?Py\w+|NRT_(Free|MemInfo_call_dtor)$")
 KNOWN = re.compile(r"llvm\.|hopflow\.|(mem(set|cpy|move)|[a-z0-9]+)$")
 """Functions that object code may call: of LLVM, of the C library, and those of `OUTSIDE` by other names."""
 
-_lock = threading.RLock()
+_lock = ForkSafeLock()
 _raised = ctypes.c_int64(0)
-
-
-def _replace_lock() -> None:
-    """Replace the lock in a child of `os.fork`: another thread of the parent may have held it."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_replace_lock)
 
 
 class Unit(NamedTuple):
@@ -72,7 +73,11 @@ class Unit(NamedTuple):
 
 def encoded(unit: Unit) -> bytes:
     """Return a unit as bytes: a line of JSON, then its object files."""
-    header = {"sizes": list(map(len, unit.objects)), "symbols": unit.symbols, "outside": unit.outside}
+    header = {
+        "sizes": list(map(len, unit.objects)),
+        "symbols": unit.symbols,
+        "outside": unit.outside,
+    }
     return b"\n".join([json.dumps(header, sort_keys=True).encode(), b"".join(unit.objects)])
 
 
@@ -184,7 +189,9 @@ def _engine() -> Any:
         if stored is not None:
             builder.store(number(1), builder.inttoptr(number(stored), number.as_pointer()))
         builder.ret(number(0))
-    machine = binding.Target.from_default_triple().create_target_machine(codemodel="jitdefault", jit=True)
+    machine = binding.Target.from_default_triple().create_target_machine(
+        codemodel="jitdefault", jit=True
+    )
     engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
     engine.finalize_object()
     return engine
@@ -201,7 +208,9 @@ def _loaded(unit: Unit) -> dict[str, int]:
     for content in unit.objects:
         engine.add_object_file(binding.ObjectFileRef.from_data(content))
     engine.finalize_object()
-    addresses = {name: int(engine.get_function_address(symbol)) for name, symbol in unit.symbols.items()}
+    addresses = {
+        name: int(engine.get_function_address(symbol)) for name, symbol in unit.symbols.items()
+    }
     if not all(addresses.values()):
         raise ImportError(f"object code without {[n for n, a in addresses.items() if not a][0]!r}")
     return addresses
@@ -214,7 +223,9 @@ def check_exceptions(name: str) -> None:
     """
     if _raised.value:
         _raised.value = 0
-        raise RuntimeError(f"{name}: a compiled function raised an exception; run it as plain Python to see which")
+        raise RuntimeError(
+            f"{name}: a compiled function raised an exception; run it as plain Python to see which"
+        )
 
 
 class Compiler:
@@ -223,7 +234,11 @@ class Compiler:
     `hopflow.kernels.build` has another one, which takes less time and needs one version of Numba.
     """
 
-    options: Mapping[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options: Mapping[str, Any] = {
+        "error_model": "numpy",
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+    }
 
     def names(self) -> dict[str, Any]:
         """Return what the source may name: decorators and the functions by which it reads its words."""
@@ -253,21 +268,32 @@ class Compiler:
         return binding.parse_assembly(callback.inspect_llvm())
 
     def compile(
-        self, name: str, source: str, signatures: Mapping[str, str], given: Mapping[str, Any] | None = None
+        self,
+        name: str,
+        source: str,
+        signatures: Mapping[str, str],
+        given: Mapping[str, Any] | None = None,
     ) -> Unit:
         """Return the functions of ``source`` that have C signatures as a unit called ``name``.
 
         ``given`` are objects that the source names.
         """
         file = f"{name}.py"
-        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file  # for Numba's messages
+        linecache.cache[file] = (
+            len(source),
+            None,
+            source.splitlines(keepends=True),
+            file,
+        )  # for Numba's messages
         namespace: dict[str, Any] = {"__name__": f"hopflow_{name}", **self.names(), **(given or {})}
         exec(compile(source, file, "exec"), namespace)  # noqa: S102
         parts = []
         for function, signature in signatures.items():
             callback = self.callback(namespace[function], signature)
             module, symbol = self.module(callback), f"hopflow.{name}.{function}"
-            parts.append((function, symbol, module, isolate(module, callback.native_name, symbol, function)))
+            parts.append(
+                (function, symbol, module, isolate(module, callback.native_name, symbol, function))
+            )
         return self.unit(name, parts)
 
     def unit(self, name: str, parts: Sequence[tuple[str, str, Any, set[str]]]) -> Unit:  # noqa: ARG002
@@ -294,7 +320,9 @@ def isolate(module: Any, exported: str, symbol: str, what: str) -> set[str]:
                 function.name = f"hopflow.{function.name}"
                 outside.add(function.name)
             elif not KNOWN.match(function.name):
-                raise NotImplementedError(f"{what}: its code calls {function.name}, which only Numba has")
+                raise NotImplementedError(
+                    f"{what}: its code calls {function.name}, which only Numba has"
+                )
         elif function.name == exported:
             function.name, function.linkage = symbol, "external"
         else:  # another file may have a function of this name
@@ -326,10 +354,14 @@ def machine(level: str) -> Any:
     binding.initialize_all_asmprinters()
     processor = level if level.startswith("x86-64") else ""
     triple = binding.get_process_triple()
-    if processor != "" and not triple.startswith("x86_64") or processor == "" and not triple.startswith(level):
+    if (processor != "" and not triple.startswith("x86_64")) or (
+        processor == "" and not triple.startswith(level)
+    ):
         triple = f"{'x86_64' if processor else level}-unknown-linux-gnu"
     target = binding.Target.from_triple(triple)
-    return target.create_target_machine(cpu=processor, opt=3, reloc="default", codemodel="jitdefault", jit=True)
+    return target.create_target_machine(
+        cpu=processor, opt=3, reloc="default", codemodel="jitdefault", jit=True
+    )
 
 
 @functools.cache
@@ -374,7 +406,9 @@ def _intrinsics() -> dict[str, Any]:
         if kind == types.none:
             return 0, word(0)
         if isinstance(kind, types.Float):
-            return 2, builder.bitcast(builder.fpext(item, ir.DoubleType()) if kind.bitwidth < 64 else item, word)
+            return 2, builder.bitcast(
+                builder.fpext(item, ir.DoubleType()) if kind.bitwidth < 64 else item, word
+            )
         if isinstance(kind, types.Boolean):
             return 3, builder.zext(item, word)
         if isinstance(kind, types.Integer):

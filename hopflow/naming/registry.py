@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from hopflow.checks import choice
+from hopflow.fork_safety import cached_property
 
 __all__ = ["Registry"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
 from hopflow.display.results import figure
 from hopflow.display.side_by_side import SideBySide, stacked
+from hopflow.fork_safety import cached_property
 from markov.models.measures import functionals
 from markov.results.stationary_results import Stationary
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import shown
+from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
 from markov.computing.progress import Counter

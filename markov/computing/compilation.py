@@ -1,4 +1,4 @@
-"""Templates compiled for the kinds of their arguments."""
+"""Templates compiled, and bound to their arguments."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from hopflow.kernels import build
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["bound_kernel", "compiled"]
-
-
-def compiled(
-    template: Callable[..., Any], types: str = "", helpers: Sequence[Callable[..., Any]] = (), snippets: Any = None
-) -> Callable[..., Any]:
-    """Return a template compiled; see `hopflow.kernels.build`."""
-    return build(template, helpers=helpers, snippets=snippets or {})
+__all__ = ["bound_kernel"]
 
 
 def bound_kernel(
-    template: Callable[..., Any], *arguments: Any, helpers: Sequence[Callable[..., Any]] = (), **snippets: str
+    template: Callable[..., Any],
+    *arguments: Any,
+    helpers: Sequence[Callable[..., Any]] = (),
+    **snippets: str,
 ) -> Callable[[], Any]:
     """Return calls of a template, compiled, with these arguments, and some statements spliced in."""
-    return build(template, helpers=helpers, snippets=snippets).bind(*arguments)
-
-
-def remembered(template: Callable[..., Any], helpers: Sequence[Callable[..., Any]] = ()) -> Callable[..., Any]:
-    """Return a template compiled."""
-    return compiled(template, "", helpers)
+    call: Callable[[], Any] = build(template, helpers=helpers, snippets=snippets).bind(*arguments)
+    return call

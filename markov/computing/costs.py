@@ -5,48 +5,28 @@ factors, multigrid, proofs) on the chains `FITTED` of ``benchmarks.choice``, on 
 2.5 GHz with AVX-512; ``python -m benchmarks choice`` judges what is chosen by them, on others that were set
 aside. Only their ratios matter, and those hold within a factor of about 1.5 between machines.
 
-Costs are those of a process that has loaded the compiled kernels, so that a method does not depend on what a process
-did before. Without Numba, what needs it costs inf.
+Costs are those of a process that has loaded the compiled kernels. So the method depends on the chain alone, and not on
+what the process did before.
 """
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
-from typing import Any
-
 __all__ = [
     "GRACE",
     "LENIENT",
-    "LOADING",
-    "LOADING_CODE",
     "MEMORY",
-    "by_numpy",
+    "accurate_products",
     "elimination",
-    "has_numba",
-    "is_loaded",
     "layout",
     "levels",
     "levels_work",
     "multigrid",
     "multigrid_proof",
     "order",
-    "plain_elimination",
-    "plain_layout",
-    "plain_products",
-    "plain_substitution",
-    "plain_symbolic",
     "sparse_lu",
     "substitutions",
 ]
 
-LOADING = 1.0
-"""To import Numba and to load some kernels from their cache."""
-LOADING_CODE = 0.1
-"""To load some kernels from files of their machine code, and LLVM's library, which takes two thirds of it."""
 MEMORY = 4e9
 """Bytes of factors that are never exceeded by a choice, only on request."""
 
@@ -57,66 +37,18 @@ LENIENT = 1.25
 
 PER_STATE, PER_STATE_BLOCKED = 3e-7, 6e-6
 PER_PRODUCT, PER_PRODUCT_BLOCKED = 4.2e-10, 1.3e-10
-PLAIN_STATE, PLAIN_STATE_BLOCKED = 1.2e-5, 3e-5
-PLAIN_PRODUCT, PLAIN_PRODUCT_BLOCKED = 3e-9, 3e-10
 PER_LEVEL, PER_LEVEL_PRODUCT = 3.3e-4, 1.5e-10
 PER_FACTOR_ENTRY, PER_FACTOR_PRODUCT = 4e-8, 2.5e-10
 PER_SUBSTITUTION = 8e-9
-PLAIN_SUBSTITUTION = 4e-6
-LAYOUT, PLAIN_LAYOUT = 1e-7, 2e-7
-ORDERING, SYMBOLIC, PLAIN_SYMBOLIC = 1e-6, 2e-7, 6e-6
+LAYOUT = 1e-7
+ORDERING, SYMBOLIC = 1e-6, 2e-7
 MULTIGRID, MULTIGRID_STATE, MULTIGRID_ENTRY = 6e-3, 1e-6, 4.2e-7
 SHARED_PROOF, OWN_PROOF = 0.25, 0.6  # of the time of a solution by multigrid
-PLAIN_ENTRY = 1e-6
-
-
-def by_numpy(seconds: float, kernel: Callable[[], Any]) -> bool:
-    """Return whether to use NumPy for work of ``seconds``, since loading a kernel, an `Entry`, takes longer.
-
-    That is its machine code, or Numba where it was not compiled before. Work that NumPy has done counts too: a sweep
-    over many small chains loads it once they have taken as long as that, and so never takes twice as long as with the better choice.
-    """
-    if not has_numba():
-        return True
-    if is_loaded():
-        return False
-    spent = _spent["by NumPy"] + seconds
-    if spent >= LOADING_CODE and (spent >= LOADING or kernel().is_compiled):
-        return False
-    _spent["by NumPy"] = spent
-    return True
-
-
-_spent = {"by NumPy": 0.0}
-
-
-@cache
-def has_numba() -> bool:
-    """Return whether Numba is installed."""
-    return find_spec("numba") is not None
-
-
-def is_loaded() -> bool:
-    """Return whether this process has loaded Numba."""
-    return "numba" in sys.modules
-
-
-def plain_elimination(n: int, work: float, blocked: bool) -> float:
-    """Return the seconds that NumPy takes to eliminate n states by ``work`` multiplications."""
-    if blocked:
-        return n * PLAIN_STATE_BLOCKED + work * PLAIN_PRODUCT_BLOCKED
-    return n * PLAIN_STATE + work * PLAIN_PRODUCT
-
-
-def plain_substitution(n: int) -> float:
-    """Return the seconds that NumPy takes for a solve with the factors of an elimination of n states."""
-    return n * PLAIN_SUBSTITUTION
+ACCURATE_ENTRY = 1e-6
 
 
 def elimination(n: int, work: float, blocked: bool) -> float:
-    """Return the seconds of the same by compiled kernels, or by NumPy where Numba is not installed."""
-    if not has_numba():
-        return plain_elimination(n, work, blocked)
+    """Return the seconds to eliminate n states by ``work`` multiplications."""
     if blocked:
         return n * PER_STATE_BLOCKED + work * PER_PRODUCT_BLOCKED
     return n * PER_STATE + work * PER_PRODUCT
@@ -124,7 +56,7 @@ def elimination(n: int, work: float, blocked: bool) -> float:
 
 def levels(count: int, work: float) -> float:
     """Return the seconds of a level reduction of ``count`` levels by ``work`` multiplications."""
-    return count * PER_LEVEL + work * PER_LEVEL_PRODUCT if has_numba() else math.inf
+    return count * PER_LEVEL + work * PER_LEVEL_PRODUCT
 
 
 def levels_work(seconds: float) -> float:
@@ -137,19 +69,9 @@ def layout(entries: int) -> float:
     return entries * LAYOUT
 
 
-def plain_layout(entries: int) -> float:
-    """Return the seconds of NumPy to see how far transitions reach in an order."""
-    return entries * PLAIN_LAYOUT
-
-
 def order(entries: int) -> float:
     """Return the seconds to find an order for sparse LU, and its fill-in."""
-    return entries * (ORDERING + (SYMBOLIC if has_numba() else PLAIN_SYMBOLIC))
-
-
-def plain_symbolic(entries: int) -> float:
-    """Return the seconds of plain Python to count the entries of the factors of a matrix."""
-    return entries * PLAIN_SYMBOLIC
+    return entries * (ORDERING + SYMBOLIC)
 
 
 def sparse_lu(fill: float, work: float) -> float:
@@ -164,8 +86,6 @@ def substitutions(entries: float) -> float:
 
 def multigrid(n: int, entries: int) -> float:
     """Return the seconds of multigrid for pi, some thirty cycles."""
-    if not has_numba():
-        return math.inf
     return MULTIGRID + n * MULTIGRID_STATE + entries * MULTIGRID_ENTRY
 
 
@@ -174,6 +94,6 @@ def multigrid_proof(n: int, entries: int, shared: bool) -> float:
     return (SHARED_PROOF if shared else OWN_PROOF) * multigrid(n, entries)
 
 
-def plain_products(entries: int) -> float:
-    """Return the seconds of a product with a generator in double-double by NumPy."""
-    return entries * PLAIN_ENTRY
+def accurate_products(entries: int) -> float:
+    """Return the seconds that a product with a generator in double-double counts for when methods are compared."""
+    return entries * ACCURATE_ENTRY

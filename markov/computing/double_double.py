@@ -6,15 +6,13 @@ on its distance from the exact product.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing import costs
+from hopflow.kernels import build
 from markov.computing import double_double_kernels as kernels
-from markov.computing.compilation import remembered
-from markov.computing.matrices import inner, row_numbers
+from markov.computing.matrices import inner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,133 +64,38 @@ class DoubleDouble:
     products and sums, and of the products with the low parts. Only l has rounding errors: it has
     m terms, each of four operations, so that the error is at most (m + 3) u times the sum of their
     sizes, which is computed too, to first order; m + 8 instead of m + 3 is more than all higher orders
-    for m < 10^7. The last sum adds u |h + l|. NumPy has no running sums: there the products are cut at
-    two powers of two into parts whose sums are exact in any order (S. M. Rump, T. Ogita, S. Oishi,
-    SIAM J. Sci. Comput. 31, 2008), and l is the sum of what is left, of what the products lost and of
-    the low parts. Products that underflow are counted by the smallest normal number.
+    for m < 10^7. The last sum adds u |h + l|. Products that underflow are counted by the smallest normal number.
     """
 
     def __init__(self, Q: sp.csr_matrix) -> None:
         self.Q = Q
         ends = np.diff(Q.indptr) + np.bincount(Q.indices, minlength=Q.shape[0])
         self.terms = int(ends.max())
-        kernel = partial(remembered, kernels.drifts, HELPERS)
-        self.plain = costs.by_numpy(costs.plain_products(Q.nnz), kernel)
-        self._edges = _Edges(Q, self.terms) if self.plain else None
 
     def net_flow(self, x: Vector, low: Vector | None = None) -> Product:
         """Return (x + low) Q: the flow into each state less that out of it."""
         low = np.zeros_like(x) if low is None else low
-        if self._edges is None:
-            return self._compiled(kernels.net_flows, x, low)
-        return self._bounded(*self._edges.net_flow(x, low))
+        return self._product(kernels.net_flows, x, low)
 
     def drift(self, h: Vector, low: Vector | None = None) -> Product:
         """Return Q (h + low): the rate at which h + low changes in each state."""
         low = np.zeros_like(h) if low is None else low
-        if self._edges is None:
-            return self._compiled(kernels.drifts, h, low)
-        return self._bounded(*self._edges.drift(h, low))
+        return self._product(kernels.drifts, h, low)
 
     def variation(self, x: Vector, g: Vector) -> float:
         """Return the sum of x(s) q(s, t) |g(t) - g(s)| over all transitions, in float64."""
-        if self._edges is not None:
-            return self._edges.variation(x, g)
         arguments = self.Q.indptr, self.Q.indices, self.Q.data, x, g
-        return float(remembered(kernels.variation)(*arguments))
+        return float(build(kernels.variation)(*arguments))
 
-    def _compiled(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
+    def _product(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
         Q, sums = self.Q, kernels.Sums(*np.zeros((3, len(x))))
-        remembered(template, HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
+        build(template, helpers=HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
         total, rest, size = sums
         total += rest
-        return self._bounded(total, size)
-
-    def _bounded(self, total: Vector, size: Vector) -> Product:
         size *= (self.terms + 8) * U
         size += U * np.abs(total)
         size += TINY
         return Product(total, size)
-
-
-class _Edges:
-    """The transitions of a generator, for sums by NumPy."""
-
-    def __init__(self, Q: sp.csr_matrix, terms: int) -> None:
-        self.n, self.shift = Q.shape[0], terms.bit_length() + 3 - 53
-        rows = row_numbers(Q.indptr)
-        off = rows != Q.indices
-        self.rows, self.columns, self.rates = rows[off], Q.indices[off], Q.data[off]
-        self.starts = np.searchsorted(self.rows, np.arange(self.n))
-        self.split = split(self.rates)
-
-    def here(self, x: Vector) -> Vector:
-        """Return x where each transition begins."""
-        found: Vector = x[self.rows]
-        return found
-
-    def there(self, x: Vector) -> Vector:
-        """Return x where each transition ends."""
-        found: Vector = x[self.columns]
-        return found
-
-    def sum_here(self, terms: Vector) -> Vector:
-        """Return the sums over the transitions out of each state, shape (n,)."""
-        found: Vector = np.add.reduceat(terms, self.starts)
-        return found
-
-    def sum_there(self, terms: Vector) -> Vector:
-        """Return the sums over the transitions into each state, shape (n,)."""
-        found: Vector = np.bincount(self.columns, terms, self.n).astype(np.float64, copy=False)
-        return found
-
-    def net_flow(self, x: Vector, low: Vector) -> tuple[Vector, Vector]:
-        """Return the sums, and the summed magnitudes of the terms with rounding errors."""
-        flow, more = self.here(x) * self.rates, self.here(low) * self.rates
-        high, small = split(x)
-        lost = product_error(flow, (self.here(high), self.here(small)), self.split)
-        rest, size = lost + more, np.abs(lost) + np.abs(more)
-        into, rest_in, size_in = self._sums(self.there, self.sum_there, flow, rest, size)
-        out, rest_out, size_out = self._sums(self.here, self.sum_here, flow, rest, size)
-        total, error = into - out, sum_error(into, -out)
-        return total + (error + (rest_in - rest_out)), size_in + size_out + np.abs(error)
-
-    def drift(self, h: Vector, low: Vector) -> tuple[Vector, Vector]:
-        """Return the sums, and the summed magnitudes of the terms with rounding errors."""
-        there, here = self.there(h), self.here(h)
-        change, little = there - here, sum_error(there, -here)
-        more = self.there(low) - self.here(low)
-        terms = change * self.rates
-        lost = product_error(terms, split(change), self.split)
-        rest = lost + self.rates * (little + more)
-        size = np.abs(lost) + self.rates * (np.abs(little) + np.abs(more))
-        total, rest, size = self._sums(self.here, self.sum_here, terms, rest, size)
-        return total + rest, size
-
-    def variation(self, x: Vector, g: Vector) -> float:
-        """Return the sum of x times rate times the size of the change of g."""
-        flow = self.here(x) * self.rates
-        return float((flow * np.abs(self.there(g) - self.here(g))).sum())
-
-    def _sums(
-        self,
-        spread: Callable[[Vector], Vector],
-        add: Callable[[Vector], Vector],
-        terms: Vector,
-        rest: Vector,
-        size: Vector,
-    ) -> tuple[Vector, Vector, Vector]:
-        """Return the exact sums of high parts of terms, that of the rest, and the rest's sizes."""
-        exponent = np.frexp(add(np.abs(terms)))[1] + 2
-        parts = []
-        for shift in (0, self.shift):
-            unit = spread(np.ldexp(1.0, exponent + shift))
-            high = terms + unit
-            high -= unit
-            terms = terms - high
-            parts.append(add(high))  # exact
-        rest = parts[1] + add(terms + rest)
-        return parts[0], rest, add(np.abs(terms) + size) + np.abs(parts[1])
 
 
 def sum_error(a: Vector, b: Vector | float) -> Vector:
@@ -211,7 +114,9 @@ def pair_sum(a: tuple[Vector, Vector], b: tuple[Vector, Vector]) -> tuple[Vector
 def mean(x: Vector, low: Vector, f: Vector, less: float = 0.0) -> tuple[float, float]:
     """Return the sum of (x + low) f less 0 or 1, and how far it may be from the exact one.
 
-    Shapes (n,). As in `DoubleDouble`, products are cut into parts with exact sums.
+    Shapes (n,). The products are cut at two powers of two into parts whose sums are exact in any order (S. M. Rump,
+    T. Ogita, S. Oishi, SIAM J. Sci. Comput. 31, 2008). The rest, the rounding errors of the products and the products with
+    the low parts are summed in float64.
     """
     n = len(x)
     size = (inner(np.abs(x), np.abs(f)) + abs(less)) * (1.0 + 4.0 * n * U)

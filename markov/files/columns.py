@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable

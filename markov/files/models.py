@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import choice, instance, whole
 from hopflow.equality import same
+from hopflow.fork_safety import cached_property
 from hopflow.kernels.stopwatch import Stopwatch
 from hopflow.status import OnFailure, deliver
 from markov.chains import MarkovChain

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.files.measures_by_place import MeasuredByPlace
 from markov.files.names import field_names

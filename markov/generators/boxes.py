@@ -46,18 +46,18 @@ class WaysInBox(Ways):
         found.declared, found.calls = box, Calls(ways.model, box)
         return found
 
-    def by_regions(self, seconds: float = np.inf) -> Built | None:
+    def by_regions(self) -> Built | None:
         """Run the rules once for each region of states with the same transitions."""
-        return self._within(super().by_regions, seconds)
+        return self._within(super().by_regions)
 
-    def by_arrays(self, seconds: float = np.inf) -> Built | None:
+    def by_arrays(self) -> Built | None:
         """Run the rules on arrays of states."""
-        return self._within(super().by_arrays, seconds)
+        return self._within(super().by_arrays)
 
-    def _within(self, way: Callable[[float], Built | None], seconds: float) -> Built | None:
+    def _within(self, way: Callable[[], Built | None]) -> Built | None:
         """Return the chain on the smallest space that has its states; None where plain Python is to go on."""
         try:
-            found = way(seconds)
+            found = way()
         except RuleError:  # a state outside of the box: plain Python says whether anything is wrong
             return None
         if found is None:
@@ -84,12 +84,8 @@ class WaysInGrowingBox(WaysInBox):
             space = space.within(ranges)
         return cls._over(ways, space.within(ranges, exact=True)) if _fits(space) else None
 
-    def by_regions(self, _seconds: float = np.inf) -> Built | None:
+    def by_regions(self) -> Built | None:
         """Return None: regions reach to the ends of the box."""
-        return None
-
-    def by_compiler(self, _seconds: float = np.inf) -> Built | None:
-        """Return None: compiled rules do not wait for the box to grow."""
         return None
 
     def _with_invalid(self, found: ArrayChain) -> Built | None:

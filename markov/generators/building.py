@@ -1,62 +1,47 @@
-"""The states of a model and the rates between them, in the way that is predicted to be the fastest.
+"""The states of a model and the rates between them: by plain Python for few states, on arrays or by regions for many.
 
-Few states are left to plain Python, until chains of the same rules have had so many states that it pays to
-translate the rules to arrays. More states are found on arrays. Where these rules have no translation, the
-seconds that each of the other ways of `markov.generators.ways` would take are predicted from samples, and
-compared with those of plain Python.
+Which way is taken is a function of the rules, the declared space and the start. Neither a clock nor earlier calls
+decide. So the same question has the same answer to the last bit, whatever the process did before:
+
+1. A declared space of fewer than `ARRAY_STATES` states is left to plain Python.
+2. From there on the rules run on arrays. Where a start leads into a space of more than `WHOLE_SPACE` states, plain Python
+   searches first, until it has found `SEARCHED_STATES` states.
+3. A model without a space is searched by plain Python until `FEW_STATES` states were found. Then arrays and regions
+   run within a box of states that its rules do not leave, where one can be found.
+4. Rules that cannot run on arrays run once for each region with the same transitions, where these are few. Everything else
+   is left to plain Python.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
 from hopflow.errors import RuleError
 from markov.computing.memory import StateLimitError
-from markov.computing.progress import Counter
+from markov.generators.array_rules.search import WHOLE_SPACE
 from markov.generators.boxes import WaysInBox, WaysInGrowingBox
-from markov.generators.built_chains import Built, Series
-from markov.generators.compilation import compiled
-from markov.generators.regions import seconds_by_regions
-from markov.generators.ways import FEW_STATES, LARGE, SAMPLE, Ways
+from markov.generators.regions import STATES_PER_RUN, predicted_count
+from markov.generators.ways import FEW_STATES, Ways
 from markov.models.rules import ChainModel
 from markov.models.spaces import NUMBERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import scipy.sparse as sp
 
+    from markov.generators.built_chains import Built
     from markov.generators.enumeration import Enumeration
 
-__all__ = ["build_chain", "build_chains", "generator"]
+__all__ = ["MAX_STATES", "build_chain", "generator"]
 
 MAX_STATES = 50_000_000  # states
-PYTHON_STATES = (
-    2_000  # states that plain Python always does where there is no translation to arrays
-)
-SMALLEST = 64  # states of a space from which on arrays are quicker than plain Python
-SET_SECONDS = 1e-6  # per state of the space, at least
-MAX_COST_RATIO = 2.0  # times what plain Python has taken so far: what another way may take
-AGAIN = 8.0  # times that: when a way that was stopped is given another try
-ARRAY_SECONDS = 4e-7  # per state of the space, on arrays
-MAX_RULES = 1_000  # of which the states are counted
-RETRIED_STATES = 100_000  # states of a chain on which rules without a translation are tried again
-GAIN = 3.0  # by how much compiled rules are to be quicker, compilation included
+ARRAY_STATES = 256  # of a declared space: from there on arrays take less time than plain Python
+SEARCHED_STATES = 500  # found by plain Python in a large space, before arrays search
+PYTHON_STATES = 2_000  # left to plain Python by rules that cannot run on arrays
+STATES_PER_WRITTEN = 50  # states of a space whose rows are written while plain Python does one
+REGIONS_SHARE = 0.5  # of the time of regions that plain Python spends before
 
-_Way = Callable[[float], "Built | None"]
-_BY = {
-    "python": Ways.by_python,
-    "regions": Ways.by_regions,
-    "sets": Ways.by_sets,
-    "compiled": Ways.by_compiler,
-    "arrays": Ways.by_arrays,
-}
+_BY = {"python": Ways.by_python, "regions": Ways.by_regions, "arrays": Ways.by_arrays}
 
 
 def generator(model: ChainModel, *, reachable: bool = True, compiled: bool = True) -> sp.csr_matrix:
@@ -112,8 +97,7 @@ def build_chain(
     reachable
         Only the states that its start leads to, where it has one; False: the whole space.
     by
-        ``"python"``, ``"arrays"``, ``"regions"``, ``"sets"`` or ``"compiled"``: only this way; None: what is
-        predicted to be the fastest.
+        ``"python"``, ``"arrays"`` or ``"regions"``: only this way; None: the way for this model.
     most
         Largest number of states; with more, TooLargeError.
 
@@ -126,165 +110,42 @@ def build_chain(
         When the states are more than ``most``, or would not fit into memory.
     """
     ways = Ways(model, reachable, most)
-    found = _quickest(ways) if by is None else _BY[by](ways)
-    if found is None:
+    built = _chosen(ways) if by is None else _BY[by](ways)
+    if built is None:
         raise RuleError(f"{model.name}: its rules cannot be run by {by}")
-    if ways.start is not None and found.Q.shape[0] > most:
+    if ways.start is not None and built.Q.shape[0] > most:
         raise StateLimitError(model.name, most)
-    return ways.finite(found._replace(led_to=ways.start is not None))
+    return ways.finite(built._replace(led_to=ways.start is not None))
 
 
-def build_chains(models: Sequence[ChainModel]) -> Iterator[Built]:
-    """Yield the chain of each of many models with the same rules, in the way that is fastest for their number."""
-    series, each, cost = Series(), np.inf, np.inf
-    for done, model in enumerate(models):
-        compile_them = done > 1 and each * (len(models) - done) > GAIN * cost
-        begin = time.perf_counter()
-        ways = Ways(model, reachable=True, most=MAX_STATES, series=series if compile_them else None)
-        built = ways.finite((ways.by_compiler() if compile_them else None) or _quickest(ways))
-        built = built._replace(led_to=ways.start is not None)
-        if done == 1:  # the first one loads what all share
-            each, cost = time.perf_counter() - begin, _seconds_to_compile(ways)
-        yield built
-
-
-def _quickest(ways: Ways) -> Built:
+def _chosen(ways: Ways) -> Built:
     if ways.declared is None:
         return _without_space(ways)
-    if ways.space.size >= NUMBERED:
+    if not ARRAY_STATES <= ways.space.size < NUMBERED:
         return ways.by_python()
     return _over_space(ways) if ways.start is None else _from_start(ways)
 
 
-class _Experience:
-    """How many states chains of the same rules have had in this process."""
-
-    def __init__(self) -> None:
-        self.states: dict[Any, float] = {}
-        self.searched: dict[Any, float] = {}
-        self._compiled_in: dict[Any, float] = {}
-        self._by_regions: dict[Any, bool] = {}
-
-    def suggests_regions(self, ways: Ways) -> bool:
-        """Whether regions are predicted to be quicker than arrays; predicted once per rules and space."""
-        size = ways.space.size
-        if size < LARGE or not ways.asks_everywhere:
-            return False
-        key = getattr(ways.model.rules, "__code__", None), ways.space.low, ways.space.shape
-        if key not in self._by_regions:
-            seconds = seconds_by_regions(ways.calls, ways.space)
-            self._by_regions[key] = seconds < ARRAY_SECONDS * size
-            while len(self._by_regions) > MAX_RULES:
-                self._by_regions.pop(next(iter(self._by_regions)), None)
-        return self._by_regions[key]
-
-    def add(self, ways: Ways, states: float) -> None:
-        """Count states; inf: these rules have no translation to arrays."""
-        code = getattr(ways.model.rules, "__code__", None)
-        self.states[code] = self.states.pop(code, 0.0) + states
-        while len(self.states) > MAX_RULES:
-            self.states.pop(next(iter(self.states)), None)
-
-    def add_search(self, ways: Ways, seconds: float) -> None:
-        """Count the seconds of a search for states; -inf: these rules cannot run compiled."""
-        code = getattr(ways.model.rules, "__code__", None)
-        self.searched[code] = self.searched.pop(code, 0.0) + seconds
-        while len(self.searched) > MAX_RULES:
-            self.searched.pop(next(iter(self.searched)), None)
-
-    def suggests_compiler(self, ways: Ways) -> bool:
-        """Whether searches by these rules have lasted as long as it takes until they run compiled.
-
-        That is predicted once per rules: little where their machine code is in the cache.
-        """
-        code = getattr(ways.model.rules, "__code__", None)
-        seconds = self.searched.get(code, 0.0)
-        if seconds < compiled.WARM or ways.is_known:
-            return False
-        if code not in self._compiled_in:
-            self._compiled_in[code] = _seconds_to_compile(ways)
-            while len(self._compiled_in) > MAX_RULES:
-                self._compiled_in.pop(next(iter(self._compiled_in)), None)
-        return seconds >= self._compiled_in[code]
-
-    def suggests_arrays(self, ways: Ways, expected: int) -> bool:
-        """Whether a chain with the expected number of states is to be built on arrays."""
-        size = ways.space.size
-        if size < SMALLEST or self.suggests_regions(ways):
-            return False
-        done = self.states.get(getattr(ways.model.rules, "__code__", None), 0.0)
-        if done == np.inf:  # the parameters may be to blame: large chains try
-            return expected > RETRIED_STATES
-        return done + expected > PYTHON_STATES
-
-
-_experience = _Experience()
-
-
-def _on_arrays(ways: Ways, expected: int) -> Built | None:
-    """Build a chain on arrays where that is quicker; None: it is not, or these rules have no translation."""
-    if not _experience.suggests_arrays(ways, expected):
-        return None
-    if _experience.suggests_compiler(ways):
-        if (found := ways.by_compiler()) is not None:
-            return found
-        _experience.add_search(ways, -np.inf)
-    searches, begin = not ways.is_known, time.perf_counter()
-    found = ways.by_arrays()
-    if searches:
-        _experience.add_search(ways, time.perf_counter() - begin)
-    _experience.add(ways, np.inf if found is None else found.codes.shape[1])
-    return found
-
-
-def _plain(ways: Ways) -> Built:
-    """Build a chain by plain Python."""
-    found = ways.by_python()
-    _experience.add(ways, found.codes.shape[1])
-    return found
-
-
 def _over_space(ways: Ways) -> Built:
     """Build the chain on the whole space."""
-    if (found := _on_arrays(ways, ways.space.size)) is not None:
-        return found
-    if ways.space.size <= PYTHON_STATES:
-        return _plain(ways)
-    seconds = ways.space.size * _seconds_per_state(ways)
-    if seconds_by_regions(ways.calls, ways.space) < seconds:
-        found = ways.by_regions()
-    if found is None:
-        with suppress(TimeoutError):
-            found = ways.by_sets(seconds)
-    if found is None and seconds > GAIN * _compiling(ways, seconds):
-        found = ways.by_compiler()
-    return found or ways.by_python()
-
-
-def _seconds_per_state(ways: Ways) -> float:
-    """Return how long plain Python takes for a state, by a sample."""
-    begin = time.perf_counter()
-    ways.count_of_some()
-    return (time.perf_counter() - begin) / SAMPLE
+    built = ways.by_arrays()
+    if built is None and ways.space.size > PYTHON_STATES:
+        built = ways.by_regions() if _states_for_regions(ways) <= ways.space.size else None
+    return built or ways.by_python()
 
 
 def _from_start(ways: Ways) -> Built:
-    """Build the chain on the states that the start leads to, whose number is not known in advance.
-
-    So plain Python searches, and another way is taken when it is predicted to take at most twice
-    the time that has been spent so far.
-    """
-    if (found := _on_arrays(ways, 0)) is not None:
-        return found
-    search, begin = ways.search(), time.perf_counter()
-    if search.run(PYTHON_STATES):
-        return _listed(ways, search)
-    return _continued(ways, ways, search, begin)
+    """Build the chain on the states that the start leads to, whose number is not known in advance."""
+    search = ways.search()
+    if ways.space.size > WHOLE_SPACE and search.run(SEARCHED_STATES):
+        return ways.listed(search)
+    if (built := ways.by_arrays()) is not None:
+        return built
+    return ways.listed(search) if search.run(PYTHON_STATES) else _continued(ways, ways, search)
 
 
 def _without_space(ways: Ways) -> Built:
     """Build the chain of a model that declares no space: within a box, where one can be found."""
-    begin = time.perf_counter()
     search = ways.search()
     if search.run(min(FEW_STATES, ways.most // 2)):
         return ways.listed(search)
@@ -293,66 +154,19 @@ def _without_space(ways: Ways) -> Built:
     with ways.explained():
         if box is None:
             return ways.completed(search)
-        if search.run(PYTHON_STATES):
-            return _listed(ways, search)
-        return _continued(ways, box, search, begin)
+        return box.by_arrays() or _continued(ways, box, search)
 
 
-def _continued(plain: Ways, ways: Ways, search: Enumeration, begin: float) -> Built:
-    """Go on with a search by plain Python, begun at a time in s, until another way is predicted to be faster."""
-    if (found := _on_arrays(ways, PYTHON_STATES + 1)) is not None:
-        return found
-    costs, done = _costs(ways), False
-    with Counter("states") as counter:
-        while not done:
-            counter.show(search.done)
-            spent, count = time.perf_counter() - begin, search.done
-            for way in [
-                way for way, cost in costs.items() if cost(spent) <= MAX_COST_RATIO * spent
-            ]:
-                try:
-                    if (found := way(MAX_COST_RATIO * spent)) is not None:
-                        return found
-                    del costs[way]
-                except TimeoutError:
-                    costs[way] = _constant(AGAIN * spent)
-            done = search.run(count)
-    return _listed(plain, search)
+def _continued(plain: Ways, ways: Ways, search: Enumeration) -> Built:
+    """Go on with a search by plain Python, and by regions once it has lasted half as long as these are predicted to take."""
+    states = _states_for_regions(ways)
+    finished = states > plain.most or search.run(int(REGIONS_SHARE * states))
+    return (None if finished else ways.by_regions()) or plain.completed(search)
 
 
-def _listed(ways: Ways, search: Enumeration) -> Built:
-    """Return the chain that a finished search by plain Python has found."""
-    _experience.add(ways, search.done)
-    return ways.listed(search)
-
-
-def _costs(ways: Ways) -> dict[_Way, Callable[[float], float]]:
-    """Return the faster ways with functions of their cost in s, given the seconds spent so far."""
-    if isinstance(ways, WaysInGrowingBox):
-        return {}
-    by_regions = _constant(seconds_by_regions(ways.calls, ways.space))
-    if isinstance(ways, WaysInBox):
-        return {ways.by_regions: by_regions}
-    return {
-        ways.by_regions: by_regions,
-        ways.by_sets: _constant(SET_SECONDS * ways.space.size),
-        # of which nobody knows how long they last: compiled when that takes as long as they have so far
-        ways.by_compiler: lambda spent: MAX_COST_RATIO * _compiling(ways, spent),
-    }
-
-
-def _constant(seconds: float) -> Callable[[float], float]:
-    return lambda _spent: seconds
-
-
-def _compiling(ways: Ways, seconds: float) -> float:
-    """Return how long it takes until the rules run compiled; inf where that is too long."""
-    return np.inf if seconds <= GAIN * compiled.WARM else _seconds_to_compile(ways)
-
-
-def _seconds_to_compile(ways: Ways) -> float:
-    """Return how long it takes until the rules run compiled; inf where they cannot."""
-    if ways.declared is None or not compiled.compilable(ways.calls, ways.declared):
-        return np.inf
-    template = compiled.fill if ways.start is None else compiled.reach
-    return compiled.seconds_to_compile(ways.calls, ways.declared, template)
+def _states_for_regions(ways: Ways) -> float:
+    """Return how many states plain Python does in the predicted time of the regions of a space; inf where there are none."""
+    if not ways.asks_everywhere:
+        return float("inf")
+    count = predicted_count(ways.calls, ways.space)
+    return STATES_PER_RUN * count + ways.space.size / STATES_PER_WRITTEN

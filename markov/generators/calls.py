@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from hopflow.errors import RuleError, failed_rule, place_of
+from hopflow.fork_safety import cached_property
 from markov.generators.identity import asks_for_identity
 from markov.models.rules import ChainModel
 from markov.models.spaces import fields_of
@@ -57,7 +58,7 @@ class Calls:
         self.rules = model.function_of_state("rules", self.q)
         self.make = None if state is None else quick(state)
 
-    @functools.cached_property
+    @cached_property
     def takes_stand_ins(self) -> bool:
         """Whether the rules may run on stand-ins for whole numbers: they never ask for identity or type."""
         return not asks_for_identity(self.model.rules, self.q)

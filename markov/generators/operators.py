@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from hopflow.errors import RuleError
+from hopflow.fork_safety import cached_property
 from markov.computing.memory import check_room
+from markov.generators.agreement import by_source, difference
+from markov.generators.array_rules.batches import ArrayRules
+from markov.generators.array_rules.operations import NotOnArraysError
+from markov.generators.array_rules.search import CHUNK
 from markov.generators.calls import Calls
-from markov.generators.compilation.compiled import RAISED, compilable
-from markov.generators.compilation.splicing import spliced
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import refuse_changing
 from markov.generators.regions import Region, find_regions
-from markov.generators.sets import CHUNK, edges_of
 from markov.models.rules import ChainModel
 from markov.models.spaces import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
 __all__ = ["GeneratorOperator"]
 
 DRIFT, NET_FLOW, EXIT_RATES = range(3)
-SAMPLE = 100  # states on which compiled products are compared with plain Python
+SAMPLE = 100  # states on which arrays are compared with plain Python
 AGAIN = 8  # states that are asked twice
-ROUNDING = 1e-12
 
 
 class GeneratorOperator(LinearOperator):
     """The generator Q of a model over its whole space; the rules run at every product.
 
     ``operator @ h`` is Q h, ``operator.T @ pi`` is pi Q, each in memory for two vectors: box by box
-    where the space has few regions with the same transitions, otherwise compiled, where that does as
-    plain Python does, otherwise on sets of states.
+    where the space has few regions with the same transitions, otherwise by the rules on arrays of states, where
+    these do as plain Python does.
 
     Parameters
     ----------
@@ -92,8 +92,7 @@ class GeneratorOperator(LinearOperator):
         found = find_regions(calls, self._space)
         if found is not None and all(region.moves is not None for region in found):
             return _Boxes(found, self._space)
-        kernel = _Compiled(calls, self._space)
-        return kernel if kernel.agrees() else _Sets(calls, self._space)
+        return _Rules(calls, self._space)
 
 
 class _Boxes:
@@ -123,63 +122,51 @@ class _Boxes:
         return tuple(slice(a - low + k, b - low + k + 1) for a, b, low, k in ends)
 
 
-class _Compiled:
-    """Products by compiled rules, state by state."""
+class _Rules:
+    """Products by the rules on arrays of states, as plain Python where these cannot do as it does."""
 
     def __init__(self, calls: Calls, space: Space) -> None:
         self.calls, self.space = calls, space
+        self._rules = self._array_rules()
 
-    def agrees(self) -> bool:
-        """Whether the rules can be compiled, and then do as plain Python does on a sample."""
-        if not compilable(self.calls, self.space):
-            return False
-        rng = np.random.default_rng(3)
-        x = rng.uniform(0.5, 1.5, self.space.size)
+    def _array_rules(self) -> ArrayRules | None:
+        """Return the rules on arrays; None where they have no translation, or differ from plain Python on a sample."""
+        last = self.space.size - 1
+        some = np.random.default_rng(3).integers(last + 1, size=SAMPLE)
+        numbers = np.unique([0, last, *some.tolist()])
         try:
-            product = self(DRIFT, x)
-        except RuleError:
-            raise
-        except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
-            return False
-        numbers = np.unique([0, len(x) - 1, *rng.integers(len(x), size=SAMPLE).tolist()])
-        edges = edges_by_python(self.calls, self.space, numbers)
-        expected, size = np.zeros_like(x), np.zeros_like(x)
-        _add(DRIFT, edges, x, expected)
-        np.add.at(size, edges.sources, edges.rates)
-        off = np.abs(product[numbers] - expected[numbers])
-        return bool(np.all(off <= ROUNDING * size[numbers]))
-
-    def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        space, product = self.space, np.zeros(self.space.size)
-        run = spliced(multiply, self.calls.model)
-        try:
-            done = run(tuple(self.calls.q), space.low, space.shape, kind, vector, product)
-        except RAISED:
-            return _Sets(self.calls, space)(kind, vector)
-        if done < space.size:
-            state = space.state(space.unnumbered(np.array([done]))[:, 0])
-            self.calls.transitions(self.calls.known(state))
-            return _Sets(self.calls, space)(kind, vector)
-        return product
-
-
-class _Sets:
-    """Products by the rules on sets of states, and as plain Python where that does not pay."""
-
-    def __init__(self, calls: Calls, space: Space) -> None:
-        self.calls, self.space = calls, space
+            rules = ArrayRules(self.calls, self.space)
+            edges = _edges_of(rules, numbers)
+        except NotOnArraysError:
+            return None
+        given = by_source(edges, numbers)
+        sound = np.setdiff1d(numbers, edges.deferred)
+        expected = by_source(edges_by_python(self.calls, self.space, sound), sound)
+        agrees = all(difference(given[x], expected[x]) is None for x in sound.tolist())
+        return rules if agrees else None
 
     def __call__(self, kind: int, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         size = self.space.size
         product = np.zeros(size)
         for first in range(0, size, CHUNK):
             numbers = np.arange(first, min(first + CHUNK, size))
-            edges = edges_of(self.calls, self.space, numbers)
-            left = numbers if edges is None else edges.deferred
-            parts = [edges_by_python(self.calls, self.space, left)]
-            for part in parts if edges is None else [edges, *parts]:
+            for part in self._parts(numbers):
                 _add(kind, part, vector, product)
         return product
+
+    def _parts(self, numbers: NDArray[np.int64]) -> Iterator[Edges]:
+        """Yield the transitions out of some states."""
+        if self._rules is not None:
+            with suppress(NotOnArraysError):
+                edges = _edges_of(self._rules, numbers)
+                yield edges
+                numbers = edges.deferred
+        yield edges_by_python(self.calls, self.space, numbers)
+
+
+def _edges_of(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges:
+    found = rules.transitions(numbers)
+    return Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad])
 
 
 def _add(
@@ -194,35 +181,3 @@ def _add(
     else:
         np.add.at(product, targets, rates * vector[sources])
         np.subtract.at(product, sources, rates * vector[sources])
-
-
-def multiply(parameters, low, size, kind, vector, product):  # type: ignore[no-untyped-def]
-    """Add the product of Q with a vector, from the left or the right, or the exit rates (the template).
-
-    Returns the first state with a transition that is not allowed, or one more than the last.
-    """
-    unpack()  # type: ignore[name-defined]  # noqa: F821
-    x = 0
-    decode()  # type: ignore[name-defined]  # noqa: F821
-    while x < len(product):
-        total = 0.0
-        for target, rate in rules(s, q):  # type: ignore[name-defined]  # noqa: B007, F821
-            if rate > 0.0:
-                encode()  # type: ignore[name-defined]  # noqa: F821
-                if not (inside and rate < math.inf):  # type: ignore[name-defined]  # noqa: F821
-                    return x
-                y = x + step  # type: ignore[name-defined]  # noqa: F821
-                if kind == NET_FLOW:
-                    product[y] += rate * vector[x]
-                    product[x] -= rate * vector[x]
-                elif kind == DRIFT:
-                    total += rate * (vector[y] - vector[x])
-                elif y != x:
-                    total += rate
-            elif rate != 0.0:
-                return x
-        if kind != NET_FLOW:
-            product[x] = total
-        x += 1
-        advance()  # type: ignore[name-defined]  # noqa: F821
-    return x

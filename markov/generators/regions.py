@@ -8,7 +8,6 @@ the transitions are the same, from each state by the same step.
 from __future__ import annotations
 
 import math
-import time
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +29,6 @@ __all__ = ["Region", "edges_by_regions", "find_regions", "predicted_count", "ste
 
 STATES_PER_RUN = 20  # that plain Python does in the time of a run on stand-ins
 PROBED = 48  # states at random by which the number of regions is predicted
-SECONDS_PER_REGION, SECONDS_PER_STATE = 1e-4, 1e-7  # to make a matrix of them
 STAND_INS = Traced, Counted
 DEFERRED = 0.3  # of the states: more are not left to plain Python
 
@@ -49,13 +47,6 @@ class Region(NamedTuple):
     def size(self) -> int:
         """Number of states."""
         return math.prod(b - a + 1 for a, b in zip(self.low, self.high, strict=True))
-
-
-def seconds_by_regions(calls: Calls, space: Space) -> float:
-    """Return about how many seconds the regions of a space take; inf where there are no regions."""
-    begin, count = time.perf_counter(), predicted_count(calls, space)
-    each = (time.perf_counter() - begin) / PROBED + SECONDS_PER_REGION
-    return count * each + space.size * SECONDS_PER_STATE
 
 
 def predicted_count(calls: Calls, space: Space, *, counts: bool = False) -> float:

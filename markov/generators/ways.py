@@ -1,10 +1,9 @@
 """The ways from rules to the states of a model and the rates between them, and why each is right.
 
-What the rules mean is what plain Python does with them, state by state (`enumeration`). Four ways are
-quicker for many states: arrays of states (`array_rules`), regions with the same transitions (`regions`), sets
-of states (`sets`), and compiled rules (`compiled`). Their rows are compared with plain Python on a sample of states that
-includes the corners of the space; where one differs, or cannot do as Python does, there is a warning and
-no chain. The states and their order are the same in each case.
+What the rules mean is what plain Python does with them, state by state (`enumeration`). Two ways are
+quicker for many states: arrays of states (`array_rules`) and regions with the same transitions (`regions`).
+Their rows are compared with plain Python on a sample of states that includes the corners of the space; where
+one differs, there is a warning and no chain. The states and their order are the same in each case.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +18,15 @@ import scipy.sparse as sp
 
 from hopflow.errors import RuleError, RuleWarning, place_of, shown_place
 from markov.computing.graphs import led_to
-from markov.computing.matrices import closed_part, from_edges, rank_of
+from markov.computing.matrices import from_edges, rank_of
 from markov.computing.memory import InfiniteStatesError, TooLargeError, check_room
 from markov.computing.progress import Counter
 from markov.generators.agreement import disagreement
-from markov.generators.blocks import copied
-from markov.generators.built_chains import Built, Series
+from markov.generators.built_chains import Built
 from markov.generators.calls import Calls
-from markov.generators.compilation import compiled
 from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration, refuse_changed, refuse_changing, some_of
 from markov.generators.regions import edges_by_regions, find_regions
-from markov.generators.sets import edges_by_sets
 from markov.generators.unbounded.hulls import Hull, hull_of
 from markov.generators.unbounded.polynomials import Unfollowed
 from markov.models.spaces import NUMBERED, Space
@@ -45,11 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW_STATES", "Ways"]
 
-LARGE = 250_000  # states from which on rows are copied by compiled code
+LARGE = 250_000  # states from which on the size of the matrix is predicted
 EDGE_BYTES = 150.0  # per state of a space whose transitions are listed
 ROUNDS = 10  # in which plain Python completes what another way has left
 FEW_STATES = 2_000  # found before it is asked whether there is an end
-SAMPLE = 120  # states by which the cost of plain Python is predicted
+SAMPLE = 120  # states by which the size of the matrix is predicted
 ON_ARRAYS = "the rules on arrays of states"
 
 
@@ -64,8 +59,6 @@ class Ways:
         Whether only the states count that its start leads to.
     most
         Largest number of states; with more, TooLargeError.
-    series
-        What it shares with other chains of the same rules, or None.
 
     Attributes
     ----------
@@ -76,10 +69,8 @@ class Ways:
     asks_everywhere = True
     """Whether the rules may run in states of the space that the start does not lead to."""
 
-    def __init__(
-        self, model: ChainModel, reachable: bool, most: int, series: Series | None = None
-    ) -> None:
-        self.model, self.most, self.series = model, most, series
+    def __init__(self, model: ChainModel, reachable: bool, most: int) -> None:
+        self.model, self.most = model, most
         self.unfollowed: str | None = None
         self.declared = (
             Space.of(model.State, model.space(), model.name) if model.has_space else None
@@ -133,7 +124,7 @@ class Ways:
 
     # ------------------------------------------------------------------ the ways
 
-    def by_python(self, _seconds: float = np.inf) -> Built:
+    def by_python(self) -> Built:
         """Run the rules state by state."""
         search = self.search()
         if self.declared is None and not search.run(min(FEW_STATES, self.most // 2)):
@@ -197,7 +188,7 @@ class Ways:
             space, codes if order is None else codes[:, order], Q, "the rules as they stand"
         )
 
-    def by_regions(self, _seconds: float = np.inf) -> Built | None:
+    def by_regions(self) -> Built | None:
         """Run the rules once for each region of states with the same transitions."""
         if not self._fits():
             return None
@@ -205,32 +196,9 @@ class Ways:
         if found is None:
             return None
         how = f"the rules on {len(found)} regions of the space"
-        if self.space.size >= LARGE and all(region.moves is not None for region in found):
-            matrix = copied(found, self.space)
-            if matrix is not None:
-                return self._compared(self._part(matrix, how))
         return self._checked(edges_by_regions(found, self.space), how)
 
-    def by_sets(self, seconds: float = np.inf) -> Built | None:
-        """Run the rules on sets of states."""
-        if not self._fits():
-            return None
-        edges = edges_by_sets(self.calls, self.space, seconds)
-        return None if edges is None else self._checked(edges, "the rules on sets of states")
-
-    @cached_property
-    def is_known(self) -> bool:
-        """Whether no search is needed on arrays: the space is done as a whole, or the states that an earlier chain had are kept."""
-        from markov.generators.array_rules.chains import key_of
-        from markov.generators.array_rules.patterns import remembered_numbers
-        from markov.generators.array_rules.search import WHOLE_SPACE
-
-        first = self._first()
-        if first is None or self.space.size <= WHOLE_SPACE:
-            return True
-        return remembered_numbers(key_of(self.calls, self.space, first)) is not None
-
-    def by_arrays(self, _seconds: float = np.inf) -> Built | None:
+    def by_arrays(self) -> Built | None:
         """Run the rules on arrays of states."""
         from markov.generators.array_rules.chains import chain_on_arrays
 
@@ -241,10 +209,7 @@ class Ways:
         if found.pattern is None or found.edges is None:
             return self._with_invalid(found)
         codes, Q = found.pattern.codes, found.pattern.generator(found.edges.rates)
-        built = self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.places)
-        if built is not None:
-            found.remember()
-        return built
+        return self._compared(Built(self.space, codes, Q, ON_ARRAYS), found.pattern.sample)
 
     def _with_invalid(self, found: ArrayChain) -> Built | None:
         """Return the chain where plain Python is to say what transitions there are out of some states."""
@@ -262,34 +227,6 @@ class Ways:
         except MemoryError:
             return False
         return self.space.size < NUMBERED
-
-    def by_compiler(self, _seconds: float = np.inf) -> Built | None:
-        """Run the rules compiled."""
-        if not compiled.compilable(self.calls, self.space):
-            return None
-        space, how = self.space, "the rules compiled"
-        try:
-            if self.start is None:
-                rows = compiled.rows_of_space(self.calls, space)
-                codes = space.unnumbered(np.arange(space.size))
-                return self._compared(Built(space, codes, rows.generator(), how))
-            first = space.codes([self.start])[:, 0]
-            numbers, rows = compiled.reached(self.calls, space, first, self.most)
-        except (RuleError, TooLargeError):
-            raise
-        except compiled.Failed as failed:
-            state = self.space.state(failed.state)
-            self.calls.transitions(self.calls.known(state))
-            if failed.error is None:
-                self._warn(f"{state}: compiled, the rules fail there")
-            return None
-        except Exception:  # noqa: BLE001  # what a compiler cannot do is left to Python
-            return None
-        if self.series is not None:
-            return self._compared(Built(space, *self.series.generator(space, numbers, rows), how))
-        order = np.argsort(numbers, kind="stable")
-        Q = rows.generator(rank_of(order))
-        return self._compared(Built(space, space.unnumbered(numbers[order]), Q, how))
 
     # ------------------------------------------------------------------ from the space to its part
 
@@ -326,23 +263,12 @@ class Ways:
         rest = np.setdiff1d(edges.deferred, late)
         return Edges.joined([edges._replace(deferred=rest), more])
 
-    def _part(self, Q: sp.csr_matrix, how: str) -> Built:
-        """Return the part of a generator over the space that the start leads to."""
-        if self.start is None:
-            return Built(self.space, self.space.unnumbered(np.arange(Q.shape[0])), Q, how)
-        first = self._first()
-        assert first is not None
-        entered = led_to(Q, first)
-        codes = self.space.unnumbered(np.flatnonzero(entered))
-        return Built(self.space, codes, closed_part(Q, entered), how)
-
     # ------------------------------------------------------------------ the comparison
 
     def _compared(self, built: Built, places: list[int] | None = None) -> Built | None:
         """Return a chain if its rows are those of plain Python on a sample; else warn, and None."""
         if places is None:
-            known = self.series is not None and built.codes is self.series.codes
-            places = self.series.places if known else sample_of(self.space, built.codes)  # type: ignore[union-attr]
+            places = sample_of(self.space, built.codes)
         found = disagreement(self.calls, self.space, built.codes, built.Q, places)
         if found is None:
             return built

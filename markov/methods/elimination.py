@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.kernels import build
 from markov.computing import costs
-from markov.computing.compilation import remembered
 from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
 from markov.computing.matrices import row_numbers
 from markov.computing.memory import check_room
 from markov.methods import gth_kernels as kernels
-from markov.methods import gth_numpy as plain
+from markov.methods.gth_numpy import square
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,11 +93,6 @@ class Band(NamedTuple):
         """Predicted time of the elimination."""
         return costs.elimination(len(self.first), self.work, self.block < len(self.first))
 
-    @property
-    def plain_seconds(self) -> float:
-        """Predicted time of the elimination by NumPy."""
-        return costs.plain_elimination(len(self.first), self.work, self.block < len(self.first))
-
 
 class BandFactors:
     """Factors of an elimination, with solves.
@@ -116,7 +111,6 @@ class BandFactors:
     def __init__(self, form: Band, rates: NDArray[np.float64]) -> None:
         self.form, self.rates = form, rates
         self.reference = int(form.order[0])
-        self._plain: plain.Substitution | None = None
 
     @property
     def nbytes(self) -> int:
@@ -144,11 +138,7 @@ class BandFactors:
     def _run(self, name: str, *vectors: NDArray[np.float64]) -> None:
         layout = self.rates, self.form.row_stride, self.form.first
         with np.errstate(all="ignore"):  # what is not finite is looked for
-            if _by_numpy(name, costs.plain_substitution(len(self.form.first))):
-                self._plain = self._plain or plain.Substitution(*layout)
-                getattr(self._plain, name)(*vectors)
-            else:
-                _compiled(name)(*layout, *vectors)
+            _compiled(name)(*layout, *vectors)
 
 
 def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
@@ -162,10 +152,9 @@ def eliminated(Q: sp.csr_matrix, form: Band, what: str) -> BandFactors:
     """
     check_room(f"{what} on {len(form.first)} states", form.memory)
     rates = np.zeros(form.n_values)
-    place = _loop("lay_out", costs.plain_layout(Q.nnz))
-    place(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
+    _compiled("lay_out")(Q.indptr, Q.indices, Q.data, form.rank, form.row_stride, rates)
     with np.errstate(all="ignore"):  # rates beyond float64 show in pi, which is looked at
-        _eliminate(rates, form.row_stride, form.first, 1, form.block, form.plain_seconds)
+        _eliminate(rates, form.row_stride, form.first, 1, form.block, form.seconds)
     return BandFactors(form, rates)
 
 
@@ -178,7 +167,7 @@ def eliminate_down_to(rates: NDArray[np.float64], low: int) -> None:
     """
     n = len(rates)
     flat = np.ascontiguousarray(rates)
-    first, seconds = np.zeros(n, dtype=np.int64), costs.plain_elimination(n, n**3 / 3.0, n > BLOCK)
+    first, seconds = np.zeros(n, dtype=np.int64), costs.elimination(n, n**3 / 3.0, n > BLOCK)
     _eliminate(flat.reshape(-1), n, first, low, BLOCK, seconds)
     if flat is not rates:
         rates[...] = flat
@@ -192,22 +181,18 @@ def _eliminate(
     block: int,
     seconds: float,
 ) -> None:
-    """Eliminate the states from the last one down to ``lowest``; NumPy is predicted to take ``seconds``."""
+    """Eliminate the states from the last one down to ``lowest``, which is predicted to take ``seconds``."""
     n = len(first)
-    square = plain.square(rates, row_stride, n)
-    room, by_numpy = np.empty(2 * n), _by_numpy("eliminate", seconds)
+    places, room = square(rates, row_stride, n), np.empty(2 * n)
     for high in range(n, lowest, -block):
         low = max(lowest, high - block)
-        if by_numpy:  # Ctrl-C is handled between its many calls
-            plain.eliminate_block(square, first, low, high)
-        else:
-            run = partial(_compiled("eliminate"), rates, row_stride, first, low, high, room)
-            interruptible(run, seconds * (high - low) / n)
+        run = partial(_compiled("eliminate"), rates, row_stride, first, low, high, room)
+        interruptible(run, seconds * (high - low) / n)
         if low - first[low] > 1:
-            update(square, int(first[low]), low, high)
+            update(places, int(first[low]), low, high)
 
 
-def update(square: NDArray[np.float64], start: int, low: int, high: int) -> None:
+def update(rates: NDArray[np.float64], start: int, low: int, high: int) -> None:
     """Add to the rates between the places start .. low - 1 what goes by the places low .. high - 1.
 
     Where they are not many, by products that are small enough for a BLAS to make each with one thread: threads that wait
@@ -216,9 +201,9 @@ def update(square: NDArray[np.float64], start: int, low: int, high: int) -> None
     tile = TILE if low - start <= MAX_TILED else low - start
     bounds = [slice(k, min(k + tile, low)) for k in range(start, low, tile)]
     for rows in bounds:
-        left = square[rows, low:high]
+        left = rates[rows, low:high]
         for columns in bounds:
-            square[rows, columns] += left @ square[low:high, columns]
+            rates[rows, columns] += left @ rates[low:high, columns]
 
 
 # --------------------------------------------------------------------------- layout
@@ -282,7 +267,7 @@ def _band(pattern: Pattern, block: int, reference: int | None, turned: bool) -> 
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     first = np.arange(n)
-    _loop("lowest_beside", costs.plain_layout(len(indices)))(indptr, indices, rank, first)
+    _compiled("lowest_beside")(indptr, indices, rank, first)
     first = np.minimum.accumulate(first[::-1])[::-1].copy()
     spans = np.arange(n) - first
     span, work = int(spans.max()), float(spans @ spans)
@@ -309,17 +294,6 @@ def short_order(
     return breadth_first_order(matrix, reference, directed=False)
 
 
-def _loop(name: str, seconds: float) -> Callable[..., Any]:
-    """Return a function of `markov.methods.gth_numpy`, or the compiled one of the same name where NumPy is slower."""
-    by_numpy: Callable[..., Any] = getattr(plain, name)
-    return by_numpy if _by_numpy(name, seconds) else _compiled(name)
-
-
-def _by_numpy(name: str, seconds: float) -> bool:
-    """Return whether NumPy takes less time for work of ``seconds`` than loading a compiled function."""
-    return costs.by_numpy(seconds, partial(_compiled, name))
-
-
 def _compiled(name: str) -> Callable[..., Any]:
     """Return a function of `markov.methods.gth_kernels`, compiled."""
-    return remembered(getattr(kernels, name), kernels.HELPERS.get(name, ()))
+    return build(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))

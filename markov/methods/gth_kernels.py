@@ -1,8 +1,7 @@
 """The loops of elimination without subtractions, as templates of kernels.
 
 State k goes after the states above it; the rate from i to j is ``rates[i * row_stride + j]``, and no state
-from k on leads to, or is reached from, one below ``first[k]``. `markov.methods.gth_numpy` has the same functions
-in NumPy.
+from k on leads to, or is reached from, one below ``first[k]``.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"

@@ -1,6 +1,6 @@
-"""Elimination without subtractions in NumPy: the functions of `markov.methods.gth_kernels`, nothing to compile.
+"""Elimination without subtractions in NumPy, of places that rates lead out of, and solves with its factors.
 
-For chains that are eliminated sooner than Numba is loaded.
+For equations among transient states. Closed chains are eliminated by `markov.methods.gth_kernels`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from markov.computing.double_double import sum_error
 from markov.computing.matrices import row_numbers
 
 if TYPE_CHECKING:
@@ -19,22 +18,15 @@ if TYPE_CHECKING:
     Vector = NDArray[np.float64]
     Places = NDArray[np.int64]
 
-__all__ = ["Substitution", "eliminate_block", "lay_out", "lowest_beside", "square"]
+__all__ = ["Substitution", "eliminate_block", "lay_out", "square"]
 
 BLOCK_SIZE = 32  # places that are substituted at a time
 MAX_ONE_BY_ONE = 8  # states that are eliminated one by one
-LARGE = 1e20
 
 
 def square(rates: Vector, row_stride: int, n: int) -> NDArray[np.float64]:
     """Return a view of the rates from place i to j, shape (n, n)."""
     return np.ndarray((n, n), buffer=rates, strides=(row_stride * rates.itemsize, rates.itemsize))
-
-
-def lowest_beside(indptr: Places, indices: Places, rank: Places, first: Places) -> None:
-    """See the kernel."""
-    here, there = row_numbers(indptr, rank), rank[indices]
-    np.minimum.at(first, np.maximum(here, there), np.minimum(here, there))
 
 
 def lay_out(
@@ -45,7 +37,7 @@ def lay_out(
     row_stride: int,
     rates: Vector,
 ) -> None:
-    """See the kernel."""
+    """Write the off-diagonal entries of a matrix where elimination has them."""
     here, there = row_numbers(indptr, rank), rank[indices]
     off = here != there
     rates[here[off] * row_stride + there[off]] = data[off]
@@ -58,7 +50,7 @@ def eliminate_block(
     high: int,
     leaving: Vector | None = None,
 ) -> None:
-    """Do what the kernel `eliminate` does: half of the states and then the other half, down to a few.
+    """Eliminate the states high - 1 .. low as the kernel `eliminate` does: half of the states and then the other half, down to a few.
 
     ``leaving`` are rates from each place out of all of them, shape (n,): the exit rates contain them, and those from low on
     are updated as rates between states are.
@@ -100,81 +92,31 @@ class Substitution:
     ----------
     rates, row_stride, first
         As elimination leaves them.
-    closed
-        Whether no rates lead out of all places: place 0 is left then, and has no exit rate.
     """
 
-    def __init__(
-        self, rates: Vector, row_stride: int, first: Places, *, closed: bool = True
-    ) -> None:
-        self._entries, self._first = square(rates, row_stride, len(first)), first
-        self._parts, self._closed = _parts(self._entries, first, closed), closed
-
-    def flows(self, pi: Vector) -> None:
-        """See the kernel."""
-        pi[0] = 1.0
-        for part in self._parts:
-            low, high = part.low, part.high
-            pi[low:high] += pi[part.start : low] @ part.above
-            pi[low:high] = part.after(pi[low:high])
-            largest = float(pi[low:high].max())
-            if not largest < math.inf:  # beyond float64 within a part: state by state
-                pi[low:] = 0.0
-                return self._flows_one_by_one(pi, low)
-            if largest > LARGE:
-                pi[:high] = np.ldexp(pi[:high], -math.frexp(largest)[1])  # exact
-        return None
-
-    def _flows_one_by_one(self, pi: Vector, low: int) -> None:
-        """Write pi from the place ``low`` on."""
-        if low == 0:
-            pi[0] = 1.0
-        for k in range(max(low, 1), len(pi)):
-            start = int(self._first[k])
-            pi[k] = pi[start:k] @ self._entries[start:k, k]
-            if pi[k] > LARGE:
-                pi[: k + 1] = np.ldexp(pi[: k + 1], -math.frexp(float(pi[k]))[1])  # exact
+    def __init__(self, rates: Vector, row_stride: int, first: Places) -> None:
+        self._parts = _parts(square(rates, row_stride, len(first)), first)
 
     def inflows(self, r: Vector) -> None:
-        """See the kernel."""
+        """Turn flows into each place into mean times there, until all places are left."""
         for part in reversed(self._parts):
             here = slice(part.low, part.high)
             r[here] = _solve_upper(part.lower.T, r[here]) / part.exits
             r[part.start : part.low] += r[here] @ part.left
-        if self._closed:
-            r[0] = 0.0
         for part in self._parts:
             here = slice(part.low, part.high)
             r[here] = part.after(r[here] + r[part.start : part.low] @ part.above)
 
     def costs(self, b: Vector) -> None:
-        """Turn costs per second into mean costs until all places are left; those must not be closed."""
-        self._passed_down(b)
+        """Turn costs per second into mean costs until all places are left."""
+        for part in reversed(self._parts):
+            here = slice(part.low, part.high)
+            b[here] = _solve_upper(part.upper, b[here])
+            b[part.start : part.low] += part.above @ b[here]
         for part in self._parts:
             here = slice(part.low, part.high)
             total = (b[here] + part.left @ b[part.start : part.low]) / part.exits
             b[here] = _solve_upper(part.lower[::-1, ::-1], total[::-1])[::-1]
-
-    def _passed_down(self, g: Vector) -> None:
-        """Add to the costs of each place those of higher ones that it leads to."""
-        for part in reversed(self._parts):
-            here = slice(part.low, part.high)
-            g[here] = _solve_upper(part.upper, g[here])
-            g[part.start : part.low] += part.above @ g[here]
-
-    def mean_costs(self, g: Vector, low: Vector) -> None:
-        """See the kernel."""
-        self._passed_down(g)
-        g[0] = low[0] = 0.0
-        exits = self._entries.diagonal().tolist()
-        for k, start in enumerate(self._first[1:].tolist(), 1):
-            row, others, others_low = self._entries[k, start:k], g[start:k], low[start:k]
-            nearest = int(row.argmax())
-            base, base_low = others[nearest], others_low[nearest]
-            little = sum_error(others, -base) + (others_low - base_low)
-            total = (g[k] + row @ ((others - base) + little)) / exits[k]
-            g[k] = base + total
-            low[k] = base_low + sum_error(base, total)
 
 
 class _Part(NamedTuple):
@@ -206,7 +148,7 @@ def _solve_upper(matrix: NDArray[np.float64], right: Vector) -> Vector:
     return np.asarray(np.linalg.solve(matrix, right))
 
 
-def _parts(entries: NDArray[np.float64], first: Places, closed: bool) -> list[_Part]:
+def _parts(entries: NDArray[np.float64], first: Places) -> list[_Part]:
     """Return the blocks of places with the parts of both factors."""
     n, found = len(first), []
     for low in range(0, n, BLOCK_SIZE):
@@ -216,8 +158,6 @@ def _parts(entries: NDArray[np.float64], first: Places, closed: bool) -> list[_P
         upper = np.where(there.T, entries[start:high, low:high], 0.0)
         jumps = np.triu(upper[low - start :], 1)
         exits = lower[:, low - start :].diagonal().copy()
-        if low == 0 and closed:
-            exits[0] = 1.0  # place 0 has none
         before, one = low - start, np.eye(high - low)
         back = one - np.tril(lower[:, before:], -1) / exits[:, None]
         part = _Part(start, low, high, upper[:before], lower[:, :before], back, one - jumps, exits)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.kernels import build
 from markov.computing import costs
-from markov.computing.compilation import remembered
 from markov.computing.interruption import interruptible
 from markov.computing.matrices import inner
 from markov.computing.memory import check_room
@@ -20,7 +20,7 @@ from markov.methods.minimum_degree import minimum_degree_order
 from markov.methods.solution import Solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -111,14 +111,9 @@ def _column_counts(
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
     parent, counts = np.empty((2, n), dtype=np.int64)
     room = np.empty((8, n), dtype=np.int64)
-    kernel = partial(remembered, kernels.elimination_tree)
-    plain = costs.by_numpy(costs.plain_symbolic(len(indices)), kernel)
-    arguments = (indptr, indices, parent, room[0]), (indptr, indices, parent, room, counts)
-    helpers = (), (kernels.postorder,)
-    templates: tuple[Callable[..., Any], ...] = kernels.elimination_tree, kernels.column_counts
-    for template, given, needed in zip(templates, arguments, helpers, strict=True):
-        run = template if plain else remembered(template, needed)
-        run(*given)
+    build(kernels.elimination_tree)(indptr, indices, parent, room[0])
+    count = build(kernels.column_counts, helpers=(kernels.postorder,))
+    count(indptr, indices, parent, room, counts)
     return counts.astype(np.float64)
 
 

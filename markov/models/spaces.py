@@ -14,12 +14,13 @@ import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.errors import RuleError
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

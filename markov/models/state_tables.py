@@ -219,17 +219,17 @@ def _coded(values: NDArray[Any]) -> tuple[Any, NDArray[np.int64]]:
     return list(places), codes
 
 
-def sample_of(space: Space, codes: NDArray[np.int64]) -> list[int]:
-    """Return the places of some states: at the ends of every component, corners, and at random."""
-    n = codes.shape[1]
-    if n <= SAMPLE:
+def sample_of(space: Space, codes: NDArray[np.int64], count: int = SAMPLE) -> list[int]:
+    """Return the places of some states: at the ends of every component, corners, and ``count`` at random, at most 120."""
+    n, count = codes.shape[1], min(count, SAMPLE)
+    if n <= count:
         return list(range(n))
     chosen = ends_of(codes)
     ends = zip(codes.min(axis=1), codes.max(axis=1), strict=True)
-    corners = np.array(list(itertools.islice(itertools.product(*ends), SAMPLE // 2))).T
+    corners = np.array(list(itertools.islice(itertools.product(*ends), count // 2))).T
     near = np.searchsorted(space.numbers(codes), space.numbers(corners))
     chosen |= set(np.minimum(near, n - 1).tolist())
-    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=SAMPLE).tolist()))
+    return sorted(chosen | set(np.random.default_rng(2).integers(n, size=count).tolist()))
 
 
 def ends_of(codes: NDArray[np.int64]) -> set[int]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import bound_kernel, compiled
+from hopflow.kernels import build
+from markov.computing.compilation import bound_kernel
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
 from markov.multigrid.coarsening_kernels import Aggregates, Pattern
@@ -174,8 +174,7 @@ class _GeometricAggregates:
         """
         if not self.values:
             return None
-        strength, shape = [], shape_of((self.values[0], indptr, indices, flows))
-        moves = compiled(coarsening_kernels.moves, shape)  # all values have one type
+        strength, moves = [], build(coarsening_kernels.moves)
         for values in self.values:
             total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
@@ -246,7 +245,7 @@ def _paired(
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
     arguments = index, exchange.data, mass, least, strongest, labels
-    return labels, int(compiled(coarsening_kernels.match, shape_of(arguments))(*arguments))
+    return labels, int(build(coarsening_kernels.match)(*arguments))
 
 
 def _merged(
@@ -259,7 +258,7 @@ def _merged(
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
     arguments = aggregates, pattern, target, Pattern(begins, coarse), seen
-    count = compiled(coarsening_kernels.merge, shape_of(arguments))(*arguments)
+    count = build(coarsening_kernels.merge)(*arguments)
     return target, begins, coarse[:count].copy()
 
 

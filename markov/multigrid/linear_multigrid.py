@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import bound_kernel, compiled
+from hopflow.kernels import build
+from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
 from markov.methods.gth_numpy import eliminate_block
@@ -183,8 +183,7 @@ class LinearMultigrid:
         self._coarser = kernels.Coarser(*entries, *rest, self._x, self._right)
         self._left = np.empty_like(levels.first)
         matrix = *rows, own
-        shapes = shape_of((*matrix, self._x, self._x))
-        self._multiply = partial(compiled(kernels.multiply, shapes), *matrix)
+        self._multiply = partial(build(kernels.multiply), *matrix)
         self._sweep(1)
 
     @property

@@ -7,13 +7,13 @@ New results on the single server queue with a batch Markovian arrival process, S
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.checks import number, one_number, shown, whole
 from hopflow.equality import ByValue
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, quantities
 from markov.methods.gth import GTH
 from markov.methods.structure import closed_classes

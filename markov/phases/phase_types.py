@@ -8,13 +8,13 @@ a sojourn that is not exponential is a Markov chain again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.equality import ByValue
+from hopflow.fork_safety import cached_property
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, WithUnits, quantities
 

@@ -8,11 +8,11 @@ targets must be listed as well. Numbers are integers and fractions: 0.36 is 36/1
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hopflow.fork_safety import cached_property
 from markov.proofs.checker import LONG_RUN, CertificateError, compared
 from markov.proofs.prism_expressions import exact
 from markov.proofs.remembered import Remembered

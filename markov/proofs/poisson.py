@@ -126,14 +126,14 @@ def candidates(
     """
     n, entries, reference = Q.shape[0], Q.nnz, int(np.argmax(pi))
     shared = costs.multigrid_proof(n, entries, hierarchy is not None)
-    makers: list[tuple[float, Callable[[], Solver]]] = []
-    if costs.has_numba():
-        makers.append((shared, partial(_multigrid, Q, pi, weights, components, hierarchy)))
+    makers: list[tuple[float, Callable[[], Solver]]] = [
+        (shared, partial(_multigrid, Q, pi, weights, components, hierarchy))
+    ]
     if costs.layout(entries) <= MAX_PREDICTION_COST * shared:
         form = band(Q, reference=reference)
         if form.memory <= costs.MEMORY:
             makers.append((form.seconds, partial(eliminated, Q, form, "error bound")))
-    quickest = min((seconds for seconds, _ in makers), default=np.inf)
+    quickest = min(seconds for seconds, _ in makers)
     looked = costs.order(entries) <= MAX_PREDICTION_COST * quickest
     if looked:
         makers.append(_lu(Q, reference))
@@ -145,7 +145,7 @@ def candidates(
         if seconds <= MAX_LU_COST * shared:
             with suppress(RuntimeError, MemoryError):
                 yield make()
-    if (components is not None or hierarchy is not None) and costs.has_numba():
+    if components is not None or hierarchy is not None:
         yield _multigrid(Q, pi, weights, None, None)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.display.results import Result
+from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
 
 from hopflow.checks import choice, one_number
+from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 from markov.analysis.plots import draw_convergence, draw_marginals
 from markov.analysis.sensitivities import Solutions, sensitivity_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.display.results import Result
+from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 from markov.models.functions.evaluation import called, check_on_arrays
 from markov.models.rules import ChainModel

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hopflow.checks import choice, listed, one_number, whole
+from hopflow.fork_safety import cached_property
 from hopflow.status import OnFailure, Status, deliver
 from markov.computing.progress import report, watched
 from markov.models.rules import ChainModel
@@ -134,7 +135,7 @@ class _Solver:
 
     # ------------------------------------------------------------------ steps on one level
 
-    @functools.cached_property
+    @cached_property
     def steps(self) -> list[dict[str, Any]]:
         """The compiled steps of each level."""
         found = []

@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import number, whole
+from hopflow.fork_safety import cached_property
 from markov.chains import ROW_SUM_TOLERANCE, MarkovChain
 from markov.driver import stationary
 from markov.proofs.bounded import Bounded

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.cycles.buffer_dependencies import (
@@ -26,6 +25,7 @@ from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.disciplines import Pause
 from hopflow.display.results import Result
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, declares, quantities
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -36,6 +35,7 @@ from dfcmodel.lossless.quantities import (
 )
 from hopflow.checks import flag, one_number
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.units import declares, readable_text
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dfcmodel.lossless.paused.worst_cases import largest_drain
 from dfcmodel.lossless.quantities import bit_rate, bit_times, frame_size, metres
 from hopflow.checks import flag, one_number, whole
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, declares, in_units, quantities
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ error of the draws does not depend on how rare the overflow is. What remains is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ Nothing is steered towards the overflow, and no state is copied.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from dfcmodel.packets.engine import begin_run
 from hopflow.checks import one_number, random_generator
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, quantities
 
 if TYPE_CHECKING:

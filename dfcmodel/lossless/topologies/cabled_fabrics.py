@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
@@ -20,6 +19,7 @@ from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import instance, one_number, shown
 from hopflow.display.results import table_text
+from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, declares, quantities, readable_text
 

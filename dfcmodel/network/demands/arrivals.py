@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import one_number
+from hopflow.fork_safety import cached_property
 from hopflow.units import WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -15,6 +14,7 @@ from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts,
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Link
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
+from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
 from hopflow.units import WithUnit, WithUnits, quantities
 

@@ -6,7 +6,6 @@ An ingress of a link is a link before it with the packets of one class. PFC rese
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dfcmodel.network.links import Node, buffer_in_packets
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.class_pauses import ByClass
 from dfcmodel.network.routed_flows import RoutedFlows
+from hopflow.fork_safety import cached_property
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:

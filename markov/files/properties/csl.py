@@ -7,12 +7,12 @@ equations and uniformization, both with rigorous bounds.
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal, stopped

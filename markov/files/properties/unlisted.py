@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hopflow.status import Status
-from markov.computing.costs import has_numba
 from markov.files.errors import FileError
 from markov.files.properties.answers import PropertyResult
 from markov.files.properties.queries import Filter, Operator, Path
@@ -128,7 +127,7 @@ class Unlisted:
         if last == 0.0 or stops(start):
             inside = float(bool(right(start)) and (at_once or last == 0.0))
             return inside, inside
-        rows = growing_rows(self.bound, self.truths(path, at_once)) if has_numba() else None
+        rows = growing_rows(self.bound, self.truths(path, at_once))
         if rows is not None:
             return self._moved(rows, path, at_once, last)
         self.reason = f"in up to {self.most} states"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

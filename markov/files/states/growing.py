@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from hopflow.kernels import build
 from markov.computing.memory import check_room
 from markov.files.columns import Columns
 from markov.files.states import growing_kernels as kernels
@@ -129,7 +128,7 @@ class GrowingRows:
         self.mask = (1 << (least - 1).bit_length()) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
         rest = self.numbers, STATES, self.count, self.slots, self.mask
-        compiled(kernels.rehash, shape_of(rest), helpers=(kernels.locate,))(*rest)
+        build(kernels.rehash, helpers=(kernels.locate,))(*rest)
 
     @property
     def capacity(self) -> int:
@@ -174,7 +173,7 @@ class GrowingRows:
             arguments = progress, chosen, self.tables, known, self.rows
             if self._expand is None:
                 helpers = (*GATHER, kernels.locate, kernels.emit, kernels.append)
-                self._expand = compiled(kernels.expand_chosen, shape_of(arguments), helpers=helpers)
+                self._expand = build(kernels.expand_chosen, helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
             self._classify(found, begin)
@@ -231,7 +230,7 @@ class GrowingRows:
         known = _States(self.numbers, self.slots, self.mask)
         rest = progress, np.array([state]), _Edges(sources, ends, rates), known, self.rows
         helpers = kernels.locate, kernels.emit, kernels.append
-        compiled(kernels.enter_rows, shape_of(rest), helpers=helpers)(*rest)
+        build(kernels.enter_rows, helpers=helpers)(*rest)
         found, begin = self.count, self.entries
         self.count, self.entries = int(progress[1]), int(progress[2])
         self._classify(found, begin)

@@ -120,7 +120,7 @@ def write_rows(progress, tables, reached, rows):
                     leaves += rows.values[e]
                 held = insert(entry, held, row, -leaves, rows)
             entry += held
-            rows.numbers[row] = given(number, rows.blocks)
+            rows.numbers[row] = number
             rows.loops[row] = loops
             row += 1
             rows.indptr[row] = entry
@@ -169,16 +169,6 @@ def look_up(term, tables):
     value = tables.values[uint64(tables.keys[uint64(term)])]
     entry = tables.first[uint64(term)] + value
     return tables.indptr[uint64(entry)], tables.indptr[uint64(entry + 1)]
-
-
-def given(number, blocks):
-    """Return the number with variables as digits of a state by its number with blocks as digits."""
-    if len(blocks.shifts) == 0:
-        return number
-    found = 0
-    for k in range(len(blocks.shifts)):
-        found += blocks.codes[blocks.first[k] + ((number >> blocks.shifts[k]) & blocks.masks[k])]
-    return found
 
 
 def locate(word, reached):

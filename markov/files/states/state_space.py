@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.computing.costs import has_numba, is_loaded
 from markov.computing.matrices import from_edges
 from markov.computing.memory import StateLimitError, check_room
 from markov.computing.progress import Counter
@@ -29,10 +28,7 @@ __all__ = ["Explored", "OutsideError", "explored", "transitions"]
 MAX_STATES = 50_000_000
 CHUNK = 1 << 15  # states whose transitions are found at once
 TABLE = 1 << 27  # states of a product space that a table has a place for each of
-FEW_STATES, FEW_STATES_UNLOADED = (
-    1 << 10,
-    1 << 15,
-)  # states up to which tables do not pay, with Numba or without yet
+FEW_STATES = 1 << 10  # found by NumPy before tables are made
 RUNS = 1 << 15  # numbers in the shortest sorted run
 BYTES_PER_EDGE = 40.0
 BYTES_PER_ENTRY = 16.0  # of the generator, which a search by tables writes where it belongs
@@ -135,7 +131,7 @@ class _Search:
                     found.append(known.add_new(targets))
                     self._check_size(bar, self.count, self.transitions)
                 frontier = np.concatenate(found)
-                if few and self.count > (FEW_STATES if is_loaded() else FEW_STATES_UNLOADED):
+                if few and self.count > FEW_STATES:
                     few = False
                     if (compiled := self._by_tables(initial, first, bar)) is not None:
                         return compiled
@@ -154,7 +150,7 @@ class _Search:
         self, initial: NDArray[np.int64], first: NDArray[np.int64], bar: Counter
     ) -> Explored | None:
         """Return what a compiled search finds; None where the transitions are not tabulated."""
-        tables = tabulated(self.moves, self.bound, self.actions) if has_numba() else None
+        tables = tabulated(self.moves, self.bound, self.actions)
         if tables is None:
             return None
         search = TableSearch(tables, np.unique(first), len(self.actions))

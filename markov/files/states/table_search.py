@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import bound_kernel, compiled
+from hopflow.kernels import build
+from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
-from markov.files.states.blocks import UNCHANGED, BlockArrays, in_blocks
 from markov.files.states.table_arrays import arrays_of
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ class Reached(NamedTuple):
             np.bitwise_or.at(self.bits, words, bits)
             return
         arguments = words, bits, self
-        compiled(kernels.enter, shape_of(arguments), helpers=(kernels.locate,))(*arguments)
+        build(kernels.enter, helpers=(kernels.locate,))(*arguments)
 
     def enlarged(self) -> Reached:
         """Return the set with room for twice as many words."""
@@ -103,7 +102,6 @@ class WrittenRows(NamedTuple):
     """Rows of a generator, and numbers of their states, from the words of bits at some places."""
 
     places: NDArray[np.int64]
-    blocks: BlockArrays
     indptr: NDArray[Any]
     indices: NDArray[Any]
     values: NDArray[np.float64]
@@ -127,10 +125,6 @@ class TableSearch:
     """
 
     def __init__(self, made: Tabulated, initial: NDArray[np.int64], actions: int) -> None:
-        self.blocks = UNCHANGED
-        if made.layout.span > DIRECT and (found := in_blocks(made, initial)) is not None:
-            made, blocks = found
-            self.blocks, initial = blocks.arrays, blocks.numbers(initial)
         self.tables, self.actions = arrays_of(made), actions
         self.numbers = np.zeros(max(FIRST, 2 * len(initial)) + made.most, dtype=np.int64)
         self.numbers[: len(initial)] = initial
@@ -172,8 +166,7 @@ class TableSearch:
             arguments = self.progress, self.tables, self.reached, self.numbers
             bound_kernel(kernels.reach, *arguments, helpers=helpers)()
             if self.progress[5]:
-                failed = int(self.numbers[self.progress[0]])
-                return int(kernels.given(failed, self.blocks))  # type: ignore[no-untyped-call]
+                return int(self.numbers[self.progress[0]])
             watch(self.count, self.transitions)
         return -1
 
@@ -192,7 +185,6 @@ class TableSearch:
         kind: Any = np.int32 if most < MAX_INT32 else np.int64
         rows = WrittenRows(
             self.reached.ranked(),
-            self.blocks,
             np.zeros(n + 1, dtype=kind),
             np.empty(most, dtype=kind),
             np.empty(most),
@@ -205,7 +197,6 @@ class TableSearch:
         arguments = progress, self.tables, self.reached, rows
         helpers = (
             *GATHER,
-            kernels.given,
             kernels.locate,
             kernels.ones,
             kernels.index_of,

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from markov.computing.graphs import led_to
 from markov.computing.matrices import MAX_INT32, with_diagonal
+from markov.models.state_tables import sample_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from markov.generators.edges import Edges
     from markov.models.spaces import Space
 
-__all__ = ["EdgePattern", "remember", "remembered_numbers", "remembered_pattern"]
+__all__ = ["EdgePattern", "pattern_of"]
 
 MAX_REMEMBERED = 32
 MAX_TRANSITIONS = 50_000
 """Of a chain whose pattern is kept for the next one."""
-OTHERS = 4
-"""States beside the ends of components on which a chain with a known pattern is compared with plain Python."""
+FEWEST, STATES_PER_SAMPLE = 16, 128
+"""Random states that are compared with plain Python: this many, and one for this many states."""
 
 
 class EdgePattern:
@@ -57,6 +58,8 @@ class EdgePattern:
         self, edges: Edges, space: Space, numbers: NDArray[np.int64] | None, first: int | None
     ) -> None:
         self.sources, self.targets, self.deferred = edges[0], edges[1], edges.deferred
+        self._space = space
+        self._sample: list[int] | None = None
         late = edges.deferred if first is None else edges.deferred[:0]
         moves = edges.sources != edges.targets
         if numbers is None and first is not None:
@@ -98,7 +101,6 @@ class EdgePattern:
         diagonal = np.repeat(np.arange(n), np.diff(self._matrix.indptr)) == self._matrix.indices
         self._off, self._own = np.flatnonzero(~diagonal), np.flatnonzero(diagonal)
         self._leaves = self._matrix.indices[self._own]
-        self._next = 0
 
     def _rank(self, size: int) -> Any:
         """Return a function from the numbers of states that count to their places."""
@@ -133,32 +135,35 @@ class EdgePattern:
         matrix.data = data
         return matrix
 
-    def places(self, ends: set[int]) -> list[int]:
-        """Return states to compare with plain Python: the ends of components, and others, each time the next ones."""
-        others = (self._next + np.arange(OTHERS)) * 7919 % self.n
-        self._next += OTHERS
-        return sorted(ends | set(others.tolist()))
+    @property
+    def sample(self) -> list[int]:
+        """The states to compare with plain Python: a function of the states alone."""
+        if self._sample is None:
+            self._sample = sample_of(self._space, self.codes, FEWEST + self.n // STATES_PER_SAMPLE)
+        return self._sample
 
 
-_remembered: OrderedDict[Hashable, tuple[EdgePattern, set[int]]] = OrderedDict()
+_remembered: OrderedDict[Hashable, EdgePattern] = OrderedDict()
 
 
-def remembered_pattern(key: Hashable, edges: Edges) -> tuple[EdgePattern, set[int]] | None:
-    """Return the pattern of the last chain with this key, and the ends of its components, if it fits."""
-    found = _remembered.get(key)
-    return found if found is not None and found[0].fits(edges) else None
+def pattern_of(
+    key: Hashable,
+    edges: Edges,
+    space: Space,
+    numbers: NDArray[np.int64] | None,
+    first: int | None,
+) -> EdgePattern:
+    """Return the pattern of some transitions, that of the last chain with this key where it fits.
 
-
-def remembered_numbers(key: Hashable) -> NDArray[np.int64] | None:
-    """Return the numbers of the states of the last chain with this key, ascending."""
-    found = _remembered.get(key)
-    return None if found is None else found[0].numbers
-
-
-def remember(key: Hashable, pattern: EdgePattern, ends: set[int]) -> None:
-    """Keep a pattern, whose chain was compared with plain Python, for the next chain with this key."""
-    if len(pattern.sources) <= MAX_TRANSITIONS:
-        _remembered[key] = pattern, ends
+    That it is kept saves time and changes nothing: a pattern is a function of the other arguments.
+    """
+    known = _remembered.get(key)
+    if known is not None and known.fits(edges):
+        return known
+    pattern = EdgePattern(edges, space, numbers, first)
+    if len(pattern.sources) <= MAX_TRANSITIONS and not pattern.enters_deferred:
+        _remembered[key] = pattern
         _remembered.move_to_end(key)
         while len(_remembered) > MAX_REMEMBERED:
             _remembered.popitem(last=False)
+    return pattern

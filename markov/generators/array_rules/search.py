@@ -16,8 +16,6 @@ from markov.generators.array_rules.operations import NotOnArraysError
 from markov.generators.edges import Edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from markov.generators.array_rules.batches import ArrayRules
@@ -27,7 +25,6 @@ __all__ = [
     "InvalidTransitionError",
     "Reached",
     "edges_of_space",
-    "edges_within",
     "reached",
 ]
 
@@ -74,26 +71,9 @@ class Reached(NamedTuple):
 
 def edges_of_space(rules: ArrayRules) -> Edges:
     """Return the transitions out of all states of a space; NotOnArraysError where arrays cannot find them."""
-    size = rules.space.size
-    chunks = (np.arange(first, min(first + CHUNK, size)) for first in range(0, size, CHUNK))
-    return _edges_of(rules, chunks)
-
-
-def edges_within(rules: ArrayRules, numbers: NDArray[np.int64]) -> Edges | None:
-    """Return the transitions out of some states; None where one is invalid.
-
-    Raises
-    ------
-    NotOnArraysError
-        Where arrays cannot find them.
-    """
-    edges = _edges_of(rules, (numbers[k : k + CHUNK] for k in range(0, len(numbers), CHUNK)))
-    return None if len(edges.deferred) else edges
-
-
-def _edges_of(rules: ArrayRules, chunks: Iterable[NDArray[np.int64]]) -> Edges:
-    parts = []
-    for numbers in chunks:
+    size, parts = rules.space.size, []
+    for first in range(0, size, CHUNK):
+        numbers = np.arange(first, min(first + CHUNK, size))
         found = rules.transitions(numbers)
         parts.append(Edges(numbers[found.sources], found.targets, found.rates, numbers[found.bad]))
     return parts[0] if len(parts) == 1 else Edges.joined(parts)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.fork_safety import cached_property
 from markov.computing.graphs import breadth_first_order
 from markov.computing.memory import check_room
 from markov.multigrid.grids.moves import Moves, products

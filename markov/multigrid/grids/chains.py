@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.fork_safety import cached_property
 from markov.chains import MarkovChain
 from markov.computing.memory import check_room
 from markov.generators.building import build_chain

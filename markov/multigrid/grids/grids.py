@@ -9,10 +9,11 @@ rows of cells along its last axis; a row is a list of segments of cells of one k
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

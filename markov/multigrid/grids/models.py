@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.errors import RuleError, place_of
-from markov.computing.costs import has_numba
+from hopflow.fork_safety import cached_property
 from markov.computing.memory import available, check_room
 from markov.generators.agreement import by_source, difference
 from markov.generators.calls import Calls
@@ -65,8 +64,6 @@ class GridModel:
     """
 
     def __init__(self, model: ChainModel) -> None:
-        if not has_numba():
-            raise Unsuitable("Numba is not installed, which compiles the loops over the states")
         if not is_numbered(model):
             raise Unsuitable("it declares no space() of whole numbers")
         self.model = model

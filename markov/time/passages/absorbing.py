@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, bicgstab, spilu, splu
 
 from hopflow.equality import WithoutCaches
-from markov.computing.costs import has_numba
+from hopflow.fork_safety import cached_property
 from markov.computing.double_double import DoubleDouble, sum_error
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
@@ -221,7 +220,7 @@ class Absorbing(WithoutCaches):
         """Whether there are more states than are best factored."""
         count = len(self.states)
         tree = self.F.nnz <= TREE * count
-        return count > (FACTORED_TREE if tree or not has_numba() else FACTORED)
+        return count > (FACTORED_TREE if tree else FACTORED)
 
     @cached_property
     def _solver(self) -> tuple[Solver, NDArray[np.float64], NDArray[np.float64]]:
@@ -252,7 +251,7 @@ class Absorbing(WithoutCaches):
 
         What a factorization that there is does not solve is singular to rounding, and left to one without a subtraction.
         """
-        if self._many and has_numba():
+        if self._many:
             leaving = self.rates_into(~self.inside).astype(np.float64)
             if cycles := multigrid_solver(self.A, leaving, costs):
                 yield cycles, 1

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.fork_safety import cached_property
 from markov.computing.graphs import leads_to
 from markov.computing.matrices import off_diagonal
 from markov.proofs.bounded import Bounded

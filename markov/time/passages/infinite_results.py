@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from hopflow.fork_safety import cached_property
 from markov.proofs.bounded import Bounded
 from markov.time.passages.distributions import Distribution, PassageTime
 from markov.time.passages.results import Passage

@@ -65,7 +65,7 @@ class PositiveFactors:
                 update(entries, start, low, high)
                 out[start:low] += entries[start:low, low:high] @ out[low:high]
         self._form = form
-        self._factors = Substitution(flat, form.row_stride, first, closed=False)
+        self._factors = Substitution(flat, form.row_stride, first)
 
     def left(self, r: Vector) -> Vector:
         """Return v with v A = r, shape (m,)."""

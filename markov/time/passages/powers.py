@@ -21,12 +21,12 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from hopflow.fork_safety import cached_property
 from markov.computing.progress import Counter
 from markov.time.exponentials.poisson_probabilities import (
     WIDE_UNIT,

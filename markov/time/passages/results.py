@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.checks import ascending, number
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from hopflow.units import quantities
 from markov.models.measures import chosen
 from markov.time.passages.distributions import PassageTime

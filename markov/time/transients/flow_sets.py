@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hopflow.kernels import shape_of
-from markov.computing.compilation import compiled
+from hopflow.kernels import build
 from markov.time.transients import moving_kernels as kernels
 
 if TYPE_CHECKING:
@@ -209,7 +208,7 @@ class Sets:
 
     def _call(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         if kernel not in self.calls:
-            self.calls[kernel] = compiled(kernel, shape_of(arguments))
+            self.calls[kernel] = build(kernel)
         self.calls[kernel](*arguments)
 
     def dense(self, states: States, values: Vector) -> Vector:

@@ -50,11 +50,11 @@ class Resolved(NamedTuple):
 
 def cheaper_order(Q: sp.csr_matrix, products: float) -> LUOrder | None:
     """Return an order of elimination if factors of I - gamma Q' are predicted to be cheaper than products."""
-    if products < FEWEST or costs.order(Q.nnz) * GAIN > products * costs.plain_products(Q.nnz):
+    if products < FEWEST or costs.order(Q.nnz) * GAIN > products * costs.accurate_products(Q.nnz):
         return None
     order = best_order(Q)
     seconds = order.seconds + SIZES[-1] * costs.substitutions(order.fill)
-    return order if seconds * GAIN <= products * costs.plain_products(Q.nnz) else None
+    return order if seconds * GAIN <= products * costs.accurate_products(Q.nnz) else None
 
 
 class Resolvents:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hopflow.display.results import Result, figure
+from hopflow.fork_safety import cached_property
 from markov.models.measures import functionals, measures_of
 from markov.selections import selected
 from markov.time.transients.uniformization import Uniformized, check_horizon

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hopflow.checks import instance, one_number
+from hopflow.fork_safety import cached_property
 from hopflow.kernels import build
 from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from hopflow.kernels.marks import call_on_array, compiled, entry
+
 from .losses import apply_loss, report
 from .rows import (
     BEGUN,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hopflow.fork_safety import cached_property
 from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
 from responsefn.responses.loss_cycles.cycles import repeating_only
 

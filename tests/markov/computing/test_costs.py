@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 import markov
 import markov.computing.memory
 from hopflow.kernels import shape_of
-from hopflow.kernels.entries import Entry
 from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
 from markov.computing import costs, progress
 from markov.computing.compilation import compiled, remembered
@@ -25,19 +23,6 @@ from markov.computing.progress import Counter, report, watched
 from markov.errors import TooLargeError
 
 # Predicted seconds: what they may not depend on, and what is compared with what.
-
-
-def test_without_numba_compiled_kernels_never_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "has_numba", lambda: False)
-    assert costs.multigrid(10, 20) == costs.levels(3, 1.0) == math.inf
-    assert costs.elimination(10, 1e3, False) == costs.plain_elimination(10, 1e3, False)
-    assert costs.order(50) == 50 * (costs.ORDERING + costs.PLAIN_SYMBOLIC)
-
-
-@pytest.mark.parametrize("blocked", [False, True])
-@pytest.mark.parametrize(("n", "work"), [(5, 30.0), (10_000, 1e12)])
-def test_an_elimination_by_kernels_is_the_sooner_one(n: int, work: float, blocked: bool) -> None:
-    assert 0.0 < costs.elimination(n, work, blocked) < costs.plain_elimination(n, work, blocked)
 
 
 def test_work_of_levels_is_the_inverse_of_their_seconds() -> None:
@@ -78,7 +63,7 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     assert used <= caught.value.predicted <= 2 * used
 
 
-# Templates compiled once per types of their arguments, and when that is worth it.
+# Templates compiled once per types of their arguments, whatever these are.
 
 ARGUMENTS = (
     np.array([0, 1, 2]), np.array([1, 0]), np.array([2.0, 3.0]), np.array([0.25, 0.75]),
@@ -99,56 +84,6 @@ def test_a_template_is_compiled_once_for_all_types() -> None:
     short = tuple(each.astype(np.int32) for each in ARGUMENTS[:2])
     assert kernel(*ARGUMENTS) == kernel(*short, *ARGUMENTS[2:]) == VALUE
     assert kernel.is_compiled
-
-
-def test_without_numba_a_template_runs_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "has_numba", lambda: False)
-    assert compiled(variation) is variation
-    assert costs.by_numpy(1e9, kernel)
-    assert remembered.__wrapped__(variation) is variation
-
-
-def kernel() -> Entry:
-    """Return a kernel that NumPy can replace."""
-    return remembered(variation)
-
-
-@pytest.fixture(params=[False, True])
-def loading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Return what it costs to load a template in a process without Numba: with its machine code in the cache, and without."""
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setitem(costs._spent, "by NumPy", 0.0)
-    monkeypatch.setattr(Entry, "is_compiled", request.param)
-    return costs.LOADING_CODE if request.param else costs.LOADING
-
-
-def test_a_kernel_is_loaded_for_what_takes_longer_than_loading(loading: float) -> None:
-    assert costs.by_numpy(0.5 * loading, kernel)
-    assert not costs.by_numpy(2.0 * loading, kernel)
-
-
-def test_many_short_pieces_of_work_load_a_kernel_once_they_took_as_long(loading: float) -> None:
-    pieces = [costs.by_numpy(0.3 * loading, kernel) for _ in range(5)]
-    assert pieces == [True, True, True, False, False]
-
-
-def test_what_numba_has_loaded_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numba", costs)
-    assert not costs.by_numpy(0.0, kernel)
-
-
-def test_a_small_chain_is_solved_a_few_times_before_kernels_are_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Elimination and its solves count as what each takes: ten times as much loaded kernels at the second solution."""
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setitem(costs._spent, "by NumPy", 0.0)
-    monkeypatch.setattr(Entry, "is_compiled", True)
-    chain, spent = MarkovChain(PauseTandem()), []
-    for _ in range(3):
-        stationary(chain)
-        spent.append(costs._spent["by NumPy"])
-    assert 0.0 < spent[0] < spent[1] < spent[2] < costs.LOADING_CODE
 
 
 # Ctrl-C ends long calls into libraries and kernels: a process is really sent SIGINT.

@@ -202,7 +202,7 @@ def test_such_rules_mean_what_they_mean_in_python(test):
     model = one_component(range(size), rules_with(test), {"size": size})
     rates = [2.0 if n == 3 or test.startswith("type") else 1.0 for n in range(size)]
     np.testing.assert_array_equal(-build_chain(model).Q.diagonal(), rates)
-    for way in ("arrays", "regions", "sets"):
+    for way in ("arrays", "regions"):
         with pytest.raises(RuleError, match=f"cannot be run by {way}"):
             build_chain(model, by=way)
 

@@ -22,28 +22,20 @@ from markov import (
     Courtois,
     CoxTandem,
     GeneratorOperator,
-    JacksonTandem,
     MarkovChain,
     PauseTandem,
     generator,
     stationary,
     stationary_by_class,
 )
-from markov.computing.matrices import from_edges
-from markov.errors import RuleError, RuleWarning
-from markov.generators import blocks, building, regions, sets
-from markov.generators.blocks import copied
+from markov.errors import RuleError
+from markov.generators import regions
 from markov.generators.building import build_chain
-from markov.generators.built_chains import Series
 from markov.generators.calls import Calls
-from markov.generators.compilation import splicing
-from markov.generators.edges import Edges, edges_by_python
 from markov.generators.enumeration import Enumeration
-from markov.generators.regions import edges_by_regions, find_regions
-from markov.generators.sets import edges_by_sets, edges_of
 from markov.generators.ways import Ways
-from tests.markov.conftest import Machine, Queue
-from tests.markov.generators.conftest import Bad, as_pairs, edges_of_states, one_component, space_of
+from tests.markov.conftest import Queue
+from tests.markov.generators.conftest import Bad, one_component, space_of
 from tests.markov.random_rules import HELPERS, rate_of
 from tests.markov.test_ways_to_write import (
     GRIDS,
@@ -60,45 +52,6 @@ from tests.markov.test_ways_to_write import (
 # From rules to a matrix: which way is taken, and what is checked.
 
 
-def test_compiled_rules_that_differ_are_not_taken(monkeypatch):
-    """Here because nothing checks their operations: a sample of states shows it, and a warning says so."""
-
-    class Wrapping(ChainModel):
-        class State(NamedTuple):
-            n: int
-
-        class Params(NamedTuple):
-            most: int = 400
-            base: int = 3
-
-        def space(self):
-            return {"n": range(self.most)}
-
-        @staticmethod
-        def rules(s, q):
-            yield s._replace(n=(s.n + 1) % q.most), 1.0 + q.base ** (s.n // 4) % 5
-
-    parts = splicing._parts
-    monkeypatch.setattr(splicing, "_parts", lambda model: parts(model) | {"checked": False})
-    said = (
-        r"Wrapping: State\(n=.*\): the rules compiled give the rate .* where plain Python gives .*"
-    )
-    with (
-        pytest.warns(RuleWarning, match=said + r"test_ways_to_build.py, line \d+: def rules"),
-        pytest.raises(RuleError, match="cannot be run by compiled"),
-    ):
-        build_chain(Wrapping(), by="compiled")
-    monkeypatch.setattr(building, "PYTHON_STATES", 10)
-    monkeypatch.setattr(building, "_compiling", lambda *_: 0.0)
-    monkeypatch.setattr(building.Ways, "by_regions", lambda *_: None)
-    monkeypatch.setattr(building.Ways, "by_sets", lambda *_: None)
-    with pytest.warns(RuleWarning, match=said):
-        found = build_chain(Wrapping())
-    assert found.how == "the rules as they stand"
-    expected = [1.0 + 3 ** (n // 4) % 5 for n in range(399)]
-    np.testing.assert_array_equal(found.Q.diagonal(1), expected)
-
-
 def test_models_of_the_package_give_no_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -109,19 +62,6 @@ def test_models_of_the_package_give_no_warning():
 class Started(Queue):
     def start(self):
         return self.State(0)
-
-
-def test_chains_of_a_series_share_their_pattern():
-    series = Series()
-    one, other = (
-        Ways(Started(arrival_rate=rate), True, 100, series).by_compiler() for rate in (0.5, 2.0)
-    )
-    assert one.codes is other.codes
-    assert one.Q.indices is other.Q.indices
-    alone = Ways(Started(arrival_rate=2.0), True, 100).by_compiler()
-    assert abs(other.Q - alone.Q).max() <= 1e-15 * abs(alone.Q).max()
-    longer = Ways(Started(capacity=20), True, 100, series).by_compiler()  # another pattern
-    assert longer.Q.shape == (21, 21)
 
 
 def test_start_decides_between_closed_classes():
@@ -155,77 +95,11 @@ def test_start_decides_between_closed_classes():
     np.testing.assert_allclose(stationary(whole).pi, [0.75, 0.25, 0, 0, 0, 0])
 
 
-def lost(s, q):
-    """Rules of two queues, of which the second loses what the first one sends: 17 of 120,000 states are entered."""
-    if s.a < 16:
-        yield s._replace(a=s.a + 1), q.arrivals
-    if s.a > 0:
-        yield s._replace(a=s.a - 1), 2.0
-
-
-def queues(rules) -> ChainModel:
-    """Return a model with a start and a large space."""
-
-    class State(NamedTuple):
-        a: int
-        b: int
-
-    class Params(NamedTuple):
-        arrivals: float = 1.0
-
-    members = {
-        "State": State, "Params": Params, "rules": staticmethod(rules),
-        "space": lambda _: {"a": range(300), "b": range(400)}, "start": lambda _: {"a": 0, "b": 0},
-    }  # fmt: skip
-    model: ChainModel = type("Queues", (ChainModel,), members)()
-    return model
-
-
-def copy_of(rules):
-    return type(rules)(rules.__code__, rules.__globals__)
-
-
-def test_rules_whose_searches_last_long_are_compiled(monkeypatch) -> None:
-    """Once searches on arrays have lasted as long as compilation does; not where the states are known."""
-    experience = building._Experience()
-    monkeypatch.setattr(building, "_experience", experience)
-    monkeypatch.setattr(building, "PYTHON_STATES", -1)
-    monkeypatch.setattr(building, "_seconds_to_compile", lambda _: 0.0)
-    first = build_chain(queues(lost))
-    again = build_chain(queues(lost))
-    assert again.how == first.how != "the rules compiled"
-    (code,) = experience.searched
-    assert 0.0 < experience.searched[code] < 10.0
-    experience.searched[code] = 10.0
-    assert build_chain(queues(lost)).how == "the rules compiled"  # of other State types
-    known = queues(lost)
-    build_chain(known, by="arrays")
-    assert build_chain(known).how == first.how
-    other = build_chain(queues(copy_of(lost)))
-    assert other.how == "the rules compiled"
-    np.testing.assert_array_equal(other.Q.toarray(), first.Q.toarray())
-    np.testing.assert_array_equal(other.codes, first.codes)
-
-
-def test_rules_that_do_not_compile_are_not_tried_again(monkeypatch) -> None:
-    experience = building._Experience()
-    monkeypatch.setattr(building, "_experience", experience)
-    monkeypatch.setattr(building, "PYTHON_STATES", -1)
-    monkeypatch.setattr(building, "_seconds_to_compile", lambda _: 0.0)
-    tried = []
-    monkeypatch.setattr(building.Ways, "by_compiler", lambda *_: tried.append(1))
-    experience.searched[lost.__code__] = 10.0
-    for _ in range(3):
-        assert build_chain(queues(copy_of(lost))).how != "the rules compiled"
-    assert len(tried) == 1
-
-
 # Every way from rules to states gives the same chain, and says which way it was.
 
 WAYS = {
     "by_regions": (CoxTandem(capacity=40), "regions of the space"),
-    "by_sets": (CoxTandem(capacity=40), "the rules on sets of states"),
-    "by_compiler": (Started(capacity=300), "the rules compiled"),
+    "by_arrays": (Started(capacity=300), "the rules on arrays of states"),
 }
 
 
@@ -290,50 +164,6 @@ def test_the_search_for_garbage_goes_on_after_an_error():
     assert gc.isenabled()
 
 
-# Rules run on whole sets of states give the transitions of each of them.
-
-
-def ready(model):
-    space = space_of(model)
-    return Calls(model, space), space
-
-
-@pytest.mark.parametrize(
-    "model", [Machine(room=9), JacksonTandem(capacity=12), Cluster(workstations=2)], ids=repr
-)
-def test_transitions_are_those_of_plain_python(model):
-    calls, space = ready(model)
-    found = edges_of(calls, space, np.arange(space.size), per_run=1)
-    late = edges_by_python(calls, space, found.deferred)
-    found = Edges.joined([found, late])
-    expected = edges_of_states(model, range(space.size))
-    assert as_pairs(found) == pytest.approx(expected, rel=1e-15)
-
-
-def test_states_where_rules_go_wrong_are_left_to_python():
-    def rules(s, q):
-        yield s._replace(n=s.n + 1), 100.0 // (s.n % 50)
-        yield s._replace(n=0), -1.0 if 180 <= s.n < 185 else 1.0
-
-    calls, space = ready(one_component(range(200), rules))
-    found = edges_of(calls, space, np.arange(200))
-    wrong = [0, 50, 100, 150, *range(180, 185), 199]  # at last, one out of the space
-    assert sorted(found.deferred.tolist()) == wrong
-    assert set(found.sources.tolist()) == set(range(200)) - set(wrong)
-
-
-def test_sets_that_fall_apart_are_given_up():
-    def alike(s, q):
-        yield s._replace(n=(s.n + 1) % 4000), 1.0 + s.n
-
-    def different(s, q):
-        yield s._replace(n=(s.n + 1) % 4000), {n: 1.0 + n for n in range(4000)}[s.n]
-
-    found = edges_by_sets(*ready(one_component(range(4000), alike)))
-    assert found.rates.tolist() == [1.0 + n for n in range(4000)]
-    assert edges_by_sets(*ready(one_component(range(4000), different))) is None
-
-
 # Rates to one target add up, and their sum is finite.
 
 
@@ -351,47 +181,6 @@ def test_entries_of_a_column_add_up_wherever_they_are():
     assert Q[0].toarray().ravel()[[2, 5, 7, 9]].tolist() == [9.0, 12.0, 8.0, 10.0]
 
 
-# Rows of regions copied block by block are those of their transitions one by one.
-
-
-def twice_up(s, q):
-    """Two transitions to the same state."""
-    if s.n < 2999:
-        yield s._replace(n=s.n + 1), 1.0
-        yield s._replace(n=s.n + 1), 0.25
-    if s.n > 0:
-        yield s._replace(n=s.n - 1), 3.0
-
-
-MODELS = [
-    PauseTandem(buffers=(40, 30), high_threshold=20),
-    PauseTandem(buffers=(3, 300), high_threshold=200, low_threshold=150),
-    CoxTandem(capacity=25),
-    one_component(range(3000), twice_up),
-]
-
-
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize("block", [64, 100, 512])
-def test_copied_rows_are_those_of_the_transitions(model, block, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", block)
-    monkeypatch.setattr(blocks, "DENSER", 0)
-    space = space_of(model)
-    regions = find_regions(Calls(model, space), space)
-    matrix = copied(regions, space)
-    expected = from_edges(*edges_by_regions(regions, space)[:3], space.size)
-    np.testing.assert_array_equal(matrix.indptr, expected.indptr)
-    np.testing.assert_array_equal(matrix.indices, expected.indices)
-    # the diagonal is a sum in another order
-    np.testing.assert_allclose(matrix.data, expected.data, rtol=1e-15)
-
-
-def test_few_states_for_each_kind_of_block_are_not_worth_copying():
-    space = space_of(MODELS[0])
-    regions = find_regions(Calls(MODELS[0], space), space)
-    assert copied(regions, space) is None
-
-
 # Products by the rules against the matrix; labels and rewards.
 
 
@@ -399,9 +188,7 @@ BOXES = [
     MM1K(capacity=12),
     Courtois(),
     Cluster(workstations=2),
-    pytest.param(
-        PauseTandem(buffers=(4, 6), high_threshold=4), marks=pytest.mark.slow
-    ),  # compiles 8 s
+    PauseTandem(buffers=(4, 6), high_threshold=4),
 ]
 
 
@@ -464,7 +251,7 @@ def by(model: ChainModel, way: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hopflow.errors.RuleWarning")  # and then not taken
 @pytest.mark.parametrize("number", range(len(VARIANTS)), ids=list(VARIANTS))
-@pytest.mark.parametrize("way", ["arrays", "regions", "sets", "compiled"])
+@pytest.mark.parametrize("way", ["arrays", "regions"])
 def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
     text = list(VARIANTS.values())[number]
     queue: type[ChainModel] = model_of(text, tmp_path, 1000 + number).Queue
@@ -480,27 +267,25 @@ def test_each_means_the_same_in_every_way_that_it_can_go(number, way, tmp_path):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::hopflow.errors.RuleWarning")
 @pytest.mark.parametrize("number", range(len(WRONG + RIGHT)), ids=WRONG + RIGHT)
 def test_where_python_raises_so_does_every_way(number, tmp_path, monkeypatch):
-    """Each way by itself, however small the regions and sets, and without the comparison on a sample."""
+    """Each way by itself, however small the regions, and without the comparison on a sample."""
     each_way_alone(monkeypatch)
     grid = grid_of((WRONG + RIGHT)[number], tmp_path, 3000 + number)
     for width, height, x, y in GRIDS:
         model = grid(width=width, height=height, x=x, y=y)
         expected = outcome(generator, model, compiled=False)
-        for way in ("arrays", "regions", "sets", "compiled"):
+        for way in ("arrays", "regions"):
             found = outcome(by, model, way=way)
             assert "cannot be run by" in str(found) or agree(found, expected), (way, found)
 
 
 def each_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every way run, whatever it costs, and believe it."""
-    for module in (regions, sets):
-        monkeypatch.setattr(module, "STATES_PER_RUN", 1)
-        monkeypatch.setattr(module, "DEFERRED", 1.0)
-    monkeypatch.setattr(sets, "PROBED", 10**9)
+    monkeypatch.setattr(regions, "STATES_PER_RUN", 1)
+    monkeypatch.setattr(regions, "DEFERRED", 1.0)
     monkeypatch.setattr(Ways, "_compared", lambda _ways, built, *_: built)
 
 
-QUICK, SLOW, COMPILED = 12, 2000, 100  # rules
+QUICK, SLOW = 12, 2000  # rules
 
 
 def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[int, ...]]) -> int:
@@ -520,28 +305,18 @@ def compare(rates: list[str], folder: Path, ways: list[str], sizes: list[tuple[i
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_random_rules_by_arrays_regions_and_sets(tmp_path, monkeypatch):
+def test_random_rules_by_arrays_and_regions(tmp_path, monkeypatch):
     each_way_alone(monkeypatch)
     rng = random.Random(1)
     rates = [rate_of(rng) for _ in range(QUICK)]
-    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS[1:]) >= QUICK // 2
+    assert compare(rates, tmp_path, ["arrays", "regions"], GRIDS[1:]) >= QUICK // 2
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("seed", range(10))
-def test_many_random_rules_by_arrays_regions_and_sets(seed, tmp_path, monkeypatch):
+def test_many_random_rules_by_arrays_and_regions(seed, tmp_path, monkeypatch):
     each_way_alone(monkeypatch)
     rng = random.Random(100 + seed)
     rates = [rate_of(rng) for _ in range(SLOW // 10)]
-    assert compare(rates, tmp_path, ["arrays", "regions", "sets"], GRIDS) > SLOW // 20
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("seed", range(5))
-def test_random_rules_compiled(seed, tmp_path, monkeypatch):
-    each_way_alone(monkeypatch)
-    rng = random.Random(200 + seed)
-    rates = [rate_of(rng) for _ in range(COMPILED // 5)]
-    assert compare(rates, tmp_path, ["compiled"], GRIDS) > COMPILED // 40
+    assert compare(rates, tmp_path, ["arrays", "regions"], GRIDS) > SLOW // 20

@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 
 from hopflow import Status
 from markov import GTH, CoxTandem, MarkovChain, SparseLU, stationary
-from markov.computing import costs
 from markov.methods import elimination
 from markov.methods.elimination import (
+    BLOCK,
     Pattern,
     ascent,
     band,
     eliminate_down_to,
     eliminated,
     short_order,
+    update,
 )
 from markov.methods.gth import STEEP
+from markov.methods.gth_numpy import eliminate_block, lay_out, square
 from tests.markov.conftest import birth_death, chains, distance, exact, generator_of
 from tests.markov.methods.conftest import CHAINS, random_chain
 from tests.surface import for_each
@@ -142,63 +144,38 @@ def test_an_order_shortens_transitions():
     assert short_order(dense.indptr, dense.indices, 2).tolist() == [2, 1, 0, 3]
 
 
-# Elimination in NumPy does what the loops of the kernels do.
+# Elimination in NumPy leaves the factors of the kernels.
 
 
-@pytest.fixture
-def both_ways(monkeypatch):
-    """Return a function that does something in NumPy, then by the kernels, and returns both results."""
-    monkeypatch.setattr(elimination, "MAX_CACHED_ENTRIES", 0)  # a layout is made each time
-
-    def results(work):
-        found = []
-        for numpy in (True, False):
-            monkeypatch.setattr(costs, "by_numpy", lambda seconds, kernel, numpy=numpy: numpy)
-            found.append(work())
-        return found
-
-    return results
-
-
-@pytest.mark.parametrize("name", ["birth-death", "pause", "ring"])
-def test_layout_factors_and_solutions_are_those_of_the_kernels(name, both_ways):
-    Q = matrix_of(name)
-    f = np.random.default_rng(3).random(Q.shape[0])
-
-    def solved():
-        factors = eliminated(Q, band(Q), "GTH()")
-        pi = factors.flows()
-        return factors, pi / pi.sum(), sum(factors.poisson(f)), factors.balance(f)
-
-    (plain, *solutions), (compiled, *expected) = both_ways(solved)
-    np.testing.assert_array_equal(plain.form.first, compiled.form.first)
-    np.testing.assert_allclose(plain.rates, compiled.rates, rtol=1e-13, atol=1e-300)
-    for mine, theirs in zip(solutions, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
-
-
-def test_flows_beyond_float64_are_scaled_on_the_way(both_ways):
-    """A chain of 80 states whose probabilities grow by 1e5 each: 1e395 in all."""
-    Q = MarkovChain(birth_death(np.full(79, 1e5), np.ones(79))).Q
-    for pi in both_ways(lambda: eliminated(Q, band(Q, reference=0), "GTH()").flows()):
-        assert np.isfinite(pi).all()
-        rest = pi[:-1] > 1e-280
-        np.testing.assert_allclose(pi[1:][rest] / pi[:-1][rest], 1e5, rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["pause", "random, dense"])
-def test_blocks_of_states_leave_the_factors_of_the_kernels(name, both_ways):
+@pytest.mark.parametrize("name", ["birth-death", "pause", "ring", "random, dense"])
+@pytest.mark.parametrize("block", [40, BLOCK])
+def test_factors_are_those_of_the_kernels(name, block):
     """Halves of blocks, recursively, beside pairs of states; the square below is completed."""
     Q = matrix_of(name)
     n = Q.shape[0]
-    form = band(Q)._replace(block=40, row_stride=n)
-    plain, compiled = (
-        factors.rates.reshape(n, n) for factors in both_ways(lambda: eliminated(Q, form, "GTH()"))
-    )
+    form = band(Q)._replace(block=block, row_stride=n)
+    flat = np.zeros(n * n)
+    lay_out(Q.indptr, Q.indices, Q.data, form.rank, n, flat)
+    entries = square(flat, n, n)
+    for high in range(n, 1, -block):
+        low = max(1, high - block)
+        eliminate_block(entries, form.first, low, high)
+        if low - form.first[low] > 1:
+            update(entries, int(form.first[low]), low, high)
+    expected = eliminated(Q, form, "GTH()").rates.reshape(n, n)
     below = np.arange(n)[None, :] >= form.first[:, None]
     used = np.tril(below) | np.tril(below).T
     used[0, 0] = False  # of the state that is left
-    np.testing.assert_allclose(plain[used], compiled[used], rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(entries[used], expected[used], rtol=1e-12, atol=1e-300)
+
+
+def test_flows_beyond_float64_are_scaled_on_the_way():
+    """A chain of 80 states whose probabilities grow by 1e5 each: 1e395 in all."""
+    Q = MarkovChain(birth_death(np.full(79, 1e5), np.ones(79))).Q
+    pi = eliminated(Q, band(Q, reference=0), "GTH()").flows()
+    assert np.isfinite(pi).all()
+    rest = pi[:-1] > 1e-280
+    np.testing.assert_allclose(pi[1:][rest] / pi[:-1][rest], 1e5, rtol=1e-12)
 
 
 # GTH and sparse LU against closed forms and exact rational solutions.

@@ -38,7 +38,6 @@ from markov import (
     stationary,
     stationary_by_class,
 )
-from markov.computing import costs
 from markov.errors import ConvergenceError
 from markov.methods.choice import choose
 from markov.methods.level_reduction import partition
@@ -235,13 +234,6 @@ def test_what_a_process_did_before_does_not_choose(monkeypatch):
     assert [type(method) for method, _ in found] == [GTH, Multilevel]
     monkeypatch.delitem(sys.modules, "numba")
     assert [choose(*each) for each in asked] == found
-
-
-def test_without_numba_no_method_needs_it(monkeypatch):
-    monkeypatch.setattr(costs, "has_numba", lambda: False)
-    answer = stationary(explore(CoxTandem(capacity=15)))
-    assert isinstance(answer.method, (GTH, SparseLU))
-    assert answer.status is Status.CONVERGED
 
 
 @pytest.mark.slow

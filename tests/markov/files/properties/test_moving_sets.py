@@ -15,7 +15,6 @@ from scipy.special import ive
 from hopflow import Status
 from markov import read_prism
 from markov.errors import FileError, RuleError
-from markov.files.properties import unlisted
 from markov.files.states.growing import RowArrays
 from markov.time.exponentials.chebyshev import chebyshev_weights
 from markov.time.transients import moving, moving_kernels
@@ -240,12 +239,3 @@ def test_no_probability_is_made_or_lost_by_a_term() -> None:
     assert np.allclose(total, 0.5 * after)
     truth = now @ (np.eye(32) + chain.dense() / rate)[2:, 2:]
     assert np.allclose(after, truth, rtol=1e-12, atol=1e-15)
-
-
-def test_without_numba_the_set_grows_by_plain_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compiled = model_of(tmp_path, YULE).property("P=? [ F<=1 n>=5 ]")
-    monkeypatch.setattr(unlisted, "has_numba", lambda: False)
-    plain = model_of(tmp_path, YULE).property("P=? [ F<=1 n>=5 ]")
-    assert abs(plain.value - compiled.value) <= plain.error_bound + compiled.error_bound < 1e-8

@@ -43,7 +43,6 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[Explored]]
         found = []
         for few in (0, 10**9):
             monkeypatch.setattr(state_space, "FEW_STATES", few)
-            monkeypatch.setattr(state_space, "FEW_STATES_UNLOADED", few)
             found.append(state_space.explored(model.bound, 10**6))
         return found
 

@@ -13,11 +13,9 @@ import pytest
 from markov import read_prism, stationary
 from markov.errors import FileError, TooLargeError
 from markov.files.parsing.property_parsing import parse_property
-from markov.files.states import blocks, table_search, tables
-from markov.files.states.blocks import in_blocks
+from markov.files.states import table_search, tables
 from markov.files.states.moves import moves_of
 from markov.files.states.rule_search import explored_by_rules
-from markov.files.states.search_kernels import given
 from markov.files.states.state_rules import FileRules, StateExpressions
 from markov.files.states.table_arrays import arrays_of
 from markov.files.states.tables import Tabulated, tabulated
@@ -151,46 +149,19 @@ d = 0 alone, and d + e <= t + 1: 1 + 4 + 3 + 2.
 HASHED, DIRECT = 0, 1 << 28
 
 
-@pytest.mark.parametrize("largest", [0, 1 << 20], ids=["variables", "blocks"])
 @pytest.mark.parametrize("direct", [HASHED, 1 << 8, DIRECT])
 @pytest.mark.parametrize(("text", "states"), [(LINE, 220), (CELLS, 10 * 10)])
 def test_both_searches_find_the_same(
-    text: str, states: int, direct: int, largest: int,
+    text: str, states: int, direct: int,
     tmp_path: Path, searches: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(table_search, "DIRECT", direct)
     monkeypatch.setattr(table_search, "FIRST", 4)  # all arrays are enlarged on the way
     monkeypatch.setattr(table_search, "BURST", 1)
-    monkeypatch.setattr(blocks, "LARGEST", largest)
     found = searches(model_of(tmp_path, text, **({"N": 9} if text == LINE else {"t": 3})))
     assert found[0].Q.shape == (states, states)
     assert min(rates.max() for rates in found[0].action_rates.values() if rates.any()) > 0.1
     assert_equal(found)
-
-
-def test_variables_of_a_block_have_the_values_that_they_have_together(tmp_path: Path) -> None:
-    made, initial = of(tmp_path, CELLS, t=3), np.zeros(1, dtype=np.int64)
-    assert made is not None
-    found = in_blocks(made, initial)
-    assert found is not None
-    in_use, numbers = found
-    assert made.layout.counts == (4, 4, 4, 4, 4)  # c changes by steps of 2
-    assert in_use.layout.counts == (10, 10)
-    wanted = [0, 7, 9 << 4 | 9]
-    found_again = np.array([given(number, numbers.arrays) for number in wanted])
-    assert (np.diff(found_again) > 0).all()
-    np.testing.assert_array_equal(numbers.numbers(found_again), wanted)
-
-
-def test_blocks_that_are_too_wide_stay_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = of(tmp_path, CELLS, t=3)
-    monkeypatch.setattr(blocks, "WIDEST", 16)
-    assert made is not None
-    found = in_blocks(made, np.zeros(1, dtype=np.int64))
-    assert found is not None
-    assert found[0].layout.counts == (16, 4, 10)
 
 
 def test_groups_are_chosen_by_the_digit_that_leaves_fewest(tmp_path: Path) -> None:

@@ -107,23 +107,25 @@ MACHINES = Machines()
 
 @pytest.fixture
 def plain(monkeypatch):
-    """Run the kernels as they stand: unsigned numbers wrap, which NumPy reports."""
-    monkeypatch.setattr("markov.computing.costs.has_numba", lambda: False)
+    """Run the kernels as plain Python: unsigned numbers wrap, which NumPy reports."""
+    for module in ("levels", "places", "hitting_times.drifts", "hitting_times.weights"):
+        monkeypatch.setattr(f"markov.multigrid.grids.{module}.bound_kernel", run_interpreted)
     with np.errstate(over="ignore"):
         yield
 
 
 @pytest.fixture
 def interpreted(monkeypatch):
-    """Run kernels as plain Python, with statements spliced in."""
-
-    def run(kernel, *arguments, helpers=(), **snippets):
-        function = build(kernel, helpers=helpers, snippets=snippets, compiled=False)
-        return lambda: function(*arguments)
-
-    monkeypatch.setattr(levels, "bound_kernel", run)
+    """Run the kernels of levels as plain Python, with statements spliced in."""
+    monkeypatch.setattr(levels, "bound_kernel", run_interpreted)
     with np.errstate(over="ignore"):
         yield
+
+
+def run_interpreted(kernel, *arguments, helpers=(), **snippets):
+    """Return a call of a template as plain Python."""
+    function = build(kernel, helpers=helpers, snippets=snippets, compiled=False)
+    return lambda: function(*arguments)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from markov.computing import costs
 from markov.time.exponentials import squaring
 from markov.time.exponentials import words as of_words
 from markov.time.exponentials.kernel import pairs, triples
@@ -185,11 +184,7 @@ SHAPES = [(1, 1, 1), (2, 3, 2), (5, 8, 130), (3, 41, 2), (7, 6, 7)]
 
 @pytest.mark.parametrize("words", [2, 3])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("compiled", [True, False])
-def test_a_product_is_within_its_bound(words, shape, compiled, monkeypatch):
-    if compiled and not costs.has_numba():
-        pytest.skip("Numba is not installed")
-    monkeypatch.setattr(costs, "by_numpy", lambda *_: not compiled)
+def test_a_product_is_within_its_bound(words, shape):
     rng = np.random.default_rng([words, *shape])
     a, b = random_words(rng, words, *shape[:2]), random_words(rng, words, *shape[1:])
     check_product(product(a, b), a, b)
@@ -206,7 +201,7 @@ def test_the_kernel_as_plain_python_is_within_the_bound(kernel):
 
 
 @pytest.mark.parametrize("words", [2, 3])
-def test_equal_terms_whose_rounding_errors_all_have_one_sign(words, monkeypatch):
+def test_equal_terms_whose_rounding_errors_all_have_one_sign(words):
     """Each addition of the largest terms rounds in the same direction: the proof's worst case."""
     inner = 64
     a = np.zeros((words, 1, inner))
@@ -214,9 +209,7 @@ def test_equal_terms_whose_rounding_errors_all_have_one_sign(words, monkeypatch)
     a[0] = 1.0 + 3.0 * U
     b[0] = 1.0 + 2.0 * U
     a[1] = b[1] = U * (1.0 - 2.0 * U)
-    for by_numpy in (True, False) if costs.has_numba() else (True,):
-        monkeypatch.setattr(costs, "by_numpy", lambda *_, by_numpy=by_numpy: by_numpy)
-        check_product(product(a, b), a, b)
+    check_product(product(a, b), a, b)
 
 
 @pytest.mark.parametrize("words", [2, 3])

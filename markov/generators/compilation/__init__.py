@@ -1,1 +1,0 @@
-"""Rules compiled with Numba."""
