@@ -1,4 +1,4 @@
-"""A short run of each kernel of this package that users meet first, for `hopflow cache --warm`."""
+"""A short run of each kernel of this package that users meet first, which `hopflow.kernels.build` compiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small answer by each kernel of this package that users meet first, for `hopflow cache --warm`."""
+"""A small answer by each kernel of this package that users meet first, which `hopflow.kernels.build` compiles."""
 
 from __future__ import annotations
 

@@ -13,31 +13,18 @@ __all__ = ["commands"]
 commands = typer.Typer()
 
 
-@commands.command(epilog=examples("hopflow cache", "hopflow cache --warm", "hopflow cache --clear"))
+@commands.command(epilog=examples("hopflow cache", "hopflow cache --clear"))
 def cache(
     clear: Annotated[
         bool, typer.Option("--clear", help="Remove compiled kernels and kept results.")
     ] = False,
-    warm: Annotated[
-        bool, typer.Option("--warm", help="Compile all kernels now, not at their first use.")
-    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Show location and size of the cache of compiled kernels and kept results; with --clear, empty it; with --warm, fill it."""
+    """Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."""
     from hopflow.kernels.cache import clear as empty
     from hopflow.kernels.cache import contents
 
-    if clear and warm:
-        raise typer.BadParameter("--clear and --warm: must be one of them")
     found = empty() if clear else contents()
-    if warm:
-        from hopflow.console.warming import warm_cache
-
-        left_out, before, found = warm_cache(), found, contents()
-        if not json:
-            typer.echo(f"{found.entries - before.entries} kernels compiled")
-            for name in left_out:
-                typer.echo(f"not in the light installation: {name}")
     if json:
         about = {"folder": found.folder, "entries": found.entries, "bytes": found.size}
         typer.echo(as_json(about | {"removed": clear}))

@@ -44,7 +44,7 @@ COMMANDS = {
     "solve": Place("markov._cli", "Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in files: hopflow solve model.prism --property 'S=? [ x > 3 ]'."),
     "check": Place("markov._cli", "Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves."),
     "response": Place("responsefn._cli", "Print the rates of rules over the loss event rate, or with --invert the loss event rate."),
-    "cache": Place("hopflow.console._cli", "Show location and size of the cache of compiled kernels; with --clear, empty it; with --warm, fill it."),
+    "cache": Place("hopflow.console._cli", "Show location and size of the cache of compiled kernels and kept results; with --clear, empty it."),
     "pool": Place("dfcmodel.lossless._cli", "Print whether a headroom pool shared by ports and classes can overflow, when, and how probably."),
     "deadlock": Place("dfcmodel.lossless._cli", "Print whether the pauses of a network can deadlock, and the cycles of buffers if they can."),
     "headroom": Place("dfcmodel.lossless._cli", "Print the headroom: the bytes needed above a pause threshold for zero loss."),
