@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all test-simulators check style types suite docs wheel bench bench-quick bench-check bench-peers data data-tools clean
+.PHONY: help run test test-all test-simulators check style types suite docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 17
@@ -93,6 +93,10 @@ docs: $(VENV)/.docs ## build docs/_build/html
 
 wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
 	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+
+wheels: $(VENV)/.dev ## build dist/hopflow-*.whl for Linux on x86-64 and on arm64, with object code
+	HOPFLOW_LEVELS="x86-64-v3 x86-64-v2" $(PIP) wheel --no-deps --wheel-dir dist .
+	HOPFLOW_LEVELS="aarch64" $(PIP) wheel --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench ## side by side with peers; writes benchmarks/results/<machine>.json
 	$(PY) -m benchmarks.scale
