@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -94,7 +94,7 @@ def printed(
     def decorate(derive: Callable[..., Formula]) -> Callable[..., Formula]:
         keys = {each: " ".join([derive.__name__.strip("_"), *map(str, each)]) for each in arguments}
         for each, key in keys.items():
-            DERIVATIONS[key] = lambda each=each: derive(*each)
+            DERIVATIONS[key] = partial(derive, *each)
 
         @cache
         def formula(*given: Any) -> Formula:
