@@ -14,7 +14,7 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, Reno
-from responsefn.print_formulas import print_formulas
+from responsefn.print_formulas import printed_text
 from responsefn.responses.closed_forms.printed import FILE, PrintedFormula
 from tests.surface import printed_by, python
 
@@ -100,7 +100,7 @@ def test_printed_code_is_what_the_formulas_give() -> None:
     if json.loads(text)["sympy"] != sp.__version__:
         pytest.skip(f"the code was printed by SymPy {json.loads(text)['sympy']}")
     hint = "run python -m responsefn.print_formulas"
-    assert print_formulas() == text, hint
+    assert printed_text() == text, hint
 
 
 def test_a_printed_formula_has_the_expressions_of_sympy() -> None:
