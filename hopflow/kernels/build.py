@@ -57,8 +57,9 @@ from numba.core import cgutils, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
+from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
-from numba.core.types.functions import Dispatcher
+from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
 
 PASSES = (
