@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.fork_safety import ForkSafeLock
 from hopflow.kernels import native
-from hopflow.kernels.arguments import SIGNATURE, Call, describe, flatten, named_tuples, wrapper
+from hopflow.kernels.arguments import SIGNATURE, Call, flatten, named_tuples, wrapper
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.splice import Fields, Splice
@@ -164,7 +164,7 @@ def build(
     >>> build(total, compiled=False)(4)
     6.0
     """
-    parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))  # type: ignore[call-overload]
+    parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         key = (*parts, signature, compiled)
         if key in _built and _built[key][1].is_current():
@@ -221,10 +221,11 @@ def build_callbacks(
         Naming the file and line of the rule that cannot be compiled.
     """
     key = (*map(_frozen, (functions, tuples, adapters)), signature, compiled, floats)
+    found: dict[str, Any]
     with _lock:
         if key in _built and _built[key][1].is_current():
-            built: dict[str, Any] = _built[key][0]
-            return built
+            found = _built[key][0]
+            return found
         module = Module(
             {name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats
         )
@@ -237,7 +238,8 @@ def build_callbacks(
         else:
             plain = module.interpreted()
             found = {name: plain[name] for name in adapters}
-        return _remember(key, found, module)
+        _remember(key, found, module)
+        return found
 
 
 def _remember(key: Any, built: Any, module: Module) -> Any:
@@ -266,7 +268,7 @@ def _unit_of(
 ) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of the unit of a module's kernel for some kinds of arguments, and what compiles it."""
     call, dtypes = wrapper(function, kinds)
-    classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}  # type: ignore[attr-defined]
+    classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}
     records = "".join(
         f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items()
     )
