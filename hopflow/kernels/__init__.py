@@ -7,10 +7,8 @@ as long as the globals that they refer to are unchanged.
 
 In a template
 
-- ``for target, rate in rules(s, q): body`` is replaced by the source of the generator ``rules``, with
-  the body in place of each ``yield``;
-- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced in the same way: such a
-  traversal is a template too, and one serves several kernels;
+- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced by the source of the generator,
+  with the body in place of each ``yield``: such a traversal is a template too, and one serves several kernels;
 - statements such as ``pack(name)`` are replaced by statements that the caller generates as text
   (``snippets``), for example an if-chain over several rules.
 
@@ -47,8 +45,6 @@ class Insertions(TypedDict, total=False):
 
     Attributes
     ----------
-    rules
-        Generators to inline, by the name under which the template iterates over them.
     snippets
         Statements, as text, that replace ``name(...)`` statements of the template.
     functions
@@ -64,7 +60,6 @@ class Insertions(TypedDict, total=False):
         of the function, and the fields of the state whose increments are not needed.
     """
 
-    rules: Mapping[str, Callable[..., Any]]
     snippets: Mapping[str, str]
     functions: Mapping[str, Callable[..., Any]]
     helpers: Sequence[Callable[..., Any]]
@@ -308,7 +303,6 @@ class _Parts(NamedTuple):
     """Constituents of a kernel; see `build`."""
 
     template: Callable[..., Any]
-    rules: Any
     snippets: Any
     functions: Any
     helpers: Any
@@ -325,7 +319,7 @@ class _Parts(NamedTuple):
             module.add(name, function, _owner(name, tuples))
         for name, (of, omitted) in self.changes:
             module.add_change(name, of, functions[of], _owner(of, tuples), omitted)
-        splice = Splice(module, dict(self.rules), snippets)
+        splice = Splice(module, snippets)
         for part in (*self.helpers, self.template):
             if part is not self.template:
                 module.called[part, ""] = part.__name__
