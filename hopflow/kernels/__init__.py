@@ -7,10 +7,8 @@ as long as the globals that they refer to are unchanged.
 
 In a template
 
-- ``for target, rate in rules(s, q): body`` is replaced by the source of the generator ``rules``, with
-  the body in place of each ``yield``;
-- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced in the same way: such a
-  traversal is a template too, and one serves several kernels;
+- ``for s, r in slots(grid): body``, with a generator of the template's module, is replaced by the source of the generator,
+  with the body in place of each ``yield``: such a traversal is a template too, and one serves several kernels;
 - statements such as ``pack(name)`` are replaced by statements that the caller generates as text
   (``snippets``), for example an if-chain over several rules.
 
@@ -30,7 +28,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from hopflow.fork_safety import ForkSafeLock
 from hopflow.kernels import native
-from hopflow.kernels.arguments import SIGNATURE, Call, describe, flatten, named_tuples, wrapper
+from hopflow.kernels.arguments import SIGNATURE, Call, flatten, named_tuples, wrapper
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.splice import Fields, Splice
@@ -47,8 +45,6 @@ class Insertions(TypedDict, total=False):
 
     Attributes
     ----------
-    rules
-        Generators to inline, by the name under which the template iterates over them.
     snippets
         Statements, as text, that replace ``name(...)`` statements of the template.
     functions
@@ -64,7 +60,6 @@ class Insertions(TypedDict, total=False):
         of the function, and the fields of the state whose increments are not needed.
     """
 
-    rules: Mapping[str, Callable[..., Any]]
     snippets: Mapping[str, str]
     functions: Mapping[str, Callable[..., Any]]
     helpers: Sequence[Callable[..., Any]]
@@ -164,7 +159,7 @@ def build(
     >>> build(total, compiled=False)(4)
     6.0
     """
-    parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))  # type: ignore[call-overload]
+    parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         key = (*parts, signature, compiled)
         if key in _built and _built[key][1].is_current():
@@ -221,10 +216,11 @@ def build_callbacks(
         Naming the file and line of the rule that cannot be compiled.
     """
     key = (*map(_frozen, (functions, tuples, adapters)), signature, compiled, floats)
+    found: dict[str, Any]
     with _lock:
         if key in _built and _built[key][1].is_current():
-            built: dict[str, Any] = _built[key][0]
-            return built
+            found = _built[key][0]
+            return found
         module = Module(
             {name: tuple(fields) for name, fields in tuples.items()}, set(adapters), floats=floats
         )
@@ -237,7 +233,8 @@ def build_callbacks(
         else:
             plain = module.interpreted()
             found = {name: plain[name] for name in adapters}
-        return _remember(key, found, module)
+        _remember(key, found, module)
+        return found
 
 
 def _remember(key: Any, built: Any, module: Module) -> Any:
@@ -266,7 +263,7 @@ def _unit_of(
 ) -> tuple[str, Callable[[], native.Unit]]:
     """Return the name of the unit of a module's kernel for some kinds of arguments, and what compiles it."""
     call, dtypes = wrapper(function, kinds)
-    classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}  # type: ignore[attr-defined]
+    classes = {name: c._fields for name, c in named_tuples(kinds).items() if not module.knows(name)}
     records = "".join(
         f"{name} = namedtuple({name!r}, {list(fields)!r})\n" for name, fields in classes.items()
     )
@@ -306,7 +303,6 @@ class _Parts(NamedTuple):
     """Constituents of a kernel; see `build`."""
 
     template: Callable[..., Any]
-    rules: Any
     snippets: Any
     functions: Any
     helpers: Any
@@ -323,7 +319,7 @@ class _Parts(NamedTuple):
             module.add(name, function, _owner(name, tuples))
         for name, (of, omitted) in self.changes:
             module.add_change(name, of, functions[of], _owner(of, tuples), omitted)
-        splice = Splice(module, dict(self.rules), snippets)
+        splice = Splice(module, snippets)
         for part in (*self.helpers, self.template):
             if part is not self.template:
                 module.called[part, ""] = part.__name__

@@ -102,7 +102,7 @@ def _is_tuple(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, tuple)
 
 
-def named_tuples(kinds: tuple[Any, ...]) -> dict[str, type]:
+def named_tuples(kinds: tuple[Any, ...]) -> dict[str, Any]:
     """Return the NamedTuple classes among kinds by their names.
 
     Raises
@@ -112,9 +112,9 @@ def named_tuples(kinds: tuple[Any, ...]) -> dict[str, type]:
     """
     classes: dict[str, Any] = {}
     for kind in kinds[::2]:
-        if _is_tuple(kind) and (fields := getattr(kind, "_fields", None)):
-            if classes.setdefault(kind.__name__, kind)._fields != fields:
-                raise TypeError(f"two types called {kind.__name__} differ in their fields")
+        fields = getattr(kind, "_fields", ()) if _is_tuple(kind) else ()
+        if fields and classes.setdefault(kind.__name__, kind)._fields != fields:
+            raise TypeError(f"two types called {kind.__name__} differ in their fields")
     return classes
 
 

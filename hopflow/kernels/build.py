@@ -57,8 +57,9 @@ from numba.core import cgutils, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
+from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
-from numba.core.types.functions import Dispatcher
+from numba.core.types.functions import BaseFunction, Dispatcher
 from numba.np import arrayobj
 
 PASSES = (
@@ -329,7 +330,7 @@ class CallingCompiler(UnaliasedCompiler):
             _calling.pop()
 
 
-def _index_as_given(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
+def _index_as_given(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
     """Return an index of an array; a negative one does not count from the end."""
     return context.cast(builder, index, kind, types.intp)
 
@@ -346,7 +347,8 @@ class PinnedCompiler(native.Compiler):
     options = {**native.Compiler.options, "_nrt": False, "pipeline_class": PartCompiler}  # noqa: RUF012
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
-        self.folders, self.pipeline = folders, CallbackCompiler
+        self.folders = folders
+        self.pipeline: type[PartCompiler] = CallbackCompiler
 
     def names(self) -> dict[str, Any]:
         """Return what source may name: `carray` of Numba takes as long to compile as many a function, for each dtype."""
@@ -373,7 +375,7 @@ def _array_at(layout: str) -> Any:
 
     @intrinsic
     def array_at(context, address, shape, dtype):
-        kind = types.Array(dtype.dtype, len(shape), layout)
+        kind: Any = types.Array(dtype.dtype, len(shape), layout)  # type: ignore[call-overload]
 
         def generate(context, builder, signature, arguments):
             array = context.make_array(kind)(context, builder)
@@ -468,13 +470,14 @@ def decorators() -> dict[str, Any]:
 
         return types.float64(types.float64, types.float64, types.float64), generate
 
+    call: Any = call_with_record
     found: dict[str, Any] = {mark: numba.njit(**OPTIONS, **more) for mark, more in MARKS.items()}
 
     @found["inlined"]
     def call_on_record(function, record, array, a, b, c, d):
-        call_with_record(function, record, record, array, a, b, c, d)
+        call(function, record, record, array, a, b, c, d)
 
-    functions = (
+    functions: tuple[Any, ...] = (
         call_event,
         call_manager,
         call_agent,
@@ -508,7 +511,11 @@ def quicken() -> None:
             return True
         return equal(options, others)
 
-    BaseFunction.get_call_type, TargetConfig.__eq__ = get_call_type, is_equal
+    for owner, name, by in (
+        (BaseFunction, "get_call_type", get_call_type),
+        (TargetConfig, "__eq__", is_equal),
+    ):
+        setattr(owner, name, by)
 
 
 REAL, BYTES = ir.DoubleType(), ir.IntType(8).as_pointer()
@@ -673,7 +680,8 @@ def main() -> None:
     gc.disable()
     quicken()
     if sys.argv[1:2] == ["engine"]:
-        unit = compile_engine(_compiler(), *sys.argv[2:4], sys.stdin.buffer.read())
+        package, module = sys.argv[2:]
+        unit = compile_engine(_compiler(), package, module, sys.stdin.buffer.read())
         sys.stdout.buffer.write(native.encoded(unit))
         return
     parser = argparse.ArgumentParser(

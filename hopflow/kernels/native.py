@@ -212,7 +212,7 @@ def _loaded(unit: Unit) -> dict[str, int]:
         name: int(engine.get_function_address(symbol)) for name, symbol in unit.symbols.items()
     }
     if not all(addresses.values()):
-        raise ImportError(f"object code without {[n for n, a in addresses.items() if not a][0]!r}")
+        raise ImportError(f"object code without {next(n for n, a in addresses.items() if not a)!r}")
     return addresses
 
 
@@ -249,8 +249,8 @@ class Compiler:
             "helper": numba.njit(**self.options),
             "inlined": numba.njit(forceinline=True, **self.options),
             "callback": lambda function: function,
-            "carray": numba.carray,
-            "farray": numba.farray,
+            "carray": numba.carray,  # type: ignore[attr-defined]
+            "farray": numba.farray,  # type: ignore[attr-defined]
             "uint64": np.uint64,
             **_intrinsics(),
         }
@@ -367,9 +367,11 @@ def machine(level: str) -> Any:
 @functools.cache
 def _intrinsics() -> dict[str, Any]:
     """Return the functions by which source reads words as addresses, and returns values as words."""
+    import numba
     from llvmlite import ir
-    from numba import types
     from numba.extending import intrinsic
+
+    types: Any = numba.types  # whose stubs know no attributes of numbers
 
     word = ir.IntType(64)
 

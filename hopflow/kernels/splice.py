@@ -1,4 +1,4 @@
-"""Insertion of rules, snippets and traversals into the loops of a template."""
+"""Insertion of snippets and traversals into the loops of a template."""
 
 from __future__ import annotations
 
@@ -18,19 +18,14 @@ __all__ = ["Fields", "Splice"]
 
 
 class Splice(ast.NodeTransformer):
-    """Insert rules, snippets and traversals into a template.
+    """Insert snippets and traversals into a template.
 
     A traversal is a generator of a template's globals over which it loops: a template itself, whose loops, snippets
     and helpers become part of the loop.
     """
 
-    def __init__(
-        self,
-        module: Module,
-        rules: Mapping[str, Callable[..., Any]],
-        snippets: Mapping[str, str],
-    ) -> None:
-        self.module, self.rules, self.snippets = module, rules, snippets
+    def __init__(self, module: Module, snippets: Mapping[str, str]) -> None:
+        self.module, self.snippets = module, snippets
         self.parts: list[
             Any
         ] = []  # the template, and the traversal within it, that are being visited
@@ -47,12 +42,10 @@ class Splice(ast.NodeTransformer):
         return found
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a loop over a rule, or a traversal, by its source."""
+        """Replace a loop over a traversal by its source."""
         call = node.iter
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
             name = call.func.id
-            if name in self.rules:
-                return self._inline(node, self.rules[name], call)
             if inspect.isgeneratorfunction(self.parts[-1].__globals__.get(name)):
                 return self._traversed(node, call)
         return self.generic_visit(node)
@@ -87,26 +80,6 @@ class Splice(ast.NodeTransformer):
         ):
             return syntax_tree(textwrap.dedent(self.snippets[call.func.id])).body
         return node
-
-    def _inline(self, loop: ast.For, rule: Callable[..., Any], call: ast.Call) -> list[ast.stmt]:
-        tree = parse(rule)
-        given = [argument.arg for argument in tree.args.args]
-        if len(given) != len(call.args):
-            raise refuse(tree, f"a compiled rule takes {len(call.args)} arguments")
-        tree = self.module.rewrite(tree, rule, "State")
-        arguments = {
-            parameter.arg: argument.id
-            for parameter, argument in zip(tree.args.args, call.args, strict=True)
-            if isinstance(argument, ast.Name)
-        }
-        renamed = {name: arguments.get(name, f"rule_{name}") for name in locals_of(tree)}
-        body = [self.visit(statement) for statement in loop.body]
-        spliced = _Yield(loop.target, body, renamed)
-        statements = _flatten(spliced.visit(statement) for statement in tree.body)
-        if spliced.returns:
-            once = ast.While(ast.Constant(True), [*statements, ast.Break()], [])
-            return [ast.copy_location(once, loop)]
-        return statements
 
 
 class Fields(ast.NodeTransformer):
@@ -143,34 +116,17 @@ class Fields(ast.NodeTransformer):
 
 
 class _Yield(ast.NodeTransformer):
-    """Replace each yield by the loop's body; rename the rule's variables."""
+    """Replace each yield by the loop's body; rename the traversal's variables."""
 
     def __init__(self, target: ast.expr, body: list[Any], renamed: dict[str, str]) -> None:
         self.target, self.body, self.renamed = target, _flatten(body), renamed
-        self.returns = False
-        self.depth = 0
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.renamed.get(node.id, node.id)
         return node
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        self.depth += 1
-        self.generic_visit(node)
-        self.depth -= 1
-        return node
-
-    def visit_While(self, node: ast.While) -> ast.AST:
-        self.depth += 1
-        self.generic_visit(node)
-        self.depth -= 1
-        return node
-
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        if self.depth or node.value is not None:
-            raise refuse(node, "a compiled rule may return early only outside of its loops")
-        self.returns = True
-        return ast.copy_location(ast.Break(), node)
+        raise refuse(node, "a traversal may not return early")
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         if not isinstance(node.value, ast.Yield):
@@ -178,7 +134,7 @@ class _Yield(ast.NodeTransformer):
         value = node.value.value
         names = self.target.elts if isinstance(self.target, ast.Tuple) else [self.target]
         if not isinstance(value, ast.Tuple) or len(value.elts) != len(names):
-            raise refuse(node, "yield target, rate is expected")
+            raise refuse(node, "a traversal yields a value for each variable of the loop")
         assignments: list[ast.stmt] = [
             ast.copy_location(ast.Assign([copy.deepcopy(name)], self.visit(item)), node)
             for name, item in zip(names, value.elts, strict=True)
@@ -188,7 +144,7 @@ class _Yield(ast.NodeTransformer):
         return [*assignments, *copy.deepcopy(self.body)]
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        raise refuse(node, "yield must stand alone: yield target, rate")
+        raise refuse(node, "yield must stand alone: yield a, b")
 
 
 def _leaves(node: ast.AST) -> bool:
