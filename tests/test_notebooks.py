@@ -15,9 +15,10 @@ QUICKSTART = FOLDER / "quickstart.md"
 
 
 def run(notebook) -> None:
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=3600, kernel_name="python3").execute()
 
 
+@pytest.mark.longest
 @pytest.mark.slow  # compile much for a few cells; `make docs` runs all
 @pytest.mark.parametrize(
     "path", sorted(set(FOLDER.glob("*.md")) - {QUICKSTART}), ids=attrgetter("stem")

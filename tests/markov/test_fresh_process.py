@@ -59,6 +59,7 @@ def test_without_numba():
     assert float(out.stdout.split()[1]) == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.network
 @pytest.mark.slow
 def test_with_the_oldest_numpy(tmp_path):
     """Rules and chains run with NumPy 1.24 and SciPy alone, as on clusters."""
@@ -66,7 +67,7 @@ def test_with_the_oldest_numpy(tmp_path):
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "numpy==1.24.4", "scipy==1.15.*"], check=True, timeout=600)
+    subprocess.run([*pip, "numpy==1.24.4", "scipy==1.15.*"], check=True, timeout=3600)
     out = subprocess.run(
         [python, "-W", "error", "-c", WITHOUT_NUMBA.format(absent=[]), str(ROOT)],
         capture_output=True,
