@@ -10,12 +10,14 @@ import nbclient
 import nbformat.v4
 import pytest
 
+from tests.surface import HANG
+
 FOLDER = Path(__file__).parents[1] / "notebooks"
 QUICKSTART = FOLDER / "quickstart.md"
 
 
 def run(notebook) -> None:
-    nbclient.NotebookClient(notebook, timeout=3600, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=int(HANG), kernel_name="python3").execute()
 
 
 @pytest.mark.longest

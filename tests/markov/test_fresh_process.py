@@ -11,6 +11,7 @@ import pytest
 
 import markov
 from markov import PauseTandem, stationary
+from tests.surface import HANG
 
 HEAVY = ("jax", "matplotlib", "sympy", "numba", "xarray", "pandas", "networkx")
 ROOT = Path(markov.__file__).parents[1]
@@ -67,7 +68,7 @@ def test_with_the_oldest_numpy(tmp_path):
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "numpy==1.24.4", "scipy==1.15.*"], check=True, timeout=3600)
+    subprocess.run([*pip, "numpy==1.24.4", "scipy==1.15.*"], check=True, timeout=HANG)
     out = subprocess.run(
         [python, "-W", "error", "-c", WITHOUT_NUMBA.format(absent=[]), str(ROOT)],
         capture_output=True,
