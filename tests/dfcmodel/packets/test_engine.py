@@ -14,7 +14,8 @@ import pytest
 
 from dfcmodel import CBR, PFC, Packets, RampMarking, takano2006, to_ns2
 from dfcmodel.network.queueing.disciplines import manager_of
-from dfcmodel.packets import engine, planning
+from dfcmodel.packets import engine as packet_engine
+from dfcmodel.packets import planning
 from dfcmodel.packets.engine import begin_run, run_engine
 from dfcmodel.packets.kernel import calendar_queue
 from dfcmodel.packets.kernel.layout import Senders
@@ -52,8 +53,8 @@ def rows_of(table: pd.DataFrame, run: dict[str, object]) -> pd.DataFrame:
 def test_a_run_in_parts_is_the_run_as_a_whole(monkeypatch) -> None:
     plan = plan_of(random_scenario("pause", 11), Packets(seed=1))
     whole = run_engine(plan)
-    monkeypatch.setattr(engine, "HOPS", 1)  # parts of a sample each
-    monkeypatch.setattr(engine, "LONGER", 1)
+    monkeypatch.setattr(packet_engine, "HOPS", 1)  # parts of a sample each
+    monkeypatch.setattr(packet_engine, "LONGER", 1)
     assert begin_run(plan).part == 1
     parts = run_engine(plan)
     for name in ("window", "acked", "delivered", "started", "waiting", "lost", "switched", "drops"):
@@ -139,7 +140,7 @@ def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
 
 def test_a_run_out_of_sequence_numbers_is_refused(one_link, monkeypatch) -> None:
     """A run of 2^31 packets takes minutes: here there are 50 numbers."""
-    for module in (engine, planning, senders):
+    for module in (packet_engine, planning, senders):
         monkeypatch.setattr(module, "ENDLESS", 50)
     for source in (one_link.flows[0].source, CBR(200.0)):
         flow = replace(one_link.flows[0], source=source, size=np.inf)
@@ -261,7 +262,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         Packets(seed=1, recovery="sack" if name == "red" else None),
     )
     expected = run_engine(plan)
-    plain = engine(engine.KERNEL, compiled=False)
+    plain = engine(packet_engine.KERNEL, compiled=False)
 
     def guarded(group: Any) -> list[Any]:
         return [counted(a) if isinstance(a, np.ndarray) else a for a in group]
@@ -274,7 +275,7 @@ def test_no_index_of_the_kernel_is_below_0(name: str, monkeypatch) -> None:
         done: int = plain(guarded(network), senders, guarded(recorded), *arguments)
         return done
 
-    monkeypatch.setattr(engine, "engine", lambda _: run)
+    monkeypatch.setattr(packet_engine, "engine", lambda _: run)
     found = run_engine(plan)
     assert found.total.sum() > 5.0
     for field in ("window", "delivered", "waiting", "lost", "peak"):
