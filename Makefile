@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ifeq "$(MAKELEVEL)" "0"
 .NOTPARALLEL:
 endif
-.PHONY: help run test test-all test-simulators check style types suite docs wheel bench bench-quick bench-check bench-peers data data-tools clean
+.PHONY: help run test test-all test-random test-simulators slow-slice check style types suite docs wheel wheels bench bench-quick bench-check bench-peers data data-tools clean
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 17
@@ -80,6 +80,20 @@ test: style ## the checks and the test-suite, types beside tests
 test-all: check $(VENV)/.everything ## the slow tests too, the simulators' and those in Chromium where installed
 	$(PY) -m pytest
 
+# Another part of the slow tests each day. DATE=2026-01-31 repeats the order of that day.
+DATE ?= $(shell date +%F)
+SLICE_SECONDS ?= 110
+
+slow-slice: $(VENV)/.dev ## slow tests for two to three minutes, drawn by the date; DATE=YYYY-MM-DD repeats a draw
+	$(PY) -m pytest -n auto --dist worksteal --slice-date $(DATE) --slice-seconds $(SLICE_SECONDS) \
+		-m "slow and not simulators and not browser and not network and not longest"
+
+# Another order each call. SEED=N repeats one.
+SEED ?= $(shell date +%s)
+
+test-random: $(VENV)/.dev ## the quick tests in random order; SEED=N repeats one
+	$(PY) -m pytest -n auto --dist worksteal --random-order $(SEED) -m "not slow and not simulators and not browser"
+
 # The first of 40 seeds of random networks: another one each day. FIRST_SEED=... repeats a draw.
 FIRST_SEED ?= $(shell date +%y%m%d)00
 
@@ -93,6 +107,10 @@ docs: $(VENV)/.docs ## build docs/_build/html
 
 wheel: $(VENV)/.dev ## build dist/hopflow-*.whl
 	PIP_CONSTRAINT=constraints.txt $(PY) -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+
+wheels: $(VENV)/.dev ## build dist/hopflow-*.whl for Linux on x86-64 and on arm64, with object code
+	HOPFLOW_LEVELS="x86-64-v3 x86-64-v2" $(PIP) wheel --no-deps --wheel-dir dist .
+	HOPFLOW_LEVELS="aarch64" $(PIP) wheel --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.bench ## side by side with peers; writes benchmarks/results/<machine>.json
 	$(PY) -m benchmarks.scale

@@ -17,7 +17,7 @@ from responsefn.responses.closed_forms.evaluation import Code
 from responsefn.responses.closed_forms.printed import DERIVATIONS, FILE
 from responsefn.responses.closed_forms.symbolic import Formula
 
-__all__ = ["print_formulas"]
+__all__ = ["printed_text"]
 
 VARIABLES = {"p", "R", "T", "t_RTO"}
 """Symbols that may be arrays: the arguments of responses, and a timeout that follows from the round-trip time."""
@@ -27,7 +27,7 @@ COMPILED = ("rate", "conditional_rate")
 """Attributes that kernels evaluate for plain numbers (`compiled_laws`)."""
 
 
-def print_formulas() -> str:
+def printed_text() -> str:
     """Return the contents of ``printed.json``."""
     for kind in ("rule", "law"):
         catalogue(kind)  # which imports their modules
@@ -59,4 +59,4 @@ def _code(code: Code, variables: Collection[str] = (), plain: bool = False) -> d
 
 
 if __name__ == "__main__":
-    FILE.write_text(print_formulas(), encoding="utf-8")
+    FILE.write_text(printed_text(), encoding="utf-8")

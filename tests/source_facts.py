@@ -1,4 +1,4 @@
-"""What is in the source files of the packages, each of which is parsed once: for tests of layers, names and sizes."""
+"""What is in the source files of the packages, each of which is parsed once: for tests of layers and names."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-
-from benchmarks.code_measures import parameters_of
 
 __all__ = ["Facts", "Import", "facts", "given_names", "imports_of"]
 
@@ -23,10 +21,9 @@ class Import(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Imports wherever they stand; functions with their numbers of parameters; names at the top; all names given."""
+    """Imports wherever they stand; names defined at the top; all names bound."""
 
     imports: tuple[Import, ...]
-    parameters: tuple[tuple[str, int], ...]
     defined: frozenset[str]
     names: tuple[str, ...]
 
@@ -64,7 +61,6 @@ def facts(path: Path) -> Facts:
     defined = (node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return Facts(
         tuple(imports_of(nodes)),
-        tuple(parameters_of(nodes)),
         frozenset(defined),
         tuple(given_names(nodes)),
     )

@@ -16,7 +16,19 @@ from typer.testing import CliRunner
 from hopflow.console.commands import app
 from hopflow.naming.public_modules import PUBLIC
 
-__all__ = ["PACKAGES", "PUBLIC", "ROOT", "app", "for_each", "invoke", "printed_by", "python"]
+__all__ = [
+    "HANG",
+    "PACKAGES",
+    "PUBLIC",
+    "ROOT",
+    "app",
+    "for_each",
+    "invoke",
+    "printed_by",
+    "python",
+]
+HANG = 3600.0
+"""Timeout in s that only ends what would hang: no test may depend on the speed or the load of a machine."""
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = tuple(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][

@@ -18,6 +18,7 @@ from markov import JacksonTandem, Kanban, explore, read_prism, stationary
 from markov.proofs.checker import CertificateError, Contents, check, read
 from markov.proofs.long_runs import write_long_run
 from tests.markov.proofs.test_checker import BRANCHES, TWO, corrupted
+from tests.surface import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
 COQ = ROOT / "proofs" / "coq"
@@ -150,7 +151,7 @@ def certcheck(tmp_path_factory):
     def run(text: str | bytes) -> subprocess.CompletedProcess[bytes]:
         given = text.encode() if isinstance(text, str) else text
         return subprocess.run(
-            [folder / "certcheck"], input=given, capture_output=True, check=False, timeout=60
+            [folder / "certcheck"], input=given, capture_output=True, check=False, timeout=HANG
         )
 
     return run

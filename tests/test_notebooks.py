@@ -10,14 +10,17 @@ import nbclient
 import nbformat.v4
 import pytest
 
+from tests.surface import HANG
+
 FOLDER = Path(__file__).parents[1] / "notebooks"
 QUICKSTART = FOLDER / "quickstart.md"
 
 
 def run(notebook) -> None:
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=int(HANG), kernel_name="python3").execute()
 
 
+@pytest.mark.longest
 @pytest.mark.slow  # compile much for a few cells; `make docs` runs all
 @pytest.mark.parametrize(
     "path", sorted(set(FOLDER.glob("*.md")) - {QUICKSTART}), ids=attrgetter("stem")

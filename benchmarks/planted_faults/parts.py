@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,14 +161,15 @@ def draw_fault(root: Path, part: str, number: int, seed: int) -> tuple[Group, Fa
 def stages_of(root: Path, group: Group, path: str) -> list[list[str]]:
     """Return lists of test files, to be run one after the other until a test fails.
 
-    The module's own tests, with their table of refused input; those of other files that mention its names, most mentions
-    first; the group's.
+    The test file of the module's name, or the one in its folder that mentions its names most, with its table of refused input; other files that mention its names, most mentions
+    first; the tests of the group.
     """
     module = Path(path)
     own = root / "tests" / module.parent / f"test_{module.name.lstrip('_')}"
-    first = [own.relative_to(root).as_posix()] if own.is_file() else _listed(root, path)
-    first += [table for test in first if (root / (table := _refused_beside(test))).is_file()]
     mentions = _mentioning(root, path)
+    beside_own = [test for test in mentions if (root / test).parent == own.parent]
+    first = [own.relative_to(root).as_posix()] if own.is_file() else beside_own[:1]
+    first += [table for test in first if (root / (table := _refused_beside(test))).is_file()]
     of_all = [f"tests/{module.parts[0]}/{name}" for name in OF_ALL_MODULES]
     beside = [test for test in of_all if (root / test).is_file()]
     beside += [test for test in mentions if test not in [*first, *beside]][:MOST_FILES]
@@ -186,13 +186,6 @@ def _refused_beside(test: str) -> str:
     path = Path(test)
     name = path.stem.replace("test_", "refused_", 1)
     return path.with_name(f"{name}.txt").as_posix()
-
-
-def _listed(root: Path, path: str) -> list[str]:
-    """Return the test files of a module that has none of its name."""
-    with (root / "tests" / "coverage.csv").open(encoding="utf-8", newline="") as table:
-        rows = {row["module"]: row["tests"].split() for row in csv.DictReader(table)}
-    return rows.get(path, [])
 
 
 def _mentioning(root: Path, path: str) -> list[str]:

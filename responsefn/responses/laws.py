@@ -10,7 +10,7 @@ from hopflow.checks import choice, number, one_number, seconds
 from hopflow.units import quantities
 from responsefn.responses import references
 from responsefn.responses.base import Response
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.responses.input_checks import plain, round_trip
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class PFTK(Law):
         return _pftk(self.params.form)
 
 
-@printed(())
+@printed_for(())
 def _mathis() -> Formula:
     import sympy as sp
 
@@ -216,7 +216,7 @@ def _mathis() -> Formula:
     return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
 
 
-@printed(("rfc5348",), ("zheng2002",))
+@printed_for(("rfc5348",), ("zheng2002",))
 def _tfrc(form: str) -> Formula:
     import sympy as sp
 
@@ -228,7 +228,7 @@ def _tfrc(form: str) -> Formula:
     return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
 
 
-@printed(("full",), ("approximate",))
+@printed_for(("full",), ("approximate",))
 def _pftk(form: str) -> Formula:
     import sympy as sp
     from sympy.codegen.cfunctions import expm1, log1p

@@ -9,7 +9,7 @@ from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, grow
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class BIC(WindowRule):
         return None if b == 1.0 or 2.0 * s * (2.0 - b) > b else _search(self.params.low_window > 0)
 
 
-@printed((False,), (True,))
+@printed_for((False,), (True,))
 def _search(reno: bool) -> Formula:
     import sympy as sp
 

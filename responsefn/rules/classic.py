@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Tahoe(RenoGrowth):
         return _tahoe_cycle()
 
 
-@printed(("sqrt",), ("precise",), ("recovery",))
+@printed_for(("sqrt",), ("precise",), ("recovery",))
 def _aimd_cycle(form: str) -> Formula:
     import sympy as sp
 
@@ -226,7 +226,7 @@ def _aimd_cycle(form: str) -> Formula:
     return Formula(rate, peak, inverse, growth, condition).subs({c: 2 - b})
 
 
-@printed(("sqrt",), ("precise",), ("recovery",))
+@printed_for(("sqrt",), ("precise",), ("recovery",))
 def _halving_cycle(form: str) -> Formula:
     import sympy as sp
 
@@ -236,7 +236,7 @@ def _halving_cycle(form: str) -> Formula:
     return general.subs(halving)
 
 
-@printed(())
+@printed_for(())
 def _tahoe_cycle() -> Formula:
     import sympy as sp
 

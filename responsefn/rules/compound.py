@@ -9,7 +9,7 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import queued
 
@@ -126,7 +126,7 @@ class CTCP(WindowRule):
         return None if self.params.b == 1.0 else _power_growth(self.params.k == 0.0)
 
 
-@printed((False,), (True,))
+@printed_for((False,), (True,))
 def _power_growth(linear: bool) -> Formula:
     """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp

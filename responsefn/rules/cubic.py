@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ class _Symbols(NamedTuple):
     lasts: Callable[[Any], Any]
 
 
-@printed((False, False), (False, True), (True, False), (True, True))
+@printed_for((False, False), (False, True), (True, False), (True, True))
 def _cubic(friendly: bool, published: bool) -> Formula:
     import sympy as sp
 

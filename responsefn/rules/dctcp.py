@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class DCTCP(WindowRule):
         return _dctcp()
 
 
-@printed(())
+@printed_for(())
 def _dctcp() -> Formula:
     from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice
 from hopflow.functions import maximum, minimum, where
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class HSTCP(WindowRule):
         return _highspeed() if published else None
 
 
-@printed(())
+@printed_for(())
 def _highspeed() -> Formula:
     import sympy as sp
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import QueueRule
 
@@ -88,7 +88,7 @@ class Illinois(WindowRule):
         return _illinois()
 
 
-@printed(())
+@printed_for(())
 def _illinois() -> Formula:
     import sympy as sp
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import RenoGrowth, cut
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Relentless(RenoGrowth):
         return _relentless()
 
 
-@printed(())
+@printed_for(())
 def _relentless() -> Formula:
     import sympy as sp
 

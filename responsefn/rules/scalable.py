@@ -8,7 +8,7 @@ from hopflow.checks import choice, one_number
 from hopflow.functions import where
 from hopflow.units import quantities
 from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed
+from responsefn.responses.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Scalable(WindowRule):
         return None if self.params.b == 1.0 and not published else _scalable(published)
 
 
-@printed((False,), (True,))
+@printed_for((False,), (True,))
 def _scalable(published: bool) -> Formula:
     import sympy as sp
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import markov
 from markov import PauseTandem, stationary
+from tests.surface import HANG
 
 HEAVY = ("jax", "matplotlib", "sympy", "numba", "xarray", "pandas", "networkx")
 ROOT = Path(markov.__file__).parents[1]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import markov
+from tests.surface import HANG
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "machines"
 DEBIAN = [
@@ -45,7 +46,7 @@ def test_two_ranks_of_petsc_and_slepc_agree_with_us():
     if os.geteuid() == 0:
         environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     run = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=300
+        command, env=environment, capture_output=True, text=True, check=False, timeout=HANG
     )
     assert run.returncode == 0, run.stderr
     found = re.findall(r"(PETSc|SLEPc) on 2 ranks.*difference (\S+)", run.stdout)

@@ -109,13 +109,12 @@ class Fused:
     def _table(self) -> tuple[Floats, float, float]:
         """Log p and its change per step of log rate, shape (nodes, 2); the first log rate, 1/step."""
         law, rtt = self.response, self.rtt
-        form = law.closed_form()
         ends = np.array(_range(law, rtt))[::-1]
-        first, last = np.log(law.value_of(form.code("rate"), p=ends, R=rtt))
+        first, last = np.log(law.value_of(law._code("rate"), p=ends, R=rtt))
         step = (last - first) / CELLS
         rates = np.exp(first + step * np.arange(CELLS + 1))
         p = np.clip(closed_root(law, rates, np.full(rates.shape, rtt)), ends[1], ends[0])
-        slope = spread(law.value_of(form.code("log_slope"), p=p, R=rtt), p.shape)
+        slope = spread(law.value_of(law._code("log_slope"), p=p, R=rtt), p.shape)
         return np.stack([np.log(p), step / slope], axis=1), float(first), float(1.0 / step)
 
 
@@ -141,11 +140,10 @@ def fused(response: Response, rtt: WithUnit, *, unit_check: bool = True) -> Fuse
     """
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     instance("response", response, Response, "a rule or law, such as Reno() or TFRC()")
-    form = response.closed_form()
     values = response.bindings(rtt) | {"R": rtt}
 
     def compiled(name: str) -> tuple[Mapping[str, str], Floats]:
-        code = form.code(name).plain()
+        code = response._code(name).plain()
         constants = [float(values[name]) for name in code.constants]
         return _snippets(code), np.array(constants or [math.nan])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,7 @@ from responsefn.responses.closed_forms.evaluation import Branch, Code, Statement
 if TYPE_CHECKING:
     from responsefn.responses.closed_forms.symbolic import Formula
 
-__all__ = ["DERIVATIONS", "FILE", "PrintedFormula", "printed"]
+__all__ = ["DERIVATIONS", "FILE", "PrintedFormula", "printed_for"]
 
 FILE = Path(__file__).with_name("printed.json")
 DERIVATIONS: dict[str, Callable[[], Formula]] = {}
@@ -80,7 +80,7 @@ class PrintedFormula:
         return Code(frozenset(entry["names"]), entry["is_condition"], branches, plain)
 
 
-def printed(
+def printed_for(
     *arguments: tuple[Any, ...],
 ) -> Callable[[Callable[..., Formula]], Callable[..., Formula]]:
     """Return a decorator of a function that derives a closed form, whose results are in the file.
@@ -94,7 +94,7 @@ def printed(
     def decorate(derive: Callable[..., Formula]) -> Callable[..., Formula]:
         keys = {each: " ".join([derive.__name__.strip("_"), *map(str, each)]) for each in arguments}
         for each, key in keys.items():
-            DERIVATIONS[key] = lambda each=each: derive(*each)
+            DERIVATIONS[key] = partial(derive, *each)
 
         @cache
         def formula(*given: Any) -> Formula:

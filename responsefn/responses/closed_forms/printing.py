@@ -68,6 +68,19 @@ class _Arrays(_Powers, NumPyPrinter):  # type: ignore[misc]
             text = f"numpy.where({self._print(condition)}, {self._print(value)}, {text})"
         return str(text)
 
+    def _print_And(self, node: sp.And) -> str:
+        return self._joined("numpy.logical_and", node)
+
+    def _print_Or(self, node: sp.Or) -> str:
+        return self._joined("numpy.logical_or", node)
+
+    def _joined(self, function: str, node: sp.Basic) -> str:
+        """Return calls of two arguments, which broadcast; SymPy prints ``reduce`` of a tuple, which does not."""
+        text, *others = map(self._print, node.args)
+        for each in others:
+            text = f"{function}({text}, {each})"
+        return str(text)
+
 
 @cache
 def _printer(arrays: bool) -> Any:

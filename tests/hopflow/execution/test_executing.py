@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent import futures
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -24,11 +25,12 @@ from pathlib import Path
 import pytest
 
 import hopflow
+from hopflow.execution import executing
 from hopflow.execution.executing import AHEAD, completed, cores
 from hopflow.execution.worker_processes import processes
 from hopflow.long_runs import check_stop
 from tests.dask_clusters import dask_client
-from tests.surface import python
+from tests.surface import HANG, python
 
 # Tasks on executors: all of them, each once, also where workers die.
 
@@ -106,15 +108,15 @@ def test_threads_begin_when_the_first_task_is_done():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGALRM")
-def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
-    """The signal comes a little after the first of the threads has begun, when this one waits for results."""
-    ended, first = [], iter([True])
+def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it(monkeypatch):
+    """The signal comes when one of the threads works and this one waits for results."""
+    ended, first, waits = [], iter([True]), threading.Event()
 
     def work(tasks):
         for n in tasks:
             try:
                 if n > 0 and next(first, False):
-                    time.sleep(0.2)
+                    assert waits.wait(HANG)
                     signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
                 while n > 0:
                     check_stop()
@@ -127,6 +129,11 @@ def test_ctrl_c_ends_long_work_of_threads_that_looks_for_it():
     def ctrl_c(*_):
         raise KeyboardInterrupt
 
+    def wait(*given, **options):
+        waits.set()
+        return futures.wait(*given, **options)
+
+    monkeypatch.setattr(executing, "wait", wait)
     before = signal.signal(signal.SIGALRM, ctrl_c)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -217,30 +224,41 @@ def test_this_process_takes_over_from_another_executor_that_breaks():
     assert found == SQUARES
 
 
-def test_an_error_or_ctrl_c_cancels_what_has_not_begun():
-    begun = []
+def fail(n):
+    if n == 1:
+        raise ArithmeticError("no")
+
+
+def interrupt(n):
+    if n == 1:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("on_worker", "here", "error"),
+    [(fail, bool, ArithmeticError), (bool, interrupt, KeyboardInterrupt)],
+    ids=["error", "Ctrl-C"],
+)
+def test_an_error_or_ctrl_c_cancels_what_has_not_begun(on_worker, here, error):
+    """Tasks after the second wait until the error has reached the caller: at most one of them has begun."""
+    begun, raised = [], threading.Event()
 
     def work(tasks):
         for n in tasks:
             begun.append(n)
-            time.sleep(0.02)
-            if n == 1:
-                raise ArithmeticError("no")
+            on_worker(n)
+            assert n < 2 or raised.wait(HANG)
             yield n
 
-    with ThreadPoolExecutor(1) as pool, pytest.raises(ArithmeticError, match="no"):
-        list(completed(work, range(100), pool, most=1))
-    assert len(begun) < 10
+    def consume(pool):
+        for n, _ in completed(work, range(100), pool, most=1):
+            here(n)
 
-    def interrupted(pool):
-        for n, _ in completed(work, range(2, 100), pool, most=1):
-            if n == 1:
-                raise KeyboardInterrupt
-
-    begun.clear()
-    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
-        interrupted(pool)
-    assert len(begun) < 10
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(error):
+            consume(pool)
+        raised.set()
+    assert begun in ([0, 1], [0, 1, 2])
 
 
 @pytest.mark.slow
@@ -285,12 +303,12 @@ def test_on_a_scheduler_and_workers_started_by_their_commands(work, tmp_path):
                 assert started[0].poll() is None, (tmp_path / "log").read_text()
                 time.sleep(0.05)
         with distributed.Client(scheduler_file=str(file)) as client:
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=HANG)
             found = dict(completed(work.squares, range(8), client.get_executor(), most=1))
     finally:
         for process in reversed(started):
             process.terminate()
-            process.wait(30)
+            process.wait(HANG)
         log.close()
     assert found == SQUARES
 
@@ -316,7 +334,7 @@ def test_on_ranks_of_mpi(work, tmp_path):
     run = subprocess.run(
         ["mpiexec", "--oversubscribe", "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)],
         env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=HANG,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == str(list(SQUARES.items()))

@@ -142,7 +142,7 @@ def test_values_that_are_no_numbers_are_texts(tmp_path, zarr):
 
 
 KILLED = """
-import sys, time
+import sys
 from pathlib import Path
 import hopflow.execution.stores as stores
 from hopflow.execution.grids import Grid, Row
@@ -152,8 +152,9 @@ stores.POINTS, stores.SECONDS_BETWEEN_WRITES = 16, 0.0
 log = open(sys.argv[2], "a")
 
 def slow(points):
-    for a, b in points:
-        time.sleep(0.001)
+    for n, (a, b) in enumerate(points):
+        if n == 120:
+            sys.stdin.read()  # waits to be killed, or continues at the end of its input
         print(a, b, file=log, flush=True)
         yield Row({"product": ((), a * b, {})}, {})
 
@@ -170,16 +171,16 @@ def test_a_killed_process_loses_nothing_that_was_written(store, tmp_path):
     seen = []
     for _ in range(3):
         before = len(log.read_text().split("\n")) if log.exists() else 0
-        process = subprocess.Popen(command)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE)
         while process.poll() is None and (
             not log.exists() or len(log.read_text().split("\n")) < before + 60
         ):
             time.sleep(0.005)
         assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
         seen.append(len(log.read_text().split("\n")) - 1)
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
     computed = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
     assert len(set(computed)) == 400
     assert len(computed) <= 400 + 3 * 2  # each time a point in hand, and one being written

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 import markov
@@ -21,6 +22,7 @@ from markov.computing.double_double_kernels import variation
 from markov.computing.interruption import interruptible
 from markov.computing.progress import Counter, report, watched
 from markov.errors import TooLargeError
+from tests.surface import HANG
 
 # Predicted seconds: what they may not depend on, and what is compared with what.
 
@@ -89,13 +91,11 @@ def test_a_template_is_compiled_once_for_all_types() -> None:
 # Ctrl-C ends long calls into libraries and kernels: a process is really sent SIGINT.
 
 
-STARTS = 'print("starts", time.process_time(), flush=True)'
+STARTS = 'print("starts", flush=True)'
 SCRIPT = """
-import time
-
 from markov import {method}, PauseTandem, explore, stationary
 import markov.methods.{module} as module
-from markov import Polling
+from markov import Kanban, Polling
 
 def told(call, seconds):
     {STARTS}
@@ -113,39 +113,42 @@ LONG = [
 """Incomplete factors that drop little, and one call of a kernel: some 8 s or more."""
 
 
-HANDLED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+PROLOGUE = """
+import atexit, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+atexit.register(lambda: print("spent", time.process_time()))
+"""
 """Where the tests run in the background of a shell, processes ignore SIGINT from the start."""
 
 
 def interrupted(script, seconds):
-    """Return what a process that is sent SIGINT some seconds after it printed when it starts says of it.
+    """Return the errors of a process that is sent SIGINT when it has started, after some seconds of its CPU time.
 
-    Told by its CPU time, whatever else the machine does: what goes on for 8 s has spent them. A call that
-    sleeps for a minute would exceed the time limit.
+    It must end before it has spent 4 s more: without the interruption it would spend 8 s, or never end.
     """
-    command = [sys.executable, "-c", HANDLED + script]
-    before = cpu_of_children()
+    command = [sys.executable, "-c", PROLOGUE + script]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        name, spent = process.stdout.readline().split()
-        assert name == "starts"
-        time.sleep(seconds)
-        assert process.poll() is None
+        assert process.stdout.readline() == "starts\n"
+        begin = cpu_of(process)
+        while cpu_of(process) < begin + seconds:
+            assert process.poll() is None
+            time.sleep(0.01)
+        before = cpu_of(process)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=40)
+        out, error = process.communicate(timeout=HANG)
     finally:
         process.kill()
     assert "ended" not in out
     assert process.returncode == -signal.SIGINT
-    after = cpu_of_children() - before - float(spent)
-    assert after < seconds + 4.0  # what it did would have taken longer
+    assert float(out.split()[-1]) < before + 4.0
     return error
 
 
-def cpu_of_children():
-    """Return the CPU seconds of all child processes that have ended."""
-    times = os.times()
-    return times.children_user + times.children_system
+def cpu_of(process):
+    """Return the CPU seconds that a process has spent."""
+    times = psutil.Process(process.pid).cpu_times()
+    return times.user + times.system
 
 
 @pytest.mark.slow
@@ -160,18 +163,24 @@ def test_a_factorization_is_interrupted(module, method, arguments, model):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_a_call_that_never_looks_is_interrupted():
-    """A call that waits for longer than the test, without holding the interpreter's lock."""
-    script = f"import os, time, markov.computing.interruption as m; {STARTS}; "
-    script += "m.interruptible(lambda: time.sleep(60), 60.0)"
-    assert "KeyboardInterrupt" in interrupted(script, 0.3)
+    """A call that waits for ever, without holding the interpreter's lock."""
+    script = "import threading, markov.computing.interruption as m\n"
+    script += f"def call():\n    {STARTS}\n    threading.Event().wait()\n"
+    script += "m.interruptible(call, 60.0)"
+    assert "KeyboardInterrupt" in interrupted(script, 0.0)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 def test_an_order_is_interrupted():
     """An order of minimum degree takes a quarter of a minute here."""
-    script = "import time; from markov import *; chain = explore(Kanban(tickets=3)).chain; "
-    script += f"{STARTS}; stationary(chain, SparseLU(), proof=False)"
+    script = SCRIPT.format(
+        STARTS=STARTS,
+        module="sparse_lu",
+        method="SparseLU",
+        arguments="",
+        model="Kanban(tickets=3)",
+    )
     assert "KeyboardInterrupt" in interrupted(script, 3.0)
 
 

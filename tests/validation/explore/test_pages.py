@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from tests.surface import HANG
 from tests.validation.explore.conftest import MISSING, ROOT, in_a_browser, opened
 from validation.explore import VIEWS, calculators, serve, show
 from validation.explore.calculators import CALCULATORS, answer, calculator
@@ -179,7 +180,7 @@ def notebook() -> Iterator[str]:
         try:
             one, other = (f"show({name!r}, {address!r})" for name in ("tcp", "threshold"))
             cell = f"from validation.explore import show; {one}; {other}"
-            client.execute_interactive(cell, output_hook=heard, timeout=120)
+            client.execute_interactive(cell, output_hook=heard, timeout=HANG)
             yield f"http://{address}/"
         finally:
             pages.shutdown()

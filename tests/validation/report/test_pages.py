@@ -14,7 +14,7 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from tests.surface import invoke
+from tests.surface import HANG, invoke
 from validation import Claim, Finding, Verdict, ledger, manifest, provenance, report
 from validation.checks import subjects
 from validation.display.finding_rows import Gap, Number, Picture
@@ -221,7 +221,7 @@ def in_chromium(folder: Path, page: Path) -> str:
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
     options += [f"--user-data-dir={folder / 'user'}", "--virtual-time-budget=60000"]
     command = ["chromium", *options, "--dump-dom", page]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG).stdout
 
 
 def sizes(folder: Path, pages: list[Path], width: int) -> dict[str, tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-import time
+from concurrent import futures
 
 import numpy as np
 import pytest
@@ -34,6 +34,7 @@ from tests.markov.multigrid.grids.conftest import (
     matrix_of,
     on_grid,
 )
+from tests.surface import HANG
 
 # Sweeps over a grid are those of Gauss-Seidel with the matrix.
 
@@ -201,7 +202,7 @@ def test_small_grids_and_those_of_one_row_are_one_block(monkeypatch):
 
 def test_a_team_does_every_call_once_and_in_several_threads(monkeypatch):
     monkeypatch.setattr(teams, "cores", lambda: 2)
-    names, both = set(), threading.Barrier(2, timeout=20.0)
+    names, both = set(), threading.Barrier(2, timeout=HANG)
 
     def call(n):
         if n < 2:
@@ -222,15 +223,21 @@ def test_there_are_never_more_threads_than_cores(monkeypatch):
 
 def test_after_ctrl_c_nothing_goes_on(monkeypatch):
     monkeypatch.setattr(teams, "cores", lambda: 2)
-    done, begun = [], threading.Event()
+    done, begun, ends = [], threading.Event(), threading.Event()
+
+    def wait(others):
+        ends.set()
+        return futures.wait(others)
+
+    monkeypatch.setattr(teams, "wait", wait)
 
     def other():
         begun.set()
-        time.sleep(0.05)
+        assert ends.wait(HANG)
         done.append(1)
 
     def interrupted():
-        begun.wait(20.0)
+        assert begun.wait(HANG)
         raise KeyboardInterrupt
 
     def first():  # the main thread is the one that Ctrl-C reaches

@@ -48,6 +48,7 @@ from tests.markov.multigrid.grids.conftest import (
     on_grid,
     random_tandem,
 )
+from tests.surface import HANG
 
 # `MatrixFree` by `stationary`: the answers of other methods, at sizes up to what tests allow.
 
@@ -416,15 +417,18 @@ def test_other_files_are_refused_and_stay(tmp_path):
 
 
 PROGRAM = """
+import itertools
+import signal
 import sys
-import time
 from markov import MatrixFree, PauseTandem, stationary
 from markov.multigrid.grids import checkpoints, multigrid
-cycle = multigrid.Multigrid.cycle
+signal.signal(signal.SIGINT, signal.default_int_handler)
+cycle, count = multigrid.Multigrid.cycle, itertools.count(1)
 def told(self):
     cycle(self)
     print("cycle", flush=True)
-    time.sleep(float(sys.argv[2]))
+    if next(count) == int(sys.argv[2]):
+        sys.stdin.readline()  # until the signal comes
 multigrid.Multigrid.cycle = told
 model = PauseTandem(buffers=(120, 241), high_threshold=180)
 answer = stationary(model, MatrixFree(checkpoint=sys.argv[1]), proof=False)
@@ -437,12 +441,14 @@ print(answer.iterations, repr(float(answer.throughput)))
 def test_a_process_that_is_interrupted_goes_on(tmp_path):
     path = tmp_path / "x"
     command = [sys.executable, "-c", PROGRAM, str(path)]
-    process = subprocess.Popen([*command, "1"], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "4"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     for _ in range(4):
         assert process.stdout.readline() == "cycle\n"
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
+    process.communicate(timeout=HANG)
     assert process.returncode != 0
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
     done = subprocess.run([*command, "0"], cwd=ROOT, capture_output=True, text=True, check=True)
