@@ -162,8 +162,6 @@ CASES: dict[str, Case] = {
 
 def run_all(cases: list[str]) -> None:
     """Do the work of each case twice, the second time counted, and print its units."""
-    import numba  # noqa: F401, so that kernels are compiled for the processor that Valgrind shows where they are not yet
-
     for name in cases:
         CASES[name].prepare()()
         work = CASES[name].prepare()

@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks.planted_faults.faults import Fault, with_fault
 from benchmarks.planted_faults.parts import PART_TESTS, Group, stages_of
-from hopflow.kernels.loading import folder as kernel_folder
+from hopflow.kernels import cache as kernels
+from hopflow.kernels.native import ARCHIVES
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = "not slow and not simulators and not browser"
@@ -88,7 +89,13 @@ class Tree:
                 if (ROOT / name).is_file():
                     (root / name).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy2(ROOT / name, root / name)
-            shutil.copytree(kernel_folder(), cache)
+            for source, target in (
+                (kernels.folder(), cache),
+                (ARCHIVES, root / ARCHIVES.relative_to(ROOT)),
+            ):
+                if source is not None and source.is_dir():
+                    shutil.copytree(source, target)
+            cache.mkdir(mode=0o700, exist_ok=True)
             yield cls(root, cache)
 
     @contextmanager

@@ -46,10 +46,9 @@ class _ByCode:
         self.function = function
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from numba import cloudpickle  # the copy that Numba brings
+        import cloudpickle
 
-        pickled: Any = cloudpickle
-        return _function_of, (pickled.dumps(self.function),)
+        return _function_of, (cloudpickle.dumps(self.function),)
 
 
 def _function_of(code: bytes) -> Any:

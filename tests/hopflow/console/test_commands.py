@@ -5,12 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ from typer.testing import CliRunner
 
 import hopflow
 from hopflow import Status
-from hopflow.console import commands, warming
+from hopflow.console import commands
 from hopflow.console.command_line import (
     as_json,
     examples,
@@ -35,7 +33,7 @@ from hopflow.console.command_line import (
     takes_records,
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
-from hopflow.kernels import build, loading
+from hopflow.kernels import build, native
 from hopflow.naming.registry import Registry
 from tests.surface import for_each, invoke, printed_by, python
 
@@ -332,22 +330,19 @@ def double(x):
 
 def test_the_command_shows_and_clears(tmp_path, monkeypatch):
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
-    loading.folder.cache_clear()
-    try:
-        assert build(double)(1.5) == 3.0
-        shown = invoke(["cache"])
-        assert shown.exit_code == 0
-        assert shown.output.startswith("1 entries, 0.0 MB kept in ")
-        cleared = invoke(["cache", "--clear"])
-        assert cleared.output.startswith("1 entries, 0.0 MB removed in ")
-        assert list((tmp_path / "cache").rglob("kernel_*")) == []
-    finally:
-        loading.folder.cache_clear()
+    monkeypatch.setattr(native, "_addresses", {})
+    assert build(double)(1.5) == 3.0
+    shown = invoke(["cache"])
+    assert shown.exit_code == 0
+    assert shown.output.startswith("1 entries, 0.0 MB kept in ")
+    cleared = invoke(["cache", "--clear"])
+    assert cleared.output.startswith("1 entries, 0.0 MB removed in ")
+    assert list((tmp_path / "cache").rglob("*.hopflow")) == []
 
 
 FIRST_USES = {
     f"{package}: {name}": use
-    for package in warming.USERS
+    for package in ("dfcmodel", "responsefn", "markov")
     for name, use in importlib.import_module(f"{package}.first_uses").short_calls().items()
 }
 
@@ -357,41 +352,12 @@ FIRST_USES = {
     ["dfcmodel: credits in a fabric", "markov: of a chain of one's own", "responsefn: rates of Reno()"],
 )  # fmt: skip
 def test_what_is_used_first_compiles_once(name, tmp_path, monkeypatch):
-    """A second use leaves nothing in an empty cache folder. The slow test below calls each with an empty cache."""
+    """A second use leaves nothing in an empty cache folder. All are asked when hopflow is built."""
     assert len(FIRST_USES) > 60
     FIRST_USES[name]()
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
     FIRST_USES[name]()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_cache_is_either_filled_or_emptied():
-    refused = invoke(["cache", "--clear", "--warm"])
-    assert refused.exit_code == 2
-    assert "--clear and --warm: must be one of them" in refused.output
-
-
-README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-ANSWERS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-
-
-@pytest.mark.slow
-def test_after_warming_the_readme_compiles_nothing(tmp_path):
-    environment = {**os.environ, "HOPFLOW_CACHE_DIR": str(tmp_path / "cache"), "MPLBACKEND": "agg"}
-
-    def hopflow(*words):
-        command = [sys.executable, "-W", "error::UserWarning", *words]
-        done = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        return done.stdout
-
-    compiled, kept = hopflow("-m", "hopflow", "cache", "--warm").splitlines()
-    assert int(compiled.split()[0]) == int(kept.split()[0]) > 60
-    for code in ANSWERS:
-        (tmp_path / "answer.py").write_text(code)
-        hopflow("answer.py")
-    assert hopflow("-m", "hopflow", "cache") == kept + "\n"
 
 
 @dataclass(frozen=True)

@@ -1,83 +1,421 @@
-"""Loading of kernels and callbacks, their cache, a start of Numba, and the time that all this takes."""
+"""Object code of functions: their arguments and results, exceptions, the archive, the cache, threads and processes."""
 
 from __future__ import annotations
 
+import ast
 import ctypes
-import functools
-import json
+import importlib
 import os
+import pkgutil
 import subprocess
 import sys
 import threading
 import time
+import weakref
+from collections import namedtuple
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from hopflow import kernels
-from hopflow.kernels import (
-    build,
-    build_callbacks,
-    callbacks,
-    jit,
-    loading,
-    machine_code,
-    plain_jit,
-    stopwatch,
-)
+from hopflow.kernels import KernelError, build, build_callbacks, cache, native, stopwatch
 from hopflow.kernels.cache import clear, contents
 from hopflow.kernels.stopwatch import Stopwatch
-from tests.surface import HANG, for_each, printed_by
+from tests.surface import PACKAGES, ROOT, for_each, printed_by
 
-# Compiled kernels on disk: where they are kept, and processes that share them.
+# Each kind of argument arrives, and what is returned comes back.
 
 
-def test_folder_is_the_first_writable_one(tmp_path, monkeypatch):
-    occupied = tmp_path / "a file"
-    occupied.write_text("")
-    order = ["HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"]
-    below = [".", "hopflow", "hopflow", ".cache/hopflow"]
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    for bad in range(5):
-        for n, name in enumerate(order):
-            unusable = f"{occupied}/{n}" if n % 2 else ""  # cannot be made, or is not set
-            monkeypatch.setenv(name, unusable if n < bad else str(tmp_path / f"good {n}"))
-        loading.folder.cache_clear()
-        last = tmp_path / "temporary" / f"hopflow-{os.getuid()}"
-        expected = tmp_path / f"good {bad}" / below[bad] if bad < 4 else last
-        assert loading.folder() == expected
-        assert expected.is_dir()
-    assert last.stat().st_mode & 0o077 == 0
+RECORD = np.dtype([("whole", np.int64), ("real", np.float64), ("row", np.float64, (3,))])
 
-    loading.folder.cache_clear()
-    monkeypatch.setattr(loading, "_user", lambda: os.getuid() + 1)
-    last.rename(tmp_path / "temporary" / f"hopflow-{os.getuid() + 1}")  # somebody else's folder
-    with pytest.raises(OSError, match="set HOPFLOW_CACHE_DIR"):
-        loading.folder()
-    loading.folder.cache_clear()
 
+class Pair(NamedTuple):
+    """Two numbers of different types."""
+
+    left: float
+    right: int
+
+
+def take_all(group, flag, number, out):
+    """Template."""
+    matrix, (records, one), pair = group
+    out[0] = matrix[1, 2] + 10.0 * matrix.shape[0] + 100.0 * matrix.shape[1]
+    out[1] = records[1].real + records[1].row[2]
+    out[2] = one.whole + one.real
+    out[3] = pair.left - pair.right
+    out[4] = 1.0 if flag else -1.0
+    one.real = 0.5
+    return number + len(records)
+
+
+def arguments(order="C"):
+    """Return one of each."""
+    records = np.zeros(4, RECORD)
+    records["real"], records["whole"] = [1.5, 2.5, 3.5, 4.5], 7
+    records["row"][1] = [1.0, 2.0, 3.0]
+    matrix = np.arange(12.0).reshape(3, 4).copy(order=order)
+    return (matrix, (records, records[2]), Pair(2.25, -3)), True, 5, np.zeros(5)
+
+
+EXPECTED = [6.0 + 30.0 + 400.0, 5.5, 10.5, 5.25, 1.0]
+
+
+@for_each(["C", "F"])
+def test_each_kind_of_argument_arrives(order) -> None:
+    group, flag, number, out = arguments(order)
+    assert build(take_all)(group, flag, number, out) == 9
+    assert out.tolist() == EXPECTED
+    assert group[1][0]["real"][2] == 0.5  # a record is a view of its array
+
+
+def test_other_types_of_numbers_have_code_of_their_own() -> None:
+    run = build(take_all)
+    group, _, _, out = arguments()
+    assert run(group, False, 0.25, out) == 4.25
+    assert out[4] == -1.0
+    assert run(group, np.bool_(True), np.int64(3), out) == 7
+    assert out[4] == 1.0
+    out[:] = 0.0
+    group[0].dtype = np.int64  # the same bytes
+    assert run(group, True, 5, out) == 9
+    assert out[0] == float(group[0][1, 2]) + 430.0
+
+
+def test_a_call_like_the_one_before_takes_the_values_of_now() -> None:
+    run = build(take_all)
+    (matrix, (records, one), pair), flag, number, out = arguments()
+    assert run((matrix, (records, one), pair), flag, number, out) == 9
+    one = records.copy()[2]
+    one["whole"], one["real"] = 70, 0.25
+    records.resize(6, refcheck=False)
+    matrix = np.arange(100.0, 120.0).reshape(4, 5)
+    assert run((matrix, (records, one), Pair(1.0, 4)), False, 6, out) == 12
+    assert out.tolist() == [107.0 + 40.0 + 500.0, 5.5, 70.25, -3.0, -1.0]
+
+
+def test_bound_arguments_stay_where_they_are() -> None:
+    group, flag, number, out = arguments()
+    call = build(take_all).bind(group, flag, number, out)
+    out_of_call = weakref.ref(out)
+    group[0][1, 2] = 7.0
+    del out
+    assert call() == call() == 9
+    array = out_of_call()
+    assert array is not None
+    assert array[0] == 437.0
+    del call, array
+    assert out_of_call() is None
+
+
+def test_a_call_keeps_no_array_alive() -> None:
+    group, flag, number, out = arguments()
+    build(take_all)(group, flag, number, out)
+    references = [weakref.ref(group[0]), weakref.ref(group[1][0]), weakref.ref(out)]
+    del group, out
+    assert [reference() for reference in references] == [None] * 3
+
+
+def refusals() -> list[tuple[int, Any, str]]:
+    """Return a position among `arguments`, what stands there, and why it is refused."""
+    (matrix, records, pair), _, _, _ = arguments()
+    return [
+        (3, np.zeros(10)[::2], "not contiguous: compiled functions need a copy"),
+        (0, (matrix[:, 1:3], records, pair), "not contiguous"),
+        (0, (matrix, list(records), pair), "an argument of type list"),
+        (0, (None, records, pair), "an argument of type NoneType"),
+        (2, 1j, r"an argument of type complex: must be an array, a tuple, or one of bool, int, float"),
+        (2, np.float32(1.0), "an argument of type float32"),
+        (2, "5", "an argument of type str"),
+    ]  # fmt: skip
+
+
+def test_arguments_of_other_types_are_refused() -> None:
+    for position, value, why in refusals():
+        given: list[Any] = list(arguments())
+        given[position] = value
+        with pytest.raises(TypeError, match=why):
+            build(take_all)(*given)
+
+
+def test_arguments_with_which_the_function_cannot_be_compiled_are_refused() -> None:
+    group, flag, number, out = arguments()
+    for wrong in ((*group, 1), group[:2], (group[0].ravel(), *group[1:])):
+        with pytest.raises(KernelError):
+            build(take_all)(wrong, flag, number, out)
+    with pytest.raises(KernelError, match="argument"):
+        build(take_all)(group, flag, number)
+    assert not out.any()
+
+
+def test_two_named_tuples_of_one_name_have_the_same_fields() -> None:
+    other = namedtuple("Pair", "z")  # noqa: PYI024
+    with pytest.raises(TypeError, match="two types called Pair differ in their fields"):
+        build(several)(Pair(1.0, 2), other(1.0))
+
+
+def several(a, b):
+    """Template: results of all kinds."""
+    return a, b > a, None, b
+
+
+def nothing(a):
+    """Template."""
+    a[0] += 1.0
+
+
+def one_of(a):
+    """Template."""
+    return a > 2.0
+
+
+ONE = np.uint64(1)
+
+
+def masked(word, mask):
+    """Template: numbers without a sign."""
+    return (word ^ mask) >> ONE, word + ONE
+
+
+def test_results_come_back_as_python_s() -> None:
+    values = build(several)(1, 2.5)
+    assert values == (1, True, None, 2.5)
+    assert list(map(type, values)) == [int, bool, type(None), float]
+    numbers = np.zeros(1)
+    assert build(nothing)(numbers) is None
+    assert numbers[0] == 1.0
+    assert build(one_of)(3.0) is True
+    word, mask = np.uint64(2**63 + 5), np.uint64(7)
+    assert build(masked)(word, mask) == ((2**63 + 2) >> 1, 2**63 + 6)
+
+
+def in_a_list(x):
+    """Template: allocates memory."""
+    return [x, x]
+
+
+def test_a_function_that_allocates_memory_is_refused() -> None:
+    with pytest.raises((KernelError, NotImplementedError), match=r"NRT|cannot return"):
+        build(in_a_list)(1.0)
+
+
+# Exceptions in machine code are raised by the caller.
+
+SIGNATURE = "void(CPointer(float64), float64)"
+STEPS = (1.0, 0.5, 0.25)
+
+
+def at(numbers, n):
+    """Template: an index beyond a tuple raises."""
+    numbers[0] = STEPS[n]
+
+
+def of_a_rule(x):
+    """Return a step."""
+    return STEPS[int(x)]
+
+
+def callbacks(function, *, compiled: bool = True):
+    text = "def apply(w, x):\n    w[0] = rule(x)"
+    return build_callbacks({"rule": function}, {}, {"apply": text}, SIGNATURE, compiled=compiled)
+
+
+def test_an_exception_in_a_function_is_raised_once() -> None:
+    numbers, kernel = np.zeros(1), build(at)
+    with pytest.raises(
+        RuntimeError, match="at: a compiled function raised an exception; run it as"
+    ):
+        kernel(numbers, 3)
+    kernel(numbers, 1)
+    assert numbers[0] == 0.5
+
+
+def test_an_exception_in_a_callback_is_met_by_its_caller(capfd) -> None:
+    numbers = np.zeros(1)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)
+    call(callbacks(of_a_rule)["apply"].address)(numbers.ctypes.data, 8.0)
+    with pytest.raises(RuntimeError, match="a rule: a compiled function raised an exception"):
+        native.check_exceptions("a rule")
+    native.check_exceptions("a rule")
+    assert capfd.readouterr() == ("", "")
+
+
+# Functions of rules as C callbacks: same numbers compiled and plain.
+
+
+def doubled(x):
+    """Return twice a number."""
+    return 2.0 * x
+
+
+@for_each([False, True])
+def test_a_callback_applies_the_function(compiled: bool) -> None:
+    numbers = np.zeros(1)
+    callback = callbacks(doubled, compiled=compiled)["apply"]
+    if not compiled:
+        callback(numbers, 3.0)
+    else:
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callback.address)
+        call(numbers.ctypes.data, 3.0)
+    assert numbers[0] == 6.0
+
+
+def halve(numbers, a):
+    """Template."""
+    numbers[0] = 0.5 * a
+
+
+def test_a_template_with_a_signature_is_a_callback() -> None:
+    numbers = np.zeros(1)
+    address = build(halve, signature=SIGNATURE).address
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(address)(numbers.ctypes.data, 3.0)
+    assert numbers[0] == 1.5
+
+
+# Entries of the cache: loaded without Numba, and absent where they are not whole.
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """An empty folder for entries."""
+    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
+    forget(monkeypatch)
+    return tmp_path / "cache"
+
+
+def forget(monkeypatch) -> None:
+    """Let units be loaded again, as in another process."""
+    monkeypatch.setattr(native, "_addresses", {})
+    monkeypatch.setattr(kernels, "_built", {})
+
+
+def triple(x):
+    """Template."""
+    return 3.0 * x
+
+
+def test_an_entry_is_loaded_by_the_next_process_and_compiled_again_where_it_is_not_whole(
+    empty_cache, monkeypatch
+) -> None:
+    assert build(triple)(1.5) == 4.5
+    (name,) = cache.names("code/")
+    file = empty_cache / f"{name}.hopflow"
+    whole = file.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "compiler", None)
+        forget(patch)
+        assert build(triple)(1.5) == 4.5
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 1
+    for content in (bytes(damaged), whole[:-100], b"", b"nothing that can be read"):
+        file.write_bytes(content)
+        forget(monkeypatch)
+        assert build(triple)(1.5) == 4.5
+        assert cache.read(name) == cache.read(cache.names("code/")[0]) is not None
+
+
+def test_entries_are_counted_and_removed(empty_cache) -> None:
+    assert build(triple)(1.5) == 4.5
+    before = contents()
+    assert before.entries == 1
+    assert before.size > 1000
+    assert clear() == before
+    assert contents().entries == 0
+
+
+def test_a_unit_without_its_function_is_refused(empty_cache) -> None:
+    """Its address would be 0, which was called."""
+    assert build(triple)(1.5) == 4.5
+    content = cache.read(cache.names("code/")[0])
+    assert content is not None
+    unit = native.decoded(content)._replace(symbols={"call_with_words": "hopflow.no_such_function"})
+    with pytest.raises(ImportError, match="object code without 'call_with_words'"):
+        native.load_unit("of_a_test", lambda: unit)
+
+
+def test_options_that_change_code_are_part_of_an_entry_s_name(empty_cache, monkeypatch) -> None:
+    names = []
+    for variable, value in (
+        ("NUMBA_NUM_THREADS", "1"), ("NUMBA_NUM_THREADS", "4"), ("NUMBA_DISABLE_PERFORMANCE_WARNINGS", "1"),
+        ("NUMBA_BOUNDSCHECK", "1"), ("NUMBA_OPT", "1"),
+    ):  # fmt: skip
+        with monkeypatch.context() as patch:
+            for option in native.OPTIONS:
+                patch.delenv(option, raising=False)
+            patch.setenv(variable, value)
+            forget(patch)
+            native._compiled_for.cache_clear()
+            assert build(triple)(1.5) == 4.5
+        names.append(set(cache.names("code/")))
+    native._compiled_for.cache_clear()
+    assert list(map(len, names)) == [1, 1, 1, 2, 3]
+
+
+def test_the_level_of_this_machine_is_one_that_is_built() -> None:
+    assert native.level() in {*native.LEVELS, "aarch64", "x86-64"}
+
+
+def test_threads_load_a_unit_once(empty_cache) -> None:
+    compiled: list[str] = []
+    build(triple)(1.5)
+    content = cache.read(cache.names("code/")[0])
+    assert content is not None
+
+    def compile_() -> native.Unit:
+        compiled.append("once")
+        time.sleep(0.05)  # in which the others come
+        return native.decoded(content)
+
+    together, addresses = threading.Barrier(4), list[Any]()
+    native._addresses.clear()
+
+    def load() -> None:
+        together.wait()
+        addresses.append(native.load_unit("of_a_test", compile_)["call_with_words"])
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert compiled == ["once"]
+    assert len(set(addresses)) == 1
+
+
+# Processes that share entries, have no room for them, or are forked.
 
 SCRIPT = """
 import sys
 sys.path[:0] = [sys.argv[1]]
-from collections import namedtuple
-from hopflow.kernels import build, loading
+from hopflow.kernels import build, cache
 
 def template(n):
     s, total = State(0), 0.0
     for x in range(n):
-        for target, rate in rules(s, s):
-            total += target.i * rate
+        total += step(s, x).i * 0.5
     return total
 
-def rules(s, q):
-    for i in range(s.i + 3):
-        yield s._replace(i=i), 0.5
+def rule(s, x):
+    return s._replace(i=s.i + x)
 
-kernel = build(template, rules={"rules": rules}, tuples={"State": ("i",)})
-print(kernel(4), loading.folder(), sep="\\n")
+kernel = build(template, functions={"step": rule}, tuples={"State": ("i",)})
+if "fork" in sys.argv:
+    import os, threading
+    from hopflow.kernels import native
+    kernel(4)
+    native._addresses.clear()
+    thread = threading.Thread(target=native.load_unit, args=("missing", lambda: threading.Event().wait(2)), daemon=True)
+    thread.start()
+    child = os.fork()
+    if child == 0:
+        kernel._calls.clear()
+        os._exit(int(kernel(4) != 3.0))
+    assert os.waitpid(child, 0)[1] == 0
+if "limit" in sys.argv:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+print(kernel(4), cache.folder(), "numba" in sys.modules, sep="\\n")
 """
 
 
@@ -86,10 +424,10 @@ def start(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
 
-    def process(environment):
+    def process(environment, *words):
         merged = {**os.environ, "NUMBA_CACHE_DIR": None, **environment}
         return subprocess.Popen(
-            [sys.executable, str(script), str(Path(kernels.__file__).parents[2])],
+            [sys.executable, str(script), str(ROOT), *words],
             env={name: value for name, value in merged.items() if value is not None},
             stdout=subprocess.PIPE,
             text=True,
@@ -99,31 +437,26 @@ def start(tmp_path):
 
 
 def outcome(running):
-    out, _ = running.communicate(timeout=HANG)
+    out, _ = running.communicate(timeout=120)
     assert running.returncode == 0
-    total, folder = out.splitlines()
-    return float(total), Path(folder)
+    total, folder, imported = out.splitlines()
+    assert float(total) == (0 + 1 + 2 + 3) * 0.5
+    return Path(folder), imported == "True"
 
 
-RIGHT = 4 * (0 + 1 + 2) * 0.5
+def files_of(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
 def test_two_processes_compile_at_once_and_a_third_compiles_nothing(tmp_path, start):
     folder = tmp_path / "kernels of two"
     environment = {"HOPFLOW_CACHE_DIR": str(folder)}
     both_at_once = [start(environment) for _ in range(2)]
-    assert [outcome(running) for running in both_at_once] == [(RIGHT, folder)] * 2
-
-    def stamps():
-        return {p.name: p.stat().st_mtime_ns for p in folder.rglob("*") if p.suffix != ".pyc"}
-
-    before = stamps()
-    assert len(list(folder.glob("*.py"))) == 1
-    assert len([name for name in before if name.endswith(".nbi")]) == 1
-    assert any(name.endswith(".nbc") for name in before)
-    assert outcome(start(environment)) == (RIGHT, folder)
-    assert stamps() == before
+    assert [outcome(running) for running in both_at_once] == [(folder, True)] * 2
+    before = files_of(folder)
+    assert len(before) == 1
+    assert outcome(start(environment)) == (folder, False)
+    assert files_of(folder) == before
 
 
 def test_without_a_usable_home(tmp_path, start):
@@ -135,181 +468,25 @@ def test_without_a_usable_home(tmp_path, start):
         "HOME": str(occupied),
         "TMPDIR": str(tmp_path),
     }
-    assert outcome(start(environment)) == (RIGHT, tmp_path / f"hopflow-{os.getuid()}")
+    assert outcome(start(environment))[0] == tmp_path / f"hopflow-{os.getuid()}"
 
 
-ROOT = Path(__file__).resolve().parents[3]
-MOVED = """
-import sys
-sys.path[:0] = [{root!r}, {here!r}]
-from {module} import Step
-from hopflow.kernels import build, shape_of
+def test_without_room_the_answer_is_right_and_nothing_is_left_behind(tmp_path, start):
+    pytest.importorskip("resource")
+    folder = tmp_path / "full"
+    assert outcome(start({"HOPFLOW_CACHE_DIR": str(folder)}, "limit")) == (folder, True)
+    assert files_of(folder) == {}
 
 
-def grow(step, n):
-    total = 0.0
-    for k in range(n):
-        total += step.by
-    return total
+def test_without_any_folder_the_answer_is_right(empty_cache, monkeypatch):
+    monkeypatch.setattr(cache, "folder", lambda: None)
+    assert build(triple)(1.5) == 4.5
+    assert not empty_cache.exists()
 
 
-arguments = Step(0.5), 4
-print(build(grow, salt=shape_of(arguments))(*arguments))
-"""
-STEP = "from typing import NamedTuple\nclass Step(NamedTuple):\n    by: float\n"
-
-
-def run_moved(folder: Path, module: str) -> str:
-    """Run a kernel whose argument's type is in a module, in a process of its own."""
-    script = folder / "script.py"
-    script.write_text(
-        MOVED.format(root=str(ROOT), here=str(folder), module=module), encoding="utf-8"
-    )
-    return printed_by(script, env={"HOPFLOW_CACHE_DIR": str(folder / "cache")}).strip()
-
-
-@pytest.mark.slow
-def test_a_type_that_moves_between_modules(tmp_path):
-    """Numba's index of a kernel names the modules of its arguments' types, as after an upgrade."""
-    (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
-    assert run_moved(tmp_path, "before") == "2.0"
-    (tmp_path / "before.py").rename(tmp_path / "after.py")
-    assert run_moved(tmp_path, "after") == "2.0"
-
-
-@pytest.mark.slow  # of callbacks, below, which are loaded by the same functions, it is quick
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_what_cannot_be_read_is_compiled_anew(tmp_path, suffix):
-    (tmp_path / "before.py").write_text(STEP, encoding="utf-8")
-    assert run_moved(tmp_path, "before") == "2.0"
-    kept = list((tmp_path / "cache" / "__pycache__").glob(f"kernel_*{suffix}"))
-    assert kept
-    for path in kept:
-        path.write_bytes(path.read_bytes()[:20] + b"nothing that can be read")
-    assert run_moved(tmp_path, "before") == "2.0"
-
-
-def twice(monkeypatch, place: Path) -> float:
-    """Return 2.0 * 1.5 by a callback that is built as in a new process."""
-    monkeypatch.setattr(loading, "folder", lambda: place)
-    callbacks._built.clear()
-    for name in [name for name in sys.modules if name.startswith("hopflow_kernel_")]:
-        monkeypatch.delitem(sys.modules, name)
-    text = {"twice": "def twice(w, a):\n    w[0] = 2.0 * a"}
-    found = callbacks.build_callbacks({}, {}, text, "void(CPointer(float64), float64)")
-    value = ctypes.c_double()
-    call = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_double), ctypes.c_double)
-    call(found["twice"].address)(ctypes.byref(value), 1.5)
-    return value.value
-
-
-def test_a_callback_is_loaded_without_numba_and_compiled_anew_where_its_file_is_not_whole(
-    tmp_path, monkeypatch
-) -> None:
-    """A bit that has changed, an end that is missing, and no line of JSON."""
-    assert twice(monkeypatch, tmp_path) == 3.0
-    (kept,) = tmp_path.glob("kernel_*.code")
-    with monkeypatch.context() as patch:
-        patch.setattr(loading, "_import", None)
-        assert twice(patch, tmp_path) == 3.0
-        whole = kept.read_bytes()
-        damaged = bytearray(whole)
-        damaged[len(whole) // 2] ^= 1
-        for content in (bytes(damaged), whole[:-100], b"nothing that can be read"):
-            kept.write_bytes(content)
-            assert machine_code.load_file(kept) is None
-    assert twice(monkeypatch, tmp_path) == 3.0
-    assert machine_code.load_file(kept)
-
-
-def test_threads_that_load_at_the_same_time_share_one_engine(tmp_path, monkeypatch) -> None:
-    """The machine code of an engine that nobody keeps goes with it."""
-    assert twice(monkeypatch, tmp_path) == 3.0
-    (kept,) = tmp_path.glob("kernel_*.code")
-    made: list[object] = []
-
-    def make() -> object:
-        made.append(object())
-        time.sleep(0.05)  # in which the others come
-        return engine
-
-    engine = machine_code._engine()
-    monkeypatch.setattr(machine_code, "_engine", functools.cache(make))
-    together, found = threading.Barrier(4), list[object]()
-
-    def load() -> None:
-        together.wait()
-        found.append(machine_code.load_file(kept))
-
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(made) == 1
-    assert len(found) == 4
-    assert None not in found
-
-
-@pytest.mark.parametrize("signature", ["void(CPointer(float64), float64)", ""])
-def test_what_is_in_the_cache_folder_is_known_to_be_compiled(signature, tmp_path, monkeypatch):
-    """A callback and a function of Python's: before, in this process, and in the next."""
-    monkeypatch.setattr(loading, "folder", lambda: tmp_path)
-
-    def halved(w, a):
-        w[0] = 0.5 * a
-
-    def forget() -> None:
-        kernels._built.clear()
-        for name in [name for name in sys.modules if name.startswith("hopflow_kernel_")]:
-            monkeypatch.delitem(sys.modules, name)
-
-    forget()
-    assert not kernels.is_built(halved, signature=signature)
-    numbers = np.zeros(1)
-    built = kernels.build(halved, signature=signature)
-    if signature:
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(built.address)
-        call(numbers.ctypes.data, 3.0)
-    else:
-        built(numbers, 3.0)
-    assert numbers[0] == 1.5
-    assert kernels.is_built(halved, signature=signature)
-    forget()
-    assert kernels.is_built(halved, signature=signature)
-    for file in tmp_path.rglob("kernel_*"):
-        if file.suffix in {".code", ".nbi"}:
-            file.unlink()
-    assert not kernels.is_built(halved, signature=signature)
-
-
-def test_code_that_needs_what_the_process_has_not_is_not_loaded(tmp_path, monkeypatch) -> None:
-    """LLVM would end the process."""
-    assert twice(monkeypatch, tmp_path) == 3.0
-    (kept,) = tmp_path.glob("kernel_*.code")
-    line, _, content = kept.read_bytes().partition(b"\n")
-    digest, sizes, external, functions = json.loads(line)
-    assert set(external) <= {"memset", "memcpy"} or all(
-        hasattr(ctypes.pythonapi, name) for name in external
-    )
-    kept.write_bytes(
-        json.dumps([digest, sizes, ["no_such_function"], functions]).encode() + b"\n" + content
-    )
-    assert machine_code.load_file(kept) is None
-
-
-def test_another_format_of_object_files_needs_numba_first() -> None:
-    assert machine_code._external(b"\xcf\xfa\xed\xfe") == {"numba_unpickle"}
-
-
-def test_machine_code_is_of_a_processor_and_of_what_numba_is_told(monkeypatch) -> None:
-    before = machine_code.processor()
-    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
-    machine_code.processor.cache_clear()
-    assert machine_code.processor() != before
-    monkeypatch.delenv("NUMBA_CPU_NAME")
-    machine_code.processor.cache_clear()
-    assert machine_code.processor() == before
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_while_another_thread_loads_code(tmp_path, start):
+    outcome(start({"HOPFLOW_CACHE_DIR": str(tmp_path / "cache")}, "fork"))
 
 
 def test_a_first_run_with_compiled_kernels_imports_neither_numba_nor_xarray() -> None:
@@ -324,135 +501,183 @@ def test_a_first_run_with_compiled_kernels_imports_neither_numba_nor_xarray() ->
     assert second[1:] == ["False", "False"]
 
 
-# Size and removal of the compiled kernels on disk.
+# A user's rule whose entries are damaged: each bit flipped in a process of its own.
 
+FLIPS = """
+import os, random, shutil, signal, sys
+import numba
+from typing import NamedTuple
+from hopflow import maximum, where
+from hopflow.kernels import cache
+from responsefn import WindowRule
 
-def triple(x):
-    """Template."""
-    return 3.0 * x
+class Gentle(WindowRule):
+    class Params(NamedTuple):
+        kept: float = 0.8125
 
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.000030517578125 / s.cwnd))
 
-def test_kernels_are_counted_and_removed_and_nothing_else(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path))
-    loading.folder.cache_clear()
-    try:
-        assert contents() == (tmp_path, 0, 0)
-        assert build(triple)(1.5) == 4.5
-        (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
-        found = contents()
-        files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert found.entries == 1
-        assert found.size == sum(path.stat().st_size for path in files) - len("mine") > 1000
-        assert clear() == found
-        assert contents() == (tmp_path, 0, 0)
-        assert (tmp_path / "notes.txt").is_file()
-    finally:
-        loading.folder.cache_clear()
+    @staticmethod
+    def on_loss(s, q, e):
+        after = maximum(2.0, q.kept * s.cwnd)
+        return s._replace(cwnd=after, ssthresh=after)
 
+def in_a_child(body):
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(body())
+        finally:
+            os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
-# Numba starts without SciPy's linear algebra, and finds it when it needs it.
+def answer():
+    return Gentle().rate(0.01, 0.1)
 
-SCRIPT_NUMBA_START = """
-import sys
-from hopflow.kernels.numba_start import start_numba
-start_numba()
-from numba.np import arraymath, linalg
-print("scipy.linalg" in sys.modules, arraymath._HAVE_BLAS)
-linalg.ensure_blas()
-print("scipy.linalg" in sys.modules)
+reader, writer = os.pipe()
+before = set(cache.names("code/"))
+assert in_a_child(lambda: os.write(writer, repr(answer()).encode()) and 0) == 0
+expected = os.read(reader, 100).decode()
+files = [cache.folder() / f"{name}.hopflow" for name in sorted(set(cache.names("code/")) - before)]
+assert files
+random.seed(1)
+for n in range(int(sys.argv[1])):
+    file = files[n % len(files)]
+    whole = file.read_bytes()
+    damaged = bytearray(whole)
+    # every other one in the head, which is a hundredth of an entry
+    damaged[random.randrange(len(whole) if n % 2 else 400)] ^= 1 << random.randrange(8)
+    file.write_bytes(damaged)
+    status = in_a_child(lambda: int(repr(answer()) != expected))
+    assert status == 0, (n, status)
+    assert file.read_bytes() != bytes(damaged), n
+    file.write_bytes(whole)
+print(expected, len(files))
 """
 
 
-@pytest.mark.slow
-def test_the_linear_algebra_of_scipy_is_loaded_where_it_is_needed() -> None:
-    assert printed_by("-c", SCRIPT_NUMBA_START).split() == ["False", "True", "True"]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize("flips", [12, pytest.param(120, marks=pytest.mark.slow)])
+def test_flipped_bits_in_the_entries_of_a_rule_change_no_answer(flips, tmp_path) -> None:
+    """One that is damaged is absent, and compiled again. Engines come from the archive, or from the entries of this cache."""
+    printed_by("-c", "from responsefn import Reno; print(Reno().rate(0.01, 0.1))")
+    folder = cache.folder()
+    assert folder is not None
+    script = tmp_path / "flips.py"
+    script.write_text(FLIPS)
+    copied = tmp_path / "cache"
+    copied.mkdir(mode=0o700)
+    (copied / "code").mkdir(mode=0o700)
+    for file in folder.glob("code/*.hopflow"):
+        (copied / "code" / file.name).write_bytes(file.read_bytes())
+        (copied / "code" / file.name).chmod(0o600)
+    environment = {"HOPFLOW_CACHE_DIR": str(copied), "PYTHONPATH": str(ROOT)}
+    rate, files = printed_by(script, flips, env=environment).split()
+    assert float(rate) > 0.0
+    assert int(files) >= 1
 
 
-# Functions of rules as C callbacks: same numbers compiled and plain, an edited constant met anew.
+# What answers questions uses documented names of Numba only, and never the module that builds.
 
-SIGNATURE = "void(CPointer(float64), float64)"
-
-
-def doubled(x):
-    """Return twice a number."""
-    return 2.0 * x
+DOCUMENTED = {"carray", "cfunc", "extending", "farray", "njit", "types"}
+"""Of Numba; of `numba.extending` `intrinsic` and `overload`, and all types."""
+UNDOCUMENTED_OPTIONS = {"_nrt", "pipeline_class"}
 
 
-def built(function, *, compiled: bool):
-    text = "def apply(w, x):\n    w[0] = rule(x)"
-    return build_callbacks({"rule": function}, {}, {"apply": text}, SIGNATURE, compiled=compiled)
+def all_modules() -> list[str]:
+    """Return all modules but the one that builds."""
+    names = list(PACKAGES)
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        names += [module.name for module in pkgutil.walk_packages(path, f"{package}.")]
+    return [name for name in names if name != "hopflow.kernels.build"]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_a_callback_applies_the_function(compiled: bool) -> None:
-    numbers = np.zeros(1)
-    callback = built(doubled, compiled=compiled)["apply"]
-    if not compiled:
-        callback(numbers, 3.0)
-    else:
-        pointer = ctypes.POINTER(ctypes.c_double)
-        call = ctypes.CFUNCTYPE(None, pointer, ctypes.c_double)(callback.address)
-        call(numbers.ctypes.data_as(pointer), 3.0)
-    assert numbers[0] == 6.0
+def file_of(name: str) -> Path:
+    path = ROOT / name.replace(".", "/")
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def several(x):
-    """Return three times a number, in a way that the passes for kernel packages do not know."""
-    return sum([x for _ in range(3)])
+def names_of(tree: ast.AST) -> set[str]:
+    """Return the dotted names that a module imports, with the attributes that it reads of them."""
+    found, aliases = set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found.add(alias.name)
+                local = alias.asname or alias.name.partition(".")[0]
+                aliases[local] = alias.name if alias.asname else local
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                found.add(f"{node.module}.{alias.name}")
+                aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            root, _, rest = ast.unparse(node).partition(".")
+            if root in aliases:
+                found.add(f"{aliases[root]}.{rest}")
+    return found
 
 
-def test_what_the_fewer_passes_cannot_do_all_of_numba_s_do() -> None:
-    numbers = np.zeros(1)
-    callback = built(several, compiled=True)["apply"]
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(callback.address)
-    call(numbers.ctypes.data, 1.5)
-    assert numbers[0] == 4.5
+def is_documented(name: str) -> bool:
+    """Return whether a dotted name is a documented one of Numba or llvmlite, or of neither."""
+    package, *rest = name.split(".")
+    if package == "llvmlite":
+        return not rest or rest[0] in {"binding", "ir"}
+    if package != "numba" or not rest:
+        return True
+    if any(part.startswith("_") for part in rest) or rest[0] not in DOCUMENTED:
+        return False
+    return rest[0] != "extending" or rest[1:] in ([], ["intrinsic"], ["overload"])
 
 
-# As plain Python, functions of a kernel package are what they were, and events are called.
+def test_names_that_are_not_documented_are_found() -> None:
+    text = "import numba as nb\nfrom numba.core import types\nnb.njit, nb.types.int64, nb.np.x, nb._dynfunc"
+    assert {name for name in names_of(ast.parse(text)) if not is_documented(name)} == {
+        "numba.core.types", "numba.np", "numba.np.x", "numba._dynfunc",
+    }  # fmt: skip
 
 
-@for_each([
-    "compiled", "inlined", "summing", "entry", "counting_entry", "calling_entry", "unaliased_entry",
-])  # fmt: skip
-def test_a_function_stays_as_it_is(name: str) -> None:
-    def double(x: float) -> float:
-        return 2.0 * x
-
-    assert getattr(plain_jit, name)(double) is double
-
-
-def test_events_get_what_they_are_called_with() -> None:
-    called: list[tuple[object, ...]] = []
-
-    def event(*given: object) -> None:
-        called.append(given)
-
-    plain_jit.call_event(event, "flow", 1.0, 0.1, 2.0, 3.0)
-    plain_jit.call_manager(event, "link")
-    assert called == [("flow", 1.0, 0.1, 2.0, 3.0), ("link",)]
+def test_only_the_build_uses_names_of_numba_that_are_not_documented() -> None:
+    for name in all_modules():
+        tree = ast.parse(file_of(name).read_text(encoding="utf-8"))
+        names = names_of(tree)
+        assert [found for found in names if not is_documented(found)] == [], name
+        if any(found.startswith("numba") for found in names):
+            options = {node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)}
+            options |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            assert not options & UNDOCUMENTED_OPTIONS, name
 
 
-def test_a_product_and_a_sum_are_rounded_once() -> None:
-    """1 + 2^-52 squared is 1 + 2^-51 + 2^-104: what a rounded product lacks is found."""
-    a = 1.0 + 2.0**-52
-    assert plain_jit.multiply_add(a, a, -(a * a)) == 2.0**-104
+def test_nothing_imports_the_build() -> None:
+    for name in all_modules():
+        tree = ast.parse(file_of(name).read_text(encoding="utf-8"))
+        assert not [n for n in names_of(tree) if n.startswith("hopflow.kernels.build.")], name
+        assert "hopflow.kernels.build" not in {
+            node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        } | {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}, name
 
 
-# The decorators of a compiled package and those of its plain copy have the same names.
+IMPORT_ALL = """
+import importlib, sys
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:  # of an extra that is not installed
+        if error.name.partition(".")[0] in {"hopflow", "dfcmodel", "markov", "responsefn", "validation"}:
+            raise
+print(sorted(name for name in sys.modules if name.partition(".")[0] == "numba" or name == "hopflow.kernels.build"))
+"""
 
 
-def test_both_offer_the_same_names() -> None:
-    assert jit.__all__ == plain_jit.__all__
+def test_no_module_imports_numba_when_it_is_imported() -> None:
+    names = [name for name in all_modules() if not name.endswith("__main__")]
+    assert printed_by("-c", IMPORT_ALL, *names, cwd=ROOT).splitlines()[-1] == "[]"
 
 
-def test_sums_may_be_reordered_only_where_they_are_exact() -> None:
-    """Rounding to the quantum needs strict arithmetic; sums of multiples of it do not."""
-    assert jit.summing(lambda x: x).targetoptions["fastmath"] == {"reassoc"}
-    assert "fastmath" not in jit.inlined(lambda x: x).targetoptions
-
-
-# Times that a user is told are those of the computation, not of loading or compiling its kernels.
+# Times that a user is told are those of the computation, not of loading or compiling kernels.
 
 
 @pytest.fixture
@@ -508,24 +733,22 @@ def test_an_error_ends_the_loading(clock) -> None:
     assert watch.seconds() == 1.0
 
 
-def test_compilation_by_numba_counts_as_loading() -> None:
+def quadruple(x):
+    """Template."""
+    return 4.0 * x
+
+
+def test_compilation_counts_as_loading(empty_cache) -> None:
     """A function compiles at its first call, within what is timed."""
-    from hopflow.kernels.numba_start import start_numba
-
-    start_numba()
-    import numba
-
-    double = numba.njit(lambda x: 2.0 * x)
-    watch = Stopwatch()
-    double(1.0)
+    watch, kernel = Stopwatch(), build(quadruple)
+    kernel(1.0)
     first = watch.loading()
-    double(2.0)
+    kernel(2.0)
     assert 0.0 < first == watch.loading()
 
 
 COLD = """
 import time
-from hopflow.kernels.stopwatch import Stopwatch
 from dfcmodel import Packets, ensemble, simulate, takano2006
 from markov import Multilevel, PauseTandem, stationary
 network, chain = takano2006("1"), PauseTandem(buffers=(30, 60), high_threshold=45)
@@ -534,20 +757,17 @@ for call in (
     lambda: stationary(chain, Multilevel()),
     lambda: ensemble(network, 2, level="fluid", duration=0.02),
 ):
-    watch, began = Stopwatch(), time.process_time()
+    began = time.perf_counter()
     told = call().seconds
-    print(told, watch.seconds(), watch.loading(), time.process_time() - began)
+    print(told, time.perf_counter() - began)
 """
 
 
 @pytest.mark.slow  # compiles the packet level and the multilevel method: about 40 s of CPU time
 def test_first_calls_with_an_empty_cache_do_not_report_the_compilation(tmp_path) -> None:
-    """Each compiles for 2 s of CPU time or more and computes for 0.1 s or less."""
+    """Each compiles for 2 s of CPU time or more and computes for 0.1 s or less; a third leaves room for a busy machine."""
     empty = dict.fromkeys(("HOPFLOW_CACHE_DIR", "NUMBA_CACHE_DIR"), str(tmp_path))
     printed = printed_by("-c", COLD, env=empty)
     for line in printed.splitlines():
-        told, computing, loading, cpu = map(float, line.split())
-        assert told <= computing, printed  # a busy machine makes both longer
-        assert loading > 0.5 * cpu > 0.5, (
-            printed
-        )  # compilation, which takes most of the CPU time, counts as loading
+        told, wall = map(float, line.split())
+        assert told < wall / 3.0, printed

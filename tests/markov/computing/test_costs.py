@@ -13,9 +13,9 @@ import pytest
 
 import markov
 import markov.computing.memory
-from hopflow.kernels import build
 from markov import GTH, Levels, MarkovChain, PauseTandem, explore, generator, stationary
 from markov.computing import costs, progress
+from markov.computing.compilation import bound_kernel
 from markov.computing.double_double_kernels import variation
 from markov.computing.interruption import interruptible
 from markov.computing.progress import Counter, report, watched
@@ -63,7 +63,7 @@ def test_filled_in_too_large_is_predicted(monkeypatch, method):
     assert used <= caught.value.predicted <= 2 * used
 
 
-# Templates are compiled for the kinds of their arguments.
+# Templates bound to their arguments.
 
 ARGUMENTS = (
     np.array([0, 1, 2]), np.array([1, 0]), np.array([2.0, 3.0]), np.array([0.25, 0.75]),
@@ -72,11 +72,10 @@ ARGUMENTS = (
 VALUE = 0.25 * 2.0 * 4.0 + 0.75 * 3.0 * 4.0
 
 
-def test_a_template_compiled_returns_what_it_returns_in_python() -> None:
-    kernel = build(variation)
-    assert build(variation) is kernel
+def test_a_bound_kernel_returns_what_its_template_returns_in_python() -> None:
     short = tuple(array.astype(np.int32) for array in ARGUMENTS[:2])
-    assert kernel(*ARGUMENTS) == kernel(*short, *ARGUMENTS[2:]) == variation(*ARGUMENTS) == VALUE
+    for arguments in (ARGUMENTS, (*short, *ARGUMENTS[2:])):
+        assert bound_kernel(variation, *arguments)() == variation(*arguments) == VALUE
 
 
 # Ctrl-C ends long calls into libraries and kernels: a process is really sent SIGINT.
