@@ -12,12 +12,13 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 MAX_SLICE_TEST_SECONDS = 60.0
-"""A test of a slice that takes longer is stopped and skipped."""
+"""A test of a slice that takes longer, with its fixtures, is stopped and skipped."""
 USER_FOLDERS = {
     "HOPFLOW_CACHE_DIR": "cache",
     "MPLCONFIGDIR": "matplotlib",
@@ -39,6 +40,7 @@ UNSET = (
 RUN = pytest.StashKey[Path]()
 USER_CACHE = pytest.StashKey[Path]()
 STARTED = pytest.StashKey[float]()
+DEADLINE = pytest.StashKey[float]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -140,18 +142,34 @@ def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Stop a test of a slice whose fixtures take too long."""
+    item.stash[DEADLINE] = time.monotonic() + MAX_SLICE_TEST_SECONDS
+    with _stopped_at_deadline(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Stop a test of a slice that takes too long."""
-    if item.config.getoption("slice_seconds") is None or not hasattr(signal, "setitimer"):
+    with _stopped_at_deadline(item):
         return (yield)
+
+
+@contextmanager
+def _stopped_at_deadline(item: pytest.Item) -> Iterator[None]:
+    """Skip a test of a slice at its deadline."""
+    if item.config.getoption("slice_seconds") is None or not hasattr(signal, "setitimer"):
+        yield
+        return
 
     def stop(*_: object) -> None:
-        pytest.skip(f"takes more than {MAX_SLICE_TEST_SECONDS:.0f} s: too long for a slice")
+        pytest.skip(f"{item.nodeid} takes more than {MAX_SLICE_TEST_SECONDS:.0f} s: too long here")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, MAX_SLICE_TEST_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, max(0.01, item.stash[DEADLINE] - time.monotonic()))
     try:
-        return (yield)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
