@@ -32,12 +32,12 @@ PATHS = sorted(
 )
 MANY_PARAMETERS = 8
 MOST_FILES = {
-    "generator of PauseTandem()": 10,
-    "stationary of PauseTandem()": 22,
-    "transient of PauseTandem()": 22,
-    "passage of PauseTandem()": 24,
-    "simulate(takano2006('1')), fluid": 25,
-    "simulate(takano2006('1')), packets": 38,
+    "generator of PauseTandem()": 24,
+    "stationary of PauseTandem()": 39,
+    "transient of PauseTandem()": 36,
+    "passage of PauseTandem()": 40,
+    "simulate(takano2006('1')), fluid": 26,
+    "simulate(takano2006('1')), packets": 39,
 }
 """Files of the packages that a call may enter."""
 FOLDERS = sorted(
