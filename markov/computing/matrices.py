@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_INT32",
-    "closed_part",
     "from_edges",
     "inner",
     "norm",
@@ -108,21 +107,6 @@ def rank_of(order: NDArray[np.int64]) -> NDArray[np.int64]:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
-
-
-def closed_part(Q: sp.csr_matrix, inside: NDArray[np.bool_]) -> sp.csr_matrix:
-    """Return a generator on a set of states that it does not lead out of."""
-    if inside.all():
-        return Q
-    counts = np.diff(Q.indptr)
-    kept = np.repeat(inside, counts)
-    place = (np.cumsum(inside) - 1).astype(Q.indices.dtype)
-    indptr = np.append(0, np.cumsum(counts[inside])).astype(Q.indptr.dtype)
-    found: Any = Q.data[kept], place[Q.indices[kept]], indptr
-    n = len(indptr) - 1
-    part = sp.csr_matrix(found, shape=(n, n))
-    part.has_canonical_format = True
-    return part
 
 
 def stopped(
