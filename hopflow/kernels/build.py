@@ -599,7 +599,7 @@ def questions() -> dict[str, tuple[str, str]]:
     return {key: found[key] for key in dict.fromkeys(order)}
 
 
-def build(levels: tuple[str, ...], jobs: int) -> None:
+def build_archives(levels: tuple[str, ...], jobs: int) -> None:
     """Answer all questions in some processes, and write an archive of the units that they need for each level."""
     source = _source_digest()
     if all(_is_current(native.ARCHIVES / f"{level}.zip", source) for level in levels):
@@ -695,7 +695,7 @@ def main() -> None:
         "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
     )
     options = parser.parse_args()
-    build(tuple(options.levels), options.jobs)
+    build_archives(tuple(options.levels), options.jobs)
 
 
 if __name__ == "__main__":

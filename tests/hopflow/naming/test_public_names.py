@@ -357,9 +357,7 @@ def test_the_main_paths_need_none_of_what_the_light_installation_leaves_out() ->
 
 
 def test_what_needs_them_says_what_to_install() -> None:
-    code = (
-        WITHOUT.format(names={"sympy"}) + "from responsefn import Reno; Reno().expression"
-    )
+    code = WITHOUT.format(names={"sympy"}) + "from responsefn import Reno; Reno().expression"
     done = python("-c", code)
     said = "symbolic closed forms of responses need SymPy, which the light installation leaves out: `pip install sympy` adds it"
     assert done.stderr.strip().splitlines()[-1] == f"ImportError: {said}"
