@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from benchmarks.timing import Row, compare
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from responsefn import (
     AIMD,
     CUBIC,
@@ -87,7 +87,7 @@ def rows() -> list[Row]:
             ],
             SOME,
         )
-    cycles = build(rule_kernels.power_cycles)
+    cycles = make_kernel(rule_kernels.power_cycles)
     packets = np.random.default_rng(0).geometric(1e-4, MANY)
 
     def peaks():
@@ -203,4 +203,4 @@ def grow(count):
 
 
 def _chain():
-    return build(grow)
+    return make_kernel(grow)

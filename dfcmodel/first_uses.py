@@ -14,8 +14,23 @@ __all__ = ["short_calls"]
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
     """Return short runs by what they are: both engines, each rule of a window, of deliveries and of rates, fabrics."""
-    from dfcmodel import INT, PFC, Credits, RampMarking
-    from responsefn import HPCC, catalogue
+    from dfcmodel import (
+        CAKE,
+        INT,
+        PFC,
+        PI2,
+        PIE,
+        RED,
+        CoDel,
+        Credits,
+        DualPI2,
+        FlowQueueCoDel,
+        RampMarking,
+        WeightedFair,
+    )
+    from responsefn import CUBIC, HPCC, catalogue
+
+    queues = (RED(), CoDel(), PIE(), PI2(), FlowQueueCoDel(), CAKE(), DualPI2(), WeightedFair())
 
     marking = PFC(xoff=40, xon=20, counts="switch", manager=RampMarking(low=10, high=40, max_p=0.1))
 
@@ -30,6 +45,11 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             f"{rule!r} in a fabric": partial(_fabric, INT() if rule == HPCC() else marking, rule)
             for rule in catalogue("rate rule").entries
         },
+        **{f"losses repaired by {name}": partial(_repaired, name) for name in ("tahoe", "reno")},
+        "Linux's stack": _linux,
+        **{f"{queue!r} at a bottleneck": partial(_alone, CUBIC(), queue) for queue in queues},
+        "headroom": _headroom,
+        "deadlock": _deadlock,
     }
 
 
@@ -39,12 +59,39 @@ def _chain(level: Any) -> None:
     simulate(takano2006("1", dfc=True), level=level, duration=0.02)
 
 
-def _alone(rule: Any) -> None:
+def _repaired(tcp: str) -> None:
+    from dfcmodel import simulate, takano2006
+
+    simulate(takano2006("1", dfc=True, tcp=tcp), level="packets", duration=0.02)
+
+
+def _linux() -> None:
     from dfcmodel import Flow, Link, Scenario, simulate
+    from responsefn import CUBIC
+
+    links = Link("sender", "queue", 8000.0, 0.001, 100), Link("queue", "receiver", 800.0, 0.009, 10)
+    flow = Flow("flow", ("sender", "queue", "receiver"), CUBIC(), stack="linux-6.12")
+    simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)
+
+
+def _headroom() -> None:
+    from dfcmodel.lossless import headroom
+
+    headroom("100Gbps", "50m").witness()
+
+
+def _deadlock() -> None:
+    from dfcmodel.lossless import buffer_cycles, dragonfly
+
+    buffer_cycles(dragonfly(8, 2))
+
+
+def _alone(rule: Any, queue: Any = None) -> None:
+    from dfcmodel import FIFO, Flow, Link, Scenario, simulate
 
     links = (
         Link("sender", "queue", 8000.0, 0.001, 100),
-        Link("queue", "receiver", 800.0, 0.009, 10),
+        Link("queue", "receiver", 800.0, 0.009, 10, queue or FIFO()),
     )
     flow = Flow("flow", ("sender", "queue", "receiver"), rule)
     simulate(Scenario("first use", links, (flow,)), level="packets", duration=0.2)

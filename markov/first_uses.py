@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 __all__ = ["short_calls"]
@@ -11,7 +13,18 @@ __all__ = ["short_calls"]
 
 def short_calls() -> Mapping[str, Callable[[], Any]]:
     """Return small answers by what they are: stationary and transient distributions, passage times."""
-    from markov import Kanban, PauseTandem, passage, stationary, transient
+    from markov import (
+        GaussSeidel,
+        Kanban,
+        Krylov,
+        Levels,
+        MatrixFree,
+        PauseTandem,
+        SparseLU,
+        passage,
+        stationary,
+        transient,
+    )  # fmt: skip
 
     pause = PauseTandem()
     large = PauseTandem(buffers=(200, 200), high_threshold=150)
@@ -22,6 +35,12 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
         "of a chain of one's own": _own,
         "passage times": partial(passage, pause, "pause_fraction"),
         "transient distributions": partial(transient, pause, [1.0, 10.0]),
+        "without a matrix": partial(stationary, large, MatrixFree()),
+        **{
+            f"by {type(method).__name__}": partial(stationary, pause, method)
+            for method in (SparseLU(), Krylov(preconditioner="multilevel"), GaussSeidel(), Levels())
+        },
+        "of a file": _file,
     }
 
 
@@ -35,3 +54,20 @@ def _own() -> None:
             yield s._replace(working=s.working + 1), q.repair
 
     stationary(explore(repairs, start={"working": 3}, params={"failure": 0.1, "repair": 1.0}))
+
+
+def _file() -> None:
+    from markov import read_prism, stationary
+
+    text = """ctmc
+    module queue
+      x : [0..3000] init 0;
+      y : [0..2] init 0;
+      [] x<3000 -> 2.0 : (x'=x+1);
+      [] x>0 -> 3.0 : (x'=x-1) & (y'=mod(y+1,3));
+    endmodule
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "queue.prism")
+        path.write_text(text, encoding="utf-8")
+        stationary(read_prism(path))

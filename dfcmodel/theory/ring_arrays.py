@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number, whole
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +153,7 @@ def advance_rings(
         if not good or array.shape != packets.shape or array.shape[1] < 3:
             msg = "must be a contiguous float64 array of shape (flows, nodes >= 3), as packets"
             raise ValueError(f"{name} of shape {array.shape}, {array.dtype}: {msg}")
-    kernel = build(rings, helpers=[advance_node, advance_nodes])
+    kernel = make_kernel(rings, helpers=[advance_node, advance_nodes])
     edges = np.linspace(0, len(packets), threads + 1).astype(int).tolist()
     rest = periods, float(diffusion), State(packets, sent, told)
     seams = np.zeros((threads, PERIODS_PER_TILE, 2))

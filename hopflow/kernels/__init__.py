@@ -33,7 +33,15 @@ from hopflow.kernels.module import Module
 from hopflow.kernels.source import KernelError
 from hopflow.kernels.splice import Fields, Splice
 
-__all__ = ["Callback", "Insertions", "Kernel", "KernelError", "build", "build_callbacks", "engine"]
+__all__ = [
+    "Callback",
+    "Insertions",
+    "Kernel",
+    "KernelError",
+    "build_callbacks",
+    "engine",
+    "make_kernel",
+]
 
 MAX_CACHED = 256
 _built: dict[Any, tuple[Any, Module]] = {}
@@ -41,7 +49,7 @@ _lock = ForkSafeLock()
 
 
 class Insertions(TypedDict, total=False):
-    """What is inserted into a template: arguments of `build`, by name.
+    """What is inserted into a template: arguments of `make_kernel`, by name.
 
     Attributes
     ----------
@@ -123,7 +131,7 @@ def _run(call: Call, words: list[Any], args: tuple[Any, ...]) -> Any:
     return call(words)
 
 
-def build(
+def make_kernel(
     template: Callable[..., Any],
     *,
     signature: str = "",
@@ -156,7 +164,7 @@ def build(
     ...     for i in range(n):
     ...         s += i
     ...     return s
-    >>> build(total, compiled=False)(4)
+    >>> make_kernel(total, compiled=False)(4)
     6.0
     """
     parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))
@@ -186,7 +194,7 @@ def build_callbacks(
 ) -> dict[str, Any]:
     """Return callbacks that apply plain functions of a rule to an array of numbers.
 
-    Like `build`, the unit is named by the digest of the text of the functions, of all that they call
+    Like `make_kernel`, the unit is named by the digest of the text of the functions, of all that they call
     and of the constants that they name: an edited one is compiled again, so that no outdated one is used.
 
     Parameters
@@ -300,7 +308,7 @@ def engine(package: str, module: str = "loop", *, compiled: bool = True) -> Call
 
 
 class _Parts(NamedTuple):
-    """Constituents of a kernel; see `build`."""
+    """Constituents of a kernel; see `make_kernel`."""
 
     template: Callable[..., Any]
     snippets: Any

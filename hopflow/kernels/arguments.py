@@ -3,7 +3,8 @@
 Machine code takes 64-bit words that say where arrays are and hold numbers, and the address of room for what it returns.
 It therefore depends on no layout of an object of CPython or NumPy, and one file serves every version of both.
 
-An array takes one word for the address of its data and one for each length, a record one for its address, a number one.
+An array takes one word for the address of its data and one for each length (and stride, where it is not contiguous), a
+record one for its address, a number one.
 A tuple takes the words of its items.
 """
 
@@ -31,6 +32,8 @@ NUMBERS: dict[type, tuple[str, str]] = {
 FLOATS = (float, np.float64)
 RECORD = -100
 """In place of a number of dimensions: one record."""
+STRIDED = 100
+"""What is added to the number of dimensions of an array that is not contiguous."""
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
 """Of the machine code: the words as integers, the same words as floats, and the room for what is returned."""
 SIGNATURE = "void(CPointer(int64), CPointer(float64), CPointer(int64))"
@@ -50,13 +53,13 @@ DECODERS: tuple[Callable[[int], Any], ...] = (
 def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None:
     """Append the kinds of arguments, two items each, and their words.
 
-    The kind of an array is its dtype with its number of dimensions, negative in Fortran's order; of a record its dtype
-    with `RECORD`; of a tuple its class and length; of a number its type and 0.
+    The kind of an array is its dtype with its number of dimensions, negative in Fortran's order, more by `STRIDED` where it is
+    not contiguous; of a record its dtype with `RECORD`; of a tuple its class and length; of a number its type and 0.
 
     Raises
     ------
     TypeError
-        For an array that is not contiguous, or another type of argument.
+        For another type of argument.
     """
     for value in values:
         kind = type(value)
@@ -69,9 +72,11 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             elif value.flags.f_contiguous:
                 kinds += value.dtype, -value.ndim
             else:
-                raise TypeError("an array that is not contiguous: compiled functions need a copy")
+                kinds += value.dtype, value.ndim + STRIDED
             words.append(value.ctypes.data)
             words += value.shape
+            if kinds[-1] > STRIDED:
+                words += value.strides
         elif isinstance(value, tuple):
             kinds += kind, len(value)
             flatten(value, kinds, words)
@@ -146,8 +151,13 @@ def wrapper(name: str, kinds: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
         if size == RECORD:
             position += 1
             return f"carray(pointer(words[{first}]), (1,), {dtype})[0]"
-        position += 1 + abs(size)
-        shape = "".join(f"words[{n}], " for n in range(first + 1, position))
+        count = abs(size) % STRIDED
+        shape = "".join(f"words[{n}], " for n in range(first + 1, first + 1 + count))
+        position += 1 + count
+        if size > STRIDED:
+            strides = "".join(f"words[{n}], " for n in range(position, position + count))
+            position += count
+            return f"strided(pointer(words[{first}]), ({shape}), ({strides}), {dtype})"
         return f"{'farray' if size < 0 else 'carray'}(pointer(words[{first}]), ({shape}), {dtype})"
 
     arguments = [argument(*item) for item in items]
@@ -196,4 +206,5 @@ def _letters(kinds: tuple[Any, ...]) -> Iterator[str]:
         if kind in NUMBERS:
             yield NUMBERS[kind][0]
         elif not _is_tuple(kind):
-            yield "Q" + "q" * (abs(size) if size != RECORD else 0)
+            count = 0 if size == RECORD else abs(size) % STRIDED
+            yield "Q" + "q" * (2 * count if size > STRIDED else count)

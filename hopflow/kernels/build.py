@@ -352,7 +352,11 @@ class PinnedCompiler(native.Compiler):
 
     def names(self) -> dict[str, Any]:
         """Return what source may name: `carray` of Numba takes as long to compile as many a function, for each dtype."""
-        return super().names() | {"carray": _array_at("C"), "farray": _array_at("F")}
+        return super().names() | {
+            "carray": _array_at("C"),
+            "farray": _array_at("F"),
+            "strided": _strided_array(),
+        }
 
     def callback(self, function: Callable[..., Any], signature: str) -> Any:
         """Return a function of this C signature, compiled."""
@@ -371,33 +375,59 @@ class PinnedCompiler(native.Compiler):
 
 
 def _array_at(layout: str) -> Any:
-    """Return an intrinsic that makes an array of an address, lengths and a dtype."""
+    """Return an intrinsic that makes a contiguous array of an address, lengths and a dtype."""
 
     @intrinsic
     def array_at(context, address, shape, dtype):
-        kind: Any = types.Array(dtype.dtype, len(shape), layout)  # type: ignore[call-overload]
+        kind = types.Array(dtype.dtype, len(shape), layout)
 
         def generate(context, builder, signature, arguments):
-            array = context.make_array(kind)(context, builder)
             lengths = cgutils.unpack_tuple(builder, arguments[1])
-            item = context.get_data_type(kind.dtype)
-            size = ir.IntType(64)(context.get_abi_sizeof(item))
-            strides = [size]
+            strides = [ir.IntType(64)(_size_of(context, kind))]
             for length in lengths[:0:-1] if layout == "C" else lengths[:-1]:
                 strides.append(builder.mul(strides[-1], length))
-            arrayobj.populate_array(
-                array,
-                data=builder.bitcast(arguments[0], item.as_pointer()),
-                shape=lengths,
-                strides=strides[::-1] if layout == "C" else strides,
-                itemsize=size,
-                meminfo=None,
-            )
-            return array._getvalue()
+            strides = strides[::-1] if layout == "C" else strides
+            return _array(context, builder, kind, arguments[0], lengths, strides)
 
         return kind(address, shape, dtype), generate
 
     return array_at
+
+
+def _strided_array() -> Any:
+    """Return an intrinsic that makes an array of an address, lengths, strides and a dtype."""
+
+    @intrinsic
+    def strided_array(context, address, shape, strides, dtype):
+        kind = types.Array(dtype.dtype, len(shape), "A")
+
+        def generate(context, builder, signature, arguments):
+            lengths, steps = (cgutils.unpack_tuple(builder, values) for values in arguments[1:3])
+            return _array(context, builder, kind, arguments[0], lengths, steps)
+
+        return kind(address, shape, strides, dtype), generate
+
+    return strided_array
+
+
+def _size_of(context: Any, kind: Any) -> int:
+    """Return the bytes of an item of an array."""
+    size: int = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    return size
+
+
+def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: Any, strides: Any) -> Any:
+    """Return an array, to which nobody counts references."""
+    array = context.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array,
+        data=builder.bitcast(address, context.get_data_type(kind.dtype).as_pointer()),
+        shape=lengths,
+        strides=strides,
+        itemsize=ir.IntType(64)(_size_of(context, kind)),
+        meminfo=None,
+    )
+    return array._getvalue()
 
 
 OPTIONS: dict[str, Any] = {

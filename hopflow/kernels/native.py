@@ -244,6 +244,10 @@ class Compiler:
         """Return what the source may name: decorators and the functions by which it reads its words."""
         import numba
         import numpy as np
+        from numpy.lib.stride_tricks import as_strided
+
+        def strided(address: Any, shape: Any, strides: Any, dtype: Any) -> Any:
+            return as_strided(numba.carray(address, shape, dtype), shape, strides)  # type: ignore[attr-defined]
 
         return {
             "helper": numba.njit(**self.options),

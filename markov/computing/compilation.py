@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,5 +19,7 @@ def bound_kernel(
     **snippets: str,
 ) -> Callable[[], Any]:
     """Return calls of a template, compiled, with these arguments, and some statements spliced in."""
-    call: Callable[[], Any] = build(template, helpers=helpers, snippets=snippets).bind(*arguments)
+    call: Callable[[], Any] = make_kernel(template, helpers=helpers, snippets=snippets).bind(
+        *arguments
+    )
     return call

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing import double_double_kernels as kernels
 from markov.computing.matrices import inner
 
@@ -85,11 +85,13 @@ class DoubleDouble:
     def variation(self, x: Vector, g: Vector) -> float:
         """Return the sum of x(s) q(s, t) |g(t) - g(s)| over all transitions, in float64."""
         arguments = self.Q.indptr, self.Q.indices, self.Q.data, x, g
-        return float(build(kernels.variation)(*arguments))
+        return float(make_kernel(kernels.variation)(*arguments))
 
     def _product(self, template: Callable[..., Any], x: Vector, low: Vector) -> Product:
         Q, sums = self.Q, kernels.Sums(*np.zeros((3, len(x))))
-        build(template, helpers=HELPERS)(kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums)
+        make_kernel(template, helpers=HELPERS)(
+            kernels.Rows(Q.indptr, Q.indices, Q.data), x, low, sums
+        )
         total, rest, size = sums
         total += rest
         size *= (self.terms + 8) * U

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing import costs
 from markov.computing.graphs import breadth_first_order, cuthill_mckee_order
 from markov.computing.interruption import interruptible
@@ -296,4 +296,4 @@ def short_order(
 
 def _compiled(name: str) -> Callable[..., Any]:
     """Return a function of `markov.methods.gth_kernels`, compiled."""
-    return build(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
+    return make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))

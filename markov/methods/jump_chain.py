@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import one_number, whole
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.progress import report
 from markov.methods.solution import Solution
 
@@ -125,7 +125,7 @@ def relax(
     """Return the flows after Gauss-Seidel iterations, at least ``least``, and their number."""
     flow = normalised(exit_rates.copy() if flow is None else flow.copy())
     index = inflow.indptr.astype(np.int64), inflow.indices.astype(np.int64)
-    sweeps = build(sweep_states)
+    sweeps = make_kernel(sweep_states)
     done = 0
     while done < most:
         if tolerance > 0.0:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hopflow.checks import choice
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.progress import report
 from markov.methods.jump_chain import Flows, Iteration, JumpChain, held_bytes, relax
 from markov.multigrid import multilevel_kernels as kernels
@@ -144,12 +144,12 @@ class _History:
         if m > 0:
             flows, residuals, products = self.flows[:m], self.residuals[:m], np.empty((m, m + 1))
             pairs = flow, residual, flows, residuals, products
-            build(kernels.compare)(*pairs)
+            make_kernel(kernels.compare)(*pairs)
             if not np.all(np.isfinite(products)):
                 return flow
             better = np.empty_like(flow)
             arguments = flow, flows, best_shares(products), LEAST_SHARE, better
-            better /= build(kernels.blend)(*arguments)
+            better /= make_kernel(kernels.blend)(*arguments)
             after = self.residual(better)
             if np.abs(after).sum() < GROWTH_FACTOR * np.abs(residual).sum():
                 flow, residual = better, after

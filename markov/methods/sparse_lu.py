@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing import costs
 from markov.computing.interruption import interruptible
 from markov.computing.matrices import inner
@@ -111,8 +111,8 @@ def _column_counts(
     indptr, indices = matrix.indptr.astype(np.int64), rank[matrix.indices].astype(np.int64)
     parent, counts = np.empty((2, n), dtype=np.int64)
     room = np.empty((8, n), dtype=np.int64)
-    build(kernels.elimination_tree)(indptr, indices, parent, room[0])
-    count = build(kernels.column_counts, helpers=(kernels.postorder,))
+    make_kernel(kernels.elimination_tree)(indptr, indices, parent, room[0])
+    count = make_kernel(kernels.column_counts, helpers=(kernels.postorder,))
     count(indptr, indices, parent, room, counts)
     return counts.astype(np.float64)
 

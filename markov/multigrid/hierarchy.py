@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.multigrid import coarsening_kernels
 from markov.multigrid import multilevel_kernels as kernels
@@ -174,7 +174,7 @@ class _GeometricAggregates:
         """
         if not self.values:
             return None
-        strength, moves = [], build(coarsening_kernels.moves)
+        strength, moves = [], make_kernel(coarsening_kernels.moves)
         for values in self.values:
             total, by_one = moves(values, indptr, indices, flows)
             strength.append(total if by_one >= 0.5 * total else 0.0)
@@ -245,7 +245,7 @@ def _paired(
     labels = np.full(len(mass), -1)
     index = Pattern(exchange.indptr.astype(np.int64), exchange.indices.astype(np.int64))
     arguments = index, exchange.data, mass, least, strongest, labels
-    return labels, int(build(coarsening_kernels.match)(*arguments))
+    return labels, int(make_kernel(coarsening_kernels.match)(*arguments))
 
 
 def _merged(
@@ -258,7 +258,7 @@ def _merged(
     begins, seen = np.zeros(m + 1, dtype=np.int64), np.full(m, -1)
     aggregates, pattern = Aggregates(labels, order, bounds), Pattern(indptr, indices)
     arguments = aggregates, pattern, target, Pattern(begins, coarse), seen
-    count = build(coarsening_kernels.merge)(*arguments)
+    count = make_kernel(coarsening_kernels.merge)(*arguments)
     return target, begins, coarse[:count].copy()
 
 

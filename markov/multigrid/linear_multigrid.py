@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import row_numbers
 from markov.computing.progress import Counter
@@ -183,7 +183,7 @@ class LinearMultigrid:
         self._coarser = kernels.Coarser(*entries, *rest, self._x, self._right)
         self._left = np.empty_like(levels.first)
         matrix = *rows, own
-        self._multiply = partial(build(kernels.multiply), *matrix)
+        self._multiply = partial(make_kernel(kernels.multiply), *matrix)
         self._sweep(1)
 
     @property

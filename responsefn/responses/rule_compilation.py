@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from responsefn.responses import rule_kernels as templates
 from responsefn.responses.kernel.rows import PARAMETERS, STATE
 from responsefn.responses.rule_checks import check_dynamics
@@ -50,7 +50,7 @@ def compile_step(
         Naming the file and the line of the rule that cannot be compiled.
     """
     check_dynamics(rule)
-    function = build(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move))
+    function = make_kernel(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move))
     if compiled:
         return np.array([function.address], dtype=np.uint64)  # type: ignore[attr-defined]
     functions = np.empty(1, dtype=object)

@@ -48,6 +48,8 @@ SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
 `rule_events`) and four numbers."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
+SEVERAL_ACKS = "on_acks"
+"""The event of several ACKs at once. It is compiled with the others: both levels then have one unit of object code."""
 
 
 def numbers_of(rule: Dynamics) -> dict[str, float]:
@@ -116,11 +118,11 @@ def events_of(
                 "Params": names,
                 "Event": ("time", "rtt"),
             },
-            {event: _adapter((rule, names), event, several) for event in EVENTS},
+            {name: _adapter((rule, names), name) for name in (*EVENTS, SEVERAL_ACKS)},
             SIGNATURE,
             compiled=compiled,
         )
-        for n, event in enumerate(EVENTS):
+        for n, event in enumerate((SEVERAL_ACKS if several else "on_ack", *EVENTS[1:])):
             callback = callbacks[event]
             row[n] = callback.address if compiled else on_record(callback)
     return table
@@ -174,24 +176,25 @@ def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...
 
 
 @functools.cache
-def _adapter(signature: RuleSignature, event: str, several: bool) -> str:
+def _adapter(signature: RuleSignature, name: str) -> str:
     """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
 
-    ``several`` ACKs move the state by that multiple of what one ACK does, except for fields that the
+    Several ACKs move the state by that multiple of what one ACK does, except for fields that the
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
     rule, names = signature
     state, params = places(0, len(rule.State._fields)), places(parameters_at(rule), len(names))
+    event = "on_ack" if name == SEVERAL_ACKS else name
     lines = [
-        f"def {event}(w, time, rtt, acks, marks):",
+        f"def {name}(w, time, rtt, acks, marks):",
         f"    old = State({state})",
         f"    new = rule_{event}(old, Params({params}), Event(time, rtt))",
     ]
-    for n, name in enumerate(rule.State._fields):
-        value = f"new.{name}"
-        if several and event == "on_ack" and name not in rule.assigned:
-            change = f"old.{name} + acks * (new.{name} - old.{name})"
-            value = f"{change} if new.{name} != old.{name} else old.{name}"
+    for n, field in enumerate(rule.State._fields):
+        value = f"new.{field}"
+        if name == SEVERAL_ACKS and field not in rule.assigned:
+            change = f"old.{field} + acks * (new.{field} - old.{field})"
+            value = f"{change} if new.{field} != old.{field} else old.{field}"
         lines.append(f"    w[{n}] = {value}")
     return "\n".join(lines)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import numpy as np
 
 from hopflow.checks import choice, number, one_number, random_generator, shown, whole
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
@@ -248,7 +248,7 @@ def _by_cycles(
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
     before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
-    build(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
+    make_kernel(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
     low = kept * np.concatenate([[before], peak[:-1]])
     rounds = (

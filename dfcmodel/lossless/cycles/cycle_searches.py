@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def minimal_cycles(waits: sp.csr_matrix) -> Iterator[list[int]]:
     waits
         Sparse matrix of a graph of which every vertex lies on a cycle.
     """
-    close: Any = build(close_cycle) if waits.nnz > INTERPRETED else close_cycle
+    close: Any = make_kernel(close_cycle) if waits.nnz > INTERPRETED else close_cycle
     count = waits.shape[0]
     before, queue, cycle = np.full(count, -1, dtype=np.int64), *np.empty((2, count), dtype=np.int64)
     seen = set[frozenset[int]]()

@@ -17,7 +17,7 @@ from dfcmodel.lossless.paused.paused_links import GAP, OVERHEAD, PAUSE_FRAME, PR
 from dfcmodel.lossless.paused.worst_cases import largest_burst
 from hopflow.checks import instance, random_generator, whole
 from hopflow.execution.progress import progress_bar
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from hopflow.naming.deprecations import renamed
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class FrameScenario:
             link.interface + link.gearbox + link.cable + link.response,
         )  # fmt: skip
         wire = Wire(link.gearbox + link.cable, PREAMBLE, GAP)
-        build(pass_frames)(self.sizes, buffer, message, wire, out)
+        make_kernel(pass_frames)(self.sizes, buffer, message, wire, out)
         return FrameRun(*(int(value) for value in out))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import shown
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,11 +59,11 @@ class ShortestPaths:
         queue, nearer, distance = np.empty((3, n), dtype=np.int64)
         network = Directed(self.tail, self.head, *self._into, *self._out)
         scratch = Scratch(queue, nearer, distance, np.empty(n, dtype=np.uint8))
-        (build(mark_pairs) if quick else mark_pairs)(self.ends, network, row, scratch, made)
+        (make_kernel(mark_pairs) if quick else mark_pairs)(self.ends, network, row, scratch, made)
         size = int(np.count_nonzero(made))
         kind: Any = np.int32 if max(size, links) < 2**31 else np.int64
         begin, indices = np.zeros(links + 1, dtype=kind), np.empty(size, dtype=kind)
-        (build(collect_pairs) if quick else collect_pairs)(network, row, made, begin, indices)
+        (make_kernel(collect_pairs) if quick else collect_pairs)(network, row, made, begin, indices)
         return sp.csr_matrix((np.ones(size), indices, begin), shape=(links, links))
 
     def _towards(self, end: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

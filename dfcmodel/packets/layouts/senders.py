@@ -24,7 +24,7 @@ from dfcmodel.packets.kernel.tcp.timers import wake_at
 from dfcmodel.packets.layouts.units import Calendar, Event
 from dfcmodel.packets.recoveries import recovery_named
 from dfcmodel.packets.routed_plans import ENDLESS
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
 from responsefn.responses.rule_events import RuleSignature, numbers_of, parameters_at, signature_of
@@ -369,7 +369,7 @@ def redraw_periods(arrays: dict[str, Any], now: float, rng: np.random.Generator)
     off = rows[flow["due"][rows] > now + flow["gap"][rows]]
     flow["due"][off] = now + flow["gap"][off] + rng.exponential(flow["off"][off])
     flow["off_at"][rows] = flow["due"][rows] + rng.exponential(flow["on"][rows])
-    wake_all = build(wake_sources, helpers=(take, push, wake_at))
+    wake_all = make_kernel(wake_sources, helpers=(take, push, wake_at))
     net = Calendar(*(arrays[name] for name in Calendar._fields))
     wake_all(net, flow, off)
 

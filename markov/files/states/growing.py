@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.memory import check_room
 from markov.files.columns import Columns
 from markov.files.states import growing_kernels as kernels
@@ -128,7 +128,7 @@ class GrowingRows:
         self.mask = (1 << (least - 1).bit_length()) - 1
         self.slots = np.zeros(2 * (self.mask + 1), dtype=np.int64)
         rest = self.numbers, STATES, self.count, self.slots, self.mask
-        build(kernels.rehash, helpers=(kernels.locate,))(*rest)
+        make_kernel(kernels.rehash, helpers=(kernels.locate,))(*rest)
 
     @property
     def capacity(self) -> int:
@@ -173,7 +173,7 @@ class GrowingRows:
             arguments = progress, chosen, self.tables, known, self.rows
             if self._expand is None:
                 helpers = (*GATHER, kernels.locate, kernels.emit, kernels.append)
-                self._expand = build(kernels.expand_chosen, helpers=helpers)
+                self._expand = make_kernel(kernels.expand_chosen, helpers=helpers)
             self._expand(*arguments)
             self.count, self.entries = int(progress[1]), int(progress[2])
             self._classify(found, begin)
@@ -230,7 +230,7 @@ class GrowingRows:
         known = _States(self.numbers, self.slots, self.mask)
         rest = progress, np.array([state]), _Edges(sources, ends, rates), known, self.rows
         helpers = kernels.locate, kernels.emit, kernels.append
-        build(kernels.enter_rows, helpers=helpers)(*rest)
+        make_kernel(kernels.enter_rows, helpers=helpers)(*rest)
         found, begin = self.count, self.entries
         self.count, self.entries = int(progress[1]), int(progress[2])
         self._classify(found, begin)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.computing.compilation import bound_kernel
 from markov.computing.matrices import MAX_INT32, with_diagonal
 from markov.files.states import search_kernels as kernels
@@ -80,7 +80,7 @@ class Reached(NamedTuple):
             np.bitwise_or.at(self.bits, words, bits)
             return
         arguments = words, bits, self
-        build(kernels.enter, helpers=(kernels.locate,))(*arguments)
+        make_kernel(kernels.enter, helpers=(kernels.locate,))(*arguments)
 
     def enlarged(self) -> Reached:
         """Return the set with room for twice as many words."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov.time.transients import moving_kernels as kernels
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Sets:
 
     def _call(self, kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         if kernel not in self.calls:
-            self.calls[kernel] = build(kernel)
+            self.calls[kernel] = make_kernel(kernel)
         self.calls[kernel](*arguments)
 
     def dense(self, states: States, values: Vector) -> Vector:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.fork_safety import cached_property
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 from responsefn.responses.closed_forms import law_kernels as law_templates
@@ -83,7 +83,7 @@ class Fused:
             Where they go, shape (n,); None makes a new array.
         """
         out = np.empty_like(p) if out is None else out
-        build(law_templates.evaluate_all, snippets=self._code, helpers=HELPERS)(
+        make_kernel(law_templates.evaluate_all, snippets=self._code, helpers=HELPERS)(
             p, self._constants, out
         )
         return out
@@ -101,7 +101,7 @@ class Fused:
             rate: of several ranges of p the one that begins lowest.
         """
         out = np.empty_like(rate) if out is None else out
-        kernel = build(law_templates.invert_all, snippets=self._plain_code, helpers=HELPERS)
+        kernel = make_kernel(law_templates.invert_all, snippets=self._plain_code, helpers=HELPERS)
         kernel(rate, self._plain_constants, *self._table, out)
         return out
 

@@ -33,7 +33,7 @@ from hopflow.console.command_line import (
     takes_records,
 )
 from hopflow.console.commands import COMMANDS, app, in_the_shell
-from hopflow.kernels import build, native
+from hopflow.kernels import make_kernel, native
 from hopflow.naming.registry import Registry
 from tests.surface import for_each, invoke, printed_by, python
 
@@ -331,7 +331,7 @@ def double(x):
 def test_the_command_shows_and_clears(tmp_path, monkeypatch):
     monkeypatch.setenv("HOPFLOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(native, "_addresses", {})
-    assert build(double)(1.5) == 3.0
+    assert make_kernel(double)(1.5) == 3.0
     shown = invoke(["cache"])
     assert shown.exit_code == 0
     assert shown.output.startswith("1 entries, 0.0 MB kept in ")

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from hopflow import kernels
-from hopflow.kernels import KernelError, build, build_callbacks, cache, native, stopwatch
+from hopflow.kernels import KernelError, build_callbacks, cache, make_kernel, native, stopwatch
 from hopflow.kernels.cache import clear, contents
 from hopflow.kernels.stopwatch import Stopwatch
 from tests.surface import PACKAGES, ROOT, for_each, printed_by
@@ -65,13 +65,13 @@ EXPECTED = [6.0 + 30.0 + 400.0, 5.5, 10.5, 5.25, 1.0]
 @for_each(["C", "F"])
 def test_each_kind_of_argument_arrives(order) -> None:
     group, flag, number, out = arguments(order)
-    assert build(take_all)(group, flag, number, out) == 9
+    assert make_kernel(take_all)(group, flag, number, out) == 9
     assert out.tolist() == EXPECTED
     assert group[1][0]["real"][2] == 0.5  # a record is a view of its array
 
 
 def test_other_types_of_numbers_have_code_of_their_own() -> None:
-    run = build(take_all)
+    run = make_kernel(take_all)
     group, _, _, out = arguments()
     assert run(group, False, 0.25, out) == 4.25
     assert out[4] == -1.0
@@ -84,7 +84,7 @@ def test_other_types_of_numbers_have_code_of_their_own() -> None:
 
 
 def test_a_call_like_the_one_before_takes_the_values_of_now() -> None:
-    run = build(take_all)
+    run = make_kernel(take_all)
     (matrix, (records, one), pair), flag, number, out = arguments()
     assert run((matrix, (records, one), pair), flag, number, out) == 9
     one = records.copy()[2]
@@ -97,7 +97,7 @@ def test_a_call_like_the_one_before_takes_the_values_of_now() -> None:
 
 def test_bound_arguments_stay_where_they_are() -> None:
     group, flag, number, out = arguments()
-    call = build(take_all).bind(group, flag, number, out)
+    call = make_kernel(take_all).bind(group, flag, number, out)
     out_of_call = weakref.ref(out)
     group[0][1, 2] = 7.0
     del out
@@ -111,7 +111,7 @@ def test_bound_arguments_stay_where_they_are() -> None:
 
 def test_a_call_keeps_no_array_alive() -> None:
     group, flag, number, out = arguments()
-    build(take_all)(group, flag, number, out)
+    make_kernel(take_all)(group, flag, number, out)
     references = [weakref.ref(group[0]), weakref.ref(group[1][0]), weakref.ref(out)]
     del group, out
     assert [reference() for reference in references] == [None] * 3
@@ -136,23 +136,23 @@ def test_arguments_of_other_types_are_refused() -> None:
         given: list[Any] = list(arguments())
         given[position] = value
         with pytest.raises(TypeError, match=why):
-            build(take_all)(*given)
+            make_kernel(take_all)(*given)
 
 
 def test_arguments_with_which_the_function_cannot_be_compiled_are_refused() -> None:
     group, flag, number, out = arguments()
     for wrong in ((*group, 1), group[:2], (group[0].ravel(), *group[1:])):
         with pytest.raises(KernelError):
-            build(take_all)(wrong, flag, number, out)
+            make_kernel(take_all)(wrong, flag, number, out)
     with pytest.raises(KernelError, match="argument"):
-        build(take_all)(group, flag, number)
+        make_kernel(take_all)(group, flag, number)
     assert not out.any()
 
 
 def test_two_named_tuples_of_one_name_have_the_same_fields() -> None:
     other = namedtuple("Pair", "z")  # noqa: PYI024
     with pytest.raises(TypeError, match="two types called Pair differ in their fields"):
-        build(several)(Pair(1.0, 2), other(1.0))
+        make_kernel(several)(Pair(1.0, 2), other(1.0))
 
 
 def several(a, b):
@@ -179,15 +179,15 @@ def masked(word, mask):
 
 
 def test_results_come_back_as_python_s() -> None:
-    values = build(several)(1, 2.5)
+    values = make_kernel(several)(1, 2.5)
     assert values == (1, True, None, 2.5)
     assert list(map(type, values)) == [int, bool, type(None), float]
     numbers = np.zeros(1)
-    assert build(nothing)(numbers) is None
+    assert make_kernel(nothing)(numbers) is None
     assert numbers[0] == 1.0
-    assert build(one_of)(3.0) is True
+    assert make_kernel(one_of)(3.0) is True
     word, mask = np.uint64(2**63 + 5), np.uint64(7)
-    assert build(masked)(word, mask) == ((2**63 + 2) >> 1, 2**63 + 6)
+    assert make_kernel(masked)(word, mask) == ((2**63 + 2) >> 1, 2**63 + 6)
 
 
 def in_a_list(x):
@@ -197,7 +197,7 @@ def in_a_list(x):
 
 def test_a_function_that_allocates_memory_is_refused() -> None:
     with pytest.raises((KernelError, NotImplementedError), match=r"NRT|cannot return"):
-        build(in_a_list)(1.0)
+        make_kernel(in_a_list)(1.0)
 
 
 # Exceptions in machine code are raised by the caller.
@@ -222,7 +222,7 @@ def callbacks(function, *, compiled: bool = True):
 
 
 def test_an_exception_in_a_function_is_raised_once() -> None:
-    numbers, kernel = np.zeros(1), build(at)
+    numbers, kernel = np.zeros(1), make_kernel(at)
     with pytest.raises(
         RuntimeError, match="at: a compiled function raised an exception; run it as"
     ):
@@ -268,7 +268,7 @@ def halve(numbers, a):
 
 def test_a_template_with_a_signature_is_a_callback() -> None:
     numbers = np.zeros(1)
-    address = build(halve, signature=SIGNATURE).address
+    address = make_kernel(halve, signature=SIGNATURE).address
     ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double)(address)(numbers.ctypes.data, 3.0)
     assert numbers[0] == 1.5
 
@@ -298,25 +298,25 @@ def triple(x):
 def test_an_entry_is_loaded_by_the_next_process_and_compiled_again_where_it_is_not_whole(
     empty_cache, monkeypatch
 ) -> None:
-    assert build(triple)(1.5) == 4.5
+    assert make_kernel(triple)(1.5) == 4.5
     (name,) = cache.names("code/")
     file = empty_cache / f"{name}.hopflow"
     whole = file.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(native, "compiler", None)
         forget(patch)
-        assert build(triple)(1.5) == 4.5
+        assert make_kernel(triple)(1.5) == 4.5
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 1
     for content in (bytes(damaged), whole[:-100], b"", b"nothing that can be read"):
         file.write_bytes(content)
         forget(monkeypatch)
-        assert build(triple)(1.5) == 4.5
+        assert make_kernel(triple)(1.5) == 4.5
         assert cache.read(name) == cache.read(cache.names("code/")[0]) is not None
 
 
 def test_entries_are_counted_and_removed(empty_cache) -> None:
-    assert build(triple)(1.5) == 4.5
+    assert make_kernel(triple)(1.5) == 4.5
     before = contents()
     assert before.entries == 1
     assert before.size > 1000
@@ -326,7 +326,7 @@ def test_entries_are_counted_and_removed(empty_cache) -> None:
 
 def test_a_unit_without_its_function_is_refused(empty_cache) -> None:
     """Its address would be 0, which was called."""
-    assert build(triple)(1.5) == 4.5
+    assert make_kernel(triple)(1.5) == 4.5
     content = cache.read(cache.names("code/")[0])
     assert content is not None
     unit = native.decoded(content)._replace(symbols={"call_with_words": "hopflow.no_such_function"})
@@ -346,7 +346,7 @@ def test_options_that_change_code_are_part_of_an_entry_s_name(empty_cache, monke
             patch.setenv(variable, value)
             forget(patch)
             native._compiled_for.cache_clear()
-            assert build(triple)(1.5) == 4.5
+            assert make_kernel(triple)(1.5) == 4.5
         names.append(set(cache.names("code/")))
     native._compiled_for.cache_clear()
     assert list(map(len, names)) == [1, 1, 1, 2, 3]
@@ -358,7 +358,7 @@ def test_the_level_of_this_machine_is_one_that_is_built() -> None:
 
 def test_threads_load_a_unit_once(empty_cache) -> None:
     compiled: list[str] = []
-    build(triple)(1.5)
+    make_kernel(triple)(1.5)
     content = cache.read(cache.names("code/")[0])
     assert content is not None
 
@@ -388,7 +388,7 @@ def test_threads_load_a_unit_once(empty_cache) -> None:
 SCRIPT = """
 import sys
 sys.path[:0] = [sys.argv[1]]
-from hopflow.kernels import build, cache
+from hopflow.kernels import make_kernel, cache
 
 def template(n):
     s, total = State(0), 0.0
@@ -399,7 +399,7 @@ def template(n):
 def rule(s, x):
     return s._replace(i=s.i + x)
 
-kernel = build(template, functions={"step": rule}, tuples={"State": ("i",)})
+kernel = make_kernel(template, functions={"step": rule}, tuples={"State": ("i",)})
 if "fork" in sys.argv:
     import os, threading
     from hopflow.kernels import native
@@ -480,7 +480,7 @@ def test_without_room_the_answer_is_right_and_nothing_is_left_behind(tmp_path, s
 
 def test_without_any_folder_the_answer_is_right(empty_cache, monkeypatch):
     monkeypatch.setattr(cache, "folder", lambda: None)
-    assert build(triple)(1.5) == 4.5
+    assert make_kernel(triple)(1.5) == 4.5
     assert not empty_cache.exists()
 
 
@@ -740,7 +740,7 @@ def quadruple(x):
 
 def test_compilation_counts_as_loading(empty_cache) -> None:
     """A function compiles at its first call, within what is timed."""
-    watch, kernel = Stopwatch(), build(quadruple)
+    watch, kernel = Stopwatch(), make_kernel(quadruple)
     kernel(1.0)
     first = watch.loading()
     kernel(2.0)

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from hopflow import maximum, minimum, where
-from hopflow.kernels import KernelError, build, cache, native
+from hopflow.kernels import KernelError, cache, make_kernel, native
 from hopflow.kernels.module import Module
 from hopflow.kernels.source import literal, parse, refuse, syntax_tree
 from hopflow.kernels.splice import Fields
@@ -67,7 +67,7 @@ def build_rules(rules, **options):
         f"new{k} = rule{k}(s, q)\nout[{k}, x, 0] = new{k}.i\nout[{k}, x, 1] = new{k}.j"
         for k in range(len(rules))
     )
-    kernel = build(
+    kernel = make_kernel(
         apply_rules, functions=functions, snippets={"apply_all": text}, tuples=TUPLES, **options
     )
 
@@ -222,7 +222,7 @@ def both(x):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_two_helpers_of_one_name(compiled):
     functions = {"Astep": calls_global_helper, "Bstep": make_other()}
-    assert build(both, functions=functions, compiled=compiled)(3.0) == 6.0 + 1000.0 * 103.0
+    assert make_kernel(both, functions=functions, compiled=compiled)(3.0) == 6.0 + 1000.0 * 103.0
 
 
 def bump(s):
@@ -242,7 +242,7 @@ def pair(x):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_one_helper_for_two_states(compiled):
-    kernel = build(
+    kernel = make_kernel(
         pair,
         functions={"R0step": bump_twice, "R1step": bump_twice},
         tuples={"R0State": ("a",), "R1State": ("a", "b")},
@@ -267,7 +267,7 @@ def chooses(s, q, e):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_increments_of_a_rule_have_no_cancellation(compiled):
-    kernel = build(
+    kernel = make_kernel(
         differences,
         functions={"rule": rises, "other": chooses},
         tuples={"State": State._fields},
@@ -453,8 +453,8 @@ def test_edited_rules_helpers_and_constants_are_never_stale(empty_cache, tmp_pat
 
 def test_a_constant_changed_in_this_process_is_met(tmp_path):
     module = write_module(tmp_path, "FACTOR * q.rate")
-    kernel = build(both, functions={"Astep": module.helper, "Bstep": module.helper})
-    assert build(both, functions={"Astep": module.helper, "Bstep": module.helper}) is kernel
+    kernel = make_kernel(both, functions={"Astep": module.helper, "Bstep": module.helper})
+    assert make_kernel(both, functions={"Astep": module.helper, "Bstep": module.helper}) is kernel
     before = build_rules([module.rule])()
     module.FACTOR = 5.0
     after = build_rules([module.rule])()
@@ -514,7 +514,7 @@ def with_fields(q, s, out):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_fields_are_taken_out_once_unless_they_change(compiled):
     out = np.zeros(3)
-    kernel = build(with_fields, compiled=compiled)
+    kernel = make_kernel(with_fields, compiled=compiled)
     assert kernel(Symbols(1, 0.5), Symbols(7, 1.0), out) == 3
     assert out.tolist() == [7.5, 1.5, 1.5]
 
@@ -558,7 +558,7 @@ class Table(NamedTuple):
 def test_a_traversal_becomes_part_of_the_loops_of_a_template(compiled):
     table, span = Table(np.array([3.0, 7.0, -2.0, 5.0, 2.0])), (np.uint64(0), np.uint64(4))
     snippets = {"passed": "sevens += 1\nrow += 0.0"}
-    kernel = build(gather, compiled=compiled, snippets=snippets)
+    kernel = make_kernel(gather, compiled=compiled, snippets=snippets)
     assert kernel(span, table) == (3.0 * 7.0 + 5.0 * 2.0, 1)
 
 
@@ -620,7 +620,7 @@ def with_an_expression(span, table):
 ])  # fmt: skip
 def test_a_traversal_that_cannot_be_spliced_is_refused(template, why):
     with pytest.raises(KernelError, match=why) as caught:
-        build(template, snippets={"passed": "pass"}, compiled=False)
+        make_kernel(template, snippets={"passed": "pass"}, compiled=False)
     assert str(caught.value).startswith(f"{__file__}:")
 
 

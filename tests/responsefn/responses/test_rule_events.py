@@ -283,7 +283,9 @@ class Numbers(NamedTuple):
 @pytest.mark.parametrize("rule", [AIMD(0.2, 0.125), Reno(), Tahoe()], ids=repr)
 def test_compiled_rules_do_the_same(rule, monkeypatch):
     functions = {name: getattr(rule, name) for name in ("on_ack", "on_loss", "on_timeout")}
-    compiled = kernels.build(many_steps, functions=functions, tuples={"State": rule.State._fields})
+    compiled = kernels.make_kernel(
+        many_steps, functions=functions, tuples={"State": rule.State._fields}
+    )
     numbers = Numbers(getattr(rule, "a", 0.0), getattr(rule, "b", 0.0))
     expected, computed = np.empty(60), np.empty(60)
     for name, value in (functions | {"State": rule.State}).items():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hopflow.kernels import build
+from hopflow.kernels import make_kernel
 from markov import GTH, ChainModel, PauseChain, PauseTandem, stationary
 from markov.generators.calls import Calls
 from markov.generators.regions import find_regions
@@ -124,7 +124,7 @@ def interpreted(monkeypatch):
 
 def run_interpreted(kernel, *arguments, helpers=(), **snippets):
     """Return a call of a template as plain Python."""
-    function = build(kernel, helpers=helpers, snippets=snippets, compiled=False)
+    function = make_kernel(kernel, helpers=helpers, snippets=snippets, compiled=False)
     return lambda: function(*arguments)
 
 
