@@ -6,8 +6,8 @@ decide. So the same question has the same answer to the last bit, whatever the p
 1. A declared space of fewer than `ARRAY_STATES` states is left to plain Python.
 2. From there on the rules run on arrays. Where a start leads into a space of more than `WHOLE_SPACE` states, plain Python
    searches first, until it has found `SEARCHED_STATES` states.
-3. A model without a space is searched by plain Python until `FEW_STATES` states were found. Then arrays and regions
-   run within a box of states that its rules do not leave, where one can be found.
+3. A model without a space is searched by plain Python until `FEW_STATES` states were done, and `PYTHON_STATES` more. Then
+   arrays and regions run within a box of states that its rules do not leave, where one can be found.
 4. Rules that cannot run on arrays run once for each region with the same transitions, where these are few. Everything else
    is left to plain Python.
 """
@@ -37,7 +37,7 @@ __all__ = ["MAX_STATES", "build_chain", "generator"]
 MAX_STATES = 50_000_000  # states
 ARRAY_STATES = 256  # of a declared space: from there on arrays take less time than plain Python
 SEARCHED_STATES = 500  # found by plain Python in a large space, before arrays search
-PYTHON_STATES = 2_000  # left to plain Python by rules that cannot run on arrays
+PYTHON_STATES = 2_000  # done by plain Python where arrays cannot run, or there is no space
 STATES_PER_WRITTEN = 50  # states of a space whose rows are written while plain Python does one
 REGIONS_SHARE = 0.5  # of the time of regions that plain Python spends before
 
@@ -154,6 +154,8 @@ def _without_space(ways: Ways) -> Built:
     with ways.explained():
         if box is None:
             return ways.completed(search)
+        if search.run(PYTHON_STATES):
+            return ways.listed(search)
         return box.by_arrays() or _continued(ways, box, search)
 
 

@@ -82,7 +82,9 @@ def test_another_object_does_not_wait() -> None:
 
 
 @forks
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::RuntimeWarning"
+)  # of Python and JAX: forks beside threads
 def test_a_child_process_does_not_wait_for_what_another_thread_held() -> None:
     slow, lock = Slow(), ForkSafeLock()
 
@@ -106,7 +108,7 @@ def test_a_child_process_does_not_wait_for_what_another_thread_held() -> None:
 
 @forks
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_children_beside_a_thread_that_simulates_all_finish() -> None:
     import dfcmodel as dm
     from responsefn import Reno
