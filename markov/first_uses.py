@@ -41,6 +41,7 @@ def short_calls() -> Mapping[str, Callable[[], Any]]:
             for method in (SparseLU(), Krylov(preconditioner="multilevel"), GaussSeidel(), Levels())
         },
         "of a file": _file,
+        "matrix exponentials": _exponentials,
     }
 
 
@@ -54,6 +55,15 @@ def _own() -> None:
             yield s._replace(working=s.working + 1), q.repair
 
     stationary(explore(repairs, start={"working": 3}, params={"failure": 0.1, "repair": 1.0}))
+
+
+def _exponentials() -> None:
+    import numpy as np
+
+    from markov.time.exponentials.words import product
+
+    for words in (2, 3):
+        product(np.ones((words, 2, 2)), np.ones((words, 2, 2)))
 
 
 def _file() -> None:

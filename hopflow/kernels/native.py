@@ -255,6 +255,7 @@ class Compiler:
             "callback": lambda function: function,
             "carray": numba.carray,  # type: ignore[attr-defined]
             "farray": numba.farray,  # type: ignore[attr-defined]
+            "strided": numba.njit(**self.options)(strided),
             "uint64": np.uint64,
             **_intrinsics(),
         }
