@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -28,6 +29,14 @@ class Place(NamedTuple):
     def empty(self) -> bool:
         """Return whether there are no packets."""
         return self.queued == 0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environment_of_the_docs() -> Iterator[None]:
+    """conf.py switches progress bars off: here for these tests only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TQDM_DISABLE", "1")
+        yield
 
 
 @pytest.fixture(scope="module")

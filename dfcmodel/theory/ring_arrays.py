@@ -67,11 +67,13 @@ class State(NamedTuple):
     told: Floats
 
 
-def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floats) -> None:
+def rings(
+    first: int, end: int, periods: int, D: float, state: State, seam: Floats, copies: Floats
+) -> None:
     """Advance the rows ``first`` .. ``end`` - 1 by some periods (a kernel template).
 
     ``seam[p]`` is scratch space for period p of a tile: the arrivals of its next node, and the
-    previous feedback of its first node.
+    previous feedback of its first node. ``copies``, shape (3, N), is room for a row.
     """
     packets, sent, told = state
     N = packets.shape[1]
@@ -80,7 +82,9 @@ def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floa
     for f in range(first, end):
         n, J, w = packets[f], sent[f], told[f]
         if copied:
-            n, J, w = n.copy(), J.copy(), w.copy()
+            n, J, w = copies[0], copies[1], copies[2]
+            for i in range(N):
+                n[i], J[i], w[i] = packets[f, i], sent[f, i], told[f, i]
         for begin in range(0, periods, together):
             count = min(together, periods - begin)
             for at in range(0, N + 2 * count, TILE):
@@ -103,7 +107,8 @@ def rings(first: int, end: int, periods: int, D: float, state: State, seam: Floa
                         left = advance_node(p - 1, seam[p, 1], D, left, n, J, w)
                     seam[p, 0] = left
         if copied:
-            packets[f], sent[f], told[f] = n, J, w
+            for i in range(N):
+                packets[f, i], sent[f, i], told[f, i] = n[i], J[i], w[i]
 
 
 def advance_rings(
@@ -157,5 +162,10 @@ def advance_rings(
     edges = np.linspace(0, len(packets), threads + 1).astype(int).tolist()
     rest = periods, float(diffusion), State(packets, sent, told)
     seams = np.zeros((threads, PERIODS_PER_TILE, 2))
+    copies = np.empty((threads, 3, packets.shape[1]))
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda a, b, seam: kernel(a, b, *rest, seam), edges[:-1], edges[1:], seams))
+        list(
+            pool.map(
+                lambda a, b, *room: kernel(a, b, *rest, *room), edges[:-1], edges[1:], seams, copies
+            )
+        )

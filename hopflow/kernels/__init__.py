@@ -22,7 +22,7 @@ The engines are packages of plain functions (`engine`): a package is compiled as
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict, Unpack
 
@@ -167,6 +167,7 @@ def make_kernel(
     >>> make_kernel(total, compiled=False)(4)
     6.0
     """
+    compiled = compiled and _has_llvmlite()
     parts = _Parts(template, *map(_frozen, map(inserted.get, _Parts._fields[1:])))
     with _lock:  # also because Python 3.11 does not parse in several threads at once
         key = (*parts, signature, compiled)
@@ -243,6 +244,12 @@ def build_callbacks(
             found = {name: plain[name] for name in adapters}
         _remember(key, found, module)
         return found
+
+
+@functools.cache
+def _has_llvmlite() -> bool:
+    """Return whether machine code can be loaded: in a browser templates run as plain Python."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 def _remember(key: Any, built: Any, module: Module) -> Any:

@@ -25,7 +25,7 @@ def read(name: str, key: str) -> Any:
 
 
 def write(name: str, key: str, value: object) -> bool:
-    """Write an entry in the place of an older one; return whether there was space for it."""
+    """Write an entry instead of an older one; return whether there was space for it."""
     return cache.write(name, _line(key) + pickle.dumps(value))
 
 

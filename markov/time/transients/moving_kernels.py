@@ -54,7 +54,8 @@ def gather(states, places, rows, columns, per_rate):
 
     ``columns.starts`` is as `count_arrivals` leaves it; ``per_rate`` is 1 / q.
     """
-    columns.ends[:] = columns.starts[:-1]
+    for k in range(len(columns.ends)):
+        columns.ends[k] = columns.starts[k]
     for place in range(len(states)):
         state = states[place]
         begin = rows.starts[state]

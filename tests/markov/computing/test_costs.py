@@ -202,6 +202,7 @@ def test_reports_are_collected():
 
 
 def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
     monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
     monkeypatch.setattr("markov.computing.progress.REFRESH", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
@@ -214,6 +215,7 @@ def test_a_long_solve_shows_digits_and_residual(monkeypatch, capsys):
 
 
 def test_the_time_left_counts_from_the_beginning(monkeypatch, capsys):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
     monkeypatch.setattr("markov.computing.progress.DELAY", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with Counter("levels", total=100) as counter:
