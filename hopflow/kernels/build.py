@@ -380,7 +380,7 @@ def _array_at(layout: str) -> Any:
 
     @intrinsic
     def array_at(context, address, shape, dtype):
-        kind = types.Array(dtype.dtype, len(shape), layout)
+        kind = types.Array(dtype.dtype, len(shape), layout)  # type: ignore[call-overload]
 
         def generate(context, builder, signature, arguments):
             lengths = cgutils.unpack_tuple(builder, arguments[1])

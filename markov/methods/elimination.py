@@ -296,4 +296,7 @@ def short_order(
 
 def _compiled(name: str) -> Callable[..., Any]:
     """Return a function of `markov.methods.gth_kernels`, compiled."""
-    return make_kernel(getattr(kernels, name), helpers=kernels.HELPERS.get(name, ()))
+    kernel: Callable[..., Any] = make_kernel(
+        getattr(kernels, name), helpers=kernels.HELPERS.get(name, ())
+    )
+    return kernel

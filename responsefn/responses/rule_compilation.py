@@ -52,7 +52,7 @@ def compile_step(
     check_dynamics(rule)
     function = make_kernel(step, signature=SIGNATURE, compiled=compiled, **_parts(step, rule, move))
     if compiled:
-        return np.array([function.address], dtype=np.uint64)  # type: ignore[attr-defined]
+        return np.array([function.address], dtype=np.uint64)
     functions = np.empty(1, dtype=object)
     functions[0] = function
     return functions
