@@ -125,6 +125,10 @@ def _archive() -> zipfile.ZipFile | None:
     return None
 
 
+if hasattr(os, "register_at_fork"):  # a child has the file's position in common with its parent
+    os.register_at_fork(after_in_child=_archive.cache_clear)
+
+
 def _shipped(name: str) -> bytes | None:
     """Return a unit of the archive as bytes; None where it has none of this name, or a damaged one."""
     archive = _archive()
