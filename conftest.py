@@ -98,7 +98,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _home_writes(config: pytest.Config) -> str:
     """Return a message that lists what the tests wrote to home folders; empty if nothing."""
     home = config.stash[RUN] / "home"
-    written = [path.relative_to(home).as_posix() for path in home.rglob("*") if not path.is_dir()]
+    scapy = home / ".cache" / "scapy"  # scapy keeps its tables there, and has no setting for it
+    files = (path for path in home.rglob("*") if not path.is_dir() and scapy not in path.parents)
+    written = [path.relative_to(home).as_posix() for path in files]
     if written:
         return f"the tests wrote to the home folder: {', '.join(sorted(written)[:20])}"
     if USER_CACHE in config.stash and config.stash[USER_CACHE].exists():

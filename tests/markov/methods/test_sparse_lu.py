@@ -26,7 +26,7 @@ from markov.methods.exact import FIRST_MODULUS, MAX_EXACT_STATES, exact_distribu
 from markov.methods.sparse_lu import BYTES, LUFactors, best_order
 from tests.markov.conftest import Coin, chains, exact
 from tests.markov.methods.conftest import CHAINS, random_chain, tree
-from tests.surface import for_each
+from tests.surface import HANG, for_each
 
 # Fill-in of sparse LU is known before it happens.
 
@@ -72,7 +72,7 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     matrix = sp.csc_matrix((np.ones(Q.nnz), Q.indices, Q.indptr), shape=Q.shape)
     matrix.setdiag(Q.shape[0])
     here = minimum_degree.minimum_degree_order(matrix, 0.0, 0.0)
-    there = minimum_degree.minimum_degree_order(matrix, math.inf, 60.0)
+    there = minimum_degree.minimum_degree_order(matrix, math.inf, HANG)
     np.testing.assert_array_equal(here, there)
     monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
     assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
