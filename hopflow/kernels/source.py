@@ -9,10 +9,11 @@ import inspect
 import math
 import numbers
 import textwrap
-import threading
 import types
 from collections.abc import Callable
 from typing import Any
+
+from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["KernelError", "literal", "locals_of", "parse", "refuse", "syntax_tree"]
 
@@ -110,7 +111,7 @@ def literal(value: object) -> ast.expr | None:
     return ast.Constant(float(value))
 
 
-_parsing = threading.RLock()
+_parsing = ForkSafeLock()
 
 
 def syntax_tree(text: str, mode: str = "exec") -> Any:

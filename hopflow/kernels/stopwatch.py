@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from hopflow.fork_safety import ForkSafeLock
 
 __all__ = ["Stopwatch", "loading"]
 
@@ -14,7 +15,7 @@ class _Intervals:
     """Wall time in which at least one thread loads or compiles."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._depth = 0
         self._since = self._total = 0.0
 

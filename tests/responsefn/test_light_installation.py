@@ -114,7 +114,7 @@ def test_a_printed_formula_has_the_expressions_of_sympy() -> None:
 
 @pytest.mark.slow
 def test_snippets_of_the_readme_run_in_a_light_installation(tmp_path: Path) -> None:
-    """As the README installs it: all snippets, but for that of the fabric, which needs networkx and says so."""
+    """As the README installs it: all snippets except that of the fabric, which needs networkx and says so."""
     folder = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     own = folder / "bin" / "python"
