@@ -166,7 +166,7 @@ def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
         "tables": len(audits),
         "rows": sum(len(a.rows) for _, a in audits),
         "rows judged": sum(len(near(a)) for _, a in audits),
-        "verdicts": {verdict.value: verdicts[verdict] for verdict in RowVerdict},
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in RowVerdict if verdict is not RowVerdict.NAME_DISAGREES},
         "below cable and response": sum(verdicts[each] for each in short),
         "below the worst case of a conforming peer": sum(verdicts[each] for each in (*short, RowVerdict.FASTER_PEER)),
         "tables that follow a law": sum(a.law is not None for _, a in audits),

@@ -47,14 +47,11 @@ def audit(
         ),
     ],
     switch: _Switch,
-    rate: Annotated[
-        str | None, typer.Option(help="Of rows without a rate: 400Gbps.")
-    ] = None,
-    cable: Annotated[
-        str | None, typer.Option(help="Of rows without a length: 300m.")
-    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Of rows without a rate: 400Gbps.")] = None,
+    cable: Annotated[str | None, typer.Option(help="Of rows without a length: 300m.")] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Status 1 also for rows below the standard's response time.")
+        bool,
+        typer.Option("--strict", help="Status 1 also for rows below the standard's response time."),
     ] = False,
     json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file.")] = None,

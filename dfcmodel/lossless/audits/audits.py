@@ -29,7 +29,7 @@ from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import shown
-from hopflow.display.results import Result, figure
+from hopflow.display.results import COLOURS, Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -140,7 +140,9 @@ class TableAudit(Result):
             by_amount: dict[int, list[str]] = {}
             for port, amount in self.wasted.items():
                 by_amount.setdefault(amount, []).append(port)
-            lines += [f"wasted per port: {n:,} B at {', '.join(ports)}" for n, ports in by_amount.items()]
+            lines += [
+                f"wasted per port: {n:,} B at {', '.join(ports)}" for n, ports in by_amount.items()
+            ]
             lines.append(f"wasted by the switch: {sum(self.wasted.values()):,} B")
         return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
 
@@ -191,7 +193,7 @@ class TableAudit(Result):
                 ]
                 if points:
                     axes.plot(
-                        *zip(*points, strict=True), marker, ms=4, color=f"C{n}", clip_on=False, zorder=20 - n,
+                        *zip(*points, strict=True), marker, ms=4, color=COLOURS[n % len(COLOURS)], clip_on=False, zorder=20 - n,
                         label=verdict.value + (", no xoff" if empty else ""),
                     )  # fmt: skip
         axes.plot([left, right], [left, right], color="#000000", lw=0.8, label="bytes on the cable")
@@ -335,7 +337,10 @@ def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit
         if verdict in INSUFFICIENT:
             own.append(f"{RowVerdict.NAME_DISAGREES.value}: {disagreement}")
         else:
-            verdict, reason = RowVerdict.NAME_DISAGREES, f"{disagreement}; {verdict.value}: {reason}"
+            verdict, reason = (
+                RowVerdict.NAME_DISAGREES,
+                f"{disagreement}; {verdict.value}: {reason}",
+            )
     return dataclasses.replace(
         judged, row=row, verdict=verdict, reason=reason, remarks=(*own, *remarks)
     )
@@ -348,7 +353,9 @@ def _remarks(
     found: dict[Key, list[str]] = {}
 
     def add(row: BufferRow, remark: str) -> None:
-        found.setdefault(_key(row), []).append(remark)
+        remarks = found.setdefault(_key(row), [])
+        if remark not in remarks:
+            remarks.append(remark)
 
     for a, b in falling_pairs(table):
         add(b, f"less than {a.rate / 1e9:g}G {a.cable:g}m has, {a.xoff:,} B")

@@ -71,7 +71,9 @@ class BufferRow:
             instance(name, getattr(self, name), str, "a text")
         if self.priority is not None:
             whole("priority", self.priority, 0, 7, why="a class of traffic")
-        object.__setattr__(self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ())
+        object.__setattr__(
+            self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ()
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ headroom. All other tables are skipped.
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from typing import Any
 
@@ -25,6 +24,7 @@ from dfcmodel.lossless.audits.profiles import (
 )
 from dfcmodel.lossless.quantities import metres
 from hopflow.checks import shown
+from hopflow.text_files import parse_json
 
 __all__ = ["read_configuration"]
 
@@ -49,12 +49,7 @@ CLASSES = range(8)
 
 def read_configuration(text: str) -> Found:
     """Return a row for each lossless class of each port, and one for each profile with an xoff that no port uses."""
-    try:
-        data = json.loads(text, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error}") from None
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
+    data = parse_json(text)
     if not isinstance(data, dict) or "BUFFER_PROFILE" not in data:
         raise ValueError("must have a table BUFFER_PROFILE")
     if len(data) > MAX_TABLES:
@@ -63,16 +58,6 @@ def read_configuration(text: str) -> Found:
         if close := difflib.get_close_matches(name.upper()[:80], TABLES, 1, SIMILAR):
             raise ValueError(f"{shown(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
     return _Configuration({name: _table(data, name) for name in TABLES}).rows()
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> Fields:
-    """Return an object of a JSON text, which must not give a key twice."""
-    fields: Fields = {}
-    for name, value in pairs:
-        if name in fields:
-            raise ValueError(f"{shown(name)} is given twice in one object")
-        fields[name] = value
-    return fields
 
 
 def _table(data: Fields, name: str) -> dict[str, Fields]:
@@ -187,21 +172,17 @@ class _Configuration:
         reference = self.groups.get((port, group))
         bare = bare_name(reference or "")
         name, fields = self.profiles.get(bare, (bare, {}))
-        remarks = []
-        rate, cable = self.speeds.get(port), self.cables.get(port)
-        named = named_port(bare)
-        if named is not None:
-            if rate is None:
-                rate = named[0]
-                remarks.append(f"PORT has no speed of {port}: {rate / 1e9:g}G as in the profile's name")  # fmt: skip
-            if cable is None:
-                cable = named[1]
-                remarks.append(f"CABLE_LENGTH has no {port}: {cable:g}m as in the profile's name")
-        numbers = numbers_of(name, fields) if "xoff" in fields else (0, None, None)
-        if numbers[0] > 0:
+        row = DraftRow(
+            place, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
+            absent=tuple(table for table in ("PORT", "CABLE_LENGTH") if not self.tables[table]),
+        )  # fmt: skip
+        if "xoff" in fields:
+            xoff, xon, size = numbers_of(name, fields)
+            row = row._replace(xoff=xoff, xon=xon, size=size)
+        if row.xoff > 0:
             if self.paused is not None and not has_pfc:
-                remarks.append("PFC is not enabled for this class")
-            rows.append(DraftRow(place, rate, cable, *numbers, name, port, group, "", tuple(remarks)))  # fmt: skip
+                row = row._replace(remarks=("PFC is not enabled for this class",))
+            rows.append(row)
             return
         null = bare == "NULL"
         if reference is None:
@@ -212,13 +193,13 @@ class _Configuration:
             why = f"its profile {shown(bare)} is not in BUFFER_PROFILE"
         else:
             why = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
-        lossless = has_pfc or (self.paused is None and (null or named is not None))
+        lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
         if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
             skipped.append((place, "buffer_model is dynamic: the switch computes its headroom"))
         elif lossless and self.tables["PORT"].get(port, {}).get("admin_status") == "down":
             skipped.append((place, f"{why}; admin_status is down"))
         elif lossless:
-            rows.append(DraftRow(place, rate, cable, *numbers, name, port, group, why, tuple(remarks)))  # fmt: skip
+            rows.append(row._replace(no_headroom=why))
         elif bare not in self.profiles:
             skipped.append((place, why))
 

@@ -89,7 +89,7 @@ class _PlainTemplate:
 
     def __init__(self, source: str) -> None:
         self.skipped: list[tuple[str, str]] = []
-        self._open: list[tuple[str, str, list[str]]] = []
+        self._open: list[tuple[str, str, str, list[str]]] = []
         self._branches: list[tuple[int, str]] = [(0, "")]
         self._bound: Counter[str] = Counter()
         self._constants: dict[str, tuple[float, float, str]] = {}
@@ -99,7 +99,7 @@ class _PlainTemplate:
             end = source.find(CLOSING[match[0]], match.end())
             try:
                 if end < 0:
-                    raise ValueError(f"{match[0]} has no {CLOSING[match[0]]}")  # noqa: TRY301
+                    raise ValueError(f"{match[0]} has no {CLOSING[match[0]]}")
                 code = " ".join(source[match.end() : end].strip("+-").split())
                 mark = {"{#": "", "{%": STATEMENT, "{{": f"{EXPRESSION}{code}{EXPRESSION}"}[match[0]]  # fmt: skip
                 parts += [source[start : match.start()], mark]
@@ -124,16 +124,16 @@ class _PlainTemplate:
         if word == "include":
             self.skipped.append((statement, "a file of its own: not read"))
         if word in (*BRANCHES, *SCOPES):
-            self._open.append((word, statement, []))
+            outer = self._open[-1][2] if self._open else ""
+            self._open.append((word, statement, statement if word in BRANCHES else outer, []))
         elif word != opened and opened in (*BRANCHES, *SCOPES):
             if not self._open or self._open[-1][0] != opened:
                 raise ValueError(f"{shown(statement)} ends nothing that is open")
-            for name in self._open.pop()[2]:
+            for name in self._open.pop()[3]:
                 begin, _, value = self._constants[name]
                 self._constants[name] = begin, position, value
         if opened in BRANCHES:
-            inner = next((each[1] for each in reversed(self._open) if each[0] in BRANCHES), "")
-            self._branches.append((position, inner))
+            self._branches.append((position, self._open[-1][2] if self._open else ""))
         if word == "set":
             name, equals, value = rest.partition("=")
             names = WORD.findall(name if equals else rest)
@@ -144,7 +144,7 @@ class _PlainTemplate:
                 text = next(group for group in literal.groups() if group is not None)
                 self._constants[names[0]] = position, math.inf, text
                 if self._open:
-                    self._open[-1][2].append(names[0])
+                    self._open[-1][3].append(names[0])
             self._bound.update(names)
         elif word in BINDING:
             self._bound.update(WORD.findall(rest) * 2)

@@ -57,6 +57,8 @@ class DraftRow(NamedTuple):
     priority: int | None = None
     no_headroom: str = ""
     remarks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    """Tables that the file does not have, in whose place the profile's name may stand."""
 
 
 Found = tuple[list[DraftRow], list[tuple[str, str]]]
@@ -136,19 +138,31 @@ def fill(drafts: Iterable[DraftRow], given: Given) -> tuple[list[BufferRow], lis
         lacking = [a or b for a, b in zip(lacking, lacks, strict=True)]
         rate = given[0] if draft.rate is None else draft.rate
         cable = given[1] if draft.cable is None else draft.cable
+        remarks = list(draft.remarks)
+        named = named_port(draft.profile)
+        if rate is None and named is not None and "PORT" in draft.absent:
+            rate = named[0]
+            remarks.append(f"no table PORT: {rate / 1e9:g}G as in the profile's name")
+        if cable is None and named is not None and "CABLE_LENGTH" in draft.absent:
+            cable = named[1]
+            remarks.append(f"no table CABLE_LENGTH: {cable:g}m as in the profile's name")
         if rate is None or cable is None:
             if draft.profile == draft.place:
                 skipped.append((draft.place, NO_NAME))
                 continue
             names = [name for name, value in (("rate", rate), ("cable", cable)) if value is None]
             raise ValueError(f"{draft.place}: no {' and no '.join(names)} in the file: must be given, such as rate='400Gbps', cable='300m'")  # fmt: skip
-        if any(lacks) and not draft.no_headroom:
+        if any(lacks) and not remarks[len(draft.remarks) :] and not draft.no_headroom:
             other = alike.setdefault((rate, cable), draft)
             if other.xoff != draft.xoff:
-                both = f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
+                both = (
+                    f"{other.place} (xoff {other.xoff:,}) and {draft.place} (xoff {draft.xoff:,})"
+                )
                 raise ValueError(f"rate, cable: {both} would both be {rate / 1e9:g}G {cable:g}m, and differ: give neither, and name rate and cable in the file")  # fmt: skip
         try:
-            rows.append(BufferRow(**draft._replace(rate=rate, cable=cable)._asdict()))
+            fields = draft._replace(rate=rate, cable=cable, remarks=tuple(remarks))._asdict()
+            del fields["absent"]
+            rows.append(BufferRow(**fields))
         except ValueError as error:
             message = str(error)
             raise ValueError(message if draft.place in message else f"{draft.place}: {message}") from None  # fmt: skip

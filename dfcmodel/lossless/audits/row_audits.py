@@ -83,7 +83,9 @@ class RowAudit:
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
     """Return a line per row in columns, below a heading; place and profile come first where any row has them."""
     cells = [WHERE + HEADING, *(each.where + each.columns for each in rows)]
-    used = [n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)]
+    used = [
+        n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)
+    ]
     widths = {n: max(len(row[n]) for row in cells) for n in used}
     numbers = range(len(WHERE), len(WHERE) + 4)
     lines = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -34,7 +34,9 @@ LOOKUP = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
 """Columns of a lookup file without a heading; the last two may be missing."""
 COLUMNS = (*LOOKUP, "profile", "port")
 """Columns of a lookup or CSV file. Threshold and xon_offset are skipped."""
-MAX_ROWS = 10_000
+MAX_BYTES = 16 * 2**20
+"""Size of a table's file; the largest configurations have about 1 MB."""
+MAX_ROWS = 5_000
 """Rows of a table; a switch of 512 ports with 8 lossless classes has 4,096."""
 
 
@@ -46,7 +48,7 @@ def read_table(
     Parameters
     ----------
     path
-        The file, in UTF-8, of at most 16 MiB and 10,000 rows, or an open one, such as ``io.StringIO(text)``.
+        The file, in UTF-8, of at most 16 MiB and 5,000 rows, or an open one, such as ``io.StringIO(text)``.
     kind
         ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``) or
         ``csv``; None: by the ending of the name, and by its content if an open file has no name.
@@ -63,8 +65,8 @@ def read_table(
     *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of
     ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with
     PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile
-    that no port uses is a row by its name. The rate or length of a port without is that of its profile's name, with a
-    remark. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``). Other tables are skipped, as are
+    that no port uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name
+    stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``). Other tables are skipped, as are
     other fields of these, except in ``BUFFER_PG``, ``BUFFER_PROFILE`` and ``PORT_QOS_MAP``, which refuse unknown fields.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within
@@ -90,7 +92,7 @@ def read_table(
     """
     if kind is not None:
         choice("kind", kind, FORMATS)
-    text = read_text(path)
+    text = read_text("path", path, MAX_BYTES)
     name = str(path if isinstance(path, str | Path) else getattr(path, "name", ""))
     if kind is None:
         kind = ENDINGS.get(Path(name).suffix.lower()) if name else _kind_of(text)
@@ -105,8 +107,7 @@ def read_table(
     )
     try:
         drafts, skipped = FORMATS[kind](text)
-        if len(drafts) > MAX_ROWS:
-            raise ValueError(f"{len(drafts):,} rows: must be at most {MAX_ROWS:,}")  # noqa: TRY301
+        _check_count(drafts)
         rows, lacking = fill(drafts, given)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
@@ -125,19 +126,21 @@ def _kind_of(text: str) -> str:
 
 def _lookup(text: str) -> Found:
     """Return the rows of a lookup file: columns by its heading, the comment that names them."""
-    columns, rows = LOOKUP, []
+    columns: tuple[str, ...] = LOOKUP
+    rows: list[DraftRow] = []
     for number, line in enumerate(text.splitlines(), 1):
         code, _, comment = line.partition("#")
         words = code.split()
         heading = tuple(comment.split())
         if not words and {"speed", "cable", "xoff"} <= set(heading):
-            _check_columns(number, heading)
+            _check_columns(f"line {number}", heading)
             columns = LOOKUP if heading == LOOKUP[: len(heading)] else heading
         elif words:
             needed = columns.index("xoff") + 1
             if not needed <= len(words) <= len(columns):
                 raise ValueError(f"line {number}: {len(words)} columns, must be {' '.join(columns)}")  # fmt: skip
             rows.append(_row(number, dict(zip(columns, words, strict=False))))
+            _check_count(rows)
     return _marked(rows), []
 
 
@@ -153,24 +156,31 @@ def _csv(text: str) -> Found:
             if not columns:
                 columns = [cell.strip() for cell in cells]
                 if columns:
-                    _check_columns(reader.line_num, columns)
+                    _check_columns(f"line {reader.line_num}", columns)
             elif any(cell.strip() for cell in cells):
                 if len(cells) != len(columns):
-                    raise ValueError(f"line {reader.line_num}: {len(cells)} cells, must be {','.join(columns)}")  # noqa: TRY301  # fmt: skip
+                    raise ValueError(f"line {reader.line_num}: {len(cells)} cells, must be {','.join(columns)}")  # fmt: skip
                 rows.append(_row(reader.line_num, dict(zip(columns, cells, strict=True))))
+                _check_count(rows)
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from None
-    if "xoff" not in columns:
-        raise ValueError(f"columns ['xoff'] are missing: must be speed, cable, xoff, not {shown(columns)}")  # fmt: skip
     return _marked(rows), []
 
 
-def _check_columns(number: int, columns: tuple[str, ...] | list[str]) -> None:
-    """Raise ValueError for a column that is unknown or given twice."""
-    check_fields(f"line {number}: column", columns, COLUMNS)
-    for column in set(columns):
-        if list(columns).count(column) > 1:
-            raise ValueError(f"line {number}: column {shown(column)} is given twice")
+def _check_count(rows: list[DraftRow]) -> None:
+    """Raise ValueError for more rows than a table may have."""
+    if len(rows) > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS:,} rows")
+
+
+def _check_columns(place: str, columns: Sequence[str]) -> None:
+    """Raise ValueError for a column that is unknown or given twice, and where xoff is missing."""
+    check_fields(f"{place}: column", columns, COLUMNS)
+    for n, column in enumerate(columns[: len(COLUMNS) + 1]):
+        if column in columns[:n]:
+            raise ValueError(f"{place}: column {shown(column)} is given twice")
+    if "xoff" not in columns:
+        raise ValueError(f"{place}: columns ['xoff'] are missing: must be speed, cable, xoff")
 
 
 def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
