@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 2**20
 MAX_KEY_PARTS = 256
 """Parts of a dotted key of TOML. The time of tomllib grows with their square."""
 _LONG_KEY = re.compile(
-    r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % MAX_KEY_PARTS,
+    r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
     re.ASCII,
 )
 
