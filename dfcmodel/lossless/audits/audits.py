@@ -141,7 +141,9 @@ class TableAudit(Result):
             for port, amount in self.wasted.items():
                 by_amount.setdefault(amount, []).append(port)
             lines += [
-                f"wasted per port: {n:,} B at {', '.join(ports)}" for n, ports in by_amount.items()
+                f"wasted per port: {n:,} B at {', '.join(ports)}"
+                for n, ports in by_amount.items()
+                if n
             ]
             lines.append(f"wasted by the switch: {sum(self.wasted.values()):,} B")
         return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
