@@ -37,11 +37,18 @@ QOS_FIELDS = (
     *("tc_to_queue_map", "tc_to_pg_map", "tc_to_dscp_map", "tc_to_dot1p_map"),
 )
 """Fields of SONiC's table PORT_QOS_MAP. Only pfc_enable and pfc_to_pg_map are used."""
-FIELDS = {"BUFFER_PROFILE": PROFILE_FIELDS, "BUFFER_PG": ("profile",), "PORT_QOS_MAP": QOS_FIELDS}
+FIELDS = {
+    "BUFFER_PROFILE": (*PROFILE_FIELDS, "NULL"),
+    "BUFFER_PG": ("profile", "NULL"),
+    "PORT_QOS_MAP": (*QOS_FIELDS, "NULL"),
+}
 """Fields of tables whose unknown fields are refused."""
 TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS)
 SIMILAR = 0.88
 """Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
+FLAT = re.compile(
+    rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL
+)
 MAX_TABLES = 2000
 """Tables of a configuration; SONiC has some hundreds."""
 CLASSES = range(8)
@@ -50,14 +57,36 @@ CLASSES = range(8)
 def read_configuration(text: str) -> Found:
     """Return a row for each lossless class of each port, and one for each profile with an xoff that no port uses."""
     data = parse_json(text)
-    if not isinstance(data, dict) or "BUFFER_PROFILE" not in data:
+    data = _nested(data) if isinstance(data, dict) else {}
+    if "BUFFER_PROFILE" not in data:
         raise ValueError("must have a table BUFFER_PROFILE")
-    if len(data) > MAX_TABLES:
-        raise ValueError(f"{len(data):,} tables: must be at most {MAX_TABLES:,}")
-    for name in data.keys() - set(TABLES):
-        if close := difflib.get_close_matches(name.upper()[:80], TABLES, 1, SIMILAR):
+    others = {re.split("[|:]", name[:80], maxsplit=1)[0] for name in data.keys() - set(TABLES)}
+    if len(others) > MAX_TABLES:
+        raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
+    for name in others:
+        if close := difflib.get_close_matches(name.upper(), TABLES, 1, SIMILAR):
             raise ValueError(f"{shown(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
     return _Configuration({name: _table(data, name) for name in TABLES}).rows()
+
+
+def _nested(data: Fields) -> Fields:
+    """Return tables of objects from a dump of the database, whose keys are ``TABLE|object`` or ``TABLE_TABLE:object``."""
+    tables: Fields = {}
+    for key, fields in data.items():
+        match = FLAT.fullmatch(key)
+        table, name = (match["table"], match["name"]) if match else (key, "")
+        if match is None:
+            if key in tables:
+                raise ValueError(f"{key} is given as a table and by objects")
+            tables[key] = fields
+            continue
+        if match["separator"] == ":" and table == "BUFFER_PG":
+            name = "|".join(name.rsplit(":", 1))
+        objects = tables.setdefault(table, {})
+        if not isinstance(objects, dict) or name in objects:
+            raise ValueError(f"{table}, {name} is given twice")
+        objects[name] = fields
+    return tables
 
 
 def _table(data: Fields, name: str) -> dict[str, Fields]:

@@ -28,7 +28,7 @@ NO_XOFF = "no xoff: not a profile of a lossless ingress"
 NO_NAME = "its name has no speed and cable and no port uses it; give rate and cable"
 PROFILE_FIELDS = (
     *("pool", "size", "xon", "xoff", "xon_offset", "dynamic_th", "static_th"),
-    *("headroom_type", "packet_discard_action"),
+    *("mode", "headroom_type", "packet_discard_action"),
 )
 """Fields of SONiC's table BUFFER_PROFILE. Only size, xon, xoff and headroom_type are used."""
 REFERENCES = ("BUFFER_PROFILE_TABLE:", "BUFFER_PROFILE_TABLE|", "BUFFER_PROFILE|", "BUFFER_PROFILE:")  # fmt: skip

@@ -67,7 +67,8 @@ def read_table(
     PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile
     that no port uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name
     stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``). Other tables are skipped, as are
-    other fields of these, except in ``BUFFER_PG``, ``BUFFER_PROFILE`` and ``PORT_QOS_MAP``, which refuse unknown fields.
+    other fields of these, except in ``BUFFER_PG``, ``BUFFER_PROFILE`` and ``PORT_QOS_MAP``, which refuse unknown fields. Dumps of the
+    database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
 
     *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within
     ``if`` and ``for``, and numbers that are computed, such as a variable that is set twice or in a branch.
@@ -132,7 +133,7 @@ def _lookup(text: str) -> Found:
         code, _, comment = line.partition("#")
         words = code.split()
         heading = tuple(comment.split())
-        if not words and {"speed", "cable", "xoff"} <= set(heading):
+        if not words and {"speed", "cable", "xoff"} <= set(heading) and heading[0] in COLUMNS:
             _check_columns(f"line {number}", heading)
             columns = LOOKUP if heading == LOOKUP[: len(heading)] else heading
         elif words:

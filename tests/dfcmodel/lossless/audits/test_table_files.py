@@ -8,7 +8,8 @@ import json
 
 import pytest
 
-from dfcmodel.lossless import BufferRow, read_table
+from dfcmodel.lossless import BufferRow, audit_headroom, read_table
+from dfcmodel.lossless.results import RowVerdict
 
 LOOKUP = """# PG lossless profiles.
 # speed cable size xon xoff threshold xon_offset
@@ -295,3 +296,58 @@ def test_a_hundred_thousand_repeated_characters_are_read_or_refused(repeated: st
     for kind, text in texts:
         with contextlib.suppress(ValueError):
             read_table(io.StringIO(text), kind=kind)
+
+
+# Profiles of the inputs of SONiC's own migration tests (sonic-utilities, commit 691b1bbc, tests/db_migrator_input), in the forms
+# of a configuration, of a dump of it, and of a dump of the database of applications.
+
+PUBLIC = {
+    "non-default-xoff-input": {(10, 5): 34816, (25, 5): 38912, (40, 5): 41984, (50, 5): 45056, (50, 40): 50176, (100, 5): 56320},
+    "acs-msn4700-t0-version_3_0_0": {
+        (10, 5): 32768, (25, 5): 32768, (40, 5): 33792, (50, 5): 33792, (100, 5): 33792, (100, 40): 44032, (200, 5): 35840,
+        (400, 5): 38912, (400, 40): 77824,
+    },
+    "mellanox-sn2700-c28d8-single-pool-t0-version_3_0_0": {
+        (10, 5): 22528, (25, 5): 22528, (40, 5): 22528, (50, 5): 22528, (50, 40): 25600, (100, 5): 23552, (100, 40): 29696,
+    },
+    "acs-msn3800-t1-version_1_0_6": {
+        (10, 40): 35840, (10, 300): 44032, (25, 40): 40960, (25, 300): 59392, (40, 40): 46080, (40, 300): 75776, (50, 5): 45056,
+        (50, 40): 50176, (50, 300): 87040, (100, 5): 56320, (100, 40): 66560, (100, 300): 140288,
+    },
+    "acs-msn3700-t1-version_1_0_3": {
+        (10, 40): 20480, (10, 300): 34816, (25, 40): 23552, (25, 300): 60416, (40, 40): 26624, (40, 300): 86016, (50, 40): 28672,
+        (50, 300): 103424, (100, 40): 40960, (100, 300): 188416, (200, 40): 63488, (200, 300): 358400,
+    },
+}  # fmt: skip
+QUANTA = {10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905}
+"""Pause quanta of 512 bits until a peer starts no frame (IEEE 802.3, 31B.3.7)."""
+
+
+@pytest.mark.parametrize("form", ["tables", "CONFIG_DB", "APPL_DB"])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_configurations_are_judged_by_cable_and_response(name: str, form: str) -> None:
+    data: dict = {"BUFFER_PROFILE": {}, "BUFFER_PG": {}, "PORT": {}, "CABLE_LENGTH": {"AZURE": {}}}
+    for n, ((speed, cable), xoff) in enumerate(PUBLIC[name].items()):
+        profile = f"pg_lossless_{speed}000_{cable}m_profile"
+        data["BUFFER_PROFILE"][profile] = {"xoff": str(xoff), "xon": "18432", "dynamic_th": "0"}
+        reference = {"APPL_DB": "[BUFFER_PROFILE_TABLE:{}]", "CONFIG_DB": "[BUFFER_PROFILE|{}]"}
+        data["BUFFER_PG"][f"E{n}|3-4"] = {"profile": reference.get(form, "{}").format(profile)}
+        data["PORT"][f"E{n}"] = {"speed": f"{speed}000"}
+        data["CABLE_LENGTH"]["AZURE"][f"E{n}"] = f"{cable}m"
+    if form == "CONFIG_DB":
+        data = {f"{table}|{key}": each for table in data for key, each in data[table].items()}
+    elif form == "APPL_DB":  # which has no lengths
+        del data["CABLE_LENGTH"]
+        data = {f"{table}_TABLE:{key.replace('|', ':')}": each for table in data for key, each in data[table].items()}  # fmt: skip
+    rows = audit_headroom(read_table(io.StringIO(json.dumps(data)))).rows
+    assert len(rows) == 2 * len(PUBLIC[name])
+    below = 0
+    for each in rows:
+        speed, cable = round(each.row.rate / 1e9), round(each.row.cable)
+        assert each.row.xoff == PUBLIC[name][speed, cable]
+        wire = 2 * cable * 5e-9 * speed * 1e9 / 8
+        standard = wire + QUANTA[speed] * 512 / 8
+        assert (each.verdict is RowVerdict.IMPOSSIBLE) == (each.row.xoff < wire)
+        assert (each.verdict is RowVerdict.BELOW_STANDARD) == (wire <= each.row.xoff < standard)
+        below += each.verdict is RowVerdict.BELOW_STANDARD
+    assert below == {"acs-msn4700-t0-version_3_0_0": 2, "mellanox-sn2700-c28d8-single-pool-t0-version_3_0_0": 2}.get(name, 0) * 2  # fmt: skip
