@@ -25,6 +25,7 @@ import typer
 from dfcmodel.lossless import BufferRow, BufferTable, audit_headroom, identify
 from dfcmodel.lossless.audits.audits import TableAudit
 from dfcmodel.lossless.audits.orders import falling_pairs, flat_rates
+from dfcmodel.lossless.audits.profiles import fill
 from dfcmodel.lossless.audits.table_files import FORMATS
 from dfcmodel.lossless.audits.verdicts import RowVerdict
 from hopflow.csv_tables import write_rows
@@ -90,7 +91,8 @@ def read_checkout(checkout: Path) -> Census:
             paths[digest] = min(path, paths.get(digest, path))
     blobs, empty = [], []
     for digest, path in sorted(paths.items()):
-        rows, _ = FORMATS["lookup"](git(checkout, "cat-file", "blob", digest), (None, None))
+        drafts, _ = FORMATS["lookup"](git(checkout, "cat-file", "blob", digest))
+        rows, _ = fill(drafts, (None, None))
         if rows:
             blobs.append(Blob(digest, path, BufferTable(tuple(rows), path)))
         else:
@@ -164,7 +166,7 @@ def count(audits: list[tuple[Blob, TableAudit]]) -> dict[str, object]:
         "tables": len(audits),
         "rows": sum(len(a.rows) for _, a in audits),
         "rows judged": sum(len(near(a)) for _, a in audits),
-        "verdicts": {verdict.value: verdicts[verdict] for verdict in RowVerdict},
+        "verdicts": {verdict.value: verdicts[verdict] for verdict in RowVerdict if verdict is not RowVerdict.NAME_DISAGREES},
         "below cable and response": sum(verdicts[each] for each in short),
         "below the worst case of a conforming peer": sum(verdicts[each] for each in (*short, RowVerdict.FASTER_PEER)),
         "tables that follow a law": sum(a.law is not None for _, a in audits),

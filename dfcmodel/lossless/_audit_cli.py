@@ -16,6 +16,7 @@ EPILOG = cli.examples(
     "hopflow headroom audit pg_profile_lookup.ini",
     "hopflow headroom audit pg_profile_lookup.ini --chip tomahawk5 --json",
     "hopflow headroom audit config_db.json --cell 192 --lossless-mtu 4096",
+    "hopflow headroom audit /etc/sonic/config_db.json --strict",
 )
 
 
@@ -46,18 +47,19 @@ def audit(
         ),
     ],
     switch: _Switch,
-    rate: Annotated[
-        str | None, typer.Option(help="Of profiles without a rate in their name: 400Gbps.")
-    ] = None,
-    cable: Annotated[
-        str | None, typer.Option(help="Of profiles without a length in their name: 300m.")
-    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Of rows without a rate: 400Gbps.")] = None,
+    cable: Annotated[str | None, typer.Option(help="Of rows without a length: 300m.")] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Status 1 also for rows below the standard's response time."),
+    ] = False,
     json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file.")] = None,
 ) -> None:
     """Print a verdict on each row of a table of headrooms, with the reason and the value to write.
 
-    The status is 1 if a row holds less than the bytes on its cable.
+    The status is 1 if a row holds less than the bytes on its cable, or a class with PFC has no headroom; with --strict also if
+    a row does not cover the standard's response time, cannot be judged, or has a profile that is named for another port.
     """
     from dfcmodel.lossless import audit_headroom, read_table
 
@@ -69,7 +71,7 @@ def audit(
     typer.echo(cli.as_json(found.to_dict()) if json else found.text())
     if plot is not None:
         cli.save_figure(found.plot(), plot, quiet=json)
-    raise typer.Exit(1 if found.impossible else 0)
+    raise typer.Exit(1 if found.impossible or (strict and found.insufficient) else 0)
 
 
 def in_bytes(text: str | None) -> Any:

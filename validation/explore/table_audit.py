@@ -24,6 +24,8 @@ AS_THE_PORT = "as the port's"
 """The text of a largest lossless frame that is not given."""
 MAX_ROWS = 2000
 HEADING = ("rate", "cable (m)", "xoff (B)", "write (B)", "verdict", "why")
+WHERE = ("place", "profile")
+"""Further columns for tables of profiles."""
 
 
 class Pasted(NamedTuple):
@@ -55,17 +57,22 @@ def _draw(
     judged.sort(key=lambda each: (each.needs.any_sizes, each.row.cable))
     needed = np.array([float(each.needs.any_sizes or 0) for each in judged]) / 1e3
     lines = (
-        Line("xoff", needed, np.array([float(each.row.xoff) for each in judged]) / 1e3, marked=True, joined=False),
+        Line("xoff", needed, np.array([max(each.row.xoff, 1.0) for each in judged]) / 1e3, marked=True, joined=False),
         Line("needed", needed, needed),
         Line("on the cable", needed, np.array([max(each.needs.cable, 1.0) for each in judged]) / 1e3, marked=True, joined=False),
     )  # fmt: skip
-    columns = (each.columns for each in audit.rows)
-    rows = tuple((rate, cable.removesuffix("m"), *others) for rate, cable, *others in columns)
+    has_profiles = any(each.row.profile for each in audit.rows)
+    rows = tuple(
+        (rate, cable.removesuffix("m"), *others, *(each.where if has_profiles else ()))
+        for each in audit.rows
+        for rate, cable, *others in (each.columns,)
+    )
+    heading = HEADING + (WHERE if has_profiles else ())
     title = "Table against proved headroom"
     return Drawing(
         finding,
         (Chart(title, "needed for any frame sizes (kB)", "kB", lines, logarithmic=True),) if judged else (),
-        table=Table(HEADING, rows, numbers=4),
+        table=Table(heading, rows, numbers=4),
     )  # fmt: skip
 
 

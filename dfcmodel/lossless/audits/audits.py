@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,17 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
-from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
+from dfcmodel.lossless.audits.orders import (
+    copies,
+    divisor_of,
+    equal_cables,
+    falling_pairs,
+    flat_rates,
+    grain_of,
+)
+from dfcmodel.lossless.audits.profiles import named_port
 from dfcmodel.lossless.audits.row_audits import RowAudit, law_lines, rows_text
 from dfcmodel.lossless.audits.row_needs import Assumptions, covering, needs_of
-from dfcmodel.lossless.audits.switch_chips import Chip, chip
+from dfcmodel.lossless.audits.switch_chips import Chip, chip, chips
 from dfcmodel.lossless.audits.table_files import read_table
 from dfcmodel.lossless.audits.table_laws import TableLaw, law_of
-from dfcmodel.lossless.audits.verdicts import RowVerdict, verdict_of
+from dfcmodel.lossless.audits.verdicts import INSUFFICIENT, RowVerdict, verdict_of
 from dfcmodel.lossless.paused.paused_links import SMALLEST_FRAME
 from dfcmodel.lossless.quantities import duration, frames_and_cell
 from hopflow.checks import shown
-from hopflow.display.results import Result, figure
+from hopflow.display.results import COLOURS, Result, figure
 from hopflow.units import declares
 
 if TYPE_CHECKING:
@@ -29,6 +38,9 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.quantities import Given
 
 __all__ = ["TableAudit", "audit_headroom"]
+
+Key = tuple[float, float, int]
+"""Rate, cable and xoff of a row; -1 without headroom."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +57,8 @@ class TableAudit(Result):
         The law that the table follows; None where it follows none that is known.
     assumed
         What was assumed of port and peer.
+    cell_source
+        Where the cell is from: ``given``, ``law``, ``divisor`` (all values are multiples of it), or empty: not known.
 
     Examples
     --------
@@ -58,6 +72,7 @@ class TableAudit(Result):
     rows: tuple[RowAudit, ...]
     law: TableLaw | None
     assumed: Assumptions
+    cell_source: str = ""
 
     @property
     def cell(self) -> int | None:
@@ -66,8 +81,23 @@ class TableAudit(Result):
 
     @property
     def impossible(self) -> list[RowAudit]:
-        """The rows that hold less than the bytes on the cable."""
+        """The rows that hold less than the bytes on the cable, and classes with PFC that have no headroom."""
         return [each for each in self.rows if each.verdict is RowVerdict.IMPOSSIBLE]
+
+    @property
+    def insufficient(self) -> list[RowAudit]:
+        """The rows that are not shown to cover the standard's response time, or whose profile is named for another port."""
+        others = (RowVerdict.NAME_DISAGREES, RowVerdict.NOT_JUDGED)
+        return [each for each in self.rows if each.verdict in (*INSUFFICIENT, *others)]
+
+    @property
+    def wasted(self) -> dict[str, int]:
+        """Bytes beyond the proved headroom for any frame size by port; empty without ports or a cell."""
+        ports: dict[str, int] = {}
+        for each in self.rows:
+            if each.row.port and each.wasted is not None:
+                ports[each.row.port] = ports.get(each.row.port, 0) + each.wasted
+        return ports
 
     def to_xarray(self) -> xr.Dataset:
         """Return the rows of the table and their verdicts, over ``row``."""
@@ -89,9 +119,10 @@ class TableAudit(Result):
         if self.law is not None:
             law = {"cell": self.law.cell, "rates": [dataclasses.asdict(r) for r in self.law.rates]}
         return {
-            "table": self.table.source, "cell": self.cell, "law": law,
+            "table": self.table.source, "cell": self.cell, "cell_source": self.cell_source, "law": law,
             "assumed": dataclasses.asdict(self.assumed),
             "rows": [{**dataclasses.asdict(each), "verdict": each.verdict.value} for each in self.rows],
+            "wasted": {"ports": self.wasted, "switch": sum(self.wasted.values())} if self.wasted else None,
             "skipped": [list(each) for each in self.table.skipped],
         }  # fmt: skip
 
@@ -99,43 +130,81 @@ class TableAudit(Result):
         """Return the counts of verdicts, the law of the table, and a line per row, in columns for a terminal."""
         counts = Counter(each.verdict for each in self.rows)
         verdicts = ", ".join(f"{counts[v]} {v.value}" for v in RowVerdict if counts[v])
-        cell = (
-            f"{self.cell} B" if self.cell else "not known, bytes are counted (give it, or the chip)"
-        )
-        lines = [f"{self.table.source}: {len(self.rows)} rows: {verdicts}", f"cell: {cell}"]
+        rows = f"{len(self.rows)} row{'s' * (len(self.rows) != 1)}"
+        lines = [f"{self.table.source}: {rows}: {verdicts}", f"cell: {self._cell_text()}"]
         if self.law is not None:
             lines.append("xoff is the proved headroom for any frame size, plus a constant by rate:")
             lines += [f"  {text}" for text in law_lines(self.law)]
         lines.append(rows_text(self.rows))
+        if self.wasted:
+            by_amount: dict[int, list[str]] = {}
+            for port, amount in self.wasted.items():
+                by_amount.setdefault(amount, []).append(port)
+            lines += [
+                f"wasted per port: {n:,} B at {', '.join(ports)}"
+                for n, ports in by_amount.items()
+                if n
+            ]
+            lines.append(f"wasted by the switch: {sum(self.wasted.values()):,} B")
         return "\n".join((*lines, *(f"skipped {name}: {why}" for name, why in self.table.skipped)))
+
+    def _cell_text(self) -> str:
+        """Return the cell and where it is from."""
+        if self.cell_source == "divisor":
+            return f"{self.cell} B, proposed: every xoff is a multiple (give another, or the chip)"
+        if self.cell:
+            return f"{self.cell} B"
+        divisor = divisor_of(BufferTable(_distinct(self.table))) if _distinct(self.table) else None
+        more = f"; every xoff is a multiple of {divisor} B" if divisor and divisor >= 64 else ""
+        return f"not known, bytes are counted (give it, or the chip){more}"
 
     def summary(self) -> dict[str, object]:
         """Return the counts of verdicts, the law, and a line per row."""
         counts = Counter(each.verdict for each in self.rows)
         rows: dict[str, object] = {"table": self.table.source, "rows": len(self.rows)}
         rows |= {verdict.value: counts[verdict] for verdict in RowVerdict if counts[verdict]}
-        rows["cell"] = f"{self.cell} B" if self.cell else "not known: bytes are counted"
+        rows["cell"] = self._cell_text()
         if self.law is not None:
             rows["constants"] = "; ".join(law_lines(self.law))
         for n, audit in enumerate(self.rows):
             rate, cable, xoff, _, verdict, why = audit.columns
-            name = f"{rate} {cable}"
+            name = " ".join((*audit.where, rate, cable)).strip()
             rows[f"{name} ({n})" if name in rows else name] = f"{xoff} B, {verdict}: {why}"
+        if self.wasted:
+            rows["wasted by the switch"] = f"{sum(self.wasted.values()):,} B"
         return rows | {name: f"skipped: {why}" for name, why in self.table.skipped}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw xoff over the bytes on the cable, by verdict; return the Axes."""
+        """Draw xoff over the bytes on the cable, by verdict, the worst on top; return the Axes.
+
+        The axes are logarithmic and cover whole decades. Rows without xoff are triangles at the lower edge.
+        """
+        from matplotlib.ticker import NullFormatter
+
         axes = figure()[1] if ax is None else ax
-        for verdict in RowVerdict:
-            found = [each for each in self.rows if each.verdict is verdict]
-            if found:
-                wire = [max(each.needs.cable, 1.0) / 1e3 for each in found]
-                axes.plot(wire, [each.row.xoff / 1e3 for each in found], ".", label=verdict.value)
-        ends = [max(each.needs.cable, 1.0) / 1e3 for each in self.rows]
-        axes.plot([min(ends), max(ends)], [min(ends), max(ends)], color="#000000", lw=0.8)
+        wires = [max(each.needs.cable, 1.0) / 1e3 for each in self.rows]
+        amounts = [each.row.xoff / 1e3 for each in self.rows]
+        left, right = _decades(wires)
+        bottom, top = _decades([*wires, *(amount for amount in amounts if amount)])
+        for n, verdict in enumerate(RowVerdict):
+            for empty, marker in ((False, "o"), (True, "v")):
+                points = [
+                    (wire, bottom if empty else amount)
+                    for each, wire, amount in zip(self.rows, wires, amounts, strict=True)
+                    if each.verdict is verdict and (amount == 0.0) is empty
+                ]
+                if points:
+                    axes.plot(
+                        *zip(*points, strict=True), marker, ms=4, color=COLOURS[n % len(COLOURS)], clip_on=False, zorder=20 - n,
+                        label=verdict.value + (", no xoff" if empty else ""),
+                    )  # fmt: skip
+        axes.plot([left, right], [left, right], color="#000000", lw=0.8, label="bytes on the cable")
         axes.set(
-            xscale="log", yscale="log", xlabel="kB on the cable, both ways", ylabel="kB of xoff"
-        )
+            xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top),
+            xlabel="kB on the cable, both ways", ylabel="kB of xoff",
+        )  # fmt: skip
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_minor_formatter(NullFormatter())
         axes.legend()
         return axes
 
@@ -159,7 +228,9 @@ def audit_headroom(
     chip
         Name of a chip (`chips`): its cell and its constants are used, and rows that differ from them are named.
     cell
-        Bytes of a buffer cell. None: the chip's, or the one that the values show; otherwise bytes are counted.
+        Bytes of a buffer cell. None: the chip's, or the one that the values show by their law, or the one of which all
+        values are multiples (a chip's, or 64 to 1024 bytes that are no power of two and no multiple of ten, which may
+        be units of a calculator); otherwise bytes are counted.
     mtu, lossless_mtu
         Bytes of the largest frame of any class, and of the paused class (None: ``mtu``).
     response
@@ -188,12 +259,50 @@ def audit_headroom(
     given = size if size > 1 else None
     seconds = None if response is None else duration("response", response)
     assumed = Assumptions(big, lossless, given or 1, response=seconds)
-    law = law_of(table, Assumptions(cell=1), given)
-    if given is None and law is not None and law.cell <= lossless:
-        assumed = dataclasses.replace(assumed, cell=law.cell)
-    remarks = _remarks(table, law, known, assumed)
-    rows = [_audit(row, assumed, tuple(remarks.get(row, ()))) for row in table]
-    return TableAudit(table, tuple(rows), law, assumed)
+    distinct = _distinct(table)
+    law = law_of(BufferTable(distinct), Assumptions(cell=1), given) if distinct else None
+    source = "given" if given else ""
+    if given is None and distinct:
+        shown_cell = law.cell if law is not None else _proposed_cell(BufferTable(distinct))
+        if shown_cell is not None and shown_cell <= lossless:
+            assumed = dataclasses.replace(assumed, cell=shown_cell)
+            source = "divisor" if law is None else "law"
+    remarks = _remarks(BufferTable(distinct), law, known, assumed) if distinct else {}
+    judged: dict[Key, RowAudit] = {}
+    rows = []
+    for row in table:
+        if row.no_headroom or _key(row) not in judged:
+            judged[_key(row)] = _judge(row, assumed)
+        rows.append(_audit(row, judged[_key(row)], remarks.get(_key(row), ())))
+    return TableAudit(table, tuple(rows), law, assumed, source)
+
+
+def _key(row: BufferRow) -> Key:
+    """Return what other rows, the cell and the chip are compared with."""
+    return row.rate, row.cable, -1 if row.no_headroom else row.xoff
+
+
+def _distinct(table: BufferTable) -> tuple[BufferRow, ...]:
+    """Return a row for each rate, cable and xoff, without those of classes without headroom."""
+    return tuple({_key(row): row for row in table if not row.no_headroom}.values())
+
+
+def _proposed_cell(table: BufferTable) -> int | None:
+    """Return the cell that all values allow: one of a chip that divides them, or their largest divisor if it is no unit."""
+    divisor = divisor_of(table)
+    if divisor is None:
+        return None
+    of_chips = [each.cell for each in chips() if divisor % each.cell == 0]
+    if of_chips:
+        return max(of_chips)
+    is_unit = divisor % 10 == 0 or divisor & (divisor - 1) == 0
+    return divisor if 64 <= divisor <= 1024 and not is_unit else None
+
+
+def _decades(values: list[float]) -> tuple[float, float]:
+    """Return the powers of ten around values, at least one decade apart."""
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return 10.0**low, 10.0 ** max(high, low + 1)
 
 
 def _rows(given: Any) -> tuple[BufferRow, ...]:
@@ -207,38 +316,69 @@ def _chip(given: str | Chip | None) -> Chip | None:
     return given if given is None or isinstance(given, Chip) else chip(given)
 
 
-def _audit(row: BufferRow, assumed: Assumptions, remarks: tuple[str, ...]) -> RowAudit:
+def _judge(row: BufferRow, assumed: Assumptions) -> RowAudit:
+    """Return the audit of a row by its rate, cable and xoff alone."""
     link = assumed.link(row.rate, row.cable)
     needs = needs_of(link, row.rate, row.cable)
     verdict, reason, smallest = verdict_of(row, needs, link)
     write = None if verdict is RowVerdict.FULL_SIZE else needs.any_sizes
-    return RowAudit(row, verdict, reason, needs, smallest, write, remarks)
+    wasted = None
+    if assumed.cell > 1 and needs.any_sizes is not None:
+        wasted = max(0, row.xoff - needs.any_sizes)
+    return RowAudit(row, verdict, reason, needs, smallest, write, wasted)
+
+
+def _audit(row: BufferRow, judged: RowAudit, remarks: Iterable[str]) -> RowAudit:
+    """Return the audit of a row with its remarks, and with the verdict on the name of its profile."""
+    verdict, reason = judged.verdict, judged.reason
+    own = list(row.remarks)
+    named = named_port(row.profile)
+    if named is not None and named != (row.rate, row.cable):
+        port = f"{row.port or row.place} has {row.rate / 1e9:g}G {row.cable:g}m"
+        disagreement = f"the name is for {named[0] / 1e9:g}G {named[1]:g}m, {port}"
+        if verdict in INSUFFICIENT:
+            own.append(f"{RowVerdict.NAME_DISAGREES.value}: {disagreement}")
+        else:
+            verdict, reason = (
+                RowVerdict.NAME_DISAGREES,
+                f"{disagreement}; {verdict.value}: {reason}",
+            )
+    return dataclasses.replace(
+        judged, row=row, verdict=verdict, reason=reason, remarks=(*own, *remarks)
+    )
 
 
 def _remarks(
     table: BufferTable, law: TableLaw | None, known: Chip | None, assumed: Assumptions
-) -> dict[BufferRow, list[str]]:
+) -> dict[Key, list[str]]:
     """Return what other rows, the cell and the chip say of rows."""
-    found: dict[BufferRow, list[str]] = {}
+    found: dict[Key, list[str]] = {}
+
+    def add(row: BufferRow, remark: str) -> None:
+        remarks = found.setdefault(_key(row), [])
+        if remark not in remarks:
+            remarks.append(remark)
+
     for a, b in falling_pairs(table):
-        less = f"less than {a.rate / 1e9:g}G {a.cable:g}m has, {a.xoff:,} B"
-        found.setdefault(b, []).append(less)
+        add(b, f"less than {a.rate / 1e9:g}G {a.cable:g}m has, {a.xoff:,} B")
     for row, rate in copies(table).items():
-        found.setdefault(row, []).append(f"the value of {rate / 1e9:g}G")
+        add(row, f"the value of {rate / 1e9:g}G")
+    for row, cables in equal_cables(table).items():
+        add(row, f"a copy: also the value of {', '.join(f'{cable:g}m' for cable in cables)}")
     for rate in flat_rates(table):
         for row in table.of_rate(rate):
-            found.setdefault(row, []).append("the same at every cable")
+            add(row, "the same at every cable")
     for row, why in (law.broken if law else {}).items():
-        found.setdefault(row, []).append(why)
+        add(row, why)
     unit = assumed.cell if assumed.cell > 1 else grain_of(table)
     for row in table if unit else ():
         if unit and (over := row.xoff % unit):
             what = "whole cells" if assumed.cell > 1 else "a multiple, as most values are,"
-            found.setdefault(row, []).append(f"not {what} of {unit} B: {over} B over")
+            add(row, f"not {what} of {unit} B: {over} B over")
     if known is not None:
         for row in table:
             if (said := _differs(row, known)) is not None:
-                found.setdefault(row, []).append(said)
+                add(row, said)
     return found
 
 

@@ -28,7 +28,13 @@ class BufferRow:
     xon, size
         Resume threshold and reserved size in bytes; None where the table has none.
     place
-        Where the row stands: a line, or the name of a profile.
+        Where the row stands: a line, the name of a profile, or a port and its class.
+    profile, port, priority
+        The profile that gives the values, the port that uses it, and its class; empty and None where not known.
+    no_headroom
+        Why a class with PFC has no headroom; empty where it has.
+    remarks
+        What else its file says of the row.
 
     Raises
     ------
@@ -48,6 +54,11 @@ class BufferRow:
     xon: int | None = None
     size: int | None = None
     place: str = ""
+    profile: str = ""
+    port: str = ""
+    priority: int | None = None
+    no_headroom: str = ""
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self, "xoff")
@@ -56,7 +67,13 @@ class BufferRow:
                 object.__setattr__(
                     self, name, whole(name, getattr(self, name), 0, 10**12, why="bytes")
                 )
-        instance("place", self.place, str, "a text")
+        for name in ("place", "profile", "port", "no_headroom"):
+            instance(name, getattr(self, name), str, "a text")
+        if self.priority is not None:
+            whole("priority", self.priority, 0, 7, why="a class of traffic")
+        object.__setattr__(
+            self, "remarks", listed("remarks", self.remarks, str, "a text") if self.remarks else ()
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -273,7 +273,8 @@ def _points(given: Any) -> tuple[tuple[BufferRow, ...], bool]:
         return tuple(BufferRow(row.rate, row.cable, row.peak) for row in rows), True
     if not rows or any(not isinstance(row, BufferRow) for row in rows):
         raise TypeError(f"given = {shown(given)}: must be a table, its rows, a file, or watermarks")
-    return rows, False
+    by_value = {(row.rate, row.cable, row.xoff): row for row in rows if not row.no_headroom}
+    return tuple(by_value.values()), False
 
 
 def _shown(pair: Pair, form: str) -> str:

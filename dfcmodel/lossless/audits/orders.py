@@ -1,18 +1,21 @@
-"""Rows that contradict others of their table: values that fall where rate or cable grow, and copies."""
+"""Rows that contradict others of their table: values that fall where rate or cable grow, and copies; divisors."""
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
 
-__all__ = ["copies", "falling_pairs", "flat_rates", "grain_of"]
+__all__ = ["copies", "divisor_of", "equal_cables", "falling_pairs", "flat_rates", "grain_of"]
 
 GRAINS = range(1024, 63, -1)
 LEAST_WHOLE, LEAST_VALUES = 0.8, 5
 """Fraction of the different values that are multiples of a grain, and number of them, for it to be one."""
+MIN_DIVIDED_VALUES = 3
+"""Different values of which a common divisor of at least 64 says something: the chance of one is 1 in 8,000."""
 
 
 def grain_of(table: BufferTable) -> int | None:
@@ -27,6 +30,12 @@ def grain_of(table: BufferTable) -> int | None:
         if sum(value % grain == 0 for value in values) >= LEAST_WHOLE * len(values):
             return grain
     return None
+
+
+def divisor_of(table: BufferTable) -> int | None:
+    """Return the largest number of bytes of which all values are multiples; None for fewer than three different values."""
+    values = {row.xoff for row in table if row.xoff}
+    return math.gcd(*values) if len(values) >= MIN_DIVIDED_VALUES else None
 
 
 def falling_pairs(table: BufferTable) -> list[tuple[BufferRow, BufferRow]]:
@@ -51,7 +60,7 @@ def flat_rates(table: BufferTable) -> list[float]:
 
 
 def copies(table: BufferTable) -> dict[BufferRow, float]:
-    """Return rows with the value of a slower rate at the same cable, where other cables of both rates differ.
+    """Return rows with the value of a slower rate at the same cable, unless all cables of both rates are equal.
 
     The value of the dictionary is the slower rate in b/s.
     """
@@ -60,6 +69,19 @@ def copies(table: BufferTable) -> dict[BufferRow, float]:
         values = {row.cable: row.xoff for row in table.of_rate(slow)}
         common = [row for row in table.of_rate(fast) if row.cable in values]
         equal = [row for row in common if values[row.cable] == row.xoff]
-        if len(equal) < len(common):
+        if len(equal) < len(common) or len(common) == 1:
             found |= dict.fromkeys(equal, slow)
+    return found
+
+
+def equal_cables(table: BufferTable) -> dict[BufferRow, list[float]]:
+    """Return rows with the value of other cables of their rate, and these cables in m; without rates of `flat_rates`."""
+    flat = set(flat_rates(table))
+    found: dict[BufferRow, list[float]] = {}
+    for rate in table.rates:
+        rows = table.of_rate(rate)
+        for row in rows if rate not in flat else ():
+            others = sorted({o.cable for o in rows if o.xoff == row.xoff and o.cable != row.cable})
+            if others:
+                found[row] = others
     return found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["RowAudit", "law_lines", "rows_text"]
 
 HEADING = ("rate", "cable", "xoff", "write", "verdict", "why")
+WHERE = ("place", "profile")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class RowAudit:
     write
         Bytes to write in place of xoff: the proved headroom for any frame size, in bytes where no cell is known;
         None for rows that cover full-size frames without a known cell, and where no response time is known.
+    wasted
+        Bytes of xoff beyond the proved headroom for any frame size; None where the cell or a response time is not known.
     remarks
         What other rows, the cell or the chip say of this one.
 
@@ -51,6 +54,7 @@ class RowAudit:
     needs: RowNeeds
     smallest: int | None
     write: int | None
+    wasted: int | None = None
     remarks: tuple[str, ...] = ()
 
     @property
@@ -58,7 +62,9 @@ class RowAudit:
         """Rate, cable, xoff, value to write, verdict, and why, as text."""
         row = self.row
         write = "" if self.write is None else f"{self.write:,}"
-        why = "; ".join((self.reason, *self.remarks))
+        per = "" if row.port else " per port and class"
+        wasted = (f"{self.wasted:,} B wasted{per}",) if self.wasted else ()
+        why = "; ".join((self.reason, *wasted, *self.remarks))
         return (
             f"{row.rate / 1e9:g}G",
             f"{row.cable:g}m",
@@ -68,15 +74,24 @@ class RowAudit:
             why,
         )
 
+    @property
+    def where(self) -> tuple[str, str]:
+        """The place in the file, and the profile if the place is another one; empty where not known."""
+        return self.row.place, "" if self.row.profile == self.row.place else self.row.profile
+
 
 def rows_text(rows: tuple[RowAudit, ...]) -> str:
-    """Return a line per row in columns, below a heading."""
-    cells = [HEADING, *(each.columns for each in rows)]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(HEADING) - 1)]
+    """Return a line per row in columns, below a heading; place and profile come first where any row has them."""
+    cells = [WHERE + HEADING, *(each.where + each.columns for each in rows)]
+    used = [
+        n for n in range(len(cells[0]) - 1) if any(row[n] for row in cells[1:]) or n >= len(WHERE)
+    ]
+    widths = {n: max(len(row[n]) for row in cells) for n in used}
+    numbers = range(len(WHERE), len(WHERE) + 4)
     lines = []
     for row in cells:
-        numbers = "  ".join(text.rjust(width) for text, width in zip(row[:4], widths, strict=False))
-        lines.append(f"{numbers}  {row[4].ljust(widths[4])}  {row[5]}")
+        texts = (row[n].rjust(widths[n]) if n in numbers else row[n].ljust(widths[n]) for n in used)
+        lines.append("  ".join((*texts, row[-1])))
     return "\n".join(lines)
 
 

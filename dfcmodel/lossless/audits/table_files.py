@@ -1,29 +1,43 @@
 """Readers of headroom tables: ``pg_profile_lookup.ini``, ``buffers.json.j2``, ``config_db.json`` and CSV.
 
-The first three are those of SONiC. A row needs a rate and a cable. In profiles they are part of the name
-(``pg_lossless_<Mb/s>_<cable>_profile``), or those of the ports that use the profile, or given by the caller.
+The first three are those of SONiC. A row needs a rate and a cable: in ``config_db.json`` those of the port that uses
+it, elsewhere those of its line, or those in the name of its profile (``pg_lossless_<speed>_<cable>_profile``).
 """
 
 from __future__ import annotations
 
 import csv
-import json
+import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-from dfcmodel.lossless.audits.buffer_tables import BufferRow, BufferTable
+from dfcmodel.lossless.audits.buffer_tables import BufferTable
+from dfcmodel.lossless.audits.config_databases import read_configuration
+from dfcmodel.lossless.audits.jinja_templates import read_template
+from dfcmodel.lossless.audits.profiles import (
+    DraftRow,
+    Found,
+    check_fields,
+    fill,
+    numbers_of,
+    whole_number,
+)
 from dfcmodel.lossless.quantities import bit_rate, metres
-from hopflow.checks import choice, file_path, shown
+from hopflow.checks import choice, shown
+from hopflow.text_files import read_text
 
 __all__ = ["FORMATS", "read_table"]
 
-PROFILE = re.compile(r"pg_lossless_(?P<speed>\d+)_(?P<cable>\d+(?:\.\d+)?m)(?:_\w+)?_profile")
-LOOKUP = ("speed", "cable", "size", "xon", "xoff")
-"""Columns of a lookup file without a heading."""
-NO_XOFF = "no xoff: not a profile of a lossless ingress"
-NO_NAME = "its name has no speed and cable and no port uses it; give rate and cable"
+LOOKUP = ("speed", "cable", "size", "xon", "xoff", "threshold", "xon_offset")
+"""Columns of a lookup file without a heading; the last two may be missing."""
+COLUMNS = (*LOOKUP, "profile", "port")
+"""Columns of a lookup or CSV file. Threshold and xon_offset are skipped."""
+MAX_BYTES = 16 * 2**20
+"""Size of a table's file; the largest configurations have about 1 MB."""
+MAX_ROWS = 5_000
+"""Rows of a table; a switch of 512 ports with 8 lossless classes has 4,096."""
 
 
 def read_table(
@@ -34,18 +48,36 @@ def read_table(
     Parameters
     ----------
     path
-        The file, or an open one, such as ``io.StringIO(text)``.
+        The file, in UTF-8, of at most 16 MiB and 5,000 rows, or an open one, such as ``io.StringIO(text)``.
     kind
         ``lookup`` (``pg_profile_lookup.ini``), ``template`` (``buffers.json.j2``), ``config`` (``config_db.json``) or
-        ``csv`` (columns ``speed`` in Mb/s, ``cable``, ``xoff``, and optionally ``xon`` and ``size``); None: by the
-        ending of the name, and by its content if an open file has no name.
+        ``csv``; None: by the ending of the name, and by its content if an open file has no name.
     rate, cable
-        For profiles whose names have none: ``400Gbps``, ``300m``.
+        For rows without: profiles whose names have none, ports without a speed or length, CSV files without such a column.
+        ``400Gbps``, ``300m``.
+
+    Notes
+    -----
+    *lookup*: the columns speed (Mb/s), cable, size, xon, xoff, threshold and xon_offset, or those of a comment that
+    names speed, cable and xoff. *csv*: a heading with xoff, speed (Mb/s) and cable, and optionally size, xon, profile and
+    port. Both skip threshold and xon_offset and refuse other columns.
+
+    *config*: a row for each lossless class of each port, with the rate of ``PORT``, the length of
+    ``CABLE_LENGTH``, and the xoff of the profile that its group has in ``BUFFER_PG`` and ``BUFFER_PROFILE``. A class with
+    PFC (``pfc_enable`` in ``PORT_QOS_MAP``, groups by ``pfc_to_pg_map``) and without xoff is a row without headroom. A profile
+    that no port uses is a row by its name. In a file without the table ``PORT`` or ``CABLE_LENGTH`` the profile's name
+    stands in, with a remark; a port that is missing in the table is refused, unless ``rate`` or ``cable`` is given. ``DEVICE_METADATA`` says whether the switch computes headroom (``buffer_model``). Other tables are skipped, as are
+    other fields of these, except in ``BUFFER_PG``, ``BUFFER_PROFILE`` and ``PORT_QOS_MAP``, which refuse unknown fields. Dumps of the
+    database are read as well, with keys such as ``BUFFER_PG|Ethernet0|3-4`` or ``BUFFER_PG_TABLE:Ethernet0:3-4``.
+
+    *template*: profiles whose numbers are constants of the file. Others are ``skipped``, with the reason: profiles within
+    ``if`` and ``for``, and numbers that are computed, such as a variable that is set twice or in a branch.
 
     Raises
     ------
     ValueError
-        Naming the file, the line or profile, and what is allowed.
+        Naming the file, the line or profile, and what is allowed: for unknown columns and fields, anything given twice, a
+        row with more or fewer cells than columns, ``rate`` and ``cable`` that no row lacks, or that rows with another xoff lack.
     OSError
         If the file cannot be read.
 
@@ -61,7 +93,8 @@ def read_table(
     """
     if kind is not None:
         choice("kind", kind, FORMATS)
-    name, text = _opened(path)
+    text = read_text("path", path, MAX_BYTES)
+    name = str(path if isinstance(path, str | Path) else getattr(path, "name", ""))
     if kind is None:
         kind = ENDINGS.get(Path(name).suffix.lower()) if name else _kind_of(text)
     source = Path(name).name or "table"
@@ -74,24 +107,17 @@ def read_table(
         None if cable is None else metres("cable", cable),
     )
     try:
-        rows, skipped = FORMATS[kind](text, given)
+        drafts, skipped = FORMATS[kind](text)
+        _check_count(drafts)
+        rows, lacking = fill(drafts, given)
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
-    return BufferTable(tuple(rows), source, tuple(skipped))
-
-
-def _opened(path: str | Path | TextIO) -> tuple[str, str]:
-    """Return the name of a file, empty if an open one has none, and its text."""
-    if not hasattr(path, "read"):
-        file = file_path("path", path)
-        return str(file), file.read_text(encoding="utf-8")
-    name = getattr(path, "name", "")
-    return name if isinstance(name, str) else "", path.read()
+    return BufferTable(tuple(rows), source, (*lacking, *skipped))
 
 
 def _kind_of(text: str) -> str:
     """Return the kind of a text: a template has names to fill in, a database is JSON, CSV has commas."""
-    if re.search(r"\{%|\{\{", text):
+    if re.search(r"\{[%{]", text):
         return "template"
     first = next((line for line in text.splitlines() if line.strip()), "")
     if first.lstrip().startswith("{"):
@@ -99,133 +125,94 @@ def _kind_of(text: str) -> str:
     return "csv" if "," in first else "lookup"
 
 
-Given = tuple[float | None, float | None]
-Found = tuple[list[BufferRow], list[tuple[str, str]]]
-
-
-def _lookup(text: str, given: Given) -> Found:
+def _lookup(text: str) -> Found:
     """Return the rows of a lookup file: columns by its heading, the comment that names them."""
-    columns, rows = list(LOOKUP), []
+    columns: tuple[str, ...] = LOOKUP
+    rows: list[DraftRow] = []
     for number, line in enumerate(text.splitlines(), 1):
-        words = line.lstrip("#").split()
-        if line.lstrip().startswith("#"):
-            if {"speed", "cable", "xoff"} <= set(words):
-                columns = words
+        code, _, comment = line.partition("#")
+        words = code.split()
+        heading = tuple(comment.split())
+        if not words and {"speed", "cable", "xoff"} <= set(heading) and heading[0] in COLUMNS:
+            _check_columns(f"line {number}", heading)
+            columns = LOOKUP if heading == LOOKUP[: len(heading)] else heading
         elif words:
-            if len(words) < columns.index("xoff") + 1:
-                raise ValueError(
-                    f"line {number}: {len(words)} columns, must be {' '.join(columns)}"
-                )
-            fields = dict(zip(columns, words, strict=False))
-            rows.append(_row(f"line {number}", fields))
-    return rows, []
+            needed = columns.index("xoff") + 1
+            if not needed <= len(words) <= len(columns):
+                raise ValueError(f"line {number}: {len(words)} columns, must be {' '.join(columns)}")  # fmt: skip
+            rows.append(_row(number, dict(zip(columns, words, strict=False))))
+            _check_count(rows)
+    return _marked(rows), []
 
 
-def _csv(text: str, given: Given) -> Found:
+def _csv(text: str) -> Found:
     """Return the rows of a CSV file."""
-    reader = csv.DictReader(text.splitlines())
-    if lacking := {"speed", "cable", "xoff"} - set(reader.fieldnames or ()):
-        raise ValueError(f"columns {sorted(lacking)} are missing: must be speed, cable, xoff")
-    return [_row(f"line {number}", each) for number, each in enumerate(reader, 2)], []
-
-
-def _row(place: str, fields: Mapping[str, str]) -> BufferRow:
-    """Return a row from columns of strings; speed in Mb/s, cable with its unit."""
-    speed = _whole(place, "speed", fields["speed"])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    columns: list[str] = []
+    rows = []
     try:
-        cable = metres("cable", fields["cable"])
-        return BufferRow(
-            speed * 1e6, cable, _whole(place, "xoff", fields["xoff"]),
-            _optional(place, "xon", fields), _optional(place, "size", fields), place,
+        for cells in reader:
+            while cells and not cells[-1].strip() and len(cells) > len(columns):
+                cells.pop()
+            if not columns:
+                columns = [cell.strip() for cell in cells]
+                if columns:
+                    _check_columns(f"line {reader.line_num}", columns)
+            elif any(cell.strip() for cell in cells):
+                if len(cells) != len(columns):
+                    raise ValueError(f"line {reader.line_num}: {len(cells)} cells, must be {','.join(columns)}")  # fmt: skip
+                rows.append(_row(reader.line_num, dict(zip(columns, cells, strict=True))))
+                _check_count(rows)
+    except csv.Error as error:
+        raise ValueError(f"line {reader.line_num}: {error}") from None
+    return _marked(rows), []
+
+
+def _check_count(rows: list[DraftRow]) -> None:
+    """Raise ValueError for more rows than a table may have."""
+    if len(rows) > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS:,} rows")
+
+
+def _check_columns(place: str, columns: Sequence[str]) -> None:
+    """Raise ValueError for a column that is unknown or given twice, and where xoff is missing."""
+    check_fields(f"{place}: column", columns, COLUMNS)
+    for n, column in enumerate(columns[: len(COLUMNS) + 1]):
+        if column in columns[:n]:
+            raise ValueError(f"{place}: column {shown(column)} is given twice")
+    if "xoff" not in columns:
+        raise ValueError(f"{place}: columns ['xoff'] are missing: must be speed, cable, xoff")
+
+
+def _row(number: int, fields: Mapping[str, str]) -> DraftRow:
+    """Return a row from columns of strings; speed in Mb/s, cable with its unit."""
+    place = f"line {number}"
+    speed, cable = (fields.get(name, "").strip() for name in ("speed", "cable"))
+    try:
+        return DraftRow(
+            place, whole_number(place, "speed", speed) * 1e6 if speed else None,
+            metres("cable", cable) if cable else None, *numbers_of(place, fields),
+            fields.get("profile", "").strip(), fields.get("port", "").strip(),
         )  # fmt: skip
     except ValueError as error:
         raise ValueError(str(error) if place in str(error) else f"{place}: {error}") from None
 
 
-def _whole(place: str, name: str, value: Any) -> int:
-    text = str(value).strip()
-    if not re.fullmatch(r"\d+", text):
-        raise ValueError(f"{place}: {name} = {shown(value)}: must be a whole number")
-    return int(text)
+def _marked(rows: list[DraftRow]) -> list[DraftRow]:
+    """Return rows with a remark where another line has the same port, rate and cable."""
+    first: dict[tuple[str, float | None, float | None], DraftRow] = {}
+    marked = []
+    for row in rows:
+        other = first.setdefault((row.port, row.rate, row.cable), row)
+        if other is not row:
+            remark = f"given twice: {other.place} has {other.xoff:,} B for the same speed and cable"
+            row = row._replace(remarks=(remark,))
+        marked.append(row)
+    return marked
 
 
-def _optional(place: str, name: str, fields: Mapping[str, Any]) -> int | None:
-    return _whole(place, name, fields[name]) if fields.get(name) not in (None, "") else None
-
-
-def _config(text: str, given: Given) -> Found:
-    """Return the profiles of a configuration database."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is no JSON: {error}") from None
-    profiles = data.get("BUFFER_PROFILE") if isinstance(data, dict) else None
-    if not isinstance(profiles, dict):
-        raise ValueError("must have a table BUFFER_PROFILE")  # noqa: TRY004
-    return _profiles(profiles.items(), _users(data), given)
-
-
-def _users(data: Mapping[str, Any]) -> dict[str, set[tuple[float, float]]]:
-    """Return rate and cable of the ports that use each profile."""
-    cables = {port: length for each in data.get("CABLE_LENGTH", {}).values() for port, length in each.items()}  # fmt: skip
-    found: dict[str, set[tuple[float, float]]] = {}
-    for group, fields in data.get("BUFFER_PG", {}).items():
-        profile = re.sub(r"^\[BUFFER_PROFILE\|(.*)\]$", r"\1", str(fields.get("profile", "")))
-        for port in group.split("|")[0].split(","):
-            speed = data.get("PORT", {}).get(port, {}).get("speed")
-            if speed is not None and port in cables:
-                pair = (_whole(port, "speed", speed) * 1e6, metres("cable", cables[port]))
-                found.setdefault(profile, set()).add(pair)
-    return found
-
-
-def _template(text: str, given: Given) -> Found:
-    """Return the profiles of a Jinja template, as far as their numbers are constants of the file."""
-    text = re.sub(r"\{#.*?#\}", "", text, flags=re.DOTALL)
-    constants = dict(re.findall(r"\{%-?\s*set\s+(\w+)\s*=\s*['\"]?([^'\"%]+?)['\"]?\s*-?%\}", text))
-    objects = re.findall(r'"([^"{}]+)"\s*:\s*\{((?:[^{}]|\{\{[^{}]*\}\})*)\}(?!\})', text)
-    return _profiles(_filled(objects, constants), {}, given)
-
-
-def _filled(
-    objects: Iterable[tuple[str, str]], constants: Mapping[str, str]
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the objects of a template that are profiles, with constants in place of their names."""
-    for name, body in objects:
-        fields = dict(re.findall(r'"(\w+)"\s*:\s*"?([^",}]+(?:\}\})?)"?', body))
-        if "type" not in fields and "xoff" in fields:  # pools have a type
-            for key, value in fields.items():
-                if (found := re.fullmatch(r"\{\{\s*(\w+)\s*\}\}", value.strip())) is not None:
-                    fields[key] = constants.get(found[1], value)
-            yield name, fields
-
-
-def _profiles(
-    profiles: Iterable[tuple[str, Any]], users: Mapping[str, set[tuple[float, float]]], given: Given
-) -> Found:
-    """Return the rows of profiles, and the profiles without a row with the reason."""
-    rows, skipped = [], []
-    for name, fields in profiles:
-        if not isinstance(fields, Mapping) or "xoff" not in fields:
-            skipped.append((name, NO_XOFF))
-            continue
-        if "{" in str(fields["xoff"]):
-            skipped.append((name, f"its xoff is computed: {fields['xoff'].strip()}"))
-            continue
-        if (found := PROFILE.fullmatch(name)) is not None:
-            pairs = {(int(found["speed"]) * 1e6, metres("cable", found["cable"]))}
-        else:
-            pairs = users.get(name, set())
-            if not pairs and given[0] is not None and given[1] is not None:
-                pairs = {(given[0], given[1])}
-        if not pairs:
-            skipped.append((name, NO_NAME))
-        xoff = _whole(name, "xoff", fields["xoff"])
-        xon, size = (_optional(name, key, fields) for key in ("xon", "size"))
-        rows += [BufferRow(rate, cable, xoff, xon, size, name) for rate, cable in sorted(pairs)]
-    return rows, skipped
-
-
-FORMATS = {"lookup": _lookup, "template": _template, "config": _config, "csv": _csv}
-"""Readers by kind."""
+FORMATS: dict[str, Callable[[str], Found]] = {
+    "lookup": _lookup, "template": read_template, "config": read_configuration, "csv": _csv,
+}  # fmt: skip
+"""Readers by kind: rows that may lack a rate or a cable, and what has no row with the reason."""
 ENDINGS = {".ini": "lookup", ".j2": "template", ".json": "config", ".csv": "csv"}

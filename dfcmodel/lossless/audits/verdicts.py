@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dfcmodel.lossless.audits.row_needs import RowNeeds
     from dfcmodel.lossless.paused.paused_links import PausedLink
 
-__all__ = ["RowVerdict", "verdict_of"]
+__all__ = ["INSUFFICIENT", "RowVerdict", "verdict_of"]
 
 GENEROUS = 2.0
 """Times the need of any sizes from which on a row is called generous."""
@@ -32,6 +32,7 @@ class RowVerdict(Enum):
     IMPOSSIBLE = "impossible"
     BELOW_STANDARD = "below the standard's response"
     FASTER_PEER = "needs a faster peer"
+    NAME_DISAGREES = "its profile's name disagrees with its port"
     FULL_SIZE = "covers full-size frames, cell not known"
     SOME_SIZES = "covers frames of at least s bytes"
     ANY_SIZES = "covers any frame sizes"
@@ -39,11 +40,17 @@ class RowVerdict(Enum):
     NOT_JUDGED = "not judged: no response time"
 
 
+INSUFFICIENT = (RowVerdict.IMPOSSIBLE, RowVerdict.BELOW_STANDARD, RowVerdict.FASTER_PEER)
+"""Verdicts on rows that do not cover the response time of the standard."""
+
+
 def verdict_of(
     row: BufferRow, needs: RowNeeds, link: PausedLink | None
 ) -> tuple[RowVerdict, str, int | None]:
     """Return verdict and reason, and the smallest frames that are covered, for a row."""
     xoff = row.xoff
+    if row.no_headroom:
+        return RowVerdict.IMPOSSIBLE, f"PFC without headroom: {row.no_headroom}", None
     if xoff < needs.cable:
         share = xoff / needs.cable
         reason = f"{share:.2f} of the {needs.cable:,.0f} B on the cable: no peer can stop in time"

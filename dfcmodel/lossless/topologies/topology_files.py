@@ -8,17 +8,21 @@ of its flows; without flows, all shortest paths count, between the hosts where s
     hosts = ["leaf1", "leaf2"]
     flows = [{path = ["leaf1", "spine1", "leaf2"], priority = 3}]
 
-So the file of a scenario is one of a topology; its rates, delays and disciplines are not looked at.
+So the file of a scenario is one of a topology. Its rates, delays, disciplines and other keys are skipped; the further paths of a
+flow are routes too, and the priority may be a default of all flows. Keys that neither a topology nor a scenario has are refused.
 """
 
 from __future__ import annotations
 
-import tomllib
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dfcmodel.lossless.cycles.buffer_dependencies import Route
-from hopflow.checks import choice
+from dfcmodel.network.flows import Flow
+from dfcmodel.network.links import Link
+from hopflow.checks import choice, shown, whole
+from hopflow.text_files import parse_toml, read_text
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -27,11 +31,16 @@ __all__ = ["load_topology", "read_topology"]
 
 KEYS = ("cables", "links", "hosts", "flows")
 OF_A_SCENARIO = ("name", "duration", "min_rto", "packet_size", "link", "flow", "elements")
-"""Keys of the file of a scenario that say nothing of a topology."""
+"""Keys of the file of a scenario that are skipped, except for the priority in ``flow``."""
+LINK_KEYS = tuple(field.name for field in dataclasses.fields(Link) if field.init)
+FLOW_KEYS = tuple(field.name for field in dataclasses.fields(Flow) if field.init)
+MAX_PRIORITY = 10**6
+MAX_BYTES = 4 * 2**20
+"""Bytes of a topology's file: about 100,000 cables."""
 
 
 def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None]:
-    """Read a topology from a file; see `read_topology`.
+    """Read a topology from a file of at most 4 MiB, in UTF-8; see `read_topology`.
 
     Raises
     ------
@@ -40,8 +49,9 @@ def load_topology(path: str | Path) -> tuple[nx.DiGraph[Any], list[Route] | None
     OSError
         When the file cannot be read.
     """
+    text = read_text("path", path, MAX_BYTES)
     try:
-        return read_topology(Path(path).read_text(encoding="utf-8"))
+        return read_topology(text)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
@@ -58,40 +68,78 @@ def read_topology(text: str) -> tuple[nx.DiGraph[Any], list[Route] | None]:
     """
     import networkx as nx
 
-    data = tomllib.loads(text)
+    data = parse_toml(text)
     for key in data:
         choice("key", key, (*KEYS, *OF_A_SCENARIO))
+    _table("link", data.get("link", {}), LINK_KEYS)
+    defaults = _table("flow", data.get("flow", {}), FLOW_KEYS)
     graph: nx.DiGraph[Any] = nx.DiGraph()
-    for n, cable in enumerate(_list(data, "cables")):
+    for n, cable in enumerate(_list("cables", data)):
+        name = f"cables[{n}]"
         if not isinstance(cable, list) or len(cable) != 2:
-            raise ValueError(f"cables[{n}] = {cable!r}: must be two nodes")
-        a, b = cable
+            raise ValueError(f"{name} = {shown(cable)}: must be two nodes")
+        a, b = _nodes(name, cable)
         graph.add_edges_from([(a, b), (b, a)])
-    for n, link in enumerate(_list(data, "links")):
-        if not isinstance(link, dict) or not {"source", "target"} <= set(link):
-            raise ValueError(f"links[{n}] = {link!r}: must have a source and a target")
-        graph.add_edge(link["source"], link["target"])
+    for n, link in enumerate(_list("links", data)):
+        name = f"links[{n}]"
+        ends = _table(name, link, LINK_KEYS)
+        if not {"source", "target"} <= set(ends):
+            raise ValueError(f"{name} = {shown(link)}: must have a source and a target")
+        graph.add_edge(*_nodes(name, [ends["source"], ends["target"]]))
     if not graph:
         raise ValueError("links, cables: must be given, at least one of them")
-    for n, host in enumerate(_list(data, "hosts")):
+    for n, host in enumerate(_nodes("hosts", _list("hosts", data))):
         if host not in graph:
-            raise ValueError(f"hosts[{n}] = {host!r}: no link leads to it")
+            raise ValueError(f"hosts[{n}] = {shown(host)}: no link leads to it")
         graph.nodes[host]["hosts"] = 1
-    flows = _list(data, "flows")
-    return graph, [_route(n, flow) for n, flow in enumerate(flows)] or None
+    flows = _list("flows", data)
+    routes = [route for n, flow in enumerate(flows) for route in _routes(n, flow, defaults)]
+    return graph, routes or None
 
 
-def _list(data: dict[str, Any], key: str) -> list[Any]:
-    found = data.get(key, [])
-    if not isinstance(found, list):
-        raise ValueError(f"{key} = {found!r}: must be a list")  # noqa: TRY004
-    return found
+def _table(name: str, value: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return a table after checking its keys."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} = {shown(value)}: must be a table of keys and values")  # noqa: TRY004
+    for key in value:
+        choice(f"key of {name}", key, keys)
+    return value
 
 
-def _route(n: int, flow: Any) -> Route:
+def _list(name: str, table: dict[str, Any]) -> list[Any]:
+    """Return a list of a table, empty where it has none."""
+    value = table.get(name, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{name} = {shown(value)}: must be a list")  # noqa: TRY004
+    return value
+
+
+def _nodes(name: str, values: list[Any]) -> list[Any]:
+    """Return nodes after checking that each is a string or a whole number."""
+    for value in values:
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            raise ValueError(f"{name}: node {shown(value)}: must be a string or a whole number")  # noqa: TRY004
+    return values
+
+
+def _routes(n: int, flow: Any, defaults: dict[str, Any]) -> list[Route]:
+    """Return the routes of a flow, all with its priority; that of a loop goes on to the link that it repeats first."""
+    name = f"flows[{n}]"
     if not isinstance(flow, dict) or not isinstance(flow.get("path"), list):
-        raise ValueError(f"flows[{n}] = {flow!r}: must have a path, a list of nodes")  # noqa: TRY004
-    priority = flow.get("priority", 0)
-    if not isinstance(priority, int):
-        raise ValueError(f"priority of flows[{n}] = {priority!r}: must be a whole number")  # noqa: TRY004
-    return Route(flow["path"], priority)
+        raise ValueError(f"{name} = {shown(flow)}: must have a path, a list of nodes")  # noqa: TRY004
+    fields = defaults | _table(name, flow, FLOW_KEYS)
+    priority = fields.get("priority", 0)
+    if isinstance(priority, bool):
+        raise ValueError(f"priority of {name} = {priority!r}: must be a whole number")  # noqa: TRY004
+    priority = whole(f"priority of {name}", priority, -MAX_PRIORITY, MAX_PRIORITY)
+    routes = []
+    for path in (flow["path"], *_list("paths", fields)):
+        if not isinstance(path, list) or len(path) < 2:
+            raise ValueError(
+                f"path of {name} = {shown(path)}: must be a list of at least two nodes"
+            )
+        nodes = _nodes(f"path of {name}", path)
+        if nodes[-1] in nodes[:-1]:
+            nodes = [*nodes, nodes[nodes.index(nodes[-1]) + 1]]
+        routes.append(Route(nodes, priority))
+    return routes

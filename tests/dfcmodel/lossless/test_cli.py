@@ -239,6 +239,33 @@ def test_a_scenario_is_a_topology() -> None:
         ('cables = [["a", "b"]]\nhosts = ["c"]', r"hosts\[0\] = 'c': no link"),
         ('cables = [["a", "b"]]\nflows = [{}]', r"flows\[0\] = \{\}: must have a path"),
         ('cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priority = 1.5}]', "whole number"),
+        (
+            'cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priority = true}]',
+            "priority of flows.0. = True",
+        ),
+        (
+            'cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priority = nan}]',
+            "priority of flows.0. = nan",
+        ),
+        (
+            'cables = [["a", "b"]]\nflows = [{path = ["a", "b"], priorty = 1}]',
+            "key of flows.0. = 'priorty'",
+        ),
+        ('cables = [["a", "b"]]\nflow = {priorty = 1}', "key of flow = 'priorty'"),
+        ('cables = [["a", "b"]]\nlink = {raet = 1}', "key of link = 'raet'"),
+        (
+            'links = [{source = "a", target = "b", bidirectional = true}]',
+            "key of links.0. = 'bidirectional'",
+        ),
+        ('cables = [["a", nan]]', r"cables\[0\]: node nan: must be a string or a whole number"),
+        ('cables = [["a", true]]', r"cables\[0\]: node True"),
+        ('links = [{source = "a", target = ["b"]}]', r"links\[0\]: node \['b'\]"),
+        ('cables = [["a", "b"]]\nhosts = [[1]]', r"hosts: node \[1\]"),
+        ('cables = [["a", "b"]]\nflows = [{path = ["a", {}]}]', r"path of flows\[0\]: node \{\}"),
+        ('cables = [["a", "b"]]\nflows = [{path = ["a"]}]', "at least two nodes"),
+        ("a = " + "[" * 5000, "nested too deeply"),
+        ("a." * 100_000 + "b = 1", "line 1: a key of more than 256 parts"),
+        ("#" + "x" * 2**22, "must have at most 4194304 bytes"),
     ],
 )
 def test_wrong_files_are_refused_by_key(tmp_path, text: str, said: str) -> None:
@@ -247,3 +274,35 @@ def test_wrong_files_are_refused_by_key(tmp_path, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as error:
         load_topology(path)
     assert str(path) in str(error.value)
+    path.write_bytes(b"cables = \xff")
+    with pytest.raises(ValueError, match="line 1: must be UTF-8 text"):
+        load_topology(path)
+
+
+def test_a_default_priority_further_paths_and_loops_are_routes(tmp_path) -> None:
+    """Four flows around a ring deadlock in one class only; so does one that loops."""
+    ring = 'cables = [["a", "b"], ["b", "c"], ["c", "d"], ["d", "a"]]\n'
+    flows = ", ".join(
+        f'{{path = ["{p[0]}", "{p[1]}", "{p[2]}"]}}' for p in ("abc", "bcd", "cda", "dab")
+    )
+    path = tmp_path / "net.toml"
+    path.write_text("\ufeffflow = {priority = 1}\n" + ring + f"flows = [{flows}]", encoding="utf-8")
+    graph, routes = load_topology(path)
+    assert {route.classes for route in routes} == {1}
+    assert not deadlock(graph, routes).is_free
+    one = flows.replace('"b"]}', '"b"], priority = 2}')
+    assert deadlock(*read_topology(ring + f"flows = [{one}]")).is_free
+    spread = '{path = ["a", "b", "c"], paths = [["a", "d", "c"]]}'
+    assert len(read_topology(ring + f"flows = [{spread}]")[1]) == 2
+    loop = '{path = ["a", "b", "c", "b"], ttl = 9}'
+    assert not deadlock(*read_topology(ring + f"flows = [{loop}]")).is_free
+
+
+@pytest.mark.parametrize(
+    "repeated", ["a.", '"a".', "'a'.", "a", '"', "'", ".", " ", "[", "{", "-", "1", "a=1\n", "\\"]
+)
+def test_a_hundred_thousand_repeated_characters_are_read_or_refused(repeated: str) -> None:
+    many = repeated * (100_000 // len(repeated))
+    for text in (many, "cables = " + many, f'cables = [["{many}'):
+        with pytest.raises(ValueError, match=r"\w"):
+            read_topology(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import shutil
 
@@ -18,6 +19,7 @@ from dfcmodel.lossless import (
     chip,
     chips,
     identify,
+    read_table,
 )
 from dfcmodel.lossless.audits.orders import copies, falling_pairs, flat_rates, grain_of
 from dfcmodel.lossless.audits.rate_lines import density, line_of
@@ -237,6 +239,137 @@ def test_the_display_has_law_counts_and_rows(lawful) -> None:
     text = repr(audit_headroom(lawful))
     assert "covers any frame sizes" in text
     assert "100G: 123 cells" in text
+
+
+NAMED = "pg_lossless_100000_5m_profile"
+
+
+def row_of(cable: float, xoff: int = 165_568, **fields) -> BufferRow:
+    return BufferRow(
+        100e9, cable, xoff, place="Ethernet8|3", profile=NAMED, port="Ethernet8", priority=3, **fields
+    )  # fmt: skip
+
+
+def test_a_name_that_disagrees_with_its_port_is_a_verdict_unless_the_row_has_a_worse_one() -> None:
+    """250,000 B are on 2 km at 100 Gb/s; 165,568 B are enough for full-size frames at 300 m."""
+    short, long = audit_headroom([row_of(2000.0), row_of(300.0)]).rows
+    assert short.verdict is RowVerdict.IMPOSSIBLE
+    assert "the name is for 100G 5m, Ethernet8 has 100G 2000m" in short.remarks[0]
+    assert long.verdict is RowVerdict.NAME_DISAGREES
+    assert "covers full-size frames, cell not known" in long.reason
+    assert audit_headroom([row_of(5.0)]).rows[0].verdict is RowVerdict.FULL_SIZE
+    text = audit_headroom([row_of(2000.0)]).text()
+    assert f"Ethernet8|3  {NAMED}  100G" in text
+
+
+def test_pfc_without_headroom_is_impossible_even_on_a_cable_without_length() -> None:
+    lost = row_of(0.0, 0, no_headroom="BUFFER_PG has no Ethernet8|3")
+    found = audit_headroom([lost, row_of(5.0)])
+    assert [each.row for each in found.impossible] == [lost]
+    assert found.rows[0].reason == "PFC without headroom: BUFFER_PG has no Ethernet8|3"
+    assert found.rows[0].write == need_of(0.0)
+    assert identify([lost, row_of(5.0), row_of(40.0, 190_000)]).lines[0].points.shape == (2, 2)
+
+
+def need_of(cable: float) -> int:
+    return headroom("100Gbps", f"{cable}m", small_packets=1).bytes
+
+
+EIGHT = """speed,cable,xoff
+400000,5m,425958
+400000,30m,425958
+400000,300m,839216
+400000,500m,1136396
+100000,500m,1136396
+800000,5m,724662
+800000,40m,1621536
+800000,300m,1621536
+"""
+"""The rows of sonic-buildimage#25862, all multiples of Tomahawk 5's cell of 254 B."""
+
+
+def test_the_cell_copies_and_waste_of_a_table_whose_values_are_multiples_of_it() -> None:
+    found = audit_headroom(read_table(io.StringIO(EIGHT)))
+    assert (found.law, found.cell, found.cell_source) == (None, 254, "divisor")
+    assert "cell: 254 B, proposed: every xoff is a multiple" in found.text()
+    times = [each.row.xoff / each.needs.any_sizes for each in found.rows]
+    assert (round(min(times), 2), round(max(times), 2)) == (1.17, 4.86)
+    need = headroom("800Gbps", "40m", cell=254, small_packets=1).bytes
+    assert found.rows[6].wasted == 1_621_536 - need == 1_287_780
+    assert "1,287,780 B wasted per port and class" in found.text()
+    copied = {n: each.remarks for n, each in enumerate(found.rows) if each.remarks}
+    assert copied == {
+        0: ("a copy: also the value of 30m",), 1: ("a copy: also the value of 5m",), 3: ("the value of 100G",),
+        6: ("a copy: also the value of 300m",), 7: ("a copy: also the value of 40m",),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "cell"),
+    [
+        ((254 * 100, 254 * 201, 254 * 303), 254),
+        ((508 * 100, 508 * 201, 508 * 303), 254),  # two cells of a chip
+        ((192 * 100, 192 * 201, 192 * 303), 192),
+        ((254 * 100, 254 * 201), None),  # too few values
+        ((254 * 100, 254 * 201, 254 * 303 + 1), None),
+        ((1024 * 100, 1024 * 201, 1024 * 303), None),  # a unit
+        ((1000 * 100, 1000 * 201, 1000 * 303), None),
+    ],
+)
+def test_a_cell_is_proposed_where_all_values_allow_it(
+    values: tuple[int, ...], cell: int | None
+) -> None:
+    rows = [BufferRow(100e9, cable, x) for cable, x in zip((5.0, 40.0, 60.0), values, strict=False)]
+    assert audit_headroom(rows).cell == cell
+    assert audit_headroom(rows, cell=96).cell == 96
+
+
+def test_waste_is_summed_by_port_and_for_the_switch() -> None:
+    rows = [dataclasses.replace(row_of(5.0, 254 * 3000), priority=n, place=f"Ethernet8|{n}") for n in (3, 4)]  # fmt: skip
+    other = dataclasses.replace(rows[0], port="Ethernet0", place="Ethernet0|3")
+    found = audit_headroom([*rows, other], cell=254)
+    wasted = 254 * 3000 - headroom("100Gbps", "5m", cell=254, small_packets=1).bytes
+    assert found.wasted == {"Ethernet8": 2 * wasted, "Ethernet0": wasted}
+    assert f"wasted per port: {2 * wasted:,} B at Ethernet8" in found.text()
+    assert f"wasted by the switch: {3 * wasted:,} B" in found.text()
+    assert found.to_dict()["wasted"]["switch"] == 3 * wasted
+    assert audit_headroom(rows).wasted == {}  # without a cell
+
+
+def test_the_picture_has_every_row_and_its_line_has_a_name() -> None:
+    axes = audit_headroom([BufferRow(100e9, 300.0, 0), BufferRow(100e9, 250.0, 70_000)]).plot()
+    (low, high), points = axes.get_ylim(), []
+    for line in axes.lines[:-1]:
+        points += list(zip(*line.get_data(), strict=True))
+    assert len(points) == 2
+    assert all(low <= y <= high for _, y in points)
+    assert min(y for _, y in points) == low
+    assert [line.get_label() for line in axes.lines][-1] == "bytes on the cable"
+    assert high >= 10 * low
+    minor = axes.xaxis.get_minor_formatter()
+    assert minor.format_ticks(axes.xaxis.get_minorticklocs()[:1]) == [""]
+
+
+STATUS = {
+    (30_000, "300m"): (1, 1),  # 75,000 B are on the cable
+    (80_000, "300m"): (0, 1),  # and 81,088 with the response of the standard
+    (85_000, "300m"): (0, 1),  # and one frame in each direction
+    (165_568, "300m"): (0, 1),  # enough, but named for 5 m
+    (165_568, "5m"): (0, 0),
+}
+
+
+@pytest.mark.parametrize(("xoff", "cable"), STATUS)
+def test_the_status_of_the_command_without_and_with_strict(tmp_path, xoff: int, cable: str) -> None:
+    path = tmp_path / "config_db.json"
+    path.write_text(json.dumps({
+        "PORT": {"Ethernet8": {"speed": "100000"}}, "CABLE_LENGTH": {"AZURE": {"Ethernet8": cable}},
+        "BUFFER_PROFILE": {NAMED: {"xoff": str(xoff)}}, "BUFFER_PG": {"Ethernet8|3-4": {"profile": NAMED}},
+    }))  # fmt: skip
+    codes = [
+        invoke(["headroom", "audit", str(path), *more]).exit_code for more in ([], ["--strict"])
+    ]
+    assert tuple(codes) == STATUS[xoff, cable]
 
 
 def test_wrong_arguments_are_named() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 
 import pytest
 
-from dfcmodel.lossless import BufferRow, read_table
+from dfcmodel.lossless import BufferRow, audit_headroom, read_table
+from dfcmodel.lossless.results import RowVerdict
 
 LOOKUP = """# PG lossless profiles.
 # speed cable size xon xoff threshold xon_offset
@@ -98,3 +100,254 @@ def test_an_open_file_without_a_name_is_read_by_its_content(
     assert read_table(io.StringIO(text)).rows == read_table(path).rows
     with path.open() as file:
         assert read_table(file).source == path.name
+
+
+# A configuration: a row for each lossless class of each port.
+
+NAMED = "pg_lossless_100000_5m_profile"
+
+
+def configuration(**tables) -> io.StringIO:
+    """Return the file of a switch with one port of 100 Gb/s, 2 km and PFC in classes 3 and 4."""
+    data = {
+        "PORT": {"Ethernet8": {"speed": "100000", "lanes": "1,2,3,4"}},
+        "CABLE_LENGTH": {"AZURE": {"Ethernet8": "2000m"}},
+        "PORT_QOS_MAP": {"Ethernet8": {"pfc_enable": "3,4", "tc_to_pg_map": "AZURE"}},
+        "BUFFER_PROFILE": {
+            NAMED: {"xoff": "165568", "xon": "2288", "size": "1248", "dynamic_th": "0"},
+            "ingress_lossy_profile": {"size": "0", "pool": "ingress_lossy_pool"},
+            "zero": {"xoff": "0"},
+        },
+        "BUFFER_PG": {"Ethernet8|3-4": {"profile": NAMED}},
+        "BGP_NEIGHBOR": {"10.0.0.1": {"asn": "1"}},
+    }
+    return io.StringIO(json.dumps(data | tables))
+
+
+def test_a_row_has_the_rate_and_cable_of_its_port_and_names_its_profile() -> None:
+    table = read_table(configuration())
+    assert [(row.port, row.priority, row.profile, row.rate, row.cable, row.xoff) for row in table] == [
+        ("Ethernet8", n, NAMED, 100e9, 2000.0, 165_568) for n in (3, 4)
+    ]  # fmt: skip
+    lone = {NAMED: {"xoff": "165568"}, "pg_lossless_400000_40m_profile": {"xoff": "100000"}}
+    unused = read_table(configuration(BUFFER_PROFILE=lone)).rows[-1]
+    assert (unused.place, unused.port, unused.rate, unused.cable) == ("pg_lossless_400000_40m_profile", "", 400e9, 40.0)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("groups", "why"),
+    [
+        ({}, "BUFFER_PG has no Ethernet8|4"),
+        ({"Ethernet8|3": {"profile": NAMED}}, "BUFFER_PG has no Ethernet8|4"),
+        ({"Ethernet8|3-4": {"profile": "NULL"}}, "its profile is NULL"),
+        ({"Ethernet8|3-4": {"profile": "gone"}}, "its profile 'gone' is not in BUFFER_PROFILE"),
+        ({"Ethernet8|3-4": {"profile": "[BUFFER_PROFILE|ingress_lossy_profile]"}}, "its profile ingress_lossy_profile has no xoff"),
+        ({"Ethernet8|3-4": {"profile": "zero"}}, "its profile zero has xoff 0"),
+    ],
+)  # fmt: skip
+def test_a_class_with_pfc_and_without_headroom_is_a_row(groups: dict, why: str) -> None:
+    row = next(row for row in read_table(configuration(BUFFER_PG=groups)) if row.priority == 4)
+    assert (row.no_headroom, row.xoff, row.cable) == (why, 0, 2000.0)
+
+
+def test_a_class_without_pfc_or_of_a_port_that_is_down_or_computed_by_the_switch_is_none() -> None:
+    lossy = {"Ethernet8|0": {"profile": "ingress_lossy_profile"}, "Ethernet8|3-4": {"profile": NAMED}}  # fmt: skip
+    assert {row.priority for row in read_table(configuration(BUFFER_PG=lossy))} == {3, 4}
+    down = configuration(BUFFER_PG={}, PORT={"Ethernet8": {"speed": "100000", "admin_status": "down"}})  # fmt: skip
+    skipped = dict(read_table(down).skipped)
+    assert skipped["Ethernet8|3"] == "BUFFER_PG has no Ethernet8|3; admin_status is down"
+    null = {"Ethernet8|3-4": {"profile": "NULL"}}
+    dynamic = configuration(BUFFER_PG=null, DEVICE_METADATA={"localhost": {"buffer_model": "dynamic"}})  # fmt: skip
+    assert "the switch computes its headroom" in dict(read_table(dynamic).skipped)["Ethernet8|4"]
+    off = read_table(configuration(PORT_QOS_MAP={"Ethernet8": {"pfc_enable": "3"}}))
+    assert [row.remarks for row in off] == [(), ("PFC is not enabled for this class",)]
+
+
+def test_priorities_are_mapped_to_groups_by_the_map_of_the_port() -> None:
+    maps = {
+        "PORT_QOS_MAP": {"Ethernet8": {"pfc_enable": "1-2", "pfc_to_pg_map": "AZURE"}},
+        "MAP_PFC_PRIORITY_TO_PRIORITY_GROUP": {"AZURE": {"1": "3", "2": "5"}},
+    }
+    rows = read_table(configuration(**maps)).rows
+    assert [(row.priority, row.no_headroom) for row in rows] == [
+        (3, ""), (4, ""), (5, "BUFFER_PG has no Ethernet8|5")
+    ]  # fmt: skip
+    assert rows[1].remarks == ("PFC is not enabled for this class",)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "cable"),
+    [
+        ("pg_lossless_100000_300m_th-2_profile", 100e9, 300.0),
+        ("pg_lossless_100G_40m_profile", 100e9, 40.0),
+        ("pg_lossless_2.5G_0.5m_profile", 2.5e9, 0.5),
+        ("pg_lossless_400000_2km_mtu1500_th7_gearbox-x.1_8lane_profile", 400e9, 2000.0),
+        ("BUFFER_PROFILE_TABLE:pg_lossless_10000_5m_profile", 10e9, 5.0),
+        ("[BUFFER_PROFILE|pg_lossless_10000_5m-b_profile]", 10e9, 5.0),
+    ],
+)
+def test_names_of_profiles(name: str, rate: float, cable: float) -> None:
+    (row,) = read_table(io.StringIO(json.dumps({"BUFFER_PROFILE": {name: {"xoff": 5}}})))
+    assert (row.rate, row.cable, row.profile) == (rate, cable, name)
+
+
+def test_rate_and_cable_fill_what_rows_lack() -> None:
+    profiles = {NAMED: {"xoff": "1"}, "lone": {"xoff": "7"}, "same": {"xoff": "7"}}
+    text = json.dumps({"BUFFER_PROFILE": profiles})
+    rows = read_table(io.StringIO(text), rate="400Gbps", cable="30m").rows
+    assert [(row.rate, row.cable) for row in rows] == [(100e9, 5.0), (400e9, 30.0), (400e9, 30.0)]
+    port = read_table(configuration(CABLE_LENGTH={"AZURE": {"Ethernet0": "5m"}}), cable="30m")
+    assert {row.cable for row in port} == {30.0}
+    fragment = read_table(configuration(CABLE_LENGTH={}))
+    assert {(row.cable, *row.remarks) for row in fragment} == {
+        (5.0, "no table CABLE_LENGTH: 5m as in the profile's name")
+    }
+    (row,) = read_table(io.StringIO("speed,xoff\n100000,9\n"), cable="7m")
+    assert row.cable == 7.0
+
+
+def test_byte_order_marks_and_line_ends_of_other_systems(tmp_path) -> None:
+    text = "speed,cable,xoff,profile\r\n100000,40m,51200,p\r\n"
+    for encoding in ("utf-8-sig", "utf-16"):
+        path = tmp_path / f"{encoding}.csv"
+        path.write_bytes(text.encode(encoding))
+        assert [(row.xoff, row.profile) for row in read_table(path)] == [(51200, "p")]
+    assert len(read_table(io.StringIO("\ufeff" + text)).rows) == 1
+
+
+def test_rows_that_are_given_twice_are_both_kept_and_named() -> None:
+    lines = "100000,40m,5\n100000,40m,6\n"
+    rows = read_table(io.StringIO("speed,cable,xoff\n" + lines)).rows
+    assert [row.remarks for row in rows] == [
+        (), ("given twice: line 2 has 5 B for the same speed and cable",)
+    ]  # fmt: skip
+
+
+# Templates: what is a constant.
+
+
+@pytest.mark.parametrize(
+    ("text", "xoff"),
+    [
+        ("{% set a = '9' %}@", 9),
+        ("{%- set a = 9 -%}{% macro m() %}@{% endmacro %}", 9),
+        ("{% macro m() %}{% set a = 9 %}@{% endmacro %}", 9),
+        ("{% if big %}{% set a='1' %}{% else %}{% set a='9' %}{% endif %}@", None),
+        ("{% if big %}{% set a = 9 %}{% endif %}@", None),
+        ("{% for n in [1] %}{% set a = 9 %}{% endfor %}@", None),
+        ("{% set a = 1 %}{% set a = 9 %}@", None),
+        ("{% set a = 1 %}{% set a, b = 2, 3 %}@", None),
+        ("{% set a %}9{% endset %}@", None),
+        ("{% set a = 9 * 2 %}@", None),
+        ("{% set a = 9 %}{% for a in b %}{% endfor %}@", None),
+        ("{% set a = 9 %}{% macro m(a) %}@{% endmacro %}", None),
+        ("{% macro m() %}{% set a = 9 %}{% endmacro %}@", None),
+        ("@{% set a = 9 %}", None),
+        ("{% set a = 9 %}{% if False %}@{% endif %}", None),
+        ("{% set a = 9 %}{% for n in b %}@{% endfor %}", None),
+    ],
+)
+def test_constants_of_a_template(text: str, xoff: int | None) -> None:
+    profile = '"pg_lossless_100000_40m_profile": {"xoff": "{{ a }}"}'
+    other = '"pg_lossless_25000_5m_profile": {"xoff": "22528"},'
+    table = read_table(io.StringIO(other + text.replace("@", profile)), kind="template")
+    values = {row.profile: row.xoff for row in table}
+    assert values.get("pg_lossless_100000_40m_profile") == xoff
+    assert (xoff is None) == ("pg_lossless_100000_40m_profile" in dict(table.skipped))
+
+
+def test_statements_within_profiles_and_included_files_are_named() -> None:
+    text = """{% include 'other.j2' %}
+    "BUFFER_PROFILE_TABLE:pg_lossless_100G_5m_profile": {"xoff": "22528"},
+    "pg_lossless_{{ speed }}_5m_profile": {"xoff": "1"},
+    "pg_lossless_200G_5m_profile": {"xoff": "{% if x %}1{% else %}2{% endif %}"}"""
+    table = read_table(io.StringIO(text), kind="template")
+    assert [row.xoff for row in table] == [22528]
+    assert [name for name, _ in table.skipped] == [
+        "{% include 'other.j2' %}", "pg_lossless_{{ speed }}_5m_profile", "pg_lossless_200G_5m_profile"
+    ]  # fmt: skip
+
+
+# Expressions are no worse than linear, and numbers of any length end.
+
+REPEATED = (
+    *("{#", "{%", "{{", "}}", "%}", '"', '""', '"a":{', '"xoff":"', "{% if a %}", "{% set a =", "{{ a }}"),
+    *("'", " ", "\\", "_", "-", "1", "1.", "a", "[", "|", ":", ",", "#", "\n", "\0", "pg_lossless_"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("repeated", REPEATED)
+def test_a_hundred_thousand_repeated_characters_are_read_or_refused(repeated: str) -> None:
+    many = repeated * (100_000 // len(repeated))
+    profile = {"xoff": "1"}
+    texts = [
+        ("template", many),
+        ("template", "{% set a =" + many),
+        ("template", '"pg_lossless_100G_5m_profile": {"xoff": "' + many + '"}'),
+        ("config", json.dumps({"BUFFER_PROFILE": {f"pg_lossless_100G_5m_{many}_profile": profile}})),
+        ("config", json.dumps({"BUFFER_PROFILE": {"a": profile}, "BUFFER_PG": {many: {"profile": "a"}}})),
+        ("config", json.dumps({"BUFFER_PROFILE": {"a": profile}, "PORT_QOS_MAP": {"E": {"pfc_enable": many}}})),
+        ("config", json.dumps({"BUFFER_PROFILE": {"a": profile}, "CABLE_LENGTH": {"A": {"E": many}}})),
+        ("config", json.dumps({"BUFFER_PROFILE": {"a": {"xoff": many}}})),
+        ("csv", many),
+        ("csv", "speed,cable,xoff\n1," + many),
+        ("lookup", many),
+    ]  # fmt: skip
+    for kind, text in texts:
+        with contextlib.suppress(ValueError):
+            read_table(io.StringIO(text), kind=kind)
+
+
+# Profiles of the inputs of SONiC's own migration tests (sonic-utilities, commit 691b1bbc, tests/db_migrator_input), in the forms
+# of a configuration, of a dump of it, and of a dump of the database of applications.
+
+PUBLIC = {
+    "non-default-xoff-input": {(10, 5): 34816, (25, 5): 38912, (40, 5): 41984, (50, 5): 45056, (50, 40): 50176, (100, 5): 56320},
+    "acs-msn4700-t0-version_3_0_0": {
+        (10, 5): 32768, (25, 5): 32768, (40, 5): 33792, (50, 5): 33792, (100, 5): 33792, (100, 40): 44032, (200, 5): 35840,
+        (400, 5): 38912, (400, 40): 77824,
+    },
+    "mellanox-sn2700-c28d8-single-pool-t0-version_3_0_0": {
+        (10, 5): 22528, (25, 5): 22528, (40, 5): 22528, (50, 5): 22528, (50, 40): 25600, (100, 5): 23552, (100, 40): 29696,
+    },
+    "acs-msn3800-t1-version_1_0_6": {
+        (10, 40): 35840, (10, 300): 44032, (25, 40): 40960, (25, 300): 59392, (40, 40): 46080, (40, 300): 75776, (50, 5): 45056,
+        (50, 40): 50176, (50, 300): 87040, (100, 5): 56320, (100, 40): 66560, (100, 300): 140288,
+    },
+    "acs-msn3700-t1-version_1_0_3": {
+        (10, 40): 20480, (10, 300): 34816, (25, 40): 23552, (25, 300): 60416, (40, 40): 26624, (40, 300): 86016, (50, 40): 28672,
+        (50, 300): 103424, (100, 40): 40960, (100, 300): 188416, (200, 40): 63488, (200, 300): 358400,
+    },
+}  # fmt: skip
+QUANTA = {10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 400: 905}
+"""Pause quanta of 512 bits until a peer starts no frame (IEEE 802.3, 31B.3.7)."""
+
+
+@pytest.mark.parametrize("form", ["tables", "CONFIG_DB", "APPL_DB"])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_configurations_are_judged_by_cable_and_response(name: str, form: str) -> None:
+    data: dict = {"BUFFER_PROFILE": {}, "BUFFER_PG": {}, "PORT": {}, "CABLE_LENGTH": {"AZURE": {}}}
+    for n, ((speed, cable), xoff) in enumerate(PUBLIC[name].items()):
+        profile = f"pg_lossless_{speed}000_{cable}m_profile"
+        data["BUFFER_PROFILE"][profile] = {"xoff": str(xoff), "xon": "18432", "dynamic_th": "0"}
+        reference = {"APPL_DB": "[BUFFER_PROFILE_TABLE:{}]", "CONFIG_DB": "[BUFFER_PROFILE|{}]"}
+        data["BUFFER_PG"][f"E{n}|3-4"] = {"profile": reference.get(form, "{}").format(profile)}
+        data["PORT"][f"E{n}"] = {"speed": f"{speed}000"}
+        data["CABLE_LENGTH"]["AZURE"][f"E{n}"] = f"{cable}m"
+    if form == "CONFIG_DB":
+        data = {f"{table}|{key}": each for table in data for key, each in data[table].items()}
+    elif form == "APPL_DB":  # which has no lengths
+        del data["CABLE_LENGTH"]
+        data = {f"{table}_TABLE:{key.replace('|', ':')}": each for table in data for key, each in data[table].items()}  # fmt: skip
+    rows = audit_headroom(read_table(io.StringIO(json.dumps(data)))).rows
+    assert len(rows) == 2 * len(PUBLIC[name])
+    below = 0
+    for each in rows:
+        speed, cable = round(each.row.rate / 1e9), round(each.row.cable)
+        assert each.row.xoff == PUBLIC[name][speed, cable]
+        wire = 2 * cable * 5e-9 * speed * 1e9 / 8
+        standard = wire + QUANTA[speed] * 512 / 8
+        assert (each.verdict is RowVerdict.IMPOSSIBLE) == (each.row.xoff < wire)
+        assert (each.verdict is RowVerdict.BELOW_STANDARD) == (wire <= each.row.xoff < standard)
+        below += each.verdict is RowVerdict.BELOW_STANDARD
+    assert below == {"acs-msn4700-t0-version_3_0_0": 2, "mellanox-sn2700-c28d8-single-pool-t0-version_3_0_0": 2}.get(name, 0) * 2  # fmt: skip

@@ -1,0 +1,241 @@
+"""Ports, their lossless classes and their headroom, from SONiC's ``config_db.json``.
+
+A row is a class of a port: rate and cable are the port's (tables ``PORT`` and ``CABLE_LENGTH``), xoff is that of the profile
+of its priority group (``BUFFER_PG``, ``BUFFER_PROFILE``). A class with PFC (``PORT_QOS_MAP``) whose group has no xoff is a row without
+headroom. All other tables are skipped.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from dfcmodel.lossless.audits.profiles import (
+    NO_XOFF,
+    PROFILE_FIELDS,
+    DraftRow,
+    Found,
+    bare_name,
+    check_fields,
+    named_port,
+    numbers_of,
+    whole_number,
+)
+from dfcmodel.lossless.quantities import metres
+from hopflow.checks import shown
+from hopflow.text_files import parse_json
+
+__all__ = ["read_configuration"]
+
+Fields = dict[str, Any]
+
+PFC_MAPS = ("MAP_PFC_PRIORITY_TO_PRIORITY_GROUP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP")
+QOS_FIELDS = (
+    *("pfc_enable", "pfc_to_pg_map", "pfc_to_queue_map", "pfcwd_sw_enable", "scheduler"),
+    *("dscp_to_tc_map", "dot1p_to_tc_map", "exp_to_fc_map", "dscp_to_fc_map", "mpls_tc_to_tc_map"),
+    *("tc_to_queue_map", "tc_to_pg_map", "tc_to_dscp_map", "tc_to_dot1p_map"),
+)
+"""Fields of SONiC's table PORT_QOS_MAP. Only pfc_enable and pfc_to_pg_map are used."""
+FIELDS = {
+    "BUFFER_PROFILE": (*PROFILE_FIELDS, "NULL"),
+    "BUFFER_PG": ("profile", "NULL"),
+    "PORT_QOS_MAP": (*QOS_FIELDS, "NULL"),
+}
+"""Fields of tables whose unknown fields are refused."""
+TABLES = ("PORT", "CABLE_LENGTH", "DEVICE_METADATA", *FIELDS, *PFC_MAPS)
+SIMILAR = 0.88
+"""Ratio of `difflib` from which on the name of a table is taken for a misspelt one of `TABLES`."""
+FLAT = re.compile(
+    rf"(?P<table>{'|'.join(TABLES)})(?:_TABLE)?(?P<separator>[|:])(?P<name>.+)", re.DOTALL
+)
+MAX_TABLES = 2000
+"""Tables of a configuration; SONiC has some hundreds."""
+CLASSES = range(8)
+
+
+def read_configuration(text: str) -> Found:
+    """Return a row for each lossless class of each port, and one for each profile with an xoff that no port uses."""
+    data = parse_json(text)
+    data = _nested(data) if isinstance(data, dict) else {}
+    if "BUFFER_PROFILE" not in data:
+        raise ValueError("must have a table BUFFER_PROFILE")
+    others = {re.split("[|:]", name[:80], maxsplit=1)[0] for name in data.keys() - set(TABLES)}
+    if len(others) > MAX_TABLES:
+        raise ValueError(f"{len(others):,} tables: must be at most {MAX_TABLES:,}")
+    for name in others:
+        if close := difflib.get_close_matches(name.upper(), TABLES, 1, SIMILAR):
+            raise ValueError(f"{shown(name)}: no table of this name is known; did you mean {close[0]!r}?")  # fmt: skip
+    return _Configuration({name: _table(data, name) for name in TABLES}).rows()
+
+
+def _nested(data: Fields) -> Fields:
+    """Return tables of objects from a dump of the database, whose keys are ``TABLE|object`` or ``TABLE_TABLE:object``."""
+    tables: Fields = {}
+    for key, fields in data.items():
+        match = FLAT.fullmatch(key)
+        table, name = (match["table"], match["name"]) if match else (key, "")
+        if match is None:
+            if key in tables:
+                raise ValueError(f"{key} is given as a table and by objects")
+            tables[key] = fields
+            continue
+        if match["separator"] == ":" and table == "BUFFER_PG":
+            name = "|".join(name.rsplit(":", 1))
+        objects = tables.setdefault(table, {})
+        if not isinstance(objects, dict) or name in objects:
+            raise ValueError(f"{table}, {name} is given twice")
+        objects[name] = fields
+    return tables
+
+
+def _table(data: Fields, name: str) -> dict[str, Fields]:
+    """Return a table, empty where the file has none."""
+    table = data.get(name, {})
+    if not isinstance(table, dict):
+        raise ValueError(f"{name} = {shown(table)}: must be an object of objects")  # noqa: TRY004
+    for key, fields in table.items():
+        if not isinstance(fields, dict):
+            raise ValueError(f"{name}, {key} = {shown(fields)}: must be an object")  # noqa: TRY004
+        if name in FIELDS:
+            check_fields(f"{name}, {key}", fields, FIELDS[name])
+    return table
+
+
+class _Configuration:
+    """The tables of a configuration, and what they say of its ports."""
+
+    def __init__(self, tables: dict[str, dict[str, Fields]]) -> None:
+        self.tables = tables
+        self.profiles: dict[str, tuple[str, Fields]] = {}
+        for name, fields in tables["BUFFER_PROFILE"].items():
+            if (bare := bare_name(name)) in self.profiles:
+                raise ValueError(f"BUFFER_PROFILE: {shown(bare)} is given twice")
+            self.profiles[bare] = name, fields
+        self.speeds = {
+            port: whole_number(f"PORT, {port}", "speed", fields["speed"]) * 1e6
+            for port, fields in tables["PORT"].items()
+            if "speed" in fields
+        }
+        self.cables = self._cables()
+        self.groups = self._groups()
+        self.paused = self._paused()
+        localhost = tables["DEVICE_METADATA"].get("localhost", {})
+        self.dynamic = localhost.get("buffer_model") == "dynamic"
+
+    def _cables(self) -> dict[str, float]:
+        """Return the length in m of each port's cable."""
+        cables: dict[str, float] = {}
+        for table, ports in self.tables["CABLE_LENGTH"].items():
+            for port, length in ports.items():
+                place = f"CABLE_LENGTH, {table}, {port}"
+                if not isinstance(length, str):
+                    raise ValueError(f"{place} = {shown(length)}: must be a string such as '300m'")  # noqa: TRY004
+                try:
+                    metre = metres("cable", length)
+                except ValueError as error:
+                    raise ValueError(f"{place}: {error}") from None
+                if cables.setdefault(port, metre) != metre:
+                    raise ValueError(f"{place} = {shown(length)}: another table has {cables[port]:g}m")  # fmt: skip
+        return cables
+
+    def _groups(self) -> dict[tuple[str, int], str]:
+        """Return the reference to a profile of each priority group."""
+        groups: dict[tuple[str, int], str] = {}
+        for key, fields in self.tables["BUFFER_PG"].items():
+            ports, bar, classes = key.partition("|")
+            if not bar or not all(ports.split(",")):
+                raise ValueError(f"BUFFER_PG, {key}: must be port|classes, such as 'Ethernet0|3-4'")
+            profile = fields.get("profile")
+            if not isinstance(profile, str):
+                raise ValueError(f"BUFFER_PG, {key}: profile = {shown(profile)}: must be the name of a profile")  # noqa: TRY004  # fmt: skip
+            for port in ports.split(","):
+                for group in _classes(f"BUFFER_PG, {key}", classes):
+                    if (port, group) in groups:
+                        raise ValueError(f"BUFFER_PG, {key}: {port}|{group} is given twice")
+                    groups[port, group] = profile
+        return groups
+
+    def _paused(self) -> dict[str, list[int]] | None:
+        """Return the priority groups with PFC of each port; None where the file has no PORT_QOS_MAP."""
+        paused: dict[str, list[int]] = {}
+        for key, fields in self.tables["PORT_QOS_MAP"].items():
+            place = f"PORT_QOS_MAP, {key}"
+            listed = str(fields.get("pfc_enable", "")).strip()
+            priorities = [n for part in listed.split(",") if listed for n in _classes(place, part)]
+            chosen = bare_name(str(fields.get("pfc_to_pg_map", ""))).rpartition("|")[2]
+            to_group = next((self.tables[t][chosen] for t in PFC_MAPS if chosen in self.tables[t]), {})  # fmt: skip
+            groups = [
+                _classes(place, str(to_group.get(str(n), n)))[0] for n in dict.fromkeys(priorities)
+            ]
+            for port in key.split(",") if key != "global" else ():
+                if port in paused:
+                    raise ValueError(f"{place}: {port} is given twice")
+                paused[port] = groups
+        return paused if self.tables["PORT_QOS_MAP"] else None
+
+    def rows(self) -> Found:
+        """Return the rows and the profiles without one."""
+        rows: list[DraftRow] = []
+        skipped: list[tuple[str, str]] = []
+        paused = {(port, group) for port, groups in (self.paused or {}).items() for group in groups}
+        ports = dict.fromkeys((*self.tables["PORT"], *(port for port, _ in (*self.groups, *sorted(paused)))))  # fmt: skip
+        for port in ports:
+            for group in CLASSES:
+                if (port, group) in self.groups or (port, group) in paused:
+                    self._add(port, group, (port, group) in paused, rows, skipped)
+        used = {bare_name(reference) for reference in self.groups.values()}
+        for bare, (name, fields) in self.profiles.items():
+            if "xoff" not in fields:
+                skipped.append((name, NO_XOFF))
+            elif bare not in used:
+                rate, cable = named_port(name) or (None, None)
+                rows.append(DraftRow(name, rate, cable, *numbers_of(name, fields), name))
+        return rows, skipped
+
+    def _add(
+        self, port: str, group: int, has_pfc: bool, rows: list[DraftRow], skipped: list[tuple[str, str]]
+    ) -> None:  # fmt: skip
+        """Add the row of a class of a port, or the reason why it has none; a lossy class has neither."""
+        place = f"{port}|{group}"
+        reference = self.groups.get((port, group))
+        bare = bare_name(reference or "")
+        name, fields = self.profiles.get(bare, (bare, {}))
+        row = DraftRow(
+            place, self.speeds.get(port), self.cables.get(port), 0, profile=name, port=port, priority=group,
+            absent=tuple(table for table in ("PORT", "CABLE_LENGTH") if not self.tables[table]),
+        )  # fmt: skip
+        if "xoff" in fields:
+            xoff, xon, size = numbers_of(name, fields)
+            row = row._replace(xoff=xoff, xon=xon, size=size)
+        if row.xoff > 0:
+            if self.paused is not None and not has_pfc:
+                row = row._replace(remarks=("PFC is not enabled for this class",))
+            rows.append(row)
+            return
+        null = bare == "NULL"
+        if reference is None:
+            why = f"BUFFER_PG has no {place}"
+        elif null:
+            why = "its profile is NULL"
+        elif bare not in self.profiles:
+            why = f"its profile {shown(bare)} is not in BUFFER_PROFILE"
+        else:
+            why = f"its profile {name} has " + ("xoff 0" if "xoff" in fields else "no xoff")
+        lossless = has_pfc or (self.paused is None and (null or named_port(bare) is not None))
+        if self.dynamic and (null or fields.get("headroom_type") == "dynamic"):
+            skipped.append((place, "buffer_model is dynamic: the switch computes its headroom"))
+        elif lossless and self.tables["PORT"].get(port, {}).get("admin_status") == "down":
+            skipped.append((place, f"{why}; admin_status is down"))
+        elif lossless:
+            rows.append(row._replace(no_headroom=why))
+        elif bare not in self.profiles:
+            skipped.append((place, why))
+
+
+def _classes(place: str, text: str) -> list[int]:
+    """Return the classes of a number or a range."""
+    match = re.fullmatch(r"\s*([0-7])(?:\s*-\s*([0-7]))?\s*", text)
+    if match is None or int(match[2] or 7) < int(match[1]):
+        raise ValueError(f"{place}: classes = {shown(text)}: must be 0 to 7, or a range such as 3-4")  # fmt: skip
+    return list(range(int(match[1]), int(match[2] or match[1]) + 1))

@@ -1,0 +1,180 @@
+"""Profiles of headroom in Jinja templates, such as ``buffers.json.j2``, as far as their numbers are constants.
+
+Nothing is evaluated. A variable is a constant if a single statement sets it, to a number or a string, before its use and
+outside of branches and loops, and no other statement binds its name. Profiles within branches and loops, profiles with
+statements within them, and numbers that are computed are left out by name. Included files are not read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+
+from dfcmodel.lossless.audits.profiles import (
+    PROFILE_FIELDS,
+    DraftRow,
+    Found,
+    bare_name,
+    check_fields,
+    named_port,
+    numbers_of,
+)
+from hopflow.checks import shown
+
+__all__ = ["read_template"]
+
+CLOSING = {"{#": "#}", "{%": "%}", "{{": "}}"}
+STATEMENT, EXPRESSION = "\x00", "\x01"
+"""What stands in place of a statement, and on both sides of an expression, in the plain text of a template."""
+BRANCHES = ("if", "for")
+SCOPES = ("macro", "block", "call", "filter", "with")
+"""Statements at whose end the variables that were set within are gone."""
+BINDING = ("for", *SCOPES, "import", "from")
+"""Statements besides ``set`` that may bind names."""
+OPENING = re.compile(r"\{[#%{]")
+OBJECT = re.compile(r'"([^"{}]*)"\s*:\s*\{([^{}]*)\}')
+FIELD = re.compile(r'"([^"]*)"\s*:\s*(?:"([^"]*)"|([^\s",]+))')
+LITERAL = re.compile(r"\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|([0-9]+))\s*")
+WORD = re.compile(r"[^\W\d]\w*")
+
+
+def read_template(text: str) -> Found:
+    """Return the profiles with constant numbers, and the others with the reason.
+
+    >>> rows, skipped = read_template('{% set a = 51200 %} "pg_lossless_100G_40m_profile": {"xoff": "{{ a }}"}')
+    >>> [(row.rate, row.cable, row.xoff) for row in rows]
+    [(100000000000.0, 40.0, 51200)]
+    """
+    plain = _PlainTemplate(text)
+    rows: list[DraftRow] = []
+    skipped = plain.skipped
+    names: set[str] = set()
+    for match in OBJECT.finditer(plain.text):
+        name, body = _readable(match[1]), match[2]
+        fields = _fields(name, body) if '"xoff"' in body else {}
+        if not fields or "type" in fields:  # pools have a type
+            continue
+        branch = plain.branch_at(match.start())
+        if branch:
+            skipped.append((name, f"it is within {branch}"))
+        elif STATEMENT in body or EXPRESSION in match[1]:
+            skipped.append((name, "its name or its fields depend on statements"))
+        elif bare_name(name) in names:
+            raise ValueError(f"{name}: the profile is given twice")
+        else:
+            names.add(bare_name(name))
+            check_fields(name, fields, PROFILE_FIELDS)
+            values = {key: plain.value(value, match.start()) for key, value in fields.items()}
+            if "{" in values["xoff"]:
+                skipped.append((name, f"its xoff is computed: {values['xoff']}"))
+                continue
+            known = {key: value for key, value in values.items() if "{" not in value}
+            rate, cable = named_port(name) or (None, None)
+            rows.append(DraftRow(name, rate, cable, *numbers_of(name, known), name))
+    return rows, skipped
+
+
+class _PlainTemplate:
+    """A template without comments, with marks in place of statements and expressions.
+
+    Attributes
+    ----------
+    text
+        The plain text.
+    skipped
+        Statements that include files, with the reason why these are not read.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.skipped: list[tuple[str, str]] = []
+        self._open: list[tuple[str, str, str, list[str]]] = []
+        self._branches: list[tuple[int, str]] = [(0, "")]
+        self._bound: Counter[str] = Counter()
+        self._constants: dict[str, tuple[float, float, str]] = {}
+        parts: list[str] = []
+        length = start = 0
+        while (match := OPENING.search(source, start)) is not None:
+            end = source.find(CLOSING[match[0]], match.end())
+            try:
+                if end < 0:
+                    raise ValueError(f"{match[0]} has no {CLOSING[match[0]]}")
+                code = " ".join(source[match.end() : end].strip("+-").split())
+                mark = {"{#": "", "{%": STATEMENT, "{{": f"{EXPRESSION}{code}{EXPRESSION}"}[match[0]]  # fmt: skip
+                parts += [source[start : match.start()], mark]
+                length += len(parts[-2]) + len(mark)
+                if match[0] == "{%":
+                    self._read_statement(code, length)
+            except ValueError as error:
+                line = source.count("\n", 0, match.start()) + 1
+                raise ValueError(f"line {line}: {error}") from None
+            start = end + 2
+        if self._open:
+            raise ValueError(f"{shown(self._open[-1][1])} has no end")
+        self.text = "".join((*parts, source[start:]))
+
+    def _read_statement(self, code: str, position: int) -> None:
+        """Keep the branches, scopes and bindings of a statement that ends at a position of the plain text."""
+        word, _, rest = code.partition(" ")
+        opened = word.removeprefix("end")
+        statement = f"{{% {code} %}}"
+        if word == "raw":
+            raise ValueError(f"{statement}: is not read")
+        if word == "include":
+            self.skipped.append((statement, "a file of its own: not read"))
+        if word in (*BRANCHES, *SCOPES):
+            outer = self._open[-1][2] if self._open else ""
+            self._open.append((word, statement, statement if word in BRANCHES else outer, []))
+        elif word != opened and opened in (*BRANCHES, *SCOPES):
+            if not self._open or self._open[-1][0] != opened:
+                raise ValueError(f"{shown(statement)} ends nothing that is open")
+            for name in self._open.pop()[3]:
+                begin, _, value = self._constants[name]
+                self._constants[name] = begin, position, value
+        if opened in BRANCHES:
+            self._branches.append((position, self._open[-1][2] if self._open else ""))
+        if word == "set":
+            name, equals, value = rest.partition("=")
+            names = WORD.findall(name if equals else rest)
+            literal = LITERAL.fullmatch(value)
+            if literal is None or len(names) != 1:
+                names *= 2  # bound twice: no constant
+            elif self._branches[-1][1] == "":
+                text = next(group for group in literal.groups() if group is not None)
+                self._constants[names[0]] = position, math.inf, text
+                if self._open:
+                    self._open[-1][3].append(names[0])
+            self._bound.update(names)
+        elif word in BINDING:
+            self._bound.update(WORD.findall(rest) * 2)
+
+    def branch_at(self, position: int) -> str:
+        """Return the statement of the innermost branch or loop at a position of the text; empty outside of all."""
+        return self._branches[bisect_right(self._branches, (position, "\uffff")) - 1][1]
+
+    def value(self, text: str, position: int) -> str:
+        """Return a value with a constant in place of its name, and other expressions as in the template."""
+        code = text.strip()
+        if code.count(EXPRESSION) == 2 and code[0] == code[-1] == EXPRESSION:
+            name = code[1:-1].strip()
+            begin, end, constant = self._constants.get(name, (math.inf, math.inf, ""))
+            if begin <= position < end and self._bound[name] == 1:
+                return constant
+        return _readable(text)
+
+
+def _fields(name: str, body: str) -> dict[str, str]:
+    """Return the fields of an object; a field that is given twice is refused, unless statements choose between them."""
+    fields: dict[str, str] = {}
+    for key, quoted, bare in FIELD.findall(body):
+        if key in fields and STATEMENT not in body:
+            raise ValueError(f"{name}: {shown(key)} is given twice")
+        fields[key] = quoted or bare
+    return fields
+
+
+def _readable(text: str) -> str:
+    """Return a part of the plain text with expressions as in the template."""
+    parts = text.split(EXPRESSION)
+    return "".join(f"{{{{ {part} }}}}" if n % 2 else part for n, part in enumerate(parts))

@@ -1,0 +1,133 @@
+"""Text files of users: a size limit, byte-order marks, errors that name the file; JSON and TOML in them."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, TextIO
+
+from hopflow.checks import file_path, shown
+
+__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text"]
+
+MAX_BYTES = 64 * 2**20
+"""Size of the largest text file that is read."""
+MAX_KEY_PARTS = 256
+"""Parts of a dotted key of TOML. The time of tomllib grows with their square."""
+_LONG_KEY = re.compile(
+    r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
+    re.ASCII,
+)
+
+
+def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) -> str:
+    r"""Return the text of a file, or of an open one, with ``\n`` at the ends of lines.
+
+    UTF-8 with or without a byte-order mark; UTF-16 with one, as Windows' shell writes it.
+
+    Parameters
+    ----------
+    name
+        The parameter's name in messages.
+    path
+        Path of the file, or a file that is open as text.
+    max_bytes
+        Size limit; of an open file in characters.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        For a larger file, or bytes that are no text; the message names the file.
+    TypeError
+        For what is no path and no file that is open as text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo")
+    ...     read_text("source", Path(folder, "a.txt"))
+    'one\ntwo'
+    """
+    if hasattr(path, "read"):
+        source = str(getattr(path, "name", "") or "an open file")
+        try:
+            text = path.read(max_bytes + 1)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{name} = {source!r}: must be {error.encoding} text") from None
+        if not isinstance(text, str):
+            raise TypeError(f"{name} = {source!r}: must be open as text")
+        if len(text) > max_bytes:
+            raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    path = file_path(name, path)
+    with path.open("rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise ValueError(f"{name} = {str(path)!r}: must have at most {max_bytes} bytes")
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{name} = {str(path)!r}, line {line}: must be UTF-8 text") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text; an object that gives a key twice is refused.
+
+    Raises
+    ------
+    ValueError
+        For a text that is no JSON, that is nested too deeply, or that gives a key twice, with the key.
+
+    Examples
+    --------
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: 'a' is given twice in one object
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is no JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in fields:
+            raise ValueError(f"{shown(name)} is given twice in one object")
+        fields[name] = value
+    return fields
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text.
+
+    Raises
+    ------
+    ValueError
+        For a text that is no TOML, that is nested too deeply, or that has a dotted key of more than 256 parts.
+
+    Examples
+    --------
+    >>> parse_toml("a.b = 1")
+    {'a': {'b': 1}}
+    """
+    if (match := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, match.start()) + 1
+        raise ValueError(f"line {line}: a key of more than {MAX_KEY_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("is nested too deeply") from None
