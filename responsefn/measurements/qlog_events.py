@@ -93,26 +93,29 @@ COMMON = _fields(
     "reference_time protocol_type protocol_types dcid scid group_ids system_info",
 )
 EVENT = _fields(
-    "time name category event type data time_format group_id ODCID tuple path path_id",
+    "time name category type data time_format group_id ODCID tuple path path_id",
     "trigger protocol_type protocol_types system_info",
-    relative_time="time",
-    delta_time="time",
-    event_type="event",
+)
+COLUMNS = _Fields(
+    EVENT.used
+    | {"relative_time": "time", "delta_time": "time", "event": "type", "event_type": "type"},
+    EVENT.skipped,
 )
 HEADER = _fields(
     "packet_type packet_number",
     "packet_type_bytes spin_bit key_phase key_phase_bit packet_number_length token version flags payload_length "
-    "scil dcil scid dcid quic_bit",
+    "scil dcil scid dcid quic_bit length",
     packet_size="length",
 )
-PACKET = "frames is_coalesced coalesced datagram_id datagram_payload_checksum trigger retry_token token_size stateless_reset_token supported_versions versions raw_encrypted raw_decrypted"
+_PACKET_FIELDS = _fields(
+    "header raw packet_type packet_number is_mtu_probe_packet",
+    "frames is_coalesced coalesced datagram_id datagram_payload_checksum trigger retry_token token_size "
+    "stateless_reset_token supported_versions versions raw_encrypted raw_decrypted",
+    packet_size="length",
+)
 DATA = {
-    SENT: _fields(
-        "header raw packet_type packet_number is_mtu_probe_packet", PACKET, packet_size="length"
-    ),  # fmt: skip
-    LOST: _fields(
-        "header raw packet_type packet_number is_mtu_probe_packet", PACKET, packet_size="length"
-    ),  # fmt: skip
+    SENT: _PACKET_FIELDS,
+    LOST: _PACKET_FIELDS,
     METRICS: _fields(
         "smoothed_rtt min_rtt congestion_window bytes_in_flight pacing_rate",
         "latest_rtt rtt_variance max_ack_delay ack_delay pto_count ssthresh packets_in_flight in_recovery trigger",
@@ -209,7 +212,7 @@ class Qlog:
             ):
                 raise ValueError(f"skip = {name!r}: must be an event or a field that is not used")
         self._unknown: dict[str, str] = {}
-        if isinstance(source, str) and ("\n" in source or "{" in source):
+        if isinstance(source, str) and any(mark in source for mark in "{\n\x1e"):
             self._text = source.removeprefix("\ufeff")
         else:
             self._text = read_text("source", source)
@@ -320,7 +323,7 @@ class Qlog:
             raise self.error(place, f"{shown(value)}: must be one of {', '.join(sorted(options))}")
         return value
 
-    def _number(self, place: str, value: Any, **limits: float) -> float:
+    def _number(self, place: str, value: Any, **limits: Any) -> float:
         """Return a finite number within limits; strings of digits are numbers too."""
         if isinstance(value, str) and DIGITS.fullmatch(value):
             value = float(value)
@@ -379,7 +382,7 @@ class Qlog:
             if kind is None:
                 continue
             groups = [
-                shown(value)
+                value if isinstance(value, str) else json.dumps(value)
                 for name in ("group_id", "ODCID")
                 if (value := event.get(name, common.get(name))) is not None
             ]
@@ -404,12 +407,12 @@ class Qlog:
         if "event_fields" not in trace:
             return None, "relative_to_epoch"
         columns = self._list(f"{place}.event_fields", trace["event_fields"])
-        columns = [str(name).lower() for name in columns]
+        columns = [name if name in COLUMNS.used else str(name).lower() for name in columns]
         times = [name for name in columns if name in COLUMN_FORMATS]
-        if len(times) != 1 or len(set(columns)) < len(columns):
-            said = f"must name each column once, one of them {', '.join(COLUMN_FORMATS)}"
+        if len({COLUMNS.used.get(name, name) for name in columns}) < len(columns) or not times:
+            said = f"must name each column once, one of them {' or '.join(COLUMN_FORMATS)}"
             raise self.error(f"{place}.event_fields", f"{shown(columns)}: {said}")
-        self._refuse(f"{place}.event_fields", columns, EVENT)
+        self._refuse(f"{place}.event_fields", columns, COLUMNS)
         return columns, COLUMN_FORMATS[times[0]]
 
     def _row(self, place: str, item: Any, columns: list[str] | None) -> dict[str, Any]:
@@ -421,13 +424,15 @@ class Qlog:
         row = self._list(place, item)
         if len(row) != len(columns):
             raise self.error(place, f"has {len(row)} values for {len(columns)} columns")
-        return {EVENT.used.get(name, name): v for name, v in zip(columns, row, strict=True)}
+        return {COLUMNS.used.get(name, name): v for name, v in zip(columns, row, strict=True)}
 
     def _kind(self, place: str, event: dict[str, Any]) -> str | None:
         """Return the kind of an event; None for one that is skipped."""
         name = event.get("name")
-        if name is None and "event" in event:
-            name = ":".join(str(event[part]) for part in ("category", "event") if part in event)
+        if name is None and "type" in event:
+            name = ":".join(str(event[part]) for part in ("category", "type") if part in event)
+        elif "type" in event:
+            raise self.error(place, "'name' and 'type' are one field")
         if not isinstance(name, str):
             raise self.error(place, f"name = {shown(name)}: must be a string")
         kind, known = self._known(name)
@@ -441,7 +446,7 @@ class Qlog:
         category, _, word = name.lower().rpartition(":")
         if category and category not in CATEGORIES:
             return None, False
-        parameters = category == "recovery" and word == "parameters_set"
+        parameters = category in ("recovery", "") and word == "parameters_set"
         kind = PARAMETERS if parameters else KINDS.get(word)
         return kind, kind is not None or word in SKIPPED_EVENTS
 
@@ -485,7 +490,9 @@ class Qlog:
         kind_of_packet = values.pop("type", "")
         values["space"] = SPACES.get(kind_of_packet, kind_of_packet)
         values["probe"] = data.get("is_mtu_probe_packet", False) is True
-        if kind_of_packet not in NUMBERLESS and "packet_number" not in values:
+        if kind_of_packet in NUMBERLESS:
+            values.pop("packet_number", None)
+        elif "packet_number" not in values:
             raise self.error(place, "'packet_number' is missing")
         return values
 
@@ -495,8 +502,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = set[str]()
-        twice = next(name for name, _ in pairs if name in names or names.add(name))
-        raise ValueError(f"{twice!r} is given twice")
+        for name, _ in pairs:
+            if name in names:
+                raise ValueError(f"{name!r} is given twice")
+            names.add(name)
     return found
 
 
