@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from hopflow.checks import file_path
+from hopflow.checks import file_path, shown
 
 __all__ = ["MAX_BYTES", "read_text"]
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
+MAX_PATH = 4096
+"""Characters of a path at most, as in Linux: a longer one is a text in its place."""
 
 
 def read_text(name: str, path: str | Path, max_bytes: int = MAX_BYTES) -> str:
@@ -43,6 +45,8 @@ def read_text(name: str, path: str | Path, max_bytes: int = MAX_BYTES) -> str:
     'one\ntwo'
     """
     path = file_path(name, path)
+    if len(str(path)) > MAX_PATH:
+        raise ValueError(f"{name} = {shown(str(path))}: must be the path of a file")
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:

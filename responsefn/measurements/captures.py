@@ -470,9 +470,9 @@ def _pcapng(place: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, in
         body = stream.read(length - begun)
         if body[-4:] != size:
             raise ValueError(f"{block}: lengths at its begin and end differ; the file is damaged")
-        word = SECTION if kind == SECTION else struct.unpack(f"{order}I", kind)[0]
+        (word,) = struct.unpack(f"{order}I", kind)
         try:
-            if word == SECTION:
+            if kind == SECTION:
                 if struct.unpack_from(f"{order}H", body)[0] != 1:
                     raise ValueError(f"{block}: version of pcapng: must be 1")
             elif word == INTERFACE:

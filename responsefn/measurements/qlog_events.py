@@ -150,8 +150,9 @@ CUMULATIVE = {
 COLUMN_FORMATS = {"time": "absolute", "relative_time": "relative", "delta_time": "delta"}
 NUMBERLESS = frozenset(("retry", "version_negotiation", "versionnegotiation", "stateless_reset"))
 """Types of packets that have no packet number and are not counted."""
-SPACES = {"0rtt": "1rtt", "zerortt": "1rtt", "onertt": "1rtt", "1-rtt": "1rtt"}
-"""Number spaces of types of packets that are named otherwise (RFC 9000, 12.3)."""
+SPACES = {"": "", "initial": "initial", "handshake": "handshake", "1rtt": "1rtt", "0rtt": "1rtt",
+          "onertt": "1rtt", "zerortt": "1rtt", "1-rtt": "1rtt", "0-rtt": "1rtt"}  # fmt: skip
+"""Number spaces of types of packets (RFC 9000, 12.3); of a packet without a type it is not known."""
 MAX_HELD = 600 * 10**6
 """Memory of the values of a contained file, in bytes, by the numbers of its brackets and commas."""
 DIGITS = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
@@ -488,7 +489,9 @@ class Qlog:
                 elif current == "packet_type":
                     values.setdefault("type", str(value).lower())
         kind_of_packet = values.pop("type", "")
-        values["space"] = SPACES.get(kind_of_packet, kind_of_packet)
+        if kind_of_packet not in NUMBERLESS:
+            name = f"{place}, packet_type"
+            values["space"] = SPACES[self._choice(name, kind_of_packet, SPACES)]
         values["probe"] = data.get("is_mtu_probe_packet", False) is True
         if kind_of_packet in NUMBERLESS:
             values.pop("packet_number", None)

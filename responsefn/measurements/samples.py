@@ -281,8 +281,10 @@ def read_qlog(
     qlog = Qlog(source, skip)
     names, rows = [], []
     for number, events in enumerate(qlog.traces(), 1):
-        for connection in dict.fromkeys(event.connection for event in events):
-            own = [event for event in events if event.connection == connection]
+        connections: dict[str, list[Event]] = {}
+        for event in events:
+            connections.setdefault(event.connection, []).append(event)
+        for connection, own in connections.items():
             row = _sender(qlog, own, packet_size)
             if row is not None:
                 names.append(f"trace {number}{connection and f', connection {connection}'}")
@@ -333,18 +335,18 @@ def _lost(
     qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]
 ) -> Iterator[tuple[str, float]]:
     """Yield the packets that are lost, as keys of those sent."""
-    spaces = sorted({space for space, _ in sent})
-    lowest = {space: min(number for other, number in sent if other == space) for space in spaces}
+    lowest: dict[str, float] = {}
+    for space, number in sent:
+        lowest[space] = min(number, lowest.get(space, number))
     for event in lost:
         number = event.data.get("packet_number")
         if number is None or event.data["probe"]:
             continue
         space = event.data["space"]
-        keys = [(name, number) for name in ([space] if space else spaces) if (name, number) in sent]
+        spaces = [space] if space else list(lowest)
+        keys = [(name, number) for name in spaces if (name, number) in sent]
         if len(keys) == 1:
             yield keys[0]
-        elif keys or number >= min(
-            lowest.get(name, 0.0) for name in ([space] if space else spaces)
-        ):
+        elif keys or number >= min(lowest.get(name, 0.0) for name in spaces):
             said = "packet_type must say which" if keys else "is lost and not sent"
             raise qlog.error(event.place, f"packet {number:.0f}{space and f' ({space})'}: {said}")
