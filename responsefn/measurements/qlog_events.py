@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hopflow.checks import listed, one_number, shown
-from hopflow.text_files import read_text
+from hopflow.text_files import MAX_BYTES, read_text
 
 __all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
 
@@ -244,7 +244,9 @@ class Qlog:
 
     def _parts(self) -> Iterator[tuple[str, dict[str, Any], Iterable[tuple[str, Any]]]]:
         """Yield the place, the object and the events of each trace."""
-        text = self._text.strip()
+        text = self._text.strip(" \t\r\n")  # not the record separator, which is a blank to Python
+        if len(text) > MAX_BYTES:
+            raise self.error("", f"must have at most {MAX_BYTES} characters")
         first, _, others = text.partition("\n")
         if text.startswith("\x1e") or (others and self._is_record(first)):
             yield self._sequence(text)

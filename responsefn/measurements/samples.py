@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Samples", "read_qlog", "read_ss"]
 
+MAX_SS = 16 * 2**20
+"""Size of the largest output of ``ss`` that is read: some 30,000 connections."""
 UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
 RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
@@ -97,7 +99,7 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     Parameters
     ----------
     source
-        A path, or the text itself, at most 64 MiB.
+        A path, or the text itself, at most 16 MiB.
     skip
         Names of further fields to skip, as the error message has them.
 
@@ -119,7 +121,9 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     skipped = SKIPPED | set(listed("skip", skip, str, "a name"))
     name, text = "source", source
     if not isinstance(source, str) or ("\n" not in source and "rtt:" not in source):
-        name, text = f"source = {str(source)!r}", read_text("source", source)
+        name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
+    if len(str(text)) > MAX_SS:
+        raise ValueError(f"{name}: must have at most {MAX_SS} characters")
     names, rows, limited = [], [], 0
     for place, connection, fields in _connections(name, str(text), skipped):
         if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):

@@ -134,5 +134,7 @@ def test_ss_reads_files_with_marks_and_long_lines(tmp_path) -> None:
             read_ss(f"{word}\n")
         with pytest.raises(ValueError, match=r"^source, line [12]"):
             read_ss(text.replace("rtt:40/2", f"rtt:{word}"))
+    with pytest.raises(ValueError, match="must have at most 16777216 characters"):
+        read_ss("\n" * (2**24 + 1))
     assert read_ss(text + "\n", skip=["acme"]).p.tolist() == [0.01]
     assert read_ss(text.replace("cubic", "cubic acme:1"), skip=["acme"]).p.tolist() == [0.01]

@@ -287,6 +287,7 @@ def test_numbers_that_are_impossible() -> None:
         (plain(lost(3) | {"path": "b"}), r"path = 'b': packets of a connection on more than one"),
         (plain(lost(3) | {"time_format": "delta", "time": -1}), "time = -1: must be a finite"),
         (plain(lost(3) | {"time_format": "absolute"}), "times of one trace from two origins"),
+        (plain(lost(3, "2RTT")), "packet_type: '2rtt': must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             read_qlog(written(events))
@@ -329,6 +330,7 @@ def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
         file.write_text(quic_go(), encoding=encoding)
         assert read_qlog(file).p == expected.p
     assert read_qlog("\ufeff" + quic_go()).p == expected.p
+    assert read_qlog(quic_go().replace("\n", "")).p == expected.p
     file.write_bytes(b'{"traces":\n "\xff"}')
     with pytest.raises(ValueError, match=r"^source = '.*a\.qlog', line 2: must be UTF-8 text"):
         read_qlog(file)
@@ -338,5 +340,7 @@ def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
         read_qlog(file)
     with pytest.raises(ValueError, match="too many values"):
         read_qlog('{"traces": [' + "{}," * 2_000_000 + "{}]}")
+    with pytest.raises(ValueError, match="must have at most 67108864 characters"):
+        read_qlog("{" * (2**26 + 1))
     with pytest.raises(ValueError, match=r"skip = 'recovery:packet_lost': must be an event or a"):
         read_qlog(quic_go(), skip=["recovery:packet_lost"])
