@@ -340,8 +340,8 @@ def _lost(
 ) -> Iterator[tuple[str, float]]:
     """Yield the packets that are lost, as keys of those sent."""
     lowest: dict[str, float] = {}
-    for space, number in sent:
-        lowest[space] = min(number, lowest.get(space, number))
+    for name, first in sent:
+        lowest[name] = min(first, lowest.get(name, first))
     for event in lost:
         number = event.data.get("packet_number")
         if number is None or event.data["probe"]:
