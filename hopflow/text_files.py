@@ -17,6 +17,8 @@ MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
 MAX_KEY_PARTS = 256
 """Parts of a dotted key of TOML. The time of tomllib grows with their square."""
+MAX_PATH = 4096
+"""Characters of a path at most, as in Linux: a longer one is a text in its place."""
 _LONG_KEY = re.compile(
     r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){256}""",
     re.ASCII,
@@ -65,6 +67,8 @@ def read_text(name: str, path: str | Path | TextIO, max_bytes: int = MAX_BYTES) 
         if len(text) > max_bytes:
             raise ValueError(f"{name} = {source!r}: must have at most {max_bytes} characters")
         return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if len(str(path)) > MAX_PATH:
+        raise ValueError(f"{name} = {shown(str(path))}: must be the path of a file")
     path = file_path(name, path)
     with path.open("rb") as file:
         content = file.read(max_bytes + 1)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel.sharing.bbr_observations import MODES, Observation
-from hopflow.checks import file_path, instance, one_number
+from hopflow.checks import file_path, instance, one_number, shown
 from hopflow.equality import ByValue
 from hopflow.units import WithUnit, quantities
-from responsefn.measurements.samples import events_of
+from responsefn.measurements.qlog_events import METRICS as METRICS_UPDATED
+from responsefn.measurements.qlog_events import PARAMETERS, STATE, Event, Qlog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,19 +27,6 @@ __all__ = ["METRICS", "QlogTrace", "read_qlog_trace", "write_qlog"]
 
 METRICS = ("cwnd", "in_flight", "pacing_rate", "min_rtt")
 """Variables of a trace, by the names of `QlogTrace`."""
-STATE, METRIC, PARAMETERS = (
-    "recovery:congestion_state_updated",
-    "recovery:metrics_updated",
-    "recovery:parameters_set",
-)
-KINDS = {
-    "congestion_state_updated": STATE,
-    "metrics_updated": METRIC,
-    "recovery_metrics_updated": METRIC,
-    "parameters_set": PARAMETERS,
-    "recovery_parameters_set": PARAMETERS,
-}
-"""Events by their names without the category, in older and newer drafts."""
 BITS, MILLISECONDS = 8.0, 1e3
 
 
@@ -133,13 +121,17 @@ def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 150
 
 def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
     """Yield the events of a run: the packet size, changes of the state, and the variables at each sample."""
-    yield {"time": 0.0, "name": PARAMETERS, "data": {"max_datagram_size": size}}
+    yield {"time": 0.0, "name": "recovery:parameters_set", "data": {"max_datagram_size": size}}
     modes = run.state["mode"].astype(int)
     before = -1
     for n, time in enumerate((run.time * MILLISECONDS).tolist()):
         if modes[n] != before:
             data = {"old": MODES[before].lower()} if n else {}
-            yield {"time": time, "name": STATE, "data": {**data, "new": MODES[modes[n]].lower()}}
+            yield {
+                "time": time,
+                "name": f"recovery:{STATE}",
+                "data": {**data, "new": MODES[modes[n]].lower()},
+            }
             before = modes[n]
         data = {
             "congestion_window": run.state["cwnd"][n] * size,
@@ -148,28 +140,39 @@ def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:
         }
         if math.isfinite(run.state["min_rtt"][n]):
             data["min_rtt"] = run.state["min_rtt"][n] * MILLISECONDS
-        yield {"time": time, "name": METRIC, "data": {k: float(v) for k, v in data.items()}}
+        yield {
+            "time": time,
+            "name": f"recovery:{METRICS_UPDATED}",
+            "data": {k: float(v) for k, v in data.items()},
+        }
 
 
 @quantities(packet_size="size")
-def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None) -> QlogTrace:
+def read_qlog_trace(
+    source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()
+) -> QlogTrace:
     """Read the states of BBR and its variables from the first trace of a qlog file that has them.
 
-    Of the events ``congestion_state_updated``, ``metrics_updated`` and ``parameters_set``, of any category, as JSON or
-    as a sequence of JSON records. States are named as in the draft, in upper or lower case, with or without ``bbr`` and
-    ``probe_bw`` in front. Loss rates and round-trip times of any sender: `responsefn.read_qlog`.
+    Of the events ``congestion_state_updated``, ``recovery_metrics_updated`` and ``recovery_parameters_set``, also by their
+    names in older drafts, as JSON or as a sequence of JSON records. Times are converted by ``time_format`` and
+    ``time_units``. States are named as in the draft, in upper or lower case, with or without ``bbr`` and
+    ``probe_bw`` in front. Other events and fields of the drafts are skipped; those that no draft has are refused.
+    Loss rates and round-trip times of any sender: `responsefn.read_qlog`.
 
     Parameters
     ----------
     source
-        A path, or the text itself.
+        A path, or the text itself, at most 64 MiB.
     packet_size
         Bytes per packet; None: ``max_datagram_size`` of the trace.
+    skip
+        Names of further events and fields to skip, as the error message has them.
 
     Raises
     ------
     ValueError
-        Where there are no states, a state is not BBR's, no packet size is known, or times do not increase.
+        For unknown events, fields, formats and versions; where there are no states, a state is not BBR's, states are of
+        more than one connection, a number is impossible, no packet size is known, or times decrease.
 
     Examples
     --------
@@ -179,35 +182,38 @@ def read_qlog_trace(source: str | Path, packet_size: WithUnit | None = None) -> 
     ('UP',)
     """
     size = None if packet_size is None else one_number("packet_size", packet_size, above=0.0)
-    for events in events_of(source):
-        known = [(kind, e) for e in events if (kind := _kind(e)) is not None]
-        if any(kind == STATE for kind, _ in known):
-            return _trace(known, size)
-    raise ValueError("source: must have a trace with congestion_state_updated events")
+    qlog = Qlog(source, skip)
+    for events in qlog.traces():
+        connections = {event.connection for event in events if event.kind == STATE}
+        if len(connections) > 1:
+            names = ", ".join(sorted(connections))
+            said = "states of more than one connection; write a trace for each"
+            raise qlog.error(events[0].place, f"{names}: {said}")
+        if connections:
+            kinds = (STATE, METRICS_UPDATED, PARAMETERS)
+            own = [e for e in events if e.kind in kinds and e.connection in connections]
+            return _trace(qlog, own, size)
+    raise qlog.error("", "must have a trace with congestion_state_updated events")
 
 
-def _kind(event: dict[str, Any]) -> str | None:
-    """Return which of the events that are read one is; None: another one."""
-    return KINDS.get(str(event.get("name", "")).rpartition(":")[2])
-
-
-def _trace(events: Iterable[tuple[str, dict[str, Any]]], size: float | None) -> QlogTrace:
+def _trace(qlog: Qlog, events: Iterable[Event], size: float | None) -> QlogTrace:
     """Return the states and variables of the events of a trace."""
     modes, begins, time = list[str](), list[float](), list[float]()
     rows = list[dict[str, float]]()
     last: dict[str, float] = dict.fromkeys(METRICS, math.nan)
     start = before = -math.inf
-    for kind, event in events:
-        now, data = float(event["time"]) / MILLISECONDS, event.get("data", {})
+    for event in events:
+        now, data = event.time, event.data
         if now < before:
             msg = "times must not decrease"
-            raise ValueError(f"source: the event at {now:g} s follows one at {before:g} s: {msg}")
+            said = f"the event at {now:g} s follows one at {before:g} s: {msg}"
+            raise qlog.error(event.place, said)
         before = now
         start = now if start == -math.inf else start
-        if kind == PARAMETERS:
-            size = float(data.get("max_datagram_size", 0.0)) or size if size is None else size
-        elif kind == STATE:
-            mode = _mode(data.get("new"))
+        if event.kind == PARAMETERS:
+            size = data.get("max_datagram_size") if size is None else size
+        elif event.kind == STATE:
+            mode = _mode(qlog, event)
             if not modes or modes[-1] != mode:
                 modes.append(mode)
                 begins.append(now - start)
@@ -228,16 +234,17 @@ def _metrics(data: dict[str, Any], size: float | None) -> dict[str, float]:
             if size is None:
                 msg = "must be given: the trace has no max_datagram_size"
                 raise ValueError(f"packet_size = None: {msg}")
-            found[ours] = float(data[name]) / size
+            found[ours] = data[name] / size
     if "pacing_rate" in found:
         found["pacing_rate"] /= BITS
     if "min_rtt" in data:
-        found["min_rtt"] = float(data["min_rtt"]) / MILLISECONDS
+        found["min_rtt"] = data["min_rtt"]
     return found
 
 
-def _mode(name: object) -> str:
+def _mode(qlog: Qlog, event: Event) -> str:
     """Return the state of the draft that a name in a trace means."""
+    name = event.data.get("new")
     text = "".join(c for c in str(name).upper() if c.isalpha())
     for word in ("BBR", "PROBEBW", "PROBE"):
         text = text.removeprefix(word) if text != "PROBERTT" else text
@@ -245,4 +252,5 @@ def _mode(name: object) -> str:
         if text in (mode.replace("_", ""), mode.replace("PROBE_", "")):
             return mode
     known = ", ".join(MODES)
-    raise ValueError(f"source: new = {name!r} of congestion_state_updated: must be one of {known}")
+    said = f"new = {shown(name)} of congestion_state_updated: must be one of {known}"
+    raise qlog.error(event.place, said)

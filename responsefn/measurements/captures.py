@@ -1,26 +1,93 @@
-"""A reader of packet captures (pcap and pcapng), by Scapy."""
+"""A reader of packet captures: pcap and pcapng, also compressed with gzip."""
 
 from __future__ import annotations
 
 import bisect
+import gzip
 import math
+import socket
+import struct
+import warnings
+import zlib
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from hopflow.checks import file_path, whole
+from hopflow.units import WithUnit, quantities
 from responsefn.measurements.samples import Samples
 from responsefn.metrics.tfrc_loss_intervals import loss_events
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["read_pcap"]
 
 WRAP = 1 << 32
-Address = tuple[str, int]
+MAX_BYTES = 4 << 30
+"""Size of the largest capture that is read, uncompressed."""
+MAX_CAPTURED = 262144
+"""Bytes captured of a packet at most, as in libpcap."""
+MAX_BLOCK = 16 << 20
+"""Bytes of a block of pcapng at most, as in Wireshark."""
+ETHERNET_MSS = 1460
+"""Bytes of data in the largest segment of an Ethernet frame: larger ones were made by an offload, or are of another medium."""
+MAGICS = {b"\xd4\xc3\xb2\xa1": ("<", 1e-6), b"\xa1\xb2\xc3\xd4": (">", 1e-6),
+          b"\x4d\x3c\xb2\xa1": ("<", 1e-9), b"\xa1\xb2\x3c\x4d": (">", 1e-9)}  # fmt: skip
+"""Byte order and unit of time of pcap files by their first bytes."""
+SECTION = b"\x0a\x0d\x0d\x0a"
+INTERFACE, OBSOLETE_PACKET, SIMPLE_PACKET, PACKET = 1, 2, 3, 6
+SKIPPED_BLOCKS = {
+    4: "name resolution", 5: "interface statistics", 9: "systemd journal", 10: "decryption secrets",
+    0xBAD: "custom", 0x40000BAD: "custom", 0x80000001: "process information",
+}  # fmt: skip
+"""Blocks of pcapng that hold no packets."""
+LINKS = {
+    0: "BSD loopback", 1: "Ethernet", 12: "raw IP", 14: "raw IP", 101: "raw IP", 108: "OpenBSD loopback",
+    113: "Linux cooked", 228: "IPv4", 229: "IPv6", 276: "Linux cooked 2",
+}  # fmt: skip
+"""Link types that are read."""
+LINK_HEADERS = {0: 4, 1: 14, 108: 4, 113: 16, 276: 20}
+ETHERTYPES = {1: 12, 113: 14, 276: 0}
+"""Where the type of the payload stands in a link header."""
+IPV4, IPV6, PPPOE, VLANS = 0x0800, 0x86DD, 0x8864, (0x8100, 0x88A8, 0x9100)
+PPP = {0x0021: IPV4, 0x0057: IPV6}
+TCP, FRAGMENT, AUTHENTICATION = 6, 44, 51
+EXTENSIONS = (0, 43, FRAGMENT, AUTHENTICATION, 60, 135)
+"""Extension headers of IPv6 (RFC 8200, 4)."""
+FIN, SYN, ACK = 1, 2, 16
+MSS_OPTION, TIMESTAMP_OPTION, TIMESTAMP_BYTES = 2, 8, 12
+
+Address = tuple[bytes, int]
+
+
+class _Segment(NamedTuple):
+    """A TCP segment: time in s, addresses, header fields, options of a SYN, and bytes of data."""
+
+    time: float
+    source: Address
+    target: Address
+    sequence: int
+    acknowledged: int
+    flags: int
+    options: dict[int, bytes]
+    length: int
+
+
+@dataclass
+class _Handshake:
+    """The options of the SYNs of a connection."""
+
+    sequence: int | None = None
+    sizes: list[int] = field(default_factory=list)
+    stamps: list[bool] = field(default_factory=list)
+
+    def mss(self) -> int | None:
+        """Return the bytes of data in a full segment; None if no SYN says it."""
+        if not self.sizes:
+            return None
+        return min(self.sizes) - TIMESTAMP_BYTES * all(self.stamps)
 
 
 @dataclass
@@ -30,17 +97,18 @@ class _Direction:
     Sequence numbers are counted from the first segment seen and do not wrap.
     """
 
+    handshake: _Handshake
     first: int | None = None
     highest: int = 0
     mss: int = 0
-    limit: int = WRAP
+    largest: int = 0
     packets: int = 0
     began: float = math.nan
     ended: float = math.nan
     acked: int = 0
     starts: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    ends: dict[int, float] = field(default_factory=dict)
+    ends: deque[tuple[int, float]] = field(default_factory=deque)
     again: set[int] = field(default_factory=set)
     trips: list[float] = field(default_factory=list)
 
@@ -51,10 +119,11 @@ class _Direction:
         away = (number - self.first - self.highest + WRAP // 2) % WRAP - WRAP // 2
         return self.highest + away
 
-    def send(self, time: float, number: int, length: int) -> None:
+    def send(self, time: float, number: int, length: int, limit: int) -> None:
         """Take a segment with data: new, or sent again."""
         start = self.place(number)
-        self.mss = max(self.mss, min(length, self.limit))
+        self.largest = max(self.largest, length)
+        self.mss = max(self.mss, min(length, limit))
         self.packets += math.ceil(length / self.mss)
         self.began, self.ended = (time if math.isnan(self.began) else self.began), time
         if start + length <= self.highest:
@@ -66,7 +135,7 @@ class _Direction:
         self.highest = max(self.highest, start + length)
         self.starts.append(start)
         self.times.append(time)
-        self.ends[start + length] = time
+        self.ends.append((start + length, time))
 
     def acknowledge(self, time: float, number: int) -> None:
         """Take an ACK; it gives a round-trip time where it is of the end of a segment sent once."""
@@ -76,9 +145,10 @@ class _Direction:
         if upto <= self.acked:
             return
         self.acked = upto
-        if upto in self.ends:
-            self.trips.append(time - self.ends[upto])
-        self.ends = {end: sent for end, sent in self.ends.items() if end > upto}
+        while self.ends and self.ends[0][0] <= upto:
+            end, sent = self.ends.popleft()
+            if end == upto:
+                self.trips.append(time - sent)
 
     def row(self) -> tuple[float, float, float, float]:
         """Return loss event rate, mean round-trip time in s, packets/s, and packets."""
@@ -89,7 +159,10 @@ class _Direction:
         return len(began) / self.packets, rtt, rate, float(self.packets)
 
 
-def read_pcap(source: str | Path, least_packets: int = 20) -> Samples:
+@quantities(mss="size")
+def read_pcap(
+    source: str | Path, least_packets: int = 20, *, mss: WithUnit | None = None
+) -> Samples:
     """Read a packet capture taken at, or near, the senders of TCP connections: pcap or pcapng.
 
     Each direction of each connection that carries data is one sample. A segment is lost when all its
@@ -97,28 +170,37 @@ def read_pcap(source: str | Path, least_packets: int = 20) -> Samples:
     where losses of segments first sent within a round trip are one event (`loss_events`). The round-trip
     time is the mean over ACKs of the end of a segment that was sent once (Karn), the waiting of delayed
     ACKs included; the rate is packets sent, also again, over the time from the first to the last. A
-    segment larger than the MSS of the handshake, as offloads make them, counts as several packets.
+    segment larger than the MSS, as offloads make them, counts as several packets. The MSS is that of the
+    handshake; of a connection that began before the capture it is ``mss``.
 
-    Reading needs Scapy: ``pip install 'hopflow[capture]'``.
+    Read are TCP over IPv4 and IPv6, on Ethernet (with VLAN tags and PPPoE), Linux cooked captures, loopback and raw IP, up to 4 GiB
+    uncompressed. An IP length of 0, as offloads leave it, is the frame's. Other packets are skipped, tunnels among them, as are blocks
+    of pcapng without packets.
 
     Parameters
     ----------
     source
         A path. Packets may be cut after the TCP header.
     least_packets
-        Directions with fewer packets with data are left out.
+        Directions with fewer packets with data are left out, as are those without ACKs of data or with only one time.
+    mss
+        Bytes of data in a full packet, 1,448 with timestamps on Ethernet, for connections whose handshake is not in the file.
 
     Returns
     -------
     Samples
         Named ``"address:port > address:port"``, in the order of their first data.
 
+    Warns
+    -----
+    UserWarning
+        For a file that ends within a packet: the packets before it are read.
+
     Raises
     ------
-    ImportError
-        Where Scapy is not installed.
     ValueError
-        Where no connection has that many packets, an ACK and more than one time.
+        For another format or link type, IP fragments of TCP, headers that are cut or impossible, segments of more than
+        1,460 bytes without a handshake and ``mss``; where no connection has that many packets, an ACK and more than one time.
 
     Examples
     --------
@@ -126,68 +208,309 @@ def read_pcap(source: str | Path, least_packets: int = 20) -> Samples:
     >>> read_pcap("upload.pcap").to_pandas()  # doctest: +SKIP
     """
     least = whole("least_packets", least_packets, 2, 10**9)
-    found: dict[tuple[Address, Address], _Direction] = {}
-    for time, here, there, segment, length in _segments(file_path("source", source)):
-        one = found.setdefault((here, there), _Direction())
-        if segment.flags.S:
-            one.limit = found.setdefault((there, here), _Direction()).limit = min(
-                one.limit, _mss(segment)
-            )
-        if length:
-            one.send(time, int(segment.seq), length)
-        if segment.flags.A and (there, here) in found:
-            found[there, here].acknowledge(time, int(segment.ack))
-    used = {
-        f"{here[0]}:{here[1]} > {there[0]}:{there[1]}": one
-        for (here, there), one in found.items()
+    full = None if mss is None else whole("mss", mss, 1, 65535, why="bytes of data in a packet")
+    path = file_path("source", source)
+    current: dict[tuple[Address, Address], _Direction] = {}
+    order: list[tuple[str, _Direction]] = []
+    skipped, remarks = dict[str, int](), list[str]()
+    for segment in _segments(path, skipped, remarks):
+        here, there = segment.source, segment.target
+        own = current.get((here, there))
+        if own is None or (
+            segment.flags & (SYN | ACK) == SYN
+            and own.handshake.sequence != segment.sequence
+            and (own.handshake.sequence is not None or own.packets or current[there, here].packets)
+        ):  # a first connection of these ends, or another one
+            handshake = _Handshake()
+            for ends in ((here, there), (there, here)):
+                current[ends] = _Direction(handshake)
+                order.append((_name(ends), current[ends]))
+            own = current[here, there]
+        if segment.flags & SYN:
+            _open(path, own.handshake, segment)
+        if segment.length:
+            limit = own.handshake.mss() or full or WRAP
+            begin = segment.sequence + bool(segment.flags & SYN)
+            own.send(segment.time, begin, segment.length, limit)
+        if segment.flags & ACK:
+            current[there, here].acknowledge(segment.time, segment.acknowledged)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=3)
+    used = [
+        (name, one)
+        for name, one in order
         if one.packets >= least and one.trips and one.ended > one.began
-    }
+    ]
+    for name, one in used:
+        if one.largest > ETHERNET_MSS and one.handshake.mss() is None and full is None:
+            said = f"{name} has segments of {one.largest} bytes and no handshake"
+            hint = "give mss=, the bytes of data in a full packet, such as mss=1448"
+            raise ValueError(f"source = {str(path)!r}: {said}; {hint}")
+        if min(one.trips) < 0.0:
+            said = f"{name} has ACKs before their segments; sort the packets by time"
+            raise ValueError(f"source = {str(path)!r}: {said}")
     if not used:
+        others = "".join(f"; skipped: {count} of {what}" for what, count in skipped.items())
         raise ValueError(
-            f"source = {str(source)!r}: must hold a TCP connection with {least} packets of data and ACKs"
+            f"source = {str(path)!r}: must hold a TCP connection with {least} packets of data and ACKs{others}"
         )
-    return Samples(tuple(used), *np.array([one.row() for one in used.values()]).T)
+    used.sort(key=lambda item: item[1].began)
+    return Samples(
+        tuple(_numbered([name for name, _ in used])), *np.array([one.row() for _, one in used]).T
+    )
 
 
-def _segments(path: Path) -> Iterator[tuple[float, Address, Address, Any, int]]:
-    """Yield time, source, destination, TCP header and bytes of data of each segment of a file."""
-    try:
-        from scapy.error import Scapy_Exception
-        from scapy.layers.inet import IP, TCP
-        from scapy.layers.inet6 import IPv6
-        from scapy.utils import PcapReader
-    except ImportError as error:
-        msg = "read_pcap needs Scapy: pip install 'hopflow[capture]'"
-        raise ImportError(msg) from error
-    try:
-        capture = PcapReader(str(path))
-    except Scapy_Exception as error:
-        raise ValueError(f"source = {str(path)!r}: {error}") from None
-    with capture as reader:
-        for packet in reader:
-            if TCP not in packet:
-                continue
-            segment = packet[TCP]
-            if IP in packet:
-                ip = packet[IP]
-                length = ip.len - 4 * ip.ihl
-            elif IPv6 in packet:
-                ip = packet[IPv6]
-                length = ip.plen - (len(ip.payload) - len(segment))
-            else:
-                continue
-            data = max(0, length - 4 * (segment.dataofs or 5))
-            yield (
-                float(packet.time),
-                (ip.src, segment.sport),
-                (ip.dst, segment.dport),
-                segment,
-                data,
+def _name(ends: tuple[Address, Address]) -> str:
+    """Return the name of a direction."""
+    families = {4: socket.AF_INET, 16: socket.AF_INET6}
+    here, there = (f"{socket.inet_ntop(families[len(host)], host)}:{port}" for host, port in ends)
+    return f"{here} > {there}"
+
+
+def _numbered(names: list[str]) -> Iterator[str]:
+    """Yield names, with a number where one occurred before."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+        yield name if counts[name] == 1 else f"{name}, connection {counts[name]}"
+
+
+def _open(path: Path, handshake: _Handshake, segment: _Segment) -> None:
+    """Take the options of a SYN."""
+    if not segment.flags & ACK:
+        handshake.sequence = segment.sequence
+    handshake.stamps.append(TIMESTAMP_OPTION in segment.options)
+    size = segment.options.get(MSS_OPTION, b"")
+    if len(size) == 2:
+        handshake.sizes.append(int.from_bytes(size))
+        if handshake.sizes[-1] <= TIMESTAMP_BYTES:
+            said = f"MSS {handshake.sizes[-1]} in the handshake: must be larger"
+            name = _name((segment.source, segment.target))
+            raise ValueError(f"source = {str(path)!r}: {name}: {said}")
+
+
+def _segments(path: Path, skipped: dict[str, int], remarks: list[str]) -> Iterator[_Segment]:
+    """Yield the TCP segments of a file; count other packets by their protocols."""
+    for number, (time, link, data, length) in enumerate(_packets(path, remarks), 1):
+        place = f"source = {str(path)!r}, packet {number}"
+        if link not in LINKS:
+            known = ", ".join(f"{key} ({name})" for key, name in LINKS.items())
+            raise ValueError(f"{place}: link type {link}: must be one of {known}")
+        try:
+            found = _segment(time, data, length, *_payload(link, data))
+        except (IndexError, struct.error):
+            said = "is cut within the headers of IP and TCP; capture at least 128 bytes of a packet"
+            raise ValueError(f"{place}: {said}") from None
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from None
+        if isinstance(found, str):
+            skipped[found] = skipped.get(found, 0) + 1
+        else:
+            yield found
+
+
+def _payload(link: int, data: bytes) -> tuple[int, int]:
+    """Return the type of the payload of a frame, as in Ethernet, and its offset."""
+    offset = LINK_HEADERS.get(link, 0)
+    if link not in ETHERTYPES:
+        return {4: IPV4, 6: IPV6}.get(data[offset] >> 4, 0), offset
+    kind = int.from_bytes(data[ETHERTYPES[link] : ETHERTYPES[link] + 2])
+    while kind in VLANS:
+        kind, offset = int.from_bytes(data[offset + 2 : offset + 4]), offset + 4
+    if kind == PPPOE:
+        kind, offset = PPP.get(int.from_bytes(data[offset + 6 : offset + 8]), PPPOE), offset + 8
+    return kind, offset
+
+
+def _segment(time: float, data: bytes, length: int, kind: int, start: int) -> _Segment | str:
+    """Return the TCP segment of a packet whose IP header begins at ``start``, or what it is instead.
+
+    The length of a packet is that of its IP header, or the frame's where that is 0.
+    """
+    if kind == IPV4:
+        size, fragment, protocol = struct.unpack_from(">H2xHxB", data, start + 2)
+        offset, hosts = start + 4 * (data[start] & 15), (start + 12, start + 16, start + 20)
+        pieces = bool(fragment & 0x3FFF)
+        if offset < start + 20:
+            raise ValueError("an IPv4 header of fewer than 20 bytes")
+        end = start + (size or length - start)
+    elif kind == IPV6:
+        size, protocol = struct.unpack_from(">HB", data, start + 4)
+        offset, hosts, pieces = start + 40, (start + 8, start + 24, start + 40), False
+        end = offset + size if size else length
+        while protocol in EXTENSIONS:
+            if protocol == FRAGMENT:
+                pieces = pieces or bool(int.from_bytes(data[offset + 2 : offset + 4]) & 0xFFF9)
+            following, units = data[offset], data[offset + 1]
+            words = {FRAGMENT: 8, AUTHENTICATION: 4 * (units + 2)}.get(protocol, 8 * (units + 1))
+            protocol, offset = following, offset + words
+    else:
+        return f"type 0x{kind:04x}"
+    if protocol != TCP:
+        return f"IP protocol {protocol}"
+    if pieces:
+        raise ValueError("IP fragments of TCP are not read")
+    ports = struct.unpack_from(">HH", data, offset)
+    sequence, acknowledged, words, flags = struct.unpack_from(">IIBB", data, offset + 4)
+    header = 4 * (words >> 4)
+    if header < 20 or offset + header > end:
+        said = f"a TCP header of {header} bytes in {end - offset}"
+        raise ValueError(f"{said}: must be at least 20, and fit")
+    source, target = data[hosts[0] : hosts[1]], data[hosts[1] : hosts[2]]
+    options = _options(data[offset + 20 : offset + header]) if flags & SYN else {}
+    return _Segment(
+        time, (source, ports[0]), (target, ports[1]), sequence, acknowledged, flags, options,
+        end - offset - header,
+    )  # fmt: skip
+
+
+def _options(data: bytes) -> dict[int, bytes]:
+    """Return the options of a TCP header by their kinds (RFC 9293, 3.1), as far as they are captured."""
+    options: dict[int, bytes] = {}
+    at = 0
+    while at + 1 < len(data) and data[at]:
+        if data[at] == 1:
+            at += 1
+            continue
+        size = data[at + 1]
+        options[data[at]] = data[at + 2 : at + size]
+        at += max(2, size)
+    return options
+
+
+class _Ended(Exception):
+    """A file ends within a packet."""
+
+
+class _Stream:
+    """The bytes of a file, uncompressed, up to the limit."""
+
+    def __init__(self, place: str, file: BinaryIO) -> None:
+        self._place, self._file, self._count = place, file, 0
+
+    def read(self, size: int, *, may_end: bool = False) -> bytes:
+        """Return the next bytes; none at the end of the file, if it may end here."""
+        try:
+            data = self._file.read(size)
+        except EOFError:
+            raise _Ended from None
+        except (zlib.error, gzip.BadGzipFile) as error:
+            raise ValueError(f"{self._place}: damaged, {error}") from None
+        self._count += len(data)
+        if self._count > MAX_BYTES:
+            raise ValueError(f"{self._place}: must have at most {MAX_BYTES} bytes, uncompressed")
+        if len(data) < size and not (may_end and not data):
+            raise _Ended
+        return data
+
+
+def _packets(path: Path, remarks: list[str]) -> Iterator[tuple[float, int, bytes, int]]:
+    """Yield time in s, link type, bytes captured and bytes sent of each packet of a file; remark if its end is cut."""
+    place = f"source = {str(path)!r}"
+    with path.open("rb") as raw:
+        compressed = raw.peek(2)[:2] == b"\x1f\x8b"
+        stream = _Stream(place, gzip.GzipFile(fileobj=raw) if compressed else raw)  # type: ignore[arg-type]
+        count = 0
+        try:
+            magic = stream.read(4)
+            if magic != SECTION and magic not in MAGICS:
+                raise ValueError(
+                    f"{place}: must be a pcap or pcapng file, and begins with {magic!r}"
+                )
+            reader = _pcapng(place, stream) if magic == SECTION else _pcap(place, stream, magic)
+            for packet in reader:
+                yield packet
+                count += 1
+        except _Ended:
+            if not count:
+                raise ValueError(
+                    f"{place}: must be a pcap or pcapng file; it ends in its header or first packet"
+                ) from None
+            remarks.append(
+                f"{place} ends within packet {count + 1}: the {count} before it are read"
             )
 
 
-def _mss(segment: Any) -> int:
-    """Return the MSS option of a SYN less the timestamps that every segment then carries."""
-    options = dict(option[:2] for option in segment.options if len(option) > 1)
-    stamps = 12 if "Timestamp" in options else 0
-    return int(options["MSS"]) - stamps if "MSS" in options else WRAP
+def _pcap(place: str, stream: _Stream, magic: bytes) -> Iterator[tuple[float, int, bytes, int]]:
+    """Yield the packets of a pcap file after its first four bytes (draft-ietf-opsawg-pcap)."""
+    order, unit = MAGICS[magic]
+    major, minor, _, _, _, link = struct.unpack(f"{order}HHIIII", stream.read(20))
+    if major != 2:
+        raise ValueError(f"{place}: version {major}.{minor} of pcap: must be 2")
+    record = struct.Struct(f"{order}IIII")
+    number = 0
+    while header := stream.read(16, may_end=True):
+        number += 1
+        seconds, part, captured, length = record.unpack(header)
+        if captured > MAX_CAPTURED:
+            said = f"{captured} bytes captured: must be at most {MAX_CAPTURED}; the file is damaged"
+            raise ValueError(f"{place}, packet {number}: {said}")
+        yield seconds + unit * part, link & 0xFFFF, stream.read(captured), length
+
+
+def _pcapng(place: str, stream: _Stream) -> Iterator[tuple[float, int, bytes, int]]:
+    """Yield the packets of a pcapng file after its first four bytes (draft-ietf-opsawg-pcapng)."""
+    order, interfaces, number, kind = "<", list[tuple[int, float, float]](), 0, SECTION
+    while kind:
+        number += 1
+        block = f"{place}, block {number}"
+        size = stream.read(4)
+        if kind == SECTION:
+            mark = stream.read(4)
+            if mark not in (b"\x4d\x3c\x2b\x1a", b"\x1a\x2b\x3c\x4d"):
+                raise ValueError(f"{block}: a section of unknown byte order; the file is damaged")
+            order, interfaces = "<" if mark[0] == 0x4D else ">", []
+        (length,) = struct.unpack(f"{order}I", size)
+        begun = 12 if kind == SECTION else 8
+        if length % 4 or not begun + 4 <= length <= MAX_BLOCK:
+            said = (
+                f"{length} bytes: must be a multiple of 4, at most {MAX_BLOCK}; the file is damaged"
+            )
+            raise ValueError(f"{block}: {said}")
+        body = stream.read(length - begun)
+        if body[-4:] != size:
+            raise ValueError(f"{block}: lengths at its begin and end differ; the file is damaged")
+        (word,) = struct.unpack(f"{order}I", kind)
+        try:
+            if kind == SECTION:
+                if struct.unpack_from(f"{order}H", body)[0] != 1:
+                    raise ValueError(f"{block}: version of pcapng: must be 1")
+            elif word == INTERFACE:
+                interfaces.append(_interface(order, body[:-4]))
+            elif word in (PACKET, OBSOLETE_PACKET):
+                form = f"{order}IIIII" if word == PACKET else f"{order}H2xIIII"
+                at, high, low, captured, sent = struct.unpack_from(form, body)
+                if captured > len(body) - 24:
+                    raise ValueError(
+                        f"{block}: {captured} bytes captured of a packet: must fit the block"
+                    )
+                if at >= len(interfaces):
+                    raise ValueError(f"{block}: interface {at}: must be one of {len(interfaces)}")
+                link, unit, offset = interfaces[at]
+                yield offset + ((high << 32) + low) * unit, link, body[20 : 20 + captured], sent
+            elif word == SIMPLE_PACKET:
+                raise ValueError(f"{block}: simple packet blocks have no times and are not read")
+            elif word not in SKIPPED_BLOCKS:
+                raise ValueError(
+                    f"{block}: type 0x{word:08x}: must be a block with a packet, or one that is skipped"
+                )
+        except struct.error:
+            raise ValueError(
+                f"{block}: must have more than {length} bytes; the file is damaged"
+            ) from None
+        kind = stream.read(4, may_end=True)
+
+
+def _interface(order: str, body: bytes) -> tuple[int, float, float]:
+    """Return link type, unit of time and offset of time in s of an interface of pcapng."""
+    (link,) = struct.unpack_from(f"{order}H", body)
+    unit, offset, at = 1e-6, 0.0, 8
+    while at + 4 <= len(body):
+        code, size = struct.unpack_from(f"{order}HH", body, at)
+        value = body[at + 4 : at + 4 + size]
+        if code == 9 and size == 1:
+            unit = 2.0 ** -(value[0] & 127) if value[0] & 128 else 10.0 ** -value[0]
+        elif code == 14 and size == 8:
+            (offset,) = struct.unpack(f"{order}q", value)
+        at += 4 + size + -size % 4
+    return link, unit, float(offset)

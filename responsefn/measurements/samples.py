@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hopflow.checks import file_path, one_number
+from hopflow.checks import listed, one_number, shown, whole
+from hopflow.text_files import read_text
 from hopflow.units import WithUnit, quantities
+from responsefn.measurements.qlog_events import LOST, METRICS, SENT, Event, Qlog
 from responsefn.metrics.tfrc_loss_intervals import loss_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Samples", "events_of", "read_qlog", "read_ss"]
+__all__ = ["Samples", "read_qlog", "read_ss"]
 
-UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9}
-ADDRESS = re.compile(r"(\S+:\w+)\s+(\S+:\w+)\s*")
+MAX_SS = 16 * 2**20
+"""Size of the largest output of ``ss`` that is read: some 30,000 connections."""
+UNITS = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+DECIMAL = re.compile(r"[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[+-]?[0-9]{1,2})?")
+RATES = frozenset(("send", "pacing_rate", "delivery_rate"))
+"""Fields of ``ss`` whose value is the next word."""
+USED = frozenset(
+    ("rtt", "mss", "data_segs_out", "retrans", "delivery_rate", "app_limited", "congestion control")
+)
+_NAMES = (
+    "timer uid ino sk cgroup fwmark <-> --> <-- opt mem skmem ts usec_ts sack ecn ecnseen fastopen wscale rto backoff ato "
+    "qack bidir pmtu rcvmss advmss cwnd ssthresh bytes_sent bytes_retrans bytes_acked bytes_received segs_out segs_in "
+    "data_segs_in dctcp bbr send lastsnd lastrcv lastack pacing_rate delivered delivered_ce busy rwnd_limited "
+    "sndbuf_limited unacked lost sacked dsack_dups fackets reordering reord_seen rcv_rtt rcv_space rcv_ssthresh notsent "
+    "minrtt rcv_ooopack snd_wnd rcv_wnd rehash md5keys tcp-ulp-mptcp tcp-ulp-tls version cipher rxconf txconf zc_ro_tx "
+    "no_pad_rx flags token seq sfseq ssnoff maplen"
+)
+SKIPPED = frozenset(_NAMES.split())
+"""Fields of ``ss`` of iproute2 that are used, and those that are skipped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +85,29 @@ class Samples:
         return pd.DataFrame(columns, index=pd.Index(self.names, name="connection"))
 
 
-def read_ss(source: str | Path) -> Samples:
+def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     """Read the output of ``ss -ti`` (tcp_info of Linux), one connection after the other.
 
     p is the part of data segments that were sent again, retransmissions over ``data_segs_out``: an
     upper bound of the loss event rate, since a loss event may cost several. The rate is
-    ``delivery_rate`` over the MSS, the round-trip time the smoothed one. Connections without data,
-    without a round-trip time or without a delivery rate are left out; no retransmission is p = 0.
+    ``delivery_rate`` over the MSS, the round-trip time the smoothed one; no retransmission is p = 0.
+    A connection begins with a line of two queue lengths and two addresses, whose ports may be names, indented or not.
+    Connections without data, without a round-trip time or without a delivery rate are left out, as are
+    those whose delivery rate the kernel marks with ``app_limited``: it is a rate of the application.
+    Other fields that ``ss`` prints are skipped; others are refused.
 
     Parameters
     ----------
     source
-        A path, or the text itself.
+        A path, or the text itself, at most 16 MiB.
+    skip
+        Names of further fields to skip, as the error message has them.
 
     Raises
     ------
     ValueError
-        Where nothing in it is a connection with these fields.
+        For unknown fields, a field given twice, numbers that are impossible, such as more retransmissions than
+        segments, and where no connection has these fields. The message names the line.
 
     Examples
     --------
@@ -94,57 +118,159 @@ def read_ss(source: str | Path) -> Samples:
     >>> print(found.names[0], found.p[0], round(found.rtt[0], 4), round(found.rate[0]))
     10.0.0.1:22 > 10.0.0.2:41000 0.0003 0.0255 1502
     """
-    text = _text(source)
-    names, rows = [], []
-    for block in re.split(r"\n(?=\S)", text):
-        address = ADDRESS.search(block)
-        numbers = {
-            "rtt": re.search(r"\brtt:([\d.]+)/", block),
-            "mss": re.search(r"\bmss:(\d+)", block),
-            "sent": re.search(r"\bdata_segs_out:(\d+)", block),
-            "rate": re.search(r"\bdelivery_rate ([\d.]+)([KMG]?)bps", block),
-        }
-        if address is None or any(found is None for found in numbers.values()):
+    skipped = SKIPPED | set(listed("skip", skip, str, "a name"))
+    name, text = "source", source
+    if not isinstance(source, str) or ("\n" not in source and "rtt:" not in source):
+        name, text = f"source = {str(source)!r}", read_text("source", source, MAX_SS)
+    if len(str(text)) > MAX_SS:
+        raise ValueError(f"{name}: must have at most {MAX_SS} characters")
+    names, rows, limited = [], [], 0
+    for place, connection, fields in _connections(name, str(text), skipped):
+        if not all(word in fields for word in ("rtt", "mss", "data_segs_out", "delivery_rate")):
             continue
-        found = {name: match for name, match in numbers.items() if match is not None}
-        again = re.search(r"\bretrans:\d+/(\d+)", block)
-        sent, mss = float(found["sent"][1]), float(found["mss"][1])
-        if sent == 0.0:
+        sent = whole(f"{place}, data_segs_out", _integer(fields["data_segs_out"]), 0, 2**32)
+        if not sent:
             continue
-        bits = float(found["rate"][1]) * UNITS[found["rate"][2]]
-        lost = float(again[1]) if again else 0.0
-        names.append(f"{address[1]} > {address[2]}")
-        rows.append((lost / sent, 1e-3 * float(found["rtt"][1]), bits / (8.0 * mss), sent))
+        if "app_limited" in fields:
+            limited += 1
+            continue
+        mss = whole(f"{place}, mss", _integer(fields["mss"]), 1, 65535)
+        again = fields.get("retrans", "0/0").partition("/")[2]
+        lost = whole(f"{place}, retrans", _integer(again), 0, sent, why="of data_segs_out")
+        trip = _decimal(fields["rtt"].partition("/")[0])
+        rtt = 1e-3 * one_number(f"{place}, rtt", trip, above=0.0, hint="in ms")
+        bits = _bits(fields["delivery_rate"])
+        rate = one_number(f"{place}, delivery_rate", bits, above=0.0, hint="such as 17.4Mbps")
+        names.append(connection)
+        rows.append((lost / sent, rtt, rate / (8.0 * mss), float(sent)))
     if not rows:
-        raise ValueError(
-            "source: no connection with rtt, mss, data_segs_out and delivery_rate in it"
-        )
+        left_out = f"; {limited} are application-limited" if limited else ""
+        said = "no connection with rtt, mss, data_segs_out and delivery_rate in it"
+        raise ValueError(f"{name}: {said}{left_out}")
     return Samples(tuple(names), *np.array(rows).T)
 
 
-@quantities(packet_size="size")
-def read_qlog(source: str | Path, packet_size: WithUnit | None = None) -> Samples:
-    """Read a qlog trace of a QUIC sender, as JSON or as a sequence of JSON records.
+def _connections(
+    name: str, text: str, skipped: Iterable[str]
+) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield the place, the name and the fields of each connection of the output of ``ss``."""
+    current: tuple[str, str, dict[str, str]] | None = None
+    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+        place = f"{name}, line {number}"
+        words = line.split()
+        if not words or "Recv-Q" in words:  # titles of the columns
+            continue
+        start = _addresses(words)
+        if start is not None:
+            if current is not None:
+                yield current
+            current = place, f"{words[start]} > {words[start + 1]}", {}
+            words = _without_users(line).split()[start + 2 :]
+        if current is None:
+            raise ValueError(
+                f"{place}: {shown(line.strip())}: must follow the addresses of a connection"
+            )
+        _add_fields(place, current[2], words, skipped)
+    if current is not None:
+        yield current
 
-    Of the events ``packet_sent``, ``packet_lost`` and ``metrics_updated`` (of any category): p is loss
+
+def _addresses(words: list[str]) -> int | None:
+    """Return where the two addresses of a connection's first line begin; None for another line."""
+    for start in range(2, min(5, len(words) - 1)):
+        queues, ends = words[start - 2 : start], words[start : start + 2]
+        before = words[: start - 2]
+        if (
+            all(queue.isdecimal() for queue in queues)
+            and all(host and port for host, _, port in (end.rpartition(":") for end in ends))
+            and not any(":" in word for word in before)
+        ):
+            return start
+    return None
+
+
+def _without_users(line: str) -> str:
+    """Return a line without the names of processes, which may hold blanks."""
+    head, mark, tail = line.partition("users:((")
+    return f"{head} {tail.partition('))')[2]}" if mark else line
+
+
+def _add_fields(
+    place: str, fields: dict[str, str], words: list[str], skipped: Iterable[str]
+) -> None:
+    """Add the fields of a line: ``name:value``, ``name value`` for rates, and flags."""
+    following = iter(words)
+    for word in following:
+        name, colon, value = word.partition(":")
+        if name in RATES or (colon and not value):
+            value = next(following, "")
+        elif not colon and name not in USED and name not in skipped:
+            name, value = "congestion control", name  # whose name may be any
+        elif not colon and name != "app_limited" and name in USED:
+            raise ValueError(f"{place}: {name!r} has no value")
+        if name in skipped:
+            continue
+        if name not in USED:
+            said = "may be skipped by skip=" if colon else "or a second name of a rule"
+            raise ValueError(f"{place}: unknown field {shown(name)}, which {said}")
+        if name in fields:
+            raise ValueError(f"{place}: {name!r} is given twice for one connection")
+        fields[name] = value
+
+
+def _integer(text: str) -> int | str:
+    """Return an integer of at most 20 digits; other text as it is."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else text
+
+
+def _decimal(text: str) -> float | str:
+    """Return a decimal number; other text as it is."""
+    return float(text) if DECIMAL.fullmatch(text) else text
+
+
+def _bits(text: str) -> float | str:
+    """Return a rate of ``ss`` in bit/s; other text as it is."""
+    number = text.removesuffix("bps")
+    unit = number[-1:] if number[-1:] in UNITS else ""
+    value = _decimal(number.removesuffix(unit))
+    return text if isinstance(value, str) or number == text else value * UNITS[unit]
+
+
+@quantities(packet_size="size")
+def read_qlog(
+    source: str | Path, packet_size: WithUnit | None = None, *, skip: Iterable[str] = ()
+) -> Samples:
+    """Read a qlog trace of QUIC senders, as JSON or as a sequence of JSON records.
+
+    A sample for each connection (``group_id``, ``ODCID``) of each trace. Of the events ``packet_sent``, ``packet_lost``
+    and ``recovery_metrics_updated``, also by their names in older drafts: p is loss
     events per packet sent, where losses of packets sent within a round trip are one event
     (`loss_events`); the round-trip time is the mean of ``smoothed_rtt``; the rate is packets sent over
-    the time from the first to the last.
+    the time from the first to the last. Times are converted by ``time_format`` and ``time_units``.
+
+    Not counted are packets without a number (Retry, Version Negotiation, Stateless Reset), losses of probes of the path MTU
+    (RFC 9000, 14.4) and losses of packets that were sent before the trace began. Connections with
+    fewer than two packets or without a round-trip time are left out. Other events and fields of the drafts
+    are skipped; those that no draft has are refused.
 
     Parameters
     ----------
     source
-        A path, or the text itself.
+        A path, or the text itself, at most 64 MiB.
     packet_size
         In bytes: the rate is then that of the bytes sent, in packets of this size.
+    skip
+        Names of further events and fields to skip, as the error message has them.
 
     Raises
     ------
     ValueError
-        Where no packets, times or round-trip times are in it.
+        For unknown events, fields, formats and versions; for a number that is impossible; where packets,
+        times or round-trip times are missing. The message names file and place.
 
     Examples
     --------
+    >>> import json
     >>> sent = [{"name": "transport:packet_sent", "time": 10.0 * n,
     ...          "data": {"header": {"packet_number": n}}} for n in range(101)]
     >>> lost = [{"name": "recovery:packet_lost", "time": 600.0, "data": {"header": {"packet_number": n}}}
@@ -156,56 +282,75 @@ def read_qlog(source: str | Path, packet_size: WithUnit | None = None) -> Sample
     """
     if packet_size is not None:
         packet_size = one_number("packet_size", packet_size, above=0.0)
+    qlog = Qlog(source, skip)
     names, rows = [], []
-    for number, events in enumerate(events_of(source), 1):
-        when: dict[tuple[str, int], float] = {}
-        lost, trips, size = [], [], 0.0
+    for number, events in enumerate(qlog.traces(), 1):
+        connections: dict[str, list[Event]] = {}
         for event in events:
-            kind, data = str(event.get("name", "")).rpartition(":")[2], event.get("data", {})
-            header = data.get("header", {})
-            key = (str(header.get("packet_type", "")), int(header.get("packet_number", -1)))
-            if kind == "packet_sent":
-                when[key] = 1e-3 * float(event["time"])
-                size += float(data.get("raw", {}).get("length", 0.0))
-            elif kind == "packet_lost":
-                lost.append(key)
-            elif kind == "metrics_updated" and "smoothed_rtt" in data:
-                trips.append(1e-3 * float(data["smoothed_rtt"]))
-        if len(when) < 2 or not trips:
-            continue
-        rtt, times = float(np.mean(trips)), np.array(sorted(when.values()))
-        gone = sorted({key for key in lost if key in when}, key=lambda key: when[key])
-        began = loss_events(range(len(gone)), [when[key] for key in gone], rtt, unit_check=False)
-        packets = len(when) if packet_size is None else size / packet_size
-        names.append(f"trace {number}")
-        rows.append((len(began) / len(when), rtt, packets / (times[-1] - times[0]), len(when)))
+            connections.setdefault(event.connection, []).append(event)
+        for connection, own in connections.items():
+            row = _sender(qlog, own, packet_size)
+            if row is not None:
+                names.append(f"trace {number}{connection and f', connection {connection}'}")
+                rows.append(row)
     if not rows:
-        raise ValueError("source: no trace with packet_sent and metrics_updated events in it")
+        said = "no trace with packet_sent and recovery_metrics_updated (smoothed_rtt) events in it"
+        raise qlog.error("", said)
     return Samples(tuple(names), *np.array(rows).T)
 
 
-def events_of(source: str | Path) -> Iterable[list[dict[str, Any]]]:
-    """Return the events of each trace of a qlog file or of its text."""
-    return _traces(_text(source))
+def _sender(
+    qlog: Qlog, events: list[Event], packet_size: float | None
+) -> tuple[float, float, float, float] | None:
+    """Return loss event rate, mean round-trip time in s, packets/s and packets of a connection; None without data."""
+    sent: dict[tuple[str, float], float] = {}
+    lost, trips, size = list[Event](), list[float](), 0.0
+    for event in events:
+        if event.kind == LOST:
+            lost.append(event)
+        elif event.kind == METRICS and "smoothed_rtt" in event.data:
+            trips.append(event.data["smoothed_rtt"])
+        elif event.kind == SENT and "packet_number" in event.data:
+            key = event.data["space"], event.data["packet_number"]
+            if key in sent and key[0] == "initial":  # some clients count from 0 again after a Retry
+                key = "initial, again", key[1]
+            if key in sent:
+                said = (
+                    f"packet {key[1]:.0f} is sent twice: more than one connection without group_id"
+                )
+                raise qlog.error(event.place, said)
+            sent[key] = event.time
+            if packet_size is not None:
+                if "length" not in event.data:
+                    raise qlog.error(event.place, "raw.length is missing, which packet_size needs")
+                size += event.data["length"]
+    if len(sent) < 2 or not trips:
+        return None
+    rtt, first, last = float(np.mean(trips)), min(sent.values()), max(sent.values())
+    if last <= first:
+        raise qlog.error(events[0].place, "all packets are sent at one time")
+    times = sorted({key: sent[key] for key in _lost(qlog, sent, lost)}.values())
+    began = loss_events(range(len(times)), times, rtt, unit_check=False)
+    packets = len(sent) if packet_size is None else size / packet_size
+    return len(began) / len(sent), rtt, packets / (last - first), float(len(sent))
 
 
-def _traces(text: str) -> Iterable[list[dict[str, Any]]]:
-    """Return the events of each trace of JSON or of a sequence (RFC 7464) or lines of JSON."""
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        lines = [line for line in re.split(r"[\x1e\n]+", text) if line.strip()]
-        try:
-            records = [json.loads(line) for line in lines]
-        except json.JSONDecodeError as error:
-            raise ValueError(f"source: no JSON, {error}") from None
-        return [[record for record in records if "time" in record]]
-    if "name" in whole:  # a sequence of one record
-        return [[whole]]
-    return [trace.get("events", []) for trace in whole.get("traces", [whole])]
-
-
-def _text(source: str | Path) -> str:
-    if not isinstance(source, str) or ("\n" not in source and "{" not in source):
-        return file_path("source", source).read_text(encoding="utf-8")
-    return source
+def _lost(
+    qlog: Qlog, sent: dict[tuple[str, float], float], lost: list[Event]
+) -> Iterator[tuple[str, float]]:
+    """Yield the packets that are lost, as keys of those sent."""
+    lowest: dict[str, float] = {}
+    for name, first in sent:
+        lowest[name] = min(first, lowest.get(name, first))
+    for event in lost:
+        number = event.data.get("packet_number")
+        if number is None or event.data["probe"]:
+            continue
+        space = event.data["space"]
+        spaces = [space] if space else list(lowest)
+        keys = [(name, number) for name in spaces if (name, number) in sent]
+        if len(keys) == 1:
+            yield keys[0]
+        elif keys or number >= min(lowest.get(name, 0.0) for name in spaces):
+            said = "packet_type must say which" if keys else "is lost and not sent"
+            raise qlog.error(event.place, f"packet {number:.0f}{space and f' ({space})'}: {said}")

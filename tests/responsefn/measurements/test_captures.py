@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-import sys
+import struct
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from responsefn import read_pcap
+from tests.surface import for_each
 
 FOLDER = Path(__file__).parent / "captures"
 FACTS = json.loads((FOLDER / "transfer.json").read_text(encoding="utf-8"))
@@ -111,7 +115,216 @@ def test_a_file_without_a_connection_is_refused(scapy, tmp_path) -> None:
         read_pcap(tmp_path / "none.pcap", least_packets=0)
 
 
-def test_without_scapy_the_extra_is_named(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "scapy.layers.inet", None)
-    with pytest.raises(ImportError, match=r"hopflow\[capture\]"):
-        read_pcap(FOLDER / "transfer.pcap")
+# Captures written here, byte by byte: 20 segments of 1,448 bytes in 1.9 s, the tenth sent again, each acknowledged after 40 ms.
+
+MSS, COUNT, AGAIN = 1448, 20, 10
+EXPECTED = ([1 / 21], [0.04], [21 / 1.9], [21.0])
+"""p, rtt, rate and packets: 20 segments and one again in 19 gaps of 0.1 s."""
+
+
+def segment(number: int, ack: int, length: int, flags: int = 16, options: bytes = b"") -> bytes:
+    """Return a TCP segment from port 1000 or, where it has an ACK of data only, to it."""
+    ports = (80, 1000) if not length and ack else (1000, 80)
+    words = (5 + len(options) // 4) << 4
+    head = struct.pack(">HHIIBBHHH", *ports, number, ack, words, flags, 1000, 0, 0)
+    return head + options + bytes(length)
+
+
+def ipv4(tcp: bytes, length: int | None = None, options: bytes = b"", fragment: int = 0) -> bytes:
+    size = 20 + len(options) + len(tcp) if length is None else length
+    up = tcp[:2] != b"\0P"
+    ends = (b"\x0a\0\0\1", b"\x0a\0\0\2") if up else (b"\x0a\0\0\2", b"\x0a\0\0\1")
+    first = 0x45 + len(options) // 4
+    head = struct.pack(">BBHHHBBH4s4s", first, 0, size, 0, fragment, 64, 6, 0, *ends)
+    return head + options + tcp
+
+
+def ipv6(
+    tcp: bytes, length: int | None = None, extensions: bytes = b"", following: int = 6
+) -> bytes:
+    size = len(extensions) + len(tcp) if length is None else length
+    ends = (bytes(15) + b"\1", bytes(15) + b"\2")
+    head = struct.pack(">IHBB", 6 << 28, size, following, 64)
+    return head + b"".join(ends if tcp[:2] != b"\0P" else ends[::-1]) + extensions + tcp
+
+
+def transfer_of(wrap: Any, per: int = 1, handshake: bool = False) -> list[tuple[float, bytes]]:
+    """Return times and packets of the connection; each segment is of some packets, the 11th is sent again at once."""
+    packets = []
+    if handshake:
+        for flags, ack in ((2, 0), (18, 1)):
+            options = b"\2\4" + struct.pack(">H", 1460) + b"\1\1\x08\x0a" + bytes(8)
+            packets.append((0.5, wrap(segment(7, ack, 0, flags, options))))
+    for n in range(COUNT):
+        start = 1000 + n * per * MSS
+        packets.append((1.0 + 0.1 * n, wrap(segment(start, 1, per * MSS))))
+        if n == AGAIN:
+            packets.append((1.0 + 0.1 * n, wrap(segment(start, 1, MSS))))
+        packets.append((1.04 + 0.1 * n, wrap(segment(1, start + per * MSS, 0))))
+    return packets
+
+
+def pcap(
+    packets: Any, link: int = 101, order: str = "<", nano: bool = False, cut: int = 10**6
+) -> bytes:
+    magic, unit = (0xA1B23C4D, 1e-9) if nano else (0xA1B2C3D4, 1e-6)
+    out = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 65535, link)]
+    for time, data in packets:
+        whole, part = divmod(round(time / unit), round(1 / unit))
+        out += [struct.pack(f"{order}IIII", whole, part, len(data[:cut]), len(data)), data[:cut]]
+    return b"".join(out)
+
+
+def block(kind: int, body: bytes, order: str = "<") -> bytes:
+    body += bytes(-len(body) % 4)
+    length = struct.pack(f"{order}I", len(body) + 12)
+    return struct.pack(f"{order}I", kind) + length + body + length
+
+
+def pcapng(
+    packets: Any, link: int = 1, order: str = "<", resolution: int = 6, others: bytes = b""
+) -> bytes:
+    """Return a file with an interface without options before the one of the packets."""
+    section = block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1), order)
+    option = struct.pack(f"{order}HHBxxx", 9, 1, resolution)
+    faces = [struct.pack(f"{order}HHI", 101, 0, 0), struct.pack(f"{order}HHI", link, 0, 0) + option]
+    per = 2 ** (resolution & 127) if resolution & 128 else 10**resolution
+    out = [section, *(block(1, face, order) for face in faces), others]
+    for time, data in packets:
+        ticks = round(time * per)
+        head = struct.pack(
+            f"{order}IIIII", 1, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data)
+        )
+        out.append(block(6, head + data, order))
+    return b"".join(out)
+
+
+def ethernet(kind: int, payload: bytes, tags: bytes = b"") -> bytes:
+    return bytes(12) + tags + struct.pack(">H", kind) + payload
+
+
+HOP_BY_HOP = b"\x3c\0" + bytes(6)
+DESTINATION = b"\x06\1" + bytes(14)
+JUMBO = b"\x06\0\xc2\4" + struct.pack(">I", 20 + 8 + MSS)
+
+
+@for_each([
+    ("raw", pcap(transfer_of(ipv4), cut=44)),
+    ("big-endian, nanoseconds", pcap(transfer_of(ipv4), 228, ">", nano=True)),
+    ("IPv4 with options", pcap(transfer_of(lambda tcp: ipv4(tcp, options=bytes(8))))),
+    ("IPv4 of length 0", pcap(transfer_of(lambda tcp: ipv4(tcp, 0)))),
+    ("IPv6", pcap(transfer_of(ipv6), 229)),
+    ("IPv6 of length 0", pcap(transfer_of(lambda tcp: ipv6(tcp, 0)))),
+    ("IPv6, extension headers", pcap(transfer_of(lambda tcp: ipv6(tcp, None, HOP_BY_HOP + DESTINATION, 0)))),
+    ("IPv6, jumbo payload", pcap(transfer_of(lambda tcp: ipv6(tcp, 0, JUMBO, 0)))),
+    ("Ethernet, padded", pcap(transfer_of(lambda tcp: ethernet(0x0800, ipv4(tcp)) + bytes(6)), 1)),
+    ("Ethernet, IPv6, padded", pcap(transfer_of(lambda tcp: ethernet(0x86DD, ipv6(tcp)) + bytes(9)), 1)),
+    ("VLANs", pcap(transfer_of(lambda tcp: ethernet(0x0800, ipv4(tcp), b"\x88\xa8\0\1\x81\0\0\2")), 1)),
+    ("PPPoE", pcap(transfer_of(lambda tcp: ethernet(0x8864, b"\x11\0\0\1\0\0\0\x57" + ipv6(tcp))), 1)),
+    ("cooked", pcap(transfer_of(lambda tcp: bytes(14) + b"\x08\0" + ipv4(tcp)), 113)),
+    ("cooked 2", pcap(transfer_of(lambda tcp: b"\x86\xdd" + bytes(18) + ipv6(tcp)), 276)),
+    ("loopback", pcap(transfer_of(lambda tcp: b"\2\0\0\0" + ipv4(tcp)), 0)),
+    ("pcapng", pcapng(transfer_of(lambda tcp: ethernet(0x0800, ipv4(tcp))))),
+    ("pcapng, big-endian, 2^-20 s", pcapng(transfer_of(ipv4), 101, ">", 0x94)),
+    ("pcapng with other blocks", pcapng(transfer_of(ipv4), 101, others=block(4, bytes(8)) + block(5, bytes(12)))),
+    ("gzip", gzip.compress(pcap(transfer_of(ipv4)))),
+])  # fmt: skip
+def test_forms_of_captures(name: str, content: bytes) -> None:
+    assert name
+    np.testing.assert_allclose(_read(content), EXPECTED, rtol=1e-4)
+
+
+def _read(content: bytes, **options: Any) -> Any:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "a.pcap").write_bytes(content)
+        found = read_pcap(Path(folder) / "a.pcap", **options)
+    return found.p, found.rtt, found.rate, found.packets
+
+
+def test_segments_of_offloads_need_the_handshake_or_the_mss() -> None:
+    """Segments of 10 packets: by the handshake's 1,460 bytes less 12 for timestamps, or as the caller says."""
+    with_handshake = _read(pcap(transfer_of(ipv4, 10, handshake=True)))
+    without = pcap(transfer_of(ipv4, 10))
+    np.testing.assert_allclose(_read(without, mss=1448), with_handshake)
+    assert with_handshake[3].tolist() == [201.0]
+    with pytest.raises(ValueError, match=r"a\.pcap': 10\.0\.0\.1:1000 > 10\.0\.0\.2:80 has segments of 14480 bytes and no handshake; give mss="):  # fmt: skip
+        _read(without)
+    with pytest.raises(ValueError, match="mss = 0"):
+        _read(without, mss=0)
+
+
+def test_addresses_that_are_used_again_are_another_connection() -> None:
+    """The second begins with a SYN of another number and repeats the sequence numbers: no segment is sent again."""
+    first = transfer_of(ipv4, handshake=True)
+    second = [(10.0, ipv4(segment(8, 0, 0, 2))), *((10.0 + time, data) for time, data in first[2:])]
+    assert _read(pcap(first + second))[3].tolist() == [21.0, 21.0]
+
+
+def test_a_file_that_ends_within_a_packet_is_said_to() -> None:
+    """Cut within the data of the last packet and within its header; gzip cut in its middle."""
+    content = pcap(transfer_of(ipv4))
+    for cut in (content[:-1], content[:-45], pcapng(transfer_of(ipv4), 101)[:-2]):
+        with pytest.warns(UserWarning, match=r"a\.pcap' ends within packet 41: the 40 before it"):
+            assert _read(cut)[3].tolist() == [21.0]
+    packed = gzip.compress(content, 0)
+    with pytest.warns(UserWarning, match="ends within packet"):
+        _read(packed[: len(packed) * 3 // 4], least_packets=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _read(content)[3].tolist() == [21.0]
+
+
+def changed(at: int, data: bytes, content: bytes = pcap(transfer_of(ipv4))) -> bytes:
+    return content[:at] + data + content[at + len(data) :]
+
+
+@for_each([
+    (b"", "ends in its header"),
+    (b"\xd4\xc3\xb2\xa1", "ends in its header"),
+    (b"GIF89a" * 9, r"must be a pcap or pcapng file, and begins with b'GIF8'"),
+    (b"\x1f\x8b" + bytes(40), "damaged"),
+    (changed(4, b"\3\0"), "version 3.4 of pcap: must be 2"),
+    (changed(20, b"\x69\0\0\0"), "packet 1: link type 105: must be one of"),
+    (changed(32, b"\0\0\5\0"), "packet 1: 327680 bytes captured: must be at most 262144"),
+    (pcap(transfer_of(lambda tcp: ipv4(tcp, fragment=0x2000))), "packet 1: IP fragments of TCP are not read"),
+    (pcap(transfer_of(lambda tcp: ipv6(tcp, None, b"\6\0\0\1\0\0\0\0", 44))), "packet 1: IP fragments of TCP are not read"),
+    (pcap(transfer_of(ipv4), cut=30), "packet 1: is cut within the headers"),
+    (pcap(transfer_of(lambda tcp: ipv4(tcp, 30))), "packet 1: a TCP header of 20 bytes in 10: must"),
+    (pcap(transfer_of(lambda tcp: ipv4(tcp[:12] + b"\x10" + tcp[13:]))), "packet 1: a TCP header of 4 bytes"),
+    (pcap(transfer_of(lambda tcp: b"\x41" + ipv4(tcp)[1:])), "an IPv4 header of fewer than 20 bytes"),
+    (pcap([(1.0, ipv4(segment(1, 0, 0, 2, b"\2\4\0\5")))]), "MSS 5 in the handshake: must be larger"),
+    (pcap([(9.0 - time, data) for time, data in transfer_of(ipv4)]), "must hold a TCP connection"),
+    (pcapng([], 101), "must hold a TCP connection with 20 packets of data and ACKs"),
+    (pcapng([], 101, others=block(3, bytes(8))), "block 4: simple packet blocks have no times"),
+    (pcapng([], 101, others=block(77, bytes(8))), "block 4: type 0x0000004d: must be a block"),
+    (pcapng([], 101, others=block(6, struct.pack("<IIIII", 9, 0, 0, 0, 0))), "interface 9: must be one of 2"),
+    (pcapng([], 101, others=block(6, struct.pack("<IIIII", 1, 0, 0, 99, 99))), "99 bytes captured of a packet: must fit"),
+    (pcapng([], 101, others=block(6, b"")), "block 4: must have more than 12 bytes"),
+    (pcapng([], 101, others=block(4, b"")[:-4] + bytes(4)), "block 4: lengths at its begin and end differ"),
+    (pcapng([], 101, others=struct.pack("<II", 6, 2**32 - 4)), "block 4: 4294967292 bytes: must be"),
+    (pcap([(1.0, ethernet(0x0800, ipv4(b"", 20)[:9] + b"\x2f" + ipv4(b"", 20)[10:]))], 1), "skipped: 1 of IP protocol 47"),
+])  # fmt: skip
+def test_captures_that_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        _read(content)
+    assert type(error.value) is ValueError
+    assert "a.pcap" in str(error.value)
+
+
+@pytest.mark.slow
+def test_each_byte_may_be_damaged() -> None:
+    """Any byte of a header set to 0, 255 or its complement: an answer or a ValueError."""
+    errors = set()
+    ng = pcapng(transfer_of(ipv6), 229)[:700]
+    for content in (pcap(transfer_of(ipv4, handshake=True), cut=60), ng):
+        for at in range(400):
+            for byte in (0, 255, content[at] ^ 255):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)
+                    try:
+                        _read(changed(at, bytes([byte]), content), least_packets=2)
+                    except ValueError as error:
+                        errors.add(type(error))
+    assert errors == {ValueError}

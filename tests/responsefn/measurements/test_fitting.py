@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from responsefn import AIMD, BBR, CUBIC, TFRC, Reno, fit, read_ss
+from tests.surface import for_each
 
 # Fits find the parameters of made-up data, with honest intervals.
 
@@ -80,3 +81,60 @@ def test_ss_reads_several_connections():
     np.testing.assert_allclose(found["p"], [0.01, 0.0])
     np.testing.assert_allclose(found["rtt"], [0.04, 0.0005])
     np.testing.assert_allclose(found["rate"], [1000.0, 100.0])
+
+
+FIELDS = "cubic wscale:7,7 rto:204 rtt:40/2 mss:1000 cwnd:10 data_segs_out:1000 retrans:0/10"
+"""Of a connection with p = 0.01 and a round trip of 40 ms; ``delivery_rate 8Mbps`` makes it 1,000 packets/s."""
+
+
+@for_each([
+    f"ESTAB 0 0 10.0.0.1:5001 10.0.0.2:41000\n\t {FIELDS} delivery_rate 8Mbps\n",
+    # names of ports; without the state, as with a filter by state; with the protocol; on one line; indented
+    f"0 0 10.0.0.1:targus-getdata1 10.0.0.2:http-alt\n\t {FIELDS} delivery_rate 8Mbps\n",
+    f"tcp ESTAB 0 36 10.0.0.1%eth0:ssh 10.0.0.2:41000 timer:(on,204ms,0) users:((\"my sshd: x\",pid=7,fd=4)) uid:5 ino:7 sk:1 cgroup:/a <->\n\t skmem:(r0,rb1) ts sack {FIELDS} delivery_rate 8Mbps",
+    f"ESTAB 0 0 [2001:db8::1]:ssh [2001:db8::2]:41000 {FIELDS} send 9Mbps lastsnd:4 pacing_rate 9.5Mbps/12Mbps delivery_rate 8Mbps delivered:9 busy:8ms rwnd_limited:4ms(50.0%)",
+    f"   ESTAB  0 0  10.0.0.1:22  10.0.0.2:41000 \r\n      {FIELDS} bbr:(bw:8Mbps,mrtt:40,pacing_gain:2.89,cwnd_gain:2.89) delivery_rate 8000kbps minrtt:39\r\n",
+    f"ESTAB 0 0 ::1:5001 ::1:41000\n\t ts sack dctcp:(ce_state:0,alpha:9,ab_ecn:0,ab_tot:0) {FIELDS} delivery_rate 8000000bps reordering:8",
+    f"\ufeffESTAB 0 0 10.0.0.1:22 10.0.0.2:4 tcp-ulp-tls version: 1.3 cipher: aes-gcm-128 rxconf: sw txconf: sw {FIELDS} delivery_rate 8e6bps\n",
+])  # fmt: skip
+def test_forms_of_ss(text: str) -> None:
+    """By the names of `ss.c` of iproute2: the same connection in seven forms, and beside one whose rate the application limits."""
+    limited = text.replace("delivery_rate", "app_limited delivery_rate")
+    for form in (text, f"{limited.rstrip()}\n{text.lstrip(chr(0xFEFF))}"):
+        found = read_ss(form)
+        np.testing.assert_allclose((found.p, found.rtt, found.rate), [[0.01], [0.04], [1000.0]])
+        assert found.packets.tolist() == [1000]
+        here, there = found.names[0].split(" > ")
+        assert all(end in text for end in (here, there))
+
+
+def test_ss_separates_connections_wherever_their_lines_begin() -> None:
+    """The first has no delivery rate and must not take the second's."""
+    text = (
+        "  ESTAB 0 0 10.0.0.1:22 10.0.0.2:1\n    cubic rtt:25.5/1 mss:1448 data_segs_out:40000\n"
+        "  ESTAB 0 0 10.0.0.1:22 10.0.0.9:2\n    cubic rtt:80.5/1 mss:1000 data_segs_out:900 delivery_rate 8Kbps\n"
+    )
+    found = read_ss(text)
+    assert found.names == ("10.0.0.1:22 > 10.0.0.9:2",)
+    assert (found.rtt[0], found.rate[0], found.packets[0]) == pytest.approx((0.0805, 1.0, 900.0))
+
+
+def test_ss_reads_files_with_marks_and_long_lines(tmp_path) -> None:
+    """A word of a million letters is read at once: no pattern is worse than linear."""
+    text = f"ESTAB 0 0 10.0.0.1:22 10.0.0.2:4\n\t {FIELDS} delivery_rate 8Mbps\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "ss.txt").write_text(text, encoding=encoding)
+        assert read_ss(tmp_path / "ss.txt").rate.tolist() == [1000.0]
+    (tmp_path / "ss.txt").write_bytes(b"ESTAB\n\xff")
+    with pytest.raises(ValueError, match=r"ss\.txt', line 2: must be UTF-8 text"):
+        read_ss(tmp_path / "ss.txt")
+    for letters in ("a", "a:", "1", ":", "a.", "1."):
+        word = letters * 500_000
+        with pytest.raises(ValueError, match=r"^source"):
+            read_ss(f"{word}\n")
+        with pytest.raises(ValueError, match=r"^source, line [12]"):
+            read_ss(text.replace("rtt:40/2", f"rtt:{word}"))
+    with pytest.raises(ValueError, match="must have at most 16777216 characters"):
+        read_ss("\n" * (2**24 + 1))
+    assert read_ss(text + "\n", skip=["acme"]).p.tolist() == [0.01]
+    assert read_ss(text.replace("cubic", "cubic acme:1"), skip=["acme"]).p.tolist() == [0.01]

@@ -1,0 +1,346 @@
+"""qlog files in the forms of five programs, each with a connection whose numbers are known, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dfcmodel import read_qlog_trace
+from responsefn import read_qlog
+from tests.surface import for_each
+
+PACKETS, GAP, LOST, RTT = 101, 10.0, 50, 40.0
+"""Packets sent, ms between them, number of the lost one, smoothed round-trip time in ms."""
+RATE, LOSS = 101.0, 1.0 / 101
+"""101 packets in 100 gaps of 10 ms; one loss event."""
+
+
+def history(
+    *, gap: float = GAP, lost: int = LOST, rtt: float = RTT
+) -> list[tuple[float, str, int]]:
+    """Return times in ms, kinds and packet numbers of a connection."""
+    events = [(gap * n, "sent", n) for n in range(PACKETS)]
+    events += [(gap * lost + 2.0 * rtt, "lost", lost), (5.0, "rtt", 0), (105.0, "rtt", 0)]
+    return sorted(events)
+
+
+def aioquic() -> str:
+    """Return the form of aioquic: JSON of 0.3, times since 1970, the connection in the common fields."""
+    data = {
+        "sent": lambda n: ("transport:packet_sent", {"frames": [{"frame_type": "ping"}],
+            "header": {"packet_number": n, "packet_type": "1RTT", "scid": "", "dcid": "ab"}, "raw": {"length": 1200}}),
+        "lost": lambda n: ("recovery:packet_lost", {"type": "1RTT", "packet_number": n}),
+        "rtt": lambda _: ("recovery:metrics_updated", {"latest_rtt": 39.0, "min_rtt": 38.0, "smoothed_rtt": RTT}),
+    }  # fmt: skip
+    events = []
+    for time, kind, number in history():
+        name, content = data[kind](number)
+        content.pop("type", None)
+        events.append({"data": content, "name": name, "time": 1.6e12 + time})
+    trace = {"common_fields": {"ODCID": "b0bf29d0abe27b8b"}, "events": events, "vantage_point": {"name": "x", "type": "client"}}  # fmt: skip
+    return json.dumps({"qlog_format": "JSON", "qlog_version": "0.3", "traces": [trace]})
+
+
+def quic_go() -> str:
+    """Return the form of quic-go: a sequence of JSON texts of 0.3, relative times, number and type of a lost packet outside of a header."""
+    head = {
+        "qlog_format": "JSON-SEQ", "qlog_version": "0.3", "title": "quic-go qlog", "configuration": {"code_version": "v0.40"},
+        "trace": {"vantage_point": {"type": "server"}, "common_fields": {
+            "ODCID": "0a", "group_id": "0a", "reference_time": 1.7e12, "time_format": "relative"}},
+    }  # fmt: skip
+    records: list[dict[str, Any]] = [head]
+    for time, kind, number in history():
+        name, data = {
+            "sent": ("transport:packet_sent", {"header": {"packet_type": "1RTT", "packet_number": number, "key_phase_bit": "0"}, "raw": {"length": 1252, "payload_length": 1231}, "frames": []}),
+            "lost": ("recovery:packet_lost", {"header": {"packet_type": "1RTT", "packet_number": number}, "trigger": "reordering_threshold"}),
+            "rtt": ("recovery:metrics_updated", {"smoothed_rtt": RTT, "congestion_window": 40_000, "packets_in_flight": 3}),
+        }[kind]  # fmt: skip
+        records.append({"time": time, "name": name, "data": data})
+    return "".join(f"\x1e{json.dumps(record)}\n" for record in records)
+
+
+def picoquic() -> str:
+    """Return the form of picoquic: draft-00, events as lists, microseconds for all times."""
+    events = []
+    for time, kind, number in history():
+        name, data = {
+            "sent": ("transport", {"packet_type": "1RTT", "header": {"packet_size": 1440, "packet_number": number}}),
+            "lost": ("recovery", {"packet_type": "1RTT", "packet_number": number, "trigger": "reordering_threshold"}),
+            "rtt": ("recovery", {"smoothed_rtt": 1e3 * RTT, "cwnd": 15_360}),
+        }[kind]  # fmt: skip
+        word = {"sent": "packet_sent", "lost": "packet_lost", "rtt": "metrics_updated"}[kind]
+        events.append([int(1e3 * time), 0, name, word, data])
+    columns = ["relative_time", "path_id", "category", "event", "data"]
+    trace = {"vantage_point": {"name": "x", "type": "server"}, "title": "x", "configuration": {"time_units": "us"},
+             "common_fields": {"protocol_type": "QUIC_HTTP3", "reference_time": "1600000000"}, "event_fields": columns,
+             "events": events}  # fmt: skip
+    return json.dumps({"qlog_version": "draft-00", "title": "x", "traces": [trace]})
+
+
+def quictrace() -> str:
+    """Return the form of the converter of quic-trace: upper case, numbers as strings, lost packets without a type, an empty event last."""
+    events: list[list[Any]] = []
+    for time, kind, number in history():
+        row = {
+            "sent": ["TRANSPORT", "PACKET_SENT", "DEFAULT", {"packet_type": "1RTT", "header": {"packet_number": str(number), "packet_size": 1350}}],
+            "lost": ["RECOVERY", "PACKET_LOST", "UNKNOWN", {"packet_number": str(number)}],
+            "rtt": ["RECOVERY", "METRIC_UPDATE", "DEFAULT", {"smoothed_rtt": 1e3 * RTT, "cwnd": 17_300, "pacing_rate": 923_056}],
+        }[kind]  # fmt: skip
+        events.append([f"{1e3 * time:.0f}", *row])
+    trace = {"vantage_point": {"type": "SERVER"}, "configuration": {"time_offset": 0, "time_units": "us"},
+             "common_fields": {"group_id": "AA=", "dcid": "AA=", "scid": "", "reference_time": 0},
+             "event_fields": ["relative_time", "CATEGORY", "EVENT_TYPE", "TRIGGER", "DATA"], "events": [*events, []]}  # fmt: skip
+    return json.dumps(
+        {"qlog_version": "draft-00", "summary": {"trace_count": 1}, "traces": [trace]}
+    )
+
+
+def current() -> str:
+    """Return the form of draft-ietf-quic-qlog-main-schema-12: names of one namespace, times since the event before."""
+    head = {
+        "file_schema": "urn:ietf:params:qlog:file:sequential", "serialization_format": "application/qlog+json-seq",
+        "trace": {"event_schemas": ["urn:ietf:params:qlog:events:quic"], "common_fields": {
+            "time_format": "relative_to_previous_event",
+            "reference_time": {"clock_type": "monotonic", "epoch": "unknown"}}},
+    }  # fmt: skip
+    records, before = [json.dumps(head)], 0.0
+    for time, kind, number in history():
+        name, data = {
+            "sent": ("packet_sent", {"header": {"packet_type": "1RTT", "packet_number": number}, "datagram_payload_checksum": 7}),
+            "lost": ("packet_lost", {"header": {"packet_type": "1RTT", "packet_number": number}, "trigger": "time_threshold"}),
+            "rtt": ("recovery_metrics_updated", {"smoothed_rtt": RTT, "pto_count": 0}),
+        }[kind]  # fmt: skip
+        records.append(json.dumps({"time": time - before, "name": f"quic:{name}", "data": data}))
+        before = time
+    return "\n".join(records)
+
+
+@pytest.mark.parametrize("form", [aioquic, quic_go, picoquic, quictrace, current])
+def test_the_forms_of_five_programs(form: Any) -> None:
+    found = read_qlog(form())
+    np.testing.assert_allclose(found.p, [LOSS], rtol=1e-12)
+    np.testing.assert_allclose(found.rtt, [1e-3 * RTT], rtol=1e-12)
+    np.testing.assert_allclose(found.rate, [RATE], rtol=1e-6)  # absolute times in ms have 13 digits
+    assert found.packets.tolist() == [PACKETS]
+
+
+def event(name: str, time: float, data: Any, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "time": time, "data": data, **fields}
+
+
+def plain(*others: dict[str, Any], packets: int = 11, **fields: Any) -> list[dict[str, Any]]:
+    """Return events of a connection: packets each 10 ms, a round trip of 40 ms, and further ones."""
+    sent = [
+        event("quic:packet_sent", 10.0 * n, {"header": {"packet_number": n, "packet_type": "1RTT"}, "raw": {"length": 1200}}, **fields)
+        for n in range(packets)
+    ]  # fmt: skip
+    return [event("quic:recovery_metrics_updated", 0.0, {"smoothed_rtt": 40.0}, **fields), *sent, *others]  # fmt: skip
+
+
+def lost(number: int, kind: str = "1RTT", **data: Any) -> dict[str, Any]:
+    header = {"packet_number": number, "packet_type": kind}
+    return event("quic:packet_lost", 200.0, {"header": header, **data})
+
+
+def written(events: Any, top: Any = (), configuration: Any = (), **trace: Any) -> str:
+    """Return a contained file."""
+    content = {"events": events, **trace}
+    if configuration:
+        content["configuration"] = configuration
+    return json.dumps({"traces": [content], **dict(top)})
+
+
+def test_each_connection_of_a_trace_is_a_sample() -> None:
+    """Groups "a" with 11 packets in 0.1 s, one lost, and "b" with 21 in 0.2 s; packet numbers are those of each."""
+    a = [*plain(group_id="a"), lost(3) | {"group_id": "a"}]
+    found = read_qlog(written(a + plain(packets=21, group_id="b")))
+    assert found.names == ("trace 1, connection a", "trace 1, connection b")
+    np.testing.assert_allclose(found.p, [1.0 / 11, 0.0])
+    np.testing.assert_allclose(found.rate, [110.0, 105.0])
+
+
+def test_two_losses_within_a_round_trip_are_one_event_by_the_units_of_the_trace() -> None:
+    """Packets 2 and 5 are sent 30 ms apart: one event for a round trip of 40 ms, two for one of 40 us."""
+    pair = plain(lost(2), lost(5))
+    assert read_qlog(written(pair)).p[0] == pytest.approx(1 / 11)
+    found = read_qlog(written(pair, configuration={"time_units": "us"}))
+    assert (found.rtt[0], found.p[0]) == pytest.approx((4e-5, 1 / 11))
+    assert found.rate[0] == pytest.approx(110e3)
+    pair[0]["data"]["smoothed_rtt"] = 0.02
+    assert read_qlog(written(pair)).p[0] == pytest.approx(2 / 11)
+
+
+def test_packets_that_are_not_counted() -> None:
+    """Retry packets, lost probes of the path MTU, losses from before the trace; 0-RTT and 1-RTT share their numbers."""
+    late = plain(lost(0, is_mtu_probe_packet=True), lost(4, "0RTT"), packets=11)
+    for one in late[1:12]:
+        one["data"]["header"]["packet_number"] += 2
+    late[1]["data"]["header"]["packet_type"] = "0RTT"
+    retry = event("quic:packet_sent", 1.0, {"header": {"packet_type": "retry"}})
+    before = lost(1)
+    found = read_qlog(written([*late, retry, before, lost(12, is_mtu_probe_packet=True)]))
+    assert (found.packets[0], found.p[0]) == pytest.approx((11, 1 / 11))
+
+
+def test_initial_packets_may_begin_again_after_a_retry() -> None:
+    first = [
+        event("quic:packet_sent", 0.0, {"header": {"packet_number": 0, "packet_type": "initial"}})
+        for _ in range(2)
+    ]
+    assert read_qlog(written(plain(*first))).packets[0] == 13
+
+
+def test_the_rate_of_bytes_needs_the_length_of_each_packet() -> None:
+    events = plain()
+    assert read_qlog(written(events), packet_size=600).rate[0] == pytest.approx(220.0)
+    del events[3]["data"]["raw"]
+    with pytest.raises(ValueError, match=r"events\[3\]: raw.length is missing"):
+        read_qlog(written(events), packet_size=600)
+
+
+def test_what_drafts_define_is_skipped_and_what_the_caller_names() -> None:
+    other = event("http3:frame_parsed", 3.0, {"frame": {}, "anything": 1})
+    mine = event("acme:beat", 3.0, {"x": 1})
+    metric = event("quic:recovery_metrics_updated", 4.0, {"smoothed_rtt": 40.0, "acme_gain": 2})
+    expected = read_qlog(written(plain())).rate
+    assert read_qlog(written(plain(other))).rate == expected
+    with pytest.raises(ValueError, match=r"events\[13\]: unknown: 'metrics_updated.acme_gain', 'acme:beat'"):  # fmt: skip
+        read_qlog(written(plain(other, metric, mine)))
+    skip = ("metrics_updated.acme_gain", "acme:beat")
+    assert read_qlog(written(plain(other, metric, mine)), skip=skip).rate == expected
+
+
+@for_each([read_qlog, read_qlog_trace])
+def test_an_unknown_name_is_refused_by_it(read: Any) -> None:
+    """An event, and a field of each object of a file."""
+    state = event("quic:congestion_state_updated", 0.0, {"new": "startup"})
+    base = [state, *plain()]
+    for text in (
+        written([*base, event("quic:nonsense_updated", 1.0, {})]),
+        written([*base, event("nonsense:packet_sent", 1.0, {})]),
+        written([*base, event("quic:packet_sent", 1.0, {"nonsense": 1, "header": {"packet_number": 90}})]),
+        written([*base, event("quic:packet_sent", 1.0, {"header": {"packet_number": 90, "nonsense": 1}})]),
+        written([*base, event("quic:congestion_state_updated", 1.0, {"new": "drain", "nonsense": 1})]),
+        written([*base, event("quic:recovery_parameters_set", 1.0, {"nonsense": 1})]),
+        written([state | {"nonsense": 1}, *plain()]),
+        written(base, top={"nonsense": 1}),
+        written(base, nonsense=1),
+        written(base, configuration={"nonsense": 1}),
+        written(base, common_fields={"nonsense": 1}),
+        "\n".join(map(json.dumps, [{"qlog_version": "0.3", "nonsense": 1}, *base])),
+        "\n".join(map(json.dumps, [{"qlog_version": "0.3", "trace": {"nonsense": 1}}, *base])),
+        written(base, top={"qlog_version": "nonsense"}),
+        written(base, top={"file_schema": "nonsense"}),
+        written(base, top={"qlog_format": "nonsense"}),
+        written(base, configuration={"time_units": "nonsense"}),
+        written(base, common_fields={"time_format": "nonsense"}),
+        written([], event_fields=["time", "nonsense"]),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="nonsense") as error:
+            read(text)
+        assert str(error.value).startswith("source")
+
+
+@for_each([read_qlog, read_qlog_trace])
+def test_hostile_texts_are_values_errors_that_name_the_file(read: Any) -> None:
+    """JSON of other shapes, numbers that are none, deep nesting, damaged records."""
+    good = json.dumps(event("quic:congestion_state_updated", 0.0, {"new": "startup"}))
+    for text in (
+        "{", "{}", '{"traces": null}', '{"traces": [3]}', '{"traces": [[]]}', '{"traces": [{"events": null}]}',
+        '{"traces": [{"events": [3]}]}', '{"traces": [{"events": [{}]}]}', '{"traces": {"events": []}}', "\n[1, 2]", "\nnull",
+        "\n", "\x1e\n", "\x1e{}\n", '{"a": 1, "a": 2}', '{"traces": [], "traces": []}', '{"a": NaN}', '{"a": 1e400}',
+        '{"time": 1e400, "name": "quic:packet_sent", "data": {}}', '{"time": -Infinity, "name": "x", "data": {}}',
+        '{"time": "x", "name": "quic:packet_sent", "data": {}}', '{"time": true, "name": "quic:packet_sent", "data": {}}',
+        '{"time": null, "name": "quic:packet_sent", "data": {}}', '{"time": 1, "name": null, "data": {}}',
+        '{"time": 1, "name": "quic:packet_sent", "data": null}', '{"time": 1, "name": "quic:packet_sent", "data": {"header": []}}',
+        '{"time": 1, "name": "quic:packet_sent", "data": {"header": {"packet_number": -1}}}',
+        '{"time": 1, "name": "quic:packet_sent", "data": {"header": {"packet_number": 1.5}}}',
+        '{"time": 1, "name": "quic:packet_sent", "data": {}}', '{"traces": [{"events": [], "common_fields": []}]}',
+        '{"traces": [{"events": [], "configuration": null}]}', '{"traces": [{"event_fields": [], "events": [[]]}]}',
+        '{"traces": [{"event_fields": ["time", "time"], "events": [[1, 2]]}]}', '{"traces": [{"event_fields": ["time"], "events": [[]]}]}',
+        '{"traces": [{"error_description": "no file"}]}', '{"qlog_version": [], "traces": []}', f"{good}\n{good[:20]}",
+        '{"connections": []}', f'{{"qlog_version": "0.3", "traces": []}}\n{good}', "{" + "[" * 100_000,
+        '{"time": ' + "[" * 100_000, "\x1e" + "[" * 100_000, '{"time": ' + "9" * 5000 + ', "name": "quic:packet_sent", "data": {}}',
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"^source") as error:
+            read(text)
+        assert type(error.value) is ValueError
+
+
+def test_numbers_that_are_impossible() -> None:
+    same = plain()
+    for one in same:
+        one["time"] = 5.0
+    negative = plain()
+    negative[0]["data"]["smoothed_rtt"] = 0
+    many = plain()
+    many[0]["group_id"] = "a"
+    for events, message in (
+        (same, "all packets are sent at one time"),
+        (negative, r"smoothed_rtt = 0: must be a finite number > 0"),
+        (plain(lost(3), lost(77)), r"events\[13\]: packet 77 \(1rtt\): is lost and not sent"),
+        (plain(*plain()), r"packet 0 is sent twice: more than one connection"),
+        (many, r"events\[1\]: group_id is missing"),
+        (plain(lost(3) | {"path": "b"}), r"path = 'b': packets of a connection on more than one"),
+        (plain(lost(3) | {"time_format": "delta", "time": -1}), "time = -1: must be a finite"),
+        (plain(lost(3) | {"time_format": "absolute"}), "times of one trace from two origins"),
+        (plain(lost(3, "2RTT")), "packet_type: '2rtt': must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_qlog(written(events))
+
+
+@pytest.mark.parametrize("form", ["delta", "relative_to_previous_event"])
+@pytest.mark.parametrize(("unit", "units"), [(1.0, "ms"), (1e3, "us")])
+def test_states_of_bbr_by_the_format_of_times(form: str, unit: float, units: str) -> None:
+    """DRAIN begins at 60 ms, 50 ms after metrics at 10 ms; the round trip is 30 ms."""
+    events = [
+        event("recovery:congestion_state_updated", 5.0 * unit, {"new": "startup"}),
+        event("recovery:metrics_updated", 10.0 * unit, {"min_rtt": 30.0 * unit, "cwnd": 12_000}),
+        event("recovery:congestion_state_updated", 50.0 * unit, {"new": "drain"}),
+    ]
+    text = written(events, common_fields={"time_format": form}, configuration={"time_units": units})
+    trace = read_qlog_trace(text, packet_size=1200)
+    np.testing.assert_allclose(trace.begins, [0.0, 0.06])
+    np.testing.assert_allclose((trace.time[0], trace.min_rtt[0], trace.cwnd[0]), (0.01, 0.03, 10.0))
+
+
+def test_states_of_two_connections_and_impossible_variables() -> None:
+    states = [
+        event("quic:congestion_state_updated", 0.0, {"new": "startup"}, group_id=name)
+        for name in "ab"
+    ]
+    with pytest.raises(ValueError, match="a, b: states of more than one connection"):
+        read_qlog_trace(written(states))
+    for data in ({"min_rtt": -1}, {"congestion_window": -1}, {"pacing_rate": 1e308 * 10}):
+        events = [event("quic:congestion_state_updated", 0.0, {"new": "startup"}),
+                  event("quic:recovery_metrics_updated", 1.0, data)]  # fmt: skip
+        text = written(events).replace("Infinity", "1e400")
+        with pytest.raises(ValueError, match=rf"events\[1\].data.{next(iter(data))} = "):
+            read_qlog_trace(text, packet_size=1200)
+
+
+def test_files_have_marks_limits_and_names(tmp_path: Any) -> None:
+    file = tmp_path / "a.qlog"
+    expected = read_qlog(quic_go())
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        file.write_text(quic_go(), encoding=encoding)
+        assert read_qlog(file).p == expected.p
+    assert read_qlog("\ufeff" + quic_go()).p == expected.p
+    assert read_qlog(quic_go().replace("\n", "")).p == expected.p
+    file.write_bytes(b'{"traces":\n "\xff"}')
+    with pytest.raises(ValueError, match=r"^source = '.*a\.qlog', line 2: must be UTF-8 text"):
+        read_qlog(file)
+    with file.open("wb") as sparse:
+        sparse.truncate(2**26 + 1)
+    with pytest.raises(ValueError, match=r"a\.qlog': must have at most 67108864 bytes"):
+        read_qlog(file)
+    with pytest.raises(ValueError, match="too many values"):
+        read_qlog('{"traces": [' + "{}," * 2_000_000 + "{}]}")
+    with pytest.raises(ValueError, match="must have at most 67108864 characters"):
+        read_qlog("{" * (2**26 + 1))
+    with pytest.raises(ValueError, match=r"skip = 'recovery:packet_lost': must be an event or a"):
+        read_qlog(quic_go(), skip=["recovery:packet_lost"])
