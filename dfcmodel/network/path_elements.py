@@ -14,7 +14,7 @@ import numpy as np
 
 from hopflow.checks import ascending, choice, flag, is_endless, number, one_number, shown, whole
 from hopflow.display.results import Described
-from hopflow.units import WithUnit, WithUnits, quantities
+from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -458,7 +458,9 @@ class RateTrace(PathElement):
             msg = "must be above 0: nothing is sent from then on"
             raise ValueError(f"rates[-1] = {rates[-1]:g}: {msg}")
         object.__setattr__(self, "times", tuple(times.tolist()))
-        object.__setattr__(self, "rates", tuple(rates.tolist()))
+        given = rates.tolist() if isinstance(self.rates, np.ndarray) else self.rates
+        kept = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in given)
+        object.__setattr__(self, "rates", tuple(kept))
 
     @property
     def mean(self) -> float:

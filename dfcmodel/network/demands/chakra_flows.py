@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.demands.chakra_traces import Collective, Kind, Node
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
+from dfcmodel.network.demands.flow_files import size_in_packets
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merged
+from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merged, share_of
+from hopflow.units import PacketUnits
 
 __all__ = ["TraceFlows"]
 
@@ -138,8 +140,8 @@ class TraceFlows:
     def _moved(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
         """Yield the sending node as soon as it begins, and the receiving one when both have."""
         if end == of.sender:
-            packets = max(1, math.ceil(of.size / self.packet_size))
-            flow = self.flows.add(end[0], of.receiver[0], packets, self.begun[end])
+            size = size_in_packets(max(1, of.size), self.packet_size)
+            flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
             self.sent[of] = flow
             yield (*end, {flow: 0.0})
         if of in self.sent and of.receiver in self.begun:
@@ -155,23 +157,25 @@ class TraceFlows:
         if len(ends) > 1:
             rank, number = ends[0]
             with _about(rank, self.traces[rank][number]):
-                messages = self._messages(of)
-            waits = self.flows.exchange(messages, list(of.ranks), waits)
+                messages, share = self._messages(of)
+            waits = self.flows.exchange(messages, share, list(of.ranks), waits)
         for end, after in zip(ends, waits, strict=True):
             yield (*end, after)
 
-    def _messages(self, of: _Operation) -> Messages:
-        """Return the messages of an operation; the bytes are those that each rank has before it."""
+    def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
+        """Return the messages of an operation, in packets, and the bytes for each packet; a rank has ``of.size`` bytes before it."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
-            return pairwise(N, math.ceil(of.size / N / self.packet_size))
+            packets = math.ceil(of.size / N / self.packet_size)
+            return pairwise(N, packets), share_of(of.size / N, packets, self.packet_size)
         packets = math.ceil(of.size / self.packet_size)
         if of.kind == Collective.ALL_GATHER:
-            return ring(N, N * packets)
+            return ring(N, N * packets), share_of(of.size, packets, self.packet_size)
         made: Callable[[int, int], Messages] = ring
         if of.kind == Collective.ALL_REDUCE:
             made = ALL_REDUCES[self.algorithm]
-        return made(N, max(N, packets))
+        packets = max(N, packets)
+        return made(N, packets), share_of(of.size, packets, self.packet_size)
 
     def _every(self, *kinds: Kind) -> Iterator[tuple[int, Node]]:
         """Yield ranks and their nodes of some types."""
