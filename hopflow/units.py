@@ -106,7 +106,8 @@ SHOWN["byte"] = SHOWN["bytes"]
 def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """Convert Mb/s (10^6 bits per second) to packets/s for packets of ``packet_size`` bytes.
 
-    One number becomes a `PacketUnits`, which a scenario converts to its own packets. Of an array give ``packet_size``.
+    One number becomes a `PacketUnits`, which a scenario converts to its own packets, and so do the entries of an array where they
+    are taken one by one. What is computed from an array is one of numbers: give ``packet_size``.
 
     >>> mbps(370)
     30833.333333333332
@@ -114,9 +115,12 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     size = _packet_size(packet_size)
     said = f"is too large, or packet_size = {packet_size!r} too small"
     result = _converted("rate", rate, lambda given: given * 1e6 / (8.0 * size), "packets/s", said)
-    if type(result) is not float:
-        return result
-    return PacketUnits(result, size, float(rate) * 1e6 / 8.0)
+    plain: Any = result
+    if type(plain) is np.ndarray:
+        array = plain.view(PacketArray)
+        array.packet_size = size
+        return array  # type: ignore[no-any-return]
+    return PacketUnits(plain, size, float(rate) * 1e6 / 8.0) if type(plain) is float else plain  # type: ignore[return-value]
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -362,6 +366,39 @@ class PacketUnits(float):
     __hash__ = float.__hash__
 
 
+class PacketArray(np.ndarray[Any, Any]):
+    """An array of rates that were given in bits, whose entries are `PacketUnits`; what is computed from it is an array of numbers.
+
+    Attributes
+    ----------
+    packet_size
+        Bytes of a packet; None: of numbers.
+    """
+
+    packet_size: float | None
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.packet_size = None
+
+    def __getitem__(self, index: Any) -> Any:
+        part = super().__getitem__(index)
+        if self.packet_size is None:
+            return part
+        if isinstance(part, PacketArray):
+            part.packet_size = self.packet_size
+            return part
+        return PacketUnits(float(part), self.packet_size)
+
+    def tolist(self) -> Any:
+        """Return the entries as nested lists."""
+        if self.packet_size is None:
+            return super().tolist()
+        return [each.tolist() if isinstance(each, PacketArray) else each for each in self]
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
 def _of_numbers(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return an operation of `PacketUnits` whose result is that of numbers."""
     operate = getattr(operator, name)
@@ -418,6 +455,8 @@ def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = P
     if type(value) is dict:
         return {key: in_units(name, each, dimension, packet_size) for key, each in value.items()}
     several: Any = value
+    if isinstance(value, PacketArray) and value.packet_size is not None and value.ndim:
+        return value.tolist()
     if type(value) is np.ndarray and value.dtype.kind in "UO":
         several = value.tolist()
     plain = type(several) not in (list, tuple)

@@ -31,6 +31,21 @@ OPERATIONS = (
     Collective.ALL_TO_ALL,
     Collective.REDUCE_SCATTER,
 )
+OF_MESSAGES = ("comm_size", "comm_src", "comm_dst", "comm_tag", "comm_priority")
+USED = {
+    Kind.COMP_NODE: ("num_ops",),
+    Kind.COMM_SEND_NODE: OF_MESSAGES,
+    Kind.COMM_RECV_NODE: OF_MESSAGES,
+    Kind.COMM_COLL_NODE: (
+        "comm_size", "comm_type", "comm_tag", "comm_priority", "pg_name", "involved_dim"
+    ),
+}  # fmt: skip
+"""Attributes of nodes that are used."""
+NOT_USED = (
+    "is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "pg_name",
+    "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream",
+)  # fmt: skip
+"""Attributes that converters of PyTorch's traces and generators for ASTRA-sim write, and that do not change what a node does here."""
 WORLD = ("", "0")
 """Names of the group of all ranks."""
 
@@ -74,6 +89,10 @@ class TraceFlows:
         packet_size: float,
         algorithm: str,
     ) -> None:
+        for rank, trace in enumerate(traces):
+            for node in trace.values():
+                with _about(rank, node):
+                    _check_attributes(node)
         self.traces, self.groups = traces, groups
         self.packet_size, self.algorithm = packet_size, algorithm
         self.transfer = {end: each for each in self._transfers() for end in each[:2]}
@@ -268,10 +287,6 @@ class TraceFlows:
         dimensions = has.get("involved_dim", (True,))
         if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
-        if has.get("comm_priority", 0):
-            raise ValueError(
-                f"comm_priority: {has['comm_priority']}: must be 0, no others are read"
-            )
         name = str(has.get("pg_name", ""))
         if name in self.groups:
             ranks = tuple(self.groups[name])
@@ -292,6 +307,19 @@ def _about(rank: int, node: Node) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"rank {rank}, {node}: {error}") from None
+
+
+def _check_attributes(node: Node) -> None:
+    """Raise ValueError for an attribute that is not known, or a priority; a node of metadata may have any."""
+    if node.kind == Kind.METADATA_NODE:
+        return
+    used = USED.get(node.kind, ())
+    for name in (*node.attributes, *node.lists):
+        if name not in used and name not in NOT_USED:
+            known = ", ".join(used) or "none"
+            raise ValueError(f"attribute {name!r} is not read: must be one of {known}")
+    if node.attributes.whole("comm_priority", 0):
+        raise ValueError(f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read")
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:

@@ -10,7 +10,7 @@ The format is that of csg-htsim (``sim/datacenter/connection_matrix.cpp``). A he
     1->2 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-Starts are in picoseconds, sizes in bytes.
+Starts are in picoseconds, sizes in bytes. Lines that begin with ``#``, empty lines and the values of ``id`` are skipped.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ NOT_READ = {
     "addon": "connections that are added by signals are not read",
 }
 """What htsim allows and we refuse."""
+NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""Of picoseconds."""
 
 
 class _Connection(NamedTuple):
@@ -74,12 +76,12 @@ def load_connection_matrix(
     packet_size: WithUnit | None = None,
     **given: Unpack[FlowsGiven],
 ) -> Flows:
-    r"""Return the flows of a file; see `read_connection_matrix`.
+    r"""Return the flows of a file of at most 64 MiB; see `read_connection_matrix`.
 
     Raises
     ------
     ValueError
-        Naming the file and the line that cannot be used.
+        Naming the file and the line that cannot be used, or a file that is too large or no text in UTF-8.
     OSError
         When the file cannot be read.
 
@@ -116,7 +118,8 @@ def read_connection_matrix(
     Parameters
     ----------
     text
-        The contents of the file.
+        The contents of the file. Lines that begin with ``#``, empty lines and the ``id`` of a connection are skipped; what else is
+        not used is refused.
     hosts
         The nodes that have the numbers 0, 1, ... of the file.
     packet_size
@@ -182,8 +185,10 @@ def _parsed(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigge
         if words[0] in NOT_READ:
             raise ValueError(f"line {n}, {line.strip()!r}: {NOT_READ[words[0]]}")
         if words[0] in HEADER and len(words) == 2:
+            if HEADER[words[0]] in counts:
+                raise ValueError(f"line {n}: {words[0]} is given twice")
             counts[HEADER[words[0]]] = whole_in(n, words[0], words[1])
-        elif re.fullmatch(r"\d+->\d+", words[0]):
+        elif re.fullmatch(r"[0-9]{1,18}->[0-9]{1,18}", words[0]):
             connections.append(_connection(n, words))
         elif words[0] == "trigger":
             number, trigger = _trigger(n, words[1:])
@@ -219,12 +224,9 @@ def _connection(n: int, words: list[str]) -> _Connection:
     size = whole_in(n, "size", found["size"])
     start = None
     if "start" in found:
-        try:
-            start = float(found["start"]) * 1e-12
-        except ValueError:
-            start = math.nan
-        if not 0.0 <= start < math.inf:
-            raise ValueError(f"line {n}: start {found['start']}: must be in picoseconds")
+        start = 1e-12 * float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
+        if start == math.inf:
+            raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds")
     activates = (found[key] for key in ("send_done_trigger", "recv_done_trigger") if key in found)
     return _Connection(
         n,
@@ -251,10 +253,13 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
     """Return the values of a line by their names."""
-    for name in words[::2]:
+    names = words[::2]
+    for place, name in enumerate(names):
         if name in NOT_READ:
             raise ValueError(f"line {n}: {NOT_READ[name]}")
         choice(f"line {n}", name, allowed)
+        if name in names[:place]:
+            raise ValueError(f"line {n}: {name} is given twice")
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]} must have a value")
     return dict(zip(words[::2], words[1::2], strict=True))

@@ -15,7 +15,7 @@ from dfcmodel.network.demands.exchanges import NONE
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.links import Links
 from hopflow.checks import file_path, one_number
-from hopflow.units import PacketUnits, whole_packets
+from hopflow.units import PACKET_SIZE, PacketUnits, whole_packets
 
 __all__ = [
     "ListedFlows",
@@ -29,8 +29,6 @@ __all__ = [
 
 MAX_FILE_BYTES = 64 * 2**20
 """Of a file, and of what a compressed one contains."""
-PACKET_SIZE = 1500.0
-"""Bytes of a packet where neither the caller nor the links have a size."""
 
 
 class ListedFlows(NamedTuple):

@@ -14,6 +14,7 @@ weights the time of computation, the operation and its bytes; last the time of t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +49,8 @@ GROUPS = ("", "EP", "DP_EP")
 """Ends of the names of operations: the group among which they are; none: the tensor or the data group."""
 FIELDS = 12
 """Words of a line."""
+NOT_USED = (1, FIELDS - 1)
+"""Words of a line that are not used: a reserved number, and the time of the update."""
 
 
 class _Part(NamedTuple):
@@ -194,7 +197,11 @@ def _parsed(text: str, hosts: int) -> _Step:
 def _sizes(n: int, words: list[str]) -> dict[str, int]:
     """Return the sizes of groups in the first line."""
     found: dict[str, int] = {}
+    names = set[str]()
     for name, value in _pairs(n, words):
+        if name in names:
+            raise ValueError(f"line {n}, {name}: is given twice")
+        names.add(name)
         number = whole_in(n, name, value)
         if name in NOT_READ:
             only, why = NOT_READ[name]
@@ -223,6 +230,9 @@ def _layer(n: int, words: list[str]) -> _Layer:
     """Return the layer of a line."""
     if len(words) != FIELDS:
         raise ValueError(f"line {n}: {len(words)} words, must be {FIELDS}: {' '.join(words)!r}")
+    for k in NOT_USED:
+        if not re.fullmatch("-?[0-9]+", words[k]):
+            raise ValueError(f"line {n}, word {k + 1}, {words[k][:40]!r}: must be a whole number")
     return _Layer(*(_part(n, words[k : k + 3]) for k in (2, 5, 8)))
 
 

@@ -120,7 +120,11 @@ def read_workload(
     Parameters
     ----------
     text
-        The contents of the file; of Chakra those of the files of all ranks, as bytes.
+        The contents of the file; of Chakra those of the files of all ranks, as bytes, which gzip may have packed (at most 64 MiB
+        unpacked). Of a text the second and the last word of a layer, ``ga`` and ``vpp`` are not used; of traces the times at which
+        nodes started, inputs, outputs, metadata, and the attributes ``is_cpu_op``, ``num_ops``, ``tensor_size``, ``tensor_loc``,
+        ``pg_name`` of messages, ``rf_id``, ``fw_parent``, ``seq_id``, ``scope``, ``tid``, ``fw_tid``, ``op_schema`` and ``stream``. What
+        else is not used is refused.
     hosts
         The nodes that have the ranks 0, 1, ...; at least one for each of ``all_gpus`` or each trace. Without ``all_gpus`` all of them
         take part.
