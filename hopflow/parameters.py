@@ -226,7 +226,7 @@ class Parametrized:
         value, default = getattr(self.params, name), defaults[name]
         if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
             both = isinstance(value, PacketUnits) and isinstance(default, PacketUnits)
-            return both and value == default.in_packets_of(value.packet_size)
+            return bool(both and value == default.in_packets_of(value.packet_size))
         return _key(value) == _key(_frozen(default))
 
     def replace(self, **changes: Any) -> Self:

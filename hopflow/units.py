@@ -119,8 +119,9 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     if type(plain) is np.ndarray:
         array = plain.view(PacketArray)
         array.packet_size = size
-        return array  # type: ignore[no-any-return]
-    return PacketUnits(plain, size, float(rate) * 1e6 / 8.0) if type(plain) is float else plain  # type: ignore[return-value]
+        return cast("Number", array)
+    given: Any = rate
+    return PacketUnits(plain, size, float(given) * 1e6 / 8.0) if type(plain) is float else plain
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -312,9 +313,7 @@ class PacketUnits(float):
         if math.isnan(self.in_bytes):
             msg = f"holds for packets of {self.packet_size:g} bytes, and not of {size:g}: numbers of packets are part of it"
             raise ValueError(f"{float(self):g} {msg}")
-        return PacketUnits(
-            self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing
-        )
+        return PacketUnits(self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing)
 
     def _like(self, value: float, in_bytes: float) -> PacketUnits:
         return PacketUnits(value, self.packet_size, in_bytes, self.framing)
@@ -357,11 +356,11 @@ class PacketUnits(float):
     def __eq__(self, other: object) -> bool:
         """Return whether another quantity has the same bytes, or a number is the number of packets."""
         if isinstance(other, PacketUnits):
-            return distinction(self) == distinction(other)
-        return bool(float(self) == other)
+            return bool(distinction(self) == distinction(other))
+        return float(self) == other  # of an array, an array
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        return not self == other if isinstance(other, PacketUnits) else float(self) != other
 
     __hash__ = float.__hash__
 
@@ -632,7 +631,9 @@ def _unit(
         units = TIMES if dimension == "time" else LENGTHS
         return (units[unit], 1.0) if unit in units else None
     if dimension in ("size", "amount") and unit in BINARY:
-        return (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
+        return (
+            (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
+        )
     ending, letter, bits = (
         (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     )

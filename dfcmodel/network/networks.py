@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -158,14 +158,14 @@ class Scenario(Ingresses):
     def _convert_links(self) -> None:
         """Convert what links have in bits or bytes to packets of this scenario."""
         table = self.link_table
-        kinds = [_in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds]
+        kinds = [
+            _in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds
+        ]
         if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
             return
         table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
         self.__dict__["link_table"] = table
-        object.__setattr__(
-            self, "links", table if isinstance(self.links, Links) else tuple(table)
-        )
+        object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
 
     def _convert_flows(self, name: str, column: Column) -> None:
         """Convert an option of the flows from bits or bytes to packets of this scenario."""

@@ -94,6 +94,5 @@ def packet_wait(scenario: Scenario, given: float | str | None) -> float:
     (True, 0.001, 0.0)
     """
     if isinstance(given, str) and given.strip().endswith(PACKETS):
-        packets = quantity("packet_jitter", given, "amount", scenario.packet_size)
-        return float(packets) * packet_time(scenario)
+        return quantity("packet_jitter", given, "amount") * packet_time(scenario)
     return in_units("packet_jitter", 0.0 if given is None else given, "time")

@@ -160,7 +160,11 @@ class Bottleneck:
         buffer = in_packets_of(self.buffer, size)
         numbers = {
             "bandwidth": one_number(
-                "bandwidth", in_packets_of(self.bandwidth, size), above=0.0, at_most=1e7, hint="in packets/s: mbps(100)"
+                "bandwidth",
+                in_packets_of(self.bandwidth, size),
+                above=0.0,
+                at_most=1e7,
+                hint="in packets/s: mbps(100)",
             ),
             "rtt": one_number(
                 "rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"

@@ -319,7 +319,9 @@ def _check_attributes(node: Node) -> None:
             known = ", ".join(used) or "none"
             raise ValueError(f"attribute {name!r} is not read: must be one of {known}")
     if node.attributes.whole("comm_priority", 0):
-        raise ValueError(f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read")
+        raise ValueError(
+            f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read"
+        )
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:

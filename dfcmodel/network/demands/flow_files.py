@@ -61,8 +61,8 @@ class ListedFlows(NamedTuple):
         return flows_from(source, target, self.size, np.array(self.start), **options)
 
 
-def read_text(path: str | os.PathLike[str]) -> str:
-    """Return the text of a file of at most 64 MiB, encoded in UTF-8, without a byte-order mark.
+def read_text(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> str:
+    """Return the text of a file of so many bytes at most, encoded in UTF-8, without a byte-order mark.
 
     Raises
     ------
@@ -73,18 +73,18 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """
     name = f"{file_path('path', path)}"
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return read_bytes(path, at_most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"byte {error.start}: must be a text in UTF-8"
         raise ValueError(f"path = {name!r}, {msg}") from None
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the contents of a file of at most 64 MiB; see `read_text` for errors."""
+def read_bytes(path: str | os.PathLike[str], at_most: int = MAX_FILE_BYTES) -> bytes:
+    """Return the contents of a file of so many bytes at most; see `read_text` for errors."""
     with file_path("path", path).open("rb") as file:
-        data = file.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        msg = f"must have at most {MAX_FILE_BYTES} bytes (64 MiB)"
+        data = file.read(at_most + 1)
+    if len(data) > at_most:
+        msg = f"must have at most {at_most} bytes ({at_most // 2**20} MiB)"
         raise ValueError(f"path = {f'{path}'!r}: {msg}")
     return data
 

@@ -17,6 +17,8 @@ __all__ = ["read_mahimahi"]
 
 OPPORTUNITY, FRAMING = 1504.0, 4.0
 """Bytes of a delivery opportunity in Mahimahi (Netravali et al. 2015), and of the header of its TUN device before each packet."""
+MAX_BYTES = 16 * 2**20
+"""Of a file: some four million opportunities."""
 MAX_BINS = 1_000_000
 """Of a trace: at 20 ms more than five hours."""
 
@@ -35,7 +37,7 @@ def read_mahimahi(
     Parameters
     ----------
     path
-        The file, of at most 64 MiB.
+        The file, of at most 16 MiB.
     link
         Name of the link, whose rate must be at least that of the fullest bin.
     bin
@@ -67,7 +69,7 @@ def read_mahimahi(
     bin = one_number("bin", bin, at_least=1e-6, hint="in s")
     packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
     times: list[int] = []
-    for n, line in enumerate(read_text(path).splitlines(), 1):
+    for n, line in enumerate(read_text(path, MAX_BYTES).splitlines(), 1):
         text = line.split("#")[0].strip()
         if not text:
             continue

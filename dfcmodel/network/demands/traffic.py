@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from itertools import repeat
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np

@@ -17,6 +17,9 @@ __all__ = ["RampMarking", "StepMarking"]
 PLACES = ("arrival", "departure")
 
 
+K_MIN = PacketUnits(5000.0 / 1500.0, 1500.0, 5000.0)
+K_MAX = PacketUnits(200_000.0 / 1500.0, 1500.0, 200_000.0)
+"""5 kB and 200 kB, Zhu et al. 2015."""
 THRESHOLD_HINT = "in packets, or in bytes: '97.5 kB'"
 
 
@@ -93,8 +96,8 @@ class RampMarking(QueueManager):
     0.01
     """
 
-    low: WithUnit = PacketUnits(5000.0 / 1500.0, 1500.0, 5000.0)
-    high: WithUnit = PacketUnits(200_000.0 / 1500.0, 1500.0, 200_000.0)
+    low: WithUnit = K_MIN
+    high: WithUnit = K_MAX
     max_p: WithUnit = 0.01
     at: str = "departure"
 

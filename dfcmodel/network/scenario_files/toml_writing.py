@@ -180,7 +180,9 @@ def in_bytes(value: PacketUnits, dimension: str) -> str:
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
     ('150 kB', '1.2 Mb/s')
     """
-    given, unit = (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
+    given, unit = (
+        (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
+    )
     scale, name = readable(unit, given)
     return f"{given / scale:.12g} {name}"
 
