@@ -225,8 +225,10 @@ class Parametrized:
             return False
         value, default = getattr(self.params, name), defaults[name]
         if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
-            both = isinstance(value, PacketUnits) and isinstance(default, PacketUnits)
-            return bool(both and value == default.in_packets_of(value.packet_size))
+            if not (isinstance(value, PacketUnits) and isinstance(default, PacketUnits)):
+                return False
+            same: bool = value == default.in_packets_of(value.packet_size)
+            return same
         return _key(value) == _key(_frozen(default))
 
     def replace(self, **changes: Any) -> Self:

@@ -114,14 +114,16 @@ def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """
     size = _packet_size(packet_size)
     said = f"is too large, or packet_size = {packet_size!r} too small"
-    result = _converted("rate", rate, lambda given: given * 1e6 / (8.0 * size), "packets/s", said)
-    plain: Any = result
-    if type(plain) is np.ndarray:
-        array = plain.view(PacketArray)
-        array.packet_size = size
-        return cast("Number", array)
     given: Any = rate
-    return PacketUnits(plain, size, float(given) * 1e6 / 8.0) if type(plain) is float else plain
+    result: Any = _converted(
+        "rate", given, lambda value: value * 1e6 / (8.0 * size), "packets/s", said
+    )
+    if type(result) is np.ndarray:
+        result = result.view(PacketArray)
+        result.packet_size = size
+    elif type(result) is float:
+        result = PacketUnits(result, size, float(given) * 1e6 / 8.0)
+    return cast("Number", result)
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -600,6 +602,10 @@ def declares(**dimensions: Dimension) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+for _function in (mbps, gbps, to_mbps):
+    declares(packet_size="size")(_function)
 
 
 def quantities_of(function: Any) -> Mapping[str, Dimension]:

@@ -7,6 +7,7 @@ the link or on the acknowledgements that return over it, of all flows or of some
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -458,8 +459,8 @@ class RateTrace(PathElement):
             msg = "must be above 0: nothing is sent from then on"
             raise ValueError(f"rates[-1] = {rates[-1]:g}: {msg}")
         object.__setattr__(self, "times", tuple(times.tolist()))
-        given = rates.tolist() if isinstance(self.rates, np.ndarray) else self.rates
-        kept = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in given)
+        entries: Iterable[Any] = self.rates
+        kept = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in entries)
         object.__setattr__(self, "rates", tuple(kept))
 
     @property

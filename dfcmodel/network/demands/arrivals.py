@@ -261,8 +261,9 @@ class Replay:
         times, packets = self._checked()
         object.__setattr__(self, "times", tuple(times.tolist()))
         if np.ndim(self.packets):
-            pairs = zip(self.packets, packets.astype(int).tolist(), strict=True)
-            kept = (a if isinstance(a, PacketUnits) else n for a, n in pairs)
+            given = self.packets
+            pairs = zip(given, packets.astype(int).tolist(), strict=True)
+            kept = (size if isinstance(size, PacketUnits) else n for size, n in pairs)
             object.__setattr__(self, "packets", tuple(kept))
 
     def _checked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -83,8 +83,8 @@ def read_mahimahi(
     period = times[-1] / 1000.0
     bins = math.ceil(period / bin * (1.0 - 1e-12))
     if bins > MAX_BINS:
-        least = f"{period / MAX_BINS:.3g} s"
-        msg = f"{bins:.3g} bins of {bin:g} s, must be at most {MAX_BINS}: give bin of at least {least}"
+        longer = f"{period / MAX_BINS:.3g} s"
+        msg = f"{bins:.3g} bins of {bin:g} s, must be at most {MAX_BINS}: give bin of at least {longer}"
         raise ValueError(f"path = {str(path)!r}, a trace of {period:g} s: {msg}")
     ends = np.append(np.arange(1, bins) * bin, period)
     # an opportunity at time t belongs to the bin that ends at t or after it

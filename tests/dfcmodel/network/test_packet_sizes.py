@@ -113,7 +113,7 @@ def test_quantities_are_computed_with() -> None:
     rate = mbps(12)
     for found, expected in (
         (2 * rate, 3e6), (rate * np.float64(2.0), 3e6), (np.float64(2.0) * rate, 3e6), (np.int64(2) * rate, 3e6),
-        (rate / 4, 0.375e6), (rate + rate, 3e6), (sum([rate, rate, rate]), 4.5e6), (-(-rate), 1.5e6),
+        (rate / 4, 0.375e6), (rate + rate, 3e6), (sum([rate, rate, rate]), 4.5e6), (0.0 - (0.0 - rate), 1.5e6),
         (rate - mbps(4), 1e6), (rate + mbps(8, packet_size=1000), 2.5e6), (rate * 0.04, 6e4),
         (pickle.loads(pickle.dumps(rate)), 1.5e6), (mbps(np.array([12.0, 24.0]))[1], 3e6),
     ):  # fmt: skip
@@ -233,7 +233,7 @@ def test_a_load_of_numbers_holds_for_its_packets_only() -> None:
     flows = dfc.random_traffic(FABRIC.hosts, "hadoop", 0.25, 0.01, links=links, **GIVEN)
     assert dfc.Scenario("x", links, flows).table.numbers("size").min() >= 1.0
     with pytest.raises(
-        ValueError, match="size of a flow: .* holds for packets of 1500 bytes, and not of 4096"
+        ValueError, match=r"size of a flow: .* holds for packets of 1500 bytes, and not of 4096"
     ):
         dfc.Scenario("x", links, flows, packet_size=4096)
 
