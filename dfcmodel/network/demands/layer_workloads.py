@@ -104,7 +104,7 @@ def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -
     Examples
     --------
     >>> flows_of_layers("DATA\n1\nlayer -1 9 NONE 0 5 NONE 0 5 ALLREDUCE 60000 1\n", 2, 1500.0, "ring").size
-    [20, 20, 20, 20]
+    [20.0, 20.0, 20.0, 20.0]
     """
     return _Flows(_parsed(text, hosts), packet_size, algorithm).run()
 
