@@ -229,7 +229,7 @@ class Parametrized:
                 return False
             same: bool = value == default.in_packets_of(value.packet_size)
             return same
-        return _key(value) == _key(_frozen(default))
+        return bool(_key(value) == _key(_frozen(default)))
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed."""
