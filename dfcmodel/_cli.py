@@ -322,7 +322,12 @@ class _Senders:
         str, typer.Option(help="Of the queue, with its defaults: FIFO, Fair, CoDel, PIE, ...")
     ] = "FIFO"
     pacing: Annotated[bool, typer.Option(help="Pace window senders.")] = False
-    packet_size: Annotated[float, typer.Option(help="Bytes of a packet.")] = 1500.0
+    packet_size: Annotated[str, typer.Option(help="Of a packet: 1500, in bytes, or 9kB.")] = "1500"
+
+    @property
+    def bytes_per_packet(self) -> float:
+        """The size of a packet."""
+        return quantity("packet_size", self.packet_size, "size", bare=True)
 
     def queue(self) -> Discipline:
         """Return the discipline by its name, with its defaults."""
@@ -350,14 +355,14 @@ class _Path:
         """Return the bottleneck, in packets/s, s and packets."""
         from dfcmodel.sharing.bottlenecks import bottleneck_of
 
-        size = senders.packet_size
+        size = senders.bytes_per_packet
         return bottleneck_of(
             quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
             quantity("rtt", self.rtt, "time", size, bare=True),
             int(quantity("buffer", self.buffer, "amount", size, bare=True)),
             duration=quantity("duration", times.duration, "time", bare=True),
             warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
-            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing,
+            discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing, packet_size=size,
             recovery=None if senders.recovery == "own" else senders.recovery,
         )  # fmt: skip
 
@@ -401,7 +406,7 @@ def compare(
         )
     else:
         typer.echo(
-            f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.packet_size:g} bytes"
+            f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.bytes_per_packet:g} bytes"
         )
         typer.echo(found)
     if plot is not None:

@@ -14,7 +14,9 @@ A class declares its parameters once, in an inner ``NamedTuple``::
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import operator
 from collections import namedtuple
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
@@ -23,9 +25,9 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.display.html_tables import table_html
-from hopflow.units import BARE, Dimension, quantity
+from hopflow.units import BARE, Dimension, PacketUnits, quantity
 
-__all__ = ["Parametrized", "Swept", "canonical_text", "extends", "series", "swept"]
+__all__ = ["Parametrized", "Swept", "canonical_text", "extends", "in_packets_of", "series", "swept"]
 
 
 K = TypeVar("K", bound=type)
@@ -217,11 +219,17 @@ class Parametrized:
         """Raise ValueError for invalid parameters; called by the constructor."""
 
     def _has_default(self, name: str) -> bool:
-        """Return whether a parameter has its default."""
+        """Return whether a parameter has its default, which a scenario may have converted to its packets."""
         defaults = self.Params._field_defaults
-        return name in defaults and _key(getattr(self.params, name)) == _key(
-            _frozen(defaults[name])
-        )
+        if name not in defaults:
+            return False
+        value, default = getattr(self.params, name), defaults[name]
+        if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
+            if not (isinstance(value, PacketUnits) and isinstance(default, PacketUnits)):
+                return False
+            same: bool = value == default.in_packets_of(value.packet_size)
+            return same
+        return bool(_key(value) == _key(_frozen(default)))
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some parameters changed."""
@@ -274,6 +282,55 @@ def _text(value: Parametrized, given: Collection[str]) -> str:
         if name in given or not value._has_default(name)
     ]
     return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def in_packets_of(value: Any, size: float) -> Any:
+    """Return a value whose parts in bits or bytes are converted to packets of ``size`` bytes; without such parts the value itself.
+
+    Parameters
+    ----------
+    value
+        A number, a tuple of values, a dataclass, which checks its fields again, or an object of `Parametrized`, whose parameters do
+        not count as given on that account.
+    size
+        Bytes of a packet.
+
+    Raises
+    ------
+    ValueError
+        Naming the field, where a number is not known in bytes, or is not allowed in packets of this size.
+
+    Examples
+    --------
+    >>> from dfcmodel import CBR
+    >>> from hopflow import mbps
+    >>> in_packets_of(CBR(mbps(24)), 1000.0), in_packets_of(CBR(7.0), 1000.0)
+    (CBR(rate=3000.0), CBR(rate=7.0))
+    """
+    if isinstance(value, PacketUnits):
+        return value.in_packets_of(size)
+    if type(value) is tuple:
+        parts = tuple(in_packets_of(part, size) for part in value)
+        return value if all(map(operator.is_, parts, value)) else parts
+    if isinstance(value, Parametrized):
+        fields = value.params._asdict()
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    else:
+        return value
+    changes = {}
+    for name, part in fields.items():
+        try:
+            converted = in_packets_of(part, size)
+        except ValueError as error:
+            raise ValueError(f"{name} of {type(value).__name__} = {error}") from None
+        if converted is not part:
+            changes[name] = converted
+    if not changes:
+        return value
+    if isinstance(value, Parametrized):
+        return _made(type(value), {**fields, **changes}, value._given)
+    return dataclasses.replace(value, **changes)
 
 
 class Swept(NamedTuple):

@@ -1,8 +1,8 @@
 """Conversion of units: inside hopflow everything is in seconds, packets and packets per second.
 
 `mbps` and the other converters take and return a number or an array, and change the ``units`` in the ``attrs``
-of one that has them; `quantity` parses a number with
-a unit, `readable` chooses the unit in which a number is shown.
+of one that has them; `quantity` parses a number with a unit, `readable` chooses the unit in which a number is shown.
+A rate in bits or an amount in bytes is a `PacketUnits`: packets of a provisional size, which a scenario converts to its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import dataclasses
 import functools
 import inspect
 import math
+import numbers
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypeVar, cast, overload
@@ -33,6 +35,7 @@ __all__ = [
     "WithUnit",
     "WithUnits",
     "declares",
+    "distinction",
     "gbps",
     "in_units",
     "mbps",
@@ -44,10 +47,14 @@ __all__ = [
     "readable_text",
     "to_mbps",
     "us",
+    "whole_packets",
 ]
 
 PACKET_SIZE = 1500
 """Default packet size on the wire in bytes."""
+
+ROUNDING = 1e-12
+"""Part of a size by which the conversion of its unit may be off."""
 
 Dimension = Literal["rate", "bit_rate", "time", "amount", "size", "length", "share"]
 if TYPE_CHECKING:
@@ -66,7 +73,7 @@ FORMS = {
     "rate": "packets/s, b/s, kb/s, Mb/s, Gb/s or Tb/s (also pkt/s, bps, kbps, Mbps, ...)",
     "bit_rate": "b/s, kb/s, Mb/s, Gb/s or Tb/s (also bps, kbps, Mbps, ...)",
     "time": "s, ms, us, ns or min",
-    "amount": "packets, B, kB, MB or GB (also pkt)",
+    "amount": "packets, B, kB, MB, GB, KiB or MiB (also pkt)",
     "size": "B, kB, MB, GB, KiB or MiB",
     "length": "m, km or ft",
     "share": "%",
@@ -99,12 +106,24 @@ SHOWN["byte"] = SHOWN["bytes"]
 def mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     """Convert Mb/s (10^6 bits per second) to packets/s for packets of ``packet_size`` bytes.
 
+    One number becomes a `PacketUnits`, which a scenario converts to its own packets, and so do the entries of an array where they
+    are taken one by one. What is computed from an array is one of numbers: give ``packet_size``.
+
     >>> mbps(370)
     30833.333333333332
     """
-    bits = 8.0 * one_number("packet_size", packet_size, above=0.0)
+    size = _packet_size(packet_size)
     said = f"is too large, or packet_size = {packet_size!r} too small"
-    return _converted("rate", rate, lambda given: given * 1e6 / bits, "packets/s", said)
+    given: Any = rate
+    result: Any = _converted(
+        "rate", given, lambda value: value * 1e6 / (8.0 * size), "packets/s", said
+    )
+    if type(result) is np.ndarray:
+        result = result.view(PacketArray)
+        result.packet_size = size
+    elif type(result) is float:
+        result = PacketUnits(result, size, float(given) * 1e6 / 8.0)
+    return cast("Number", result)
 
 
 def gbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
@@ -124,9 +143,16 @@ def to_mbps(rate: Number, packet_size: float = PACKET_SIZE) -> Number:
     >>> to_mbps(1000.0)
     12.0
     """
-    size = one_number("packet_size", packet_size, above=0.0)
+    size = _packet_size(packet_size)
+    if isinstance(rate, PacketUnits):
+        rate = rate.in_packets_of(size)
     said = f"is too large, or packet_size = {packet_size!r}"
     return _converted("rate", rate, lambda given: given * 8.0 * size / 1e6, "Mb/s", said)
+
+
+def _packet_size(given: float | str) -> float:
+    """Return a size of packets in bytes, which may be a string."""
+    return one_number("packet_size", in_units("packet_size", given, "size"), above=0.0)
 
 
 def ms(time: Number) -> Number:
@@ -209,12 +235,13 @@ def quantity(
     >>> quantity("rate", "1.5 Gb/s", "rate")
     125000.0
     """
-    number("packet_size", packet_size, above=0.0)
+    packet_size = _packet_size(packet_size)
     found = re.fullmatch(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)", text.strip())
     if found and (unit := _unit(dimension, found.group(2), packet_size, bare)):
         value = float(found.group(1)) * unit[0] / unit[1]
         by_size = dimension in ("rate", "amount") and unit[1] != 1.0
-        return PacketUnits(value, packet_size) if by_size else value
+        in_bytes = float(found.group(1)) * unit[0] / 8.0
+        return PacketUnits(value, packet_size, in_bytes) if by_size else value
     if dimension == "share":
         said = "must be a percentage, such as '80%', or a number, such as 0.8"
     elif found and found.group(2) == "%":
@@ -228,38 +255,185 @@ def quantity(
 
 
 class PacketUnits(float):
-    """A rate or an amount in packets that was given in bits or bytes: right for one packet size only.
+    """A rate or an amount in packets that was given in bits or bytes, and keeps these.
 
-    Attributes
+    Its value is the number of packets of ``packet_size`` bytes. `Scenario` converts it to packets of its own size. Multiples,
+    parts, sums and differences of such quantities are such quantities, and ratios are numbers. The sum of one and of a
+    number of packets holds for packets of its size only; the conversion refuses it.
+
+    Parameters
     ----------
+    value
+        Packets, or packets/s.
     packet_size
-        Bytes per packet for which it was converted.
+        Bytes of a packet.
+    in_bytes
+        Bytes, or bytes/s; nan: not known, the value holds for packets of ``packet_size`` only. None: as ``value``, in
+        which case it is rounded to 12 digits.
+    framing
+        Bytes that each packet takes besides its own.
 
     Examples
     --------
     >>> quantity("rate", "12Mbps", "rate"), quantity("rate", "12Mbps", "rate").packet_size
-    (1000.0, 1500)
+    (1000.0, 1500.0)
     """
 
+    __slots__ = ("framing", "in_bytes", "packet_size")
+    __array_priority__ = -1.0
+    """Above that of NumPy's scalars, which leave operations to this class, and below that of arrays."""
     packet_size: float
+    in_bytes: float
+    framing: float
 
-    def __new__(cls, value: float, packet_size: float) -> Self:  # noqa: D102
+    def __new__(  # noqa: D102
+        cls, value: float, packet_size: float, in_bytes: float | None = None, framing: float = 0.0
+    ) -> Self:
         made = super().__new__(cls, value)
-        made.packet_size = packet_size
+        made.packet_size, made.framing = packet_size, framing
+        if in_bytes is None:
+            in_bytes = float(f"{float(value) * (packet_size + framing):.12g}")
+        made.in_bytes = in_bytes
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (float(self), self.packet_size)
+        return type(self), (float(self), self.packet_size, self.in_bytes, self.framing)
 
     def in_packets_of(self, size: float) -> PacketUnits:
         """Return the same bits or bytes in packets of another size.
+
+        Raises
+        ------
+        ValueError
+            For the sum of such a quantity and of a number of packets.
 
         >>> quantity("rate", "12Mbps", "rate").in_packets_of(1000)
         1500.0
         """
         if size == self.packet_size:
             return self
-        return PacketUnits(float(f"{self * self.packet_size:.12g}") / size, size)
+        if math.isnan(self.in_bytes):
+            msg = f"holds for packets of {self.packet_size:g} bytes, and not of {size:g}: numbers of packets are part of it"
+            raise ValueError(f"{float(self):g} {msg}")
+        return PacketUnits(self.in_bytes / (size + self.framing), size, self.in_bytes, self.framing)
+
+    def _like(self, value: float, in_bytes: float) -> PacketUnits:
+        return PacketUnits(value, self.packet_size, in_bytes, self.framing)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, PacketUnits) or not isinstance(other, numbers.Real):
+            return float(self) * other
+        return self._like(float(self) * float(other), self.in_bytes * float(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, PacketUnits):
+            return float(self) / float(other.in_packets_of(self.packet_size))
+        if not isinstance(other, numbers.Real):
+            return float(self) / other
+        return self._like(float(self) / float(other), self.in_bytes / float(other))
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, PacketUnits):
+            other = other.in_packets_of(self.packet_size)
+            both = self.in_bytes + other.in_bytes if self.framing == other.framing else math.nan
+            return self._like(float(self) + float(other), both)
+        if not isinstance(other, numbers.Real):
+            return float(self) + other
+        return self._like(float(self) + float(other), math.nan) if other else self
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        is_plain = isinstance(other, numbers.Real) and not isinstance(other, PacketUnits)
+        return self + -(float(other) if is_plain else other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __neg__(self) -> PacketUnits:
+        return self._like(-float(self), -self.in_bytes)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another quantity has the same bytes, or a number is the number of packets."""
+        if isinstance(other, PacketUnits):
+            return bool(distinction(self) == distinction(other))
+        return float(self) == other  # of an array, an array
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other if isinstance(other, PacketUnits) else float(self) != other
+
+    __hash__ = float.__hash__
+
+
+class PacketArray(np.ndarray[Any, Any]):
+    """An array of rates that were given in bits, whose entries are `PacketUnits`; what is computed from it is an array of numbers.
+
+    Attributes
+    ----------
+    packet_size
+        Bytes of a packet; None: of numbers.
+    """
+
+    packet_size: float | None
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.packet_size = None
+
+    def __getitem__(self, index: Any) -> Any:
+        part = super().__getitem__(index)
+        if self.packet_size is None:
+            return part
+        if isinstance(part, PacketArray):
+            part.packet_size = self.packet_size
+            return part
+        return PacketUnits(float(part), self.packet_size)
+
+    def tolist(self) -> Any:
+        """Return the entries as nested lists."""
+        if self.packet_size is None:
+            return super().tolist()
+        return [each.tolist() if isinstance(each, PacketArray) else each for each in self]
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+def _of_numbers(name: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """Return an operation of `PacketUnits` whose result is that of numbers."""
+    operate = getattr(operator, name)
+    if reflected:
+        return lambda self, other: operate(other, float(self))
+    return lambda self, other: operate(float(self), other)
+
+
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(PacketUnits, f"__{_name}__", _of_numbers(_name))
+for _name in ("truediv", "floordiv", "mod", "pow"):
+    setattr(PacketUnits, f"__r{_name}__", _of_numbers(_name, reflected=True))
+
+
+def whole_packets(size: PacketUnits) -> PacketUnits:
+    """Return the packets of a transfer whose size was given in bytes: the last one need not be full.
+
+    >>> whole_packets(quantity("size", "100kB", "amount"))
+    67.0
+    """
+    packets = float(math.ceil(float(size) * (1.0 - ROUNDING)))
+    return size if packets == size else PacketUnits(packets, size.packet_size, size.in_bytes)
+
+
+def distinction(value: Any) -> Any:
+    """Return what a column of values tells apart: of a `PacketUnits` its bytes too, another value as it is.
+
+    >>> distinction(quantity("size", "3kB", "amount")), distinction(2.0)
+    ((2.0, 1500.0, 3000.0, 0.0), 2.0)
+    """
+    if not isinstance(value, PacketUnits):
+        return value
+    in_bytes = None if math.isnan(value.in_bytes) else value.in_bytes
+    return float(value), value.packet_size, in_bytes, value.framing
 
 
 @overload
@@ -271,7 +445,8 @@ def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = .
 def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = PACKET_SIZE) -> Any:
     """Return a string such as ``"40ms"`` as a number in hopflow's units, and anything else as it is.
 
-    Lists, tuples and the values of dictionaries are converted one by one. A bit rate means packets of ``packet_size`` bytes.
+    Lists, tuples and the values of dictionaries are converted one by one. Bits and bytes become a `PacketUnits` of
+    ``packet_size`` bytes.
 
     >>> in_units("rtt", "40ms", "time"), in_units("rtt", 0.04, "time"), in_units("rtt", ["40ms", 1], "time")
     (0.04, 0.04, [0.04, 1])
@@ -281,6 +456,8 @@ def in_units(name: str, value: Any, dimension: Dimension, packet_size: float = P
     if type(value) is dict:
         return {key: in_units(name, each, dimension, packet_size) for key, each in value.items()}
     several: Any = value
+    if isinstance(value, PacketArray) and value.packet_size is not None and value.ndim:
+        return value.tolist()
     if type(value) is np.ndarray and value.dtype.kind in "UO":
         several = value.tolist()
     plain = type(several) not in (list, tuple)
@@ -300,8 +477,8 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
     ----------
     dimensions
         The dimension of each parameter: rates in packets/s or bit/s, times in s, amounts in packets, sizes in bytes,
-        lengths in m, shares as fractions of 1. A bit rate means packets of 1500 bytes, or of ``packet_size`` bytes where a parameter of
-        that name is given.
+        lengths in m, shares as fractions of 1. Bits and bytes become a `PacketUnits`: packets of 1500 bytes, or of ``packet_size`` bytes
+        where a parameter of that name is given, until a scenario converts them to its own.
 
     Examples
     --------
@@ -339,8 +516,8 @@ def quantities(**dimensions: Dimension) -> Callable[[F], F]:
                 value = args[n] if n < given else options.get(name)
                 if type(value) is float or value is None or type(value) is int:
                     continue
-                size = options.get("packet_size", PACKET_SIZE)
-                found = in_units(name, value, dimensions[name], size)
+                size = options.get("packet_size")
+                found = in_units(name, value, dimensions[name], size or PACKET_SIZE)
                 if n < given:
                     args = (*args[:n], found, *args[n + 1 :])
                 else:
@@ -382,8 +559,8 @@ def _convert_fields(kind: Any, dimensions: Mapping[str, Dimension]) -> None:
             value = getattr(self, name)
             if type(value) is float or value is None or type(value) is int:
                 continue
-            size = getattr(self, "packet_size", PACKET_SIZE)
-            found = in_units(name, value, dimension, size)
+            size = PACKET_SIZE if name == "packet_size" else getattr(self, "packet_size", None)
+            found = in_units(name, value, dimension, size or PACKET_SIZE)
             if isinstance(found, np.ndarray) and found.ndim == 0:
                 found = found.item()  # so that the object has a hash
             object.__setattr__(self, name, found)
@@ -427,6 +604,10 @@ def declares(**dimensions: Dimension) -> Callable[[F], F]:
     return decorate
 
 
+for _function in (mbps, gbps, to_mbps):
+    declares(packet_size="size")(_function)
+
+
 def quantities_of(function: Any) -> Mapping[str, Dimension]:
     """Return the dimensions of the parameters that a function or class takes as strings with units.
 
@@ -455,8 +636,10 @@ def _unit(
     if dimension in ("time", "length"):
         units = TIMES if dimension == "time" else LENGTHS
         return (units[unit], 1.0) if unit in units else None
-    if dimension == "size" and unit in BINARY:
-        return BINARY[unit], 1.0
+    if dimension in ("size", "amount") and unit in BINARY:
+        return (
+            (BINARY[unit], 1.0) if dimension == "size" else (8.0 * BINARY[unit], 8.0 * packet_size)
+        )
     ending, letter, bits = (
         (r"(?:/s|ps)", "(?:b|bit)", 1.0) if dimension in ("rate", "bit_rate") else ("", "B", 8.0)
     )

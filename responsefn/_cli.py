@@ -50,9 +50,14 @@ class _Asked:
         str | None,
         typer.Option(help="Capacity of the path, which some rules need: as for --rate."),
     ] = None
-    packet_size: Annotated[float, typer.Option(help="Bytes of a packet, for rates in bits.")] = (
-        1500.0
-    )
+    packet_size: Annotated[
+        str, typer.Option(help="Of a packet, for rates in bits: 1500, in bytes, or 9kB.")
+    ] = "1500"
+
+    @property
+    def bytes_per_packet(self) -> float:
+        """The size of a packet."""
+        return quantity("packet_size", self.packet_size, "size", bare=True)
 
     @property
     def trip(self) -> float:
@@ -64,7 +69,7 @@ class _Asked:
         """The capacity in packets/s, or None."""
         if self.bandwidth is None:
             return None
-        return quantity("bandwidth", self.bandwidth, "rate", self.packet_size, bare=True)
+        return quantity("bandwidth", self.bandwidth, "rate", self.bytes_per_packet, bare=True)
 
 
 @commands.command(
@@ -108,7 +113,7 @@ def response(
             raise ValueError(f"invert = {invert!r}: goes without other rules, not {rules}")
         if asked.rate is None:
             raise ValueError("rate is missing: --invert needs --rate, for example --rate 1Mbps")
-        wanted = quantity("rate", asked.rate, "rate", asked.packet_size, bare=True)
+        wanted = quantity("rate", asked.rate, "rate", asked.bytes_per_packet, bare=True)
         _invert(invert, wanted, trip, capacity, unit_check, json)
         return
     if not rules:
@@ -124,7 +129,7 @@ def response(
         inside = {repr(rule): table.in_domain[n] for n, rule in enumerate(chosen)}
         typer.echo(cli.as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
-        _print(table, asked.packet_size)
+        _print(table, asked.bytes_per_packet)
     if plot is not None:
         between = np.geomspace(at.min(), at.max(), 121)
         fine = curve(chosen, between, trip, capacity, unit_check=unit_check)

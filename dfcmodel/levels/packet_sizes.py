@@ -52,7 +52,7 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
     k = one_number("factor", factor, at_least=1.0, at_most=1e4)
     links = tuple(
         replace(
-            link, rate=link.rate * k, buffer=_buffer(link.buffer, k),
+            link, rate=float(link.rate) * k, buffer=_buffer(link.buffer, k),
             discipline=_discipline(link.discipline, k, link.name),
         )
         for link in scenario.links
@@ -63,7 +63,7 @@ def shrink_packets(scenario: Scenario, factor: float) -> Scenario:
 
 def _buffer(buffer: float | ByteBuffer, k: float) -> float | ByteBuffer:
     """Return a buffer in packets of 1/k of the size; one in bytes has as many as before."""
-    return buffer if isinstance(buffer, ByteBuffer) else buffer * k
+    return buffer if isinstance(buffer, ByteBuffer) else float(buffer) * k
 
 
 def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
@@ -73,12 +73,13 @@ def _discipline(rule: Discipline, k: float, name: str) -> Discipline:
     ):
         return rule
     if isinstance(rule, Pause) and rule.manager is None:
-        rate = rule.paused_rate * k
-        return replace(rule, high=rule.high * k, low=rule.low * k, paused_rate=rate)
+        high, low, rate = (float(n) * k for n in (*rule.thresholds, rule.paused_rate))
+        return replace(rule, high=high, low=low, paused_rate=rate)
     if isinstance(rule, RED):
         mean = rule.mean_packet and rule.mean_packet / k
         weight = 1.0 - (1.0 - rule.weight) ** (1.0 / k)  # the same average over the same time
-        return replace(rule, low=rule.low * k, high=rule.high * k, weight=weight, mean_packet=mean)
+        low, high = float(rule.low) * k, float(rule.high) * k
+        return replace(rule, low=low, high=high, weight=weight, mean_packet=mean)
     msg = "must be FIFO, DFC, Pause, Fair, Priority or RED: thresholds of others are not known"
     raise ValueError(f"discipline of link {name} = {rule!r}: {msg}")
 
@@ -87,7 +88,7 @@ def _flow(flow: Flow, k: float) -> Flow:
     """Return a flow in packets of 1/k of the size."""
     source = flow.source
     if isinstance(source, (CBR, OnOff)):
-        source = replace(source, rate=source.rate * k)
+        source = replace(source, rate=float(source.rate) * k)
     elif type(source) is AIMD:
         source = source.replace(a=source.params.a * k)
     elif type(source) is NewReno:
@@ -95,4 +96,5 @@ def _flow(flow: Flow, k: float) -> Flow:
     else:
         msg = "must be AIMD, NewReno, CBR or OnOff: the growth of others in smaller packets is not known"
         raise ValueError(f"source of flow {flow.name!r} = {source!r}: {msg}")
-    return replace(flow, source=source, size=flow.size * k, max_window=flow.max_window * k)
+    size, window = float(flow.size) * k, float(flow.max_window) * k
+    return replace(flow, source=source, size=size, max_window=window)

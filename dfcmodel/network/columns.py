@@ -11,6 +11,7 @@ import numpy as np
 
 from hopflow.checks import shown
 from hopflow.fork_safety import cached_property
+from hopflow.units import PacketUnits, distinction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,6 +125,11 @@ def encoded(given: Sequence[Any]) -> Column:
     """
     kept = list(given)  # so that no two of them have one identity in turn
     keys: list[Any] = kept
+    if kept and isinstance(kept[0], (float, int)) and PacketUnits in set(map(type, kept)):
+        keys = list(map(distinction, kept))
+        first = dict(zip(reversed(keys), reversed(kept), strict=True))
+        column = encoded(keys)
+        return Column(tuple(map(first.__getitem__, column.values)), column.which, column.length)
     place: dict[Any, int] = defaultdict(itertools.count().__next__)  # each new key is the next one
     code = place
     ends = map(type, (*kept[:1], *kept[-1:]))  # to ask all of them takes as long as their hashes

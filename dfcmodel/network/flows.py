@@ -16,7 +16,7 @@ from dfcmodel.network.endpoints.sources import Source
 from dfcmodel.network.endpoints.stacks import COUNTED, NO_STACK, STACKS
 from hopflow.checks import choice, flag, is_endless, one_number, shown, unboxed, whole
 from hopflow.display.results import Described
-from hopflow.units import PacketUnits, WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities, whole_packets
 from responsefn import RateRule, WindowRule
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
@@ -45,14 +45,6 @@ MAX_TTL = 255
 """Largest time to live: 8 bits of the IP header."""
 LONGEST_TRANSFER = 10**9
 """Packets of a transfer that others follow: sequence numbers end at 2^31 - 2."""
-
-ROUNDING = 1e-12
-"""Part of a size by which the conversion of its unit may be off."""
-
-
-def whole_packets(size: PacketUnits) -> PacketUnits:
-    """Return the packets of a transfer whose size was given in bytes: the last one need not be full."""
-    return PacketUnits(math.ceil(size * (1.0 - ROUNDING)), size.packet_size)
 
 
 @quantities(

@@ -14,7 +14,7 @@ from dfcmodel.network.queueing.disciplines import FIFO, Discipline
 from hopflow.checks import flag, one_number, plain_number, shown
 from hopflow.display.results import Described
 from hopflow.fork_safety import cached_property
-from hopflow.units import WithUnit, declares, quantities
+from hopflow.units import PacketUnits, WithUnit, declares, distinction, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ class Link(Described):
     source, target
         The nodes at its ends; its queue is at ``source``.
     rate
-        Packets/s, > 0.
+        Packets/s, > 0. A bit rate, ``"100Mbps"``, stays one until a `Scenario` converts it to its packets.
     delay
         Propagation delay in s, > 0.
     buffer
@@ -142,7 +142,8 @@ def _is_plain(link: Link) -> bool:
     return (
         type(link.source) is type(link.target) is str
         and link.source != link.target
-        and type(rate) is type(delay) is float
+        and (type(rate) is float or type(rate) is PacketUnits)
+        and type(delay) is float
         and 0.0 < rate <= MAX_RATE
         and 0.0 < delay <= MAX_DELAY
         and (type(buffer) is float or type(buffer) is int)
@@ -226,7 +227,8 @@ class Links(Sequence[Link]):
         for link in links:
             ends.append(place.setdefault(link.source, len(place)))
             ends.append(place.setdefault(link.target, len(place)))
-            key = id(link.discipline), link.rate, link.delay, link.buffer, link.shared
+            rate, buffer = distinction(link.rate), distinction(link.buffer)
+            key = id(link.discipline), rate, link.delay, buffer, link.shared
             own.append(kinds.setdefault(key, len(kinds)))
             if len(kinds) > len(examples):
                 examples.append(link)
@@ -272,6 +274,12 @@ class Links(Sequence[Link]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Links, (self.nodes, self.source, self.target, self.kinds, self.kind_of)
+
+    @property
+    def packet_size(self) -> float | None:
+        """Bytes per packet for which the rates were made, those of a `Fabric`; of bit rates 1500; None: rates are numbers of packets/s."""
+        sizes = (kind.rate.packet_size for kind in self.kinds if isinstance(kind.rate, PacketUnits))
+        return next(sizes, None)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

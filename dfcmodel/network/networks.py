@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dfcmodel.network.columns import Routes, distinct
+from dfcmodel.network.columns import Column, Routes, distinct
 from dfcmodel.network.flow_tables import Flows
 from dfcmodel.network.flows import Flow
 from dfcmodel.network.links import Link, Links, can_pause
 from dfcmodel.network.path_elements import PathElement, check_elements
 from dfcmodel.network.queueing.buffers import ByteBuffer
-from dfcmodel.network.queueing.disciplines import Discipline, manager_of
+from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.queueing.ingresses import Ingresses
 from hopflow.checks import instance, listed, one_number, plain_number
 from hopflow.display.results import table_text
-from hopflow.parameters import Parametrized
+from hopflow.parameters import in_packets_of
 from hopflow.tcp_constants import MIN_RTO
-from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities
+from hopflow.units import PacketUnits, WithUnit, declares, in_units, quantities, whole_packets
 from responsefn import RateRule
-from responsefn.rules.rates.rate_rule import needs_base_rtt, with_base_rtt, with_packets_of
+from responsefn.rules.rates.rate_rule import needs_base_rtt, with_base_rtt
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,7 +36,9 @@ __all__ = ["Scenario", "from_networkx"]
 LONGEST_RUN = 1e5
 """Largest simulated time, s."""
 WITHOUT_UNITS = frozenset((float, int, bool, str, tuple, type(None)))
-"""Types of values that were not converted from bits or bytes: what was is a `PacketUnits`."""
+"""Types of values that were not given in bits or bytes: what was is a `PacketUnits`, or has one."""
+OBJECTS = ("source", "arrivals", "receiver")
+"""Options of flows that are objects with parameters of their own."""
 
 
 @quantities(duration="time", min_rto="time", packet_size="size")
@@ -60,9 +61,9 @@ class Scenario(Ingresses):
         Minimum retransmission timeout in s.
     packet_size
         Bytes per packet, for quantities in bits or bytes: pause quanta, buffers and RED in bytes, the headroom of PFC, and the
-        parameters of rate rules in bits or bytes, such as the defaults of `responsefn.DCQCN`.
-        Strings such as ``rate="10Gbps"`` mean packets of 1500 bytes and raise an error with another size: give rates in packets/s,
-        ``mbps(10_000, packet_size=1518)``.
+        parameters of rules in bits or bytes, such as the defaults of `responsefn.DCQCN`.
+        What was given in bits or bytes is converted to packets of this size: strings such as ``rate="10Gbps"``, ``mbps(24)``,
+        sizes of flows that files have in bytes, the links of a `Fabric`. Numbers stay packets and packets/s.
     elements
         Effects of paths on packets other than queueing: `Jitter`, `DelayTrace`, `Reordering`, `Aggregation`, `Policer`,
         `BurstLoss`, `PeriodicLoss` and `RateTrace`. Each belongs to a link. The elements of one link act in the order of the list, before its queue.
@@ -71,7 +72,8 @@ class Scenario(Ingresses):
     Raises
     ------
     ValueError
-        For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together.
+        For no links or flows, paths over unknown links, and disciplines, hosts or classes that do not fit together. For what
+        holds for packets of another size only, such as the sum of a bit rate and a number.
 
     Examples
     --------
@@ -105,11 +107,10 @@ class Scenario(Ingresses):
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         for name in ("duration", "min_rto", "packet_size"):
             object.__setattr__(self, name, plain_number(getattr(self, name)))
-        sources = self.table.columns["source"].values
-        by_rate = any(isinstance(each, RateRule) for each in sources)
-        if by_rate:
-            self._set_sources(lambda rule: with_packets_of(rule, self.packet_size))
-        self._check_packet_units()
+        self._convert_links()
+        for name, column in self.table.columns.items():
+            self._convert_flows(name, column)
+        by_rate = any(isinstance(each, RateRule) for each in self.table.columns["source"].values)
         if not self.links:
             raise ValueError("links = (): at least one link is needed")
         if not len(self.flows):
@@ -124,7 +125,10 @@ class Scenario(Ingresses):
         if by_rate:
             self._set_base_rtts()
         if not isinstance(self.elements, tuple) or self.elements:
-            object.__setattr__(self, "elements", listed("elements", self.elements, PathElement))
+            given = listed("elements", self.elements, PathElement)
+            size = self.packet_size
+            found = tuple(_in_packets(f"of link {each.link}", each, size) for each in given)
+            object.__setattr__(self, "elements", found)
             check_elements(self)
         alike = self.link_table.kinds
         queues = {n.discipline.queue_per: n.name for n in alike if n.discipline.diffuses}
@@ -151,19 +155,47 @@ class Scenario(Ingresses):
                 rule: Any = self.links[n].discipline
                 self._check_classes(n, rule)
 
-    def _set_sources(self, change: Callable[[RateRule], RateRule]) -> None:
-        """Change the rate rules of the flows."""
-        column = self.table.columns["source"]
-        found = column.map(lambda each: change(each) if isinstance(each, RateRule) else each)
+    def _convert_links(self) -> None:
+        """Convert what links have in bits or bytes to packets of this scenario."""
+        table = self.link_table
+        kinds = [
+            _in_packets(f"of link {kind.name}", kind, self.packet_size) for kind in table.kinds
+        ]
+        if all(a is b for a, b in zip(kinds, table.kinds, strict=True)):
+            return
+        table = Links(table.nodes, table.source, table.target, kinds, table.kind_of)
+        self.__dict__["link_table"] = table
+        object.__setattr__(self, "links", table if isinstance(self.links, Links) else tuple(table))
+
+    def _convert_flows(self, name: str, column: Column) -> None:
+        """Convert an option of the flows from bits or bytes to packets of this scenario."""
+        if isinstance(column.values, Routes) or WITHOUT_UNITS.issuperset(map(type, column.values)):
+            return
+        where, size = f"of a {name}" if name in OBJECTS else "of a flow", self.packet_size
+
+        def convert(value: Any) -> Any:
+            if type(value) in WITHOUT_UNITS:
+                return value
+            if isinstance(value, PacketUnits) and name == "size":
+                value = _in_packets(f"{name} {where}", value, size)
+                return whole_packets(value)
+            label = f"{name} {where}" if isinstance(value, float) else where
+            return _in_packets(label, value, size)
+
+        self._set_column(name, column.map(convert))
+
+    def _set_column(self, name: str, found: Column) -> None:
+        """Replace an option of the flows by values that need no further check."""
+        column = self.table.columns[name]
         if all(a is b for a, b in zip(column.values, found.values, strict=True)):
             return
         if isinstance(self.flows, Flows):
-            changed: Any = self.flows.with_column("source", found)
+            changed: Any = self.flows.with_column(name, found)
             self.__dict__.pop("table")
         else:
             pairs = zip(self.flows, found, strict=True)
-            changed = tuple(_with_source(flow, source) for flow, source in pairs)
-            self.__dict__["table"] = self.table.with_column("source", found)
+            changed = tuple(_with_option(flow, name, value) for flow, value in pairs)
+            self.__dict__["table"] = self.table.with_column(name, found)
         object.__setattr__(self, "flows", changed)
 
     def _set_base_rtts(self) -> None:
@@ -172,7 +204,12 @@ class Scenario(Ingresses):
         if not any(map(needs_base_rtt, column.values)):
             return
         longest = float(self.packet_rtts()[self.table.each("source", needs_base_rtt)].max())
-        self._set_sources(lambda rule: with_base_rtt(rule, longest))
+        self._set_column(
+            "source",
+            column.map(
+                lambda each: with_base_rtt(each, longest) if isinstance(each, RateRule) else each
+            ),
+        )
 
     def summary(self) -> dict[str, object]:
         """Return the nodes, links and flows in words, by name."""
@@ -191,20 +228,6 @@ class Scenario(Ingresses):
 
     def __str__(self) -> str:
         return table_text(type(self).__name__, self.summary())
-
-    def _check_packet_units(self) -> None:
-        """Raise ValueError where a rate or an amount was converted for packets of another size."""
-        for link in self.link_table.kinds:
-            for part in (link, link.discipline, manager_of(link.discipline)):
-                _check_packet_units(f"of link {link.name}", part, self.packet_size)
-        for name, column in self.table.columns.items():
-            if isinstance(column.values, Routes):  # numbers of flows, of which there may be many
-                continue
-            for value in column.values:
-                if type(value) in WITHOUT_UNITS:
-                    continue
-                where = f"{name} of a flow" if isinstance(value, float) else f"of a {name}"
-                _check_packet_units(where, value, self.packet_size)
 
     def _check_hosts(self) -> None:
         """Raise ValueError for hosts that the first link of a flow cannot serve, weights without an interface, DFC in front of pauses."""
@@ -310,30 +333,22 @@ def run_end(scenario: Scenario, duration: Any = None) -> float:
     return one_number("duration", asked, above=0.0, at_most=LONGEST_RUN, hint="in s")
 
 
-def _with_source(flow: Flow, source: Any) -> Flow:
-    """Return a flow with another source of the same kind, which needs no further check."""
-    if flow.source is source:
+def _with_option(flow: Flow, name: str, value: Any) -> Flow:
+    """Return a flow with another value of an option, which needs no further check."""
+    if getattr(flow, name) is value:
         return flow
     found = copy.copy(flow)
-    object.__setattr__(found, "source", source)
+    object.__setattr__(found, name, value)
     return found
 
 
-def _check_packet_units(where: str, part: object, packet_size: float) -> None:
-    """Raise ValueError for a number, or a field of an object, that holds for packets of another size."""
-    named: dict[str, object] = {"": part} if isinstance(part, float) else {}
-    if isinstance(part, Parametrized):
-        named = part.params._asdict()
-    elif dataclasses.is_dataclass(part):
-        named = {each.name: getattr(part, each.name) for each in dataclasses.fields(part)}
-    for name, value in named.items():
-        if isinstance(value, PacketUnits) and value.packet_size != packet_size:
-            given = f"{name} {where} = {value:g}".strip()
-            said = (
-                f"was given in bits or bytes, for packets of {value.packet_size:g} bytes, and the scenario has "
-                f"packet_size = {packet_size:g}: write a number, such as mbps(24, packet_size={packet_size:g})"
-            )
-            raise ValueError(f"{given}: {said}")
+def _in_packets(where: str, part: Any, size: float) -> Any:
+    """Return a part of a scenario in packets of its size; ValueError names the part."""
+    try:
+        return in_packets_of(part, size)
+    except ValueError as error:
+        hint = f"packets of {size:g} bytes: give a number of these, or bits or bytes alone"
+        raise ValueError(f"{where}: {error}; the scenario has {hint}") from None
 
 
 def _distinct(what: str, names: Collection[str]) -> None:

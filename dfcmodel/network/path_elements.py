@@ -7,6 +7,7 @@ the link or on the acknowledgements that return over it, of all flows or of some
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from hopflow.checks import ascending, choice, flag, is_endless, number, one_number, shown, whole
 from hopflow.display.results import Described
-from hopflow.units import WithUnit, WithUnits, quantities
+from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -458,7 +459,9 @@ class RateTrace(PathElement):
             msg = "must be above 0: nothing is sent from then on"
             raise ValueError(f"rates[-1] = {rates[-1]:g}: {msg}")
         object.__setattr__(self, "times", tuple(times.tolist()))
-        object.__setattr__(self, "rates", tuple(rates.tolist()))
+        entries: Iterable[Any] = self.rates
+        kept = (rate if isinstance(rate, PacketUnits) else float(rate) for rate in entries)
+        object.__setattr__(self, "rates", tuple(kept))
 
     @property
     def mean(self) -> float:

@@ -21,7 +21,8 @@ from dfcmodel.packets.methods import Packets
 from dfcmodel.packets.simulation import plan_scenario, trajectory
 from hopflow.checks import flag, instance, one_number, seconds, whole
 from hopflow.intervals import half_width
-from hopflow.units import WithUnit, in_units
+from hopflow.parameters import in_packets_of
+from hopflow.units import PacketUnits, WithUnit, in_units
 from responsefn import WindowRule, jain_index
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ class Bottleneck:
         Whether window senders without a pacing rate of their own are paced (`Flow.pacing`).
     elements
         What the path does to packets in front of the queue; the bottleneck's link is ``"in->out"``.
+    packet_size
+        Bytes of a packet.
 
     Examples
     --------
@@ -150,16 +153,25 @@ class Bottleneck:
     discipline: Discipline = field(default_factory=FIFO)
     pacing: bool = False
     elements: tuple[PathElement, ...] = ()
+    packet_size: float = 1500.0
 
     def __post_init__(self) -> None:
+        size = one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
+        buffer = in_packets_of(self.buffer, size)
         numbers = {
             "bandwidth": one_number(
-                "bandwidth", self.bandwidth, above=0.0, at_most=1e7, hint="in packets/s: mbps(100)"
+                "bandwidth",
+                in_packets_of(self.bandwidth, size),
+                above=0.0,
+                at_most=1e7,
+                hint="in packets/s: mbps(100)",
             ),
             "rtt": one_number(
                 "rtt", self.rtt, above=0.0, below=LARGEST_RTT, hint="in s: ms(48) is 0.048"
             ),
-            "buffer": whole("buffer", self.buffer, 1, 10_000_000),
+            "buffer": whole(
+                "buffer", int(buffer) if isinstance(buffer, PacketUnits) else buffer, 1, 10_000_000
+            ),
         }
         for name, value in numbers.items():
             object.__setattr__(self, name, value)  # a number of JAX, say, is no key of a table
@@ -199,8 +211,9 @@ class Bottleneck:
                      pacing=self.pacing and isinstance(source, WindowRule))
             )  # fmt: skip
         return Scenario(
-            "bottleneck", tuple(links), tuple(flows), duration=self.duration, elements=self.elements
-        )
+            "bottleneck", tuple(links), tuple(flows), duration=self.duration, elements=self.elements,
+            packet_size=self.packet_size,
+        )  # fmt: skip
 
     def run(
         self,
@@ -268,7 +281,8 @@ def bottleneck_of(
     TypeError, ValueError
         Naming the parameter, its value and what is allowed.
     """
-    bandwidth = one_number("bandwidth", in_units("bandwidth", bandwidth, "rate"), above=0.0)
+    bandwidth = in_units("bandwidth", bandwidth, "rate")
+    one_number("bandwidth", bandwidth, above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
     places: Any = in_units("buffer", buffer, "amount")
     others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
@@ -276,7 +290,7 @@ def bottleneck_of(
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")
     duration = one_number("duration", duration, above=0.0, hint="in s")
     return Bottleneck(
-        bandwidth, rtt, int(places) if isinstance(buffer, str) else places, duration=duration,
+        bandwidth, rtt, int(places) if type(places) is float and isinstance(buffer, str) else places, duration=duration,
         warm_up=0.2 * duration if warm_up is None else in_units("warm_up", warm_up, "time"),
         discipline=FIFO() if discipline is None else discipline, **others,
     )  # fmt: skip

@@ -19,8 +19,9 @@ from dfcmodel.sharing.coexistence_results import BATCHES, SAMPLES, Coexistence
 from hopflow.checks import listed, number, one_number, random_generator, seconds
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
+from hopflow.parameters import in_packets_of
 from hopflow.status import OnFailure, deliver
-from hopflow.units import WholeWithUnit, WithUnit, quantities
+from hopflow.units import PACKET_SIZE, WholeWithUnit, WithUnit, quantities
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def coexist(
     if not flows:
         raise ValueError("rules = (): must hold at least one")
     checked_rules(tuple(dict.fromkeys(flows)))
-    bandwidth = one_number("bandwidth", bandwidth, above=0.0)
+    bandwidth = one_number("bandwidth", in_packets_of(bandwidth, PACKET_SIZE), above=0.0)
     sending = SENDING / bandwidth
     rtts = _per_flow("rtt", number("rtt", rtt, above=0.0), len(flows))
     number("rtt", rtts, below=LARGEST_RTT, hint="in seconds: ms(48) is 0.048")
@@ -168,7 +169,7 @@ def coexist(
         begins = _per_flow("starts", number("starts", starts, at_least=0.0), len(flows))
     number("starts", begins, at_most=warm_up, hint="warm_up, so that all are measured alike")
     windows: dict[str, Any] = {
-        name: one_number(name, asked[name], at_least=1.0)
+        name: one_number(name, in_packets_of(asked[name], PACKET_SIZE), at_least=1.0)
         for name in ("max_window", "ssthresh")
         if asked[name] is not None
     }

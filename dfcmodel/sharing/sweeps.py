@@ -20,9 +20,9 @@ from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
-from hopflow.parameters import canonical_text
+from hopflow.parameters import canonical_text, in_packets_of
 from hopflow.sources import source_of
-from hopflow.units import declares, in_units
+from hopflow.units import PACKET_SIZE, PacketUnits, declares, in_units
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def _value(name: str, given: Any, dimension: Any) -> Any:
         value = value.item()
     if isinstance(value, (Fraction, Decimal)):
         value = float(value)
-    return int(value) if name == "buffer" and isinstance(given, str) else value
+    value = in_packets_of(value, PACKET_SIZE)
+    return int(value) if name == "buffer" and isinstance(value, PacketUnits) else value
 
 
 def _rows(flows: tuple[WindowRule, ...], tasks: Sequence[tuple[Bottleneck, int]]) -> Iterator[Row]:

@@ -24,6 +24,7 @@ from dfcmodel.twin.plans import TwinPlan, check_scenario, plan_of, shape_of
 from hopflow.checks import instance, number, one_number, seed_number, whole
 from hopflow.fork_safety import cached_property
 from hopflow.naming.deprecations import renamed
+from hopflow.parameters import in_packets_of
 from hopflow.units import WithUnit, quantities
 from responsefn import WindowRule
 
@@ -158,7 +159,8 @@ class Twin:
         instance("scenario", self.scenario, Scenario)
         whole("steps_per_delay", self.steps_per_delay, 1, 10_000)
         one_number("sample", self.sample, at_least=self.step)
-        one_number("smoothing", self.smoothing, at_least=0.0)
+        smoothing = in_packets_of(self.smoothing, self.scenario.packet_size)
+        object.__setattr__(self, "smoothing", one_number("smoothing", smoothing, at_least=0.0))
         if self.phases is not None:
             number("phases", self.phases, hint="in s")
         if self.duration is not None:

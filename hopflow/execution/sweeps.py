@@ -27,7 +27,7 @@ from hopflow.execution.grids import Grid, Row
 from hopflow.execution.sweeping import over_grid
 from hopflow.naming.packages import package
 from hopflow.sources import is_plain, source_of
-from hopflow.units import BARE, in_units, quantities_of
+from hopflow.units import BARE, PacketUnits, in_units, quantities_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -327,6 +327,8 @@ def _whole(value: Any) -> Any:
     """Return whole amounts as integers, in tuples too."""
     if type(value) in (tuple, list):
         return tuple(map(_whole, value))
+    if isinstance(value, PacketUnits):
+        return value  # another number in packets of another size
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import quantities
+from hopflow.units import PacketUnits, quantities
 from responsefn.responses import references
 from responsefn.rules.base import FULL, WindowRule
 
@@ -37,7 +37,7 @@ class ARENO(WindowRule):
     Parameters
     ----------
     unit_rate
-        Capacity per packet of W, in packets/s; 10 Mb/s in packets of 1500 bytes.
+        Capacity per packet of W, in packets/s: 10 Mb/s.
     inclusive
         1 or 0: whether W_inc has Reno's packet per round trip in it.
     memory
@@ -63,7 +63,7 @@ class ARENO(WindowRule):
     class Params(NamedTuple):
         """Capacity per packet of growth, in packets/s; a flag; part of RTT_cong kept."""
 
-        unit_rate: float = 10e6 / 12000
+        unit_rate: float = PacketUnits(10e6 / 12000, 1500.0)
         inclusive: int = 0
         memory: float = 0.5
 

@@ -21,7 +21,7 @@ from hopflow.checks import instance, one_number, shown
 from hopflow.display.results import table_text
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
-from hopflow.units import WithUnit, declares, quantities, readable_text
+from hopflow.units import PacketUnits, WithUnit, declares, quantities, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -75,6 +75,7 @@ class Cable:
         return metres("length", self.length) / FIBRE
 
 
+@quantities(packet_size="size")
 @dataclass(frozen=True, eq=False, repr=False)
 class Fabric:
     """A fabric of switches and hosts with rates, cables and buffers.
@@ -126,7 +127,7 @@ class Fabric:
     access: Cable = field(default_factory=Cable)
     trunk: Cable | None = None
     buffer: str | float = "tomahawk6"
-    packet_size: float = 1500.0
+    packet_size: WithUnit = 1500.0
     discipline: Discipline = field(default_factory=FIFO)
 
     def __post_init__(self) -> None:
@@ -158,17 +159,17 @@ class Fabric:
 
     @cached_property
     def links(self) -> Links:
-        """The links, in packets per second and packets of ``packet_size``."""
-        sizes = {cable: self.port_buffer(cable) for cable in self.cables}
-        bits = 8.0 * self.packet_size
+        """The links, in packets per second and packets of ``packet_size``, which they carry: readers of demands take it from there."""
+        size, bits = self.packet_size, 8.0 * self.packet_size
+        buffers = {cable: PacketUnits(self.port_buffer(cable), size) for cable in self.cables}
         sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
         cables = encoded([cable for _, cable in self._cabled])
         return links_from(
             sources,
             targets,
-            rate=cables.map(lambda cable: cable.bits / bits),
+            rate=cables.map(lambda cable: PacketUnits(cable.bits / bits, size, cable.bits / 8.0)),
             delay=cables.map(lambda cable: cable.delay),
-            buffer=cables.map(sizes.__getitem__),
+            buffer=cables.map(buffers.__getitem__),
             discipline=self.discipline,
         )
 

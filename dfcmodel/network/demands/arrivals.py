@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import one_number
 from hopflow.fork_safety import cached_property
-from hopflow.units import WithUnit, WithUnits, quantities
+from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities, whole_packets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -230,7 +230,8 @@ class Replay:
     times
         Times of arrivals since the start of the flow, s, at least 0 and in order, (N,). Equal times arrive together.
     packets
-        Packets that arrive at each, whole numbers from 1 on, (N,); or one number for all.
+        Packets that arrive at each, whole numbers from 1 on, (N,); or one number for all. The last packet of a size in bytes,
+        ``"9 kB"``, need not be full.
 
     Raises
     ------
@@ -251,10 +252,19 @@ class Replay:
     packets: Sequence[int] | int = 1
 
     def __post_init__(self) -> None:
+        given: Any = self.packets
+        if isinstance(given, PacketUnits):
+            object.__setattr__(self, "packets", whole_packets(given))
+        elif isinstance(given, (list, tuple)):
+            sizes = (whole_packets(n) if isinstance(n, PacketUnits) else n for n in given)
+            object.__setattr__(self, "packets", tuple(sizes))
         times, packets = self._checked()
         object.__setattr__(self, "times", tuple(times.tolist()))
         if np.ndim(self.packets):
-            object.__setattr__(self, "packets", tuple(packets.astype(int).tolist()))
+            given = self.packets
+            pairs = zip(given, packets.astype(int).tolist(), strict=True)
+            kept = (size if isinstance(size, PacketUnits) else n for size, n in pairs)
+            object.__setattr__(self, "packets", tuple(kept))
 
     def _checked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return times and packets as arrays, (N,) and (N,) or (); see `Replay` for errors."""

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 
 from dfcmodel.network.demands.chakra_traces import Collective, Kind, Node
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
+from dfcmodel.network.demands.flow_files import size_in_packets
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merged
+from dfcmodel.network.demands.waiting_flows import WaitingFlows, Waits, later, merged, share_of
+from hopflow.units import PacketUnits
 
 __all__ = ["TraceFlows"]
 
@@ -29,6 +31,21 @@ OPERATIONS = (
     Collective.ALL_TO_ALL,
     Collective.REDUCE_SCATTER,
 )
+OF_MESSAGES = ("comm_size", "comm_src", "comm_dst", "comm_tag", "comm_priority")
+USED = {
+    Kind.COMP_NODE: ("num_ops",),
+    Kind.COMM_SEND_NODE: OF_MESSAGES,
+    Kind.COMM_RECV_NODE: OF_MESSAGES,
+    Kind.COMM_COLL_NODE: (
+        "comm_size", "comm_type", "comm_tag", "comm_priority", "pg_name", "involved_dim"
+    ),
+}  # fmt: skip
+"""Attributes of nodes that are used."""
+NOT_USED = (
+    "is_cpu_op", "num_ops", "tensor_size", "tensor_loc", "pg_name",
+    "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "stream",
+)  # fmt: skip
+"""Attributes that converters of PyTorch's traces and generators for ASTRA-sim write, and that do not change what a node does here."""
 WORLD = ("", "0")
 """Names of the group of all ranks."""
 
@@ -72,6 +89,10 @@ class TraceFlows:
         packet_size: float,
         algorithm: str,
     ) -> None:
+        for rank, trace in enumerate(traces):
+            for node in trace.values():
+                with _about(rank, node):
+                    _check_attributes(node)
         self.traces, self.groups = traces, groups
         self.packet_size, self.algorithm = packet_size, algorithm
         self.transfer = {end: each for each in self._transfers() for end in each[:2]}
@@ -138,8 +159,8 @@ class TraceFlows:
     def _moved(self, of: _Transfer, end: tuple[int, int]) -> Iterator[tuple[int, int, Waits]]:
         """Yield the sending node as soon as it begins, and the receiving one when both have."""
         if end == of.sender:
-            packets = max(1, math.ceil(of.size / self.packet_size))
-            flow = self.flows.add(end[0], of.receiver[0], packets, self.begun[end])
+            size = size_in_packets(max(1, of.size), self.packet_size)
+            flow = self.flows.add(end[0], of.receiver[0], size, self.begun[end])
             self.sent[of] = flow
             yield (*end, {flow: 0.0})
         if of in self.sent and of.receiver in self.begun:
@@ -155,23 +176,25 @@ class TraceFlows:
         if len(ends) > 1:
             rank, number = ends[0]
             with _about(rank, self.traces[rank][number]):
-                messages = self._messages(of)
-            waits = self.flows.exchange(messages, list(of.ranks), waits)
+                messages, share = self._messages(of)
+            waits = self.flows.exchange(messages, share, list(of.ranks), waits)
         for end, after in zip(ends, waits, strict=True):
             yield (*end, after)
 
-    def _messages(self, of: _Operation) -> Messages:
-        """Return the messages of an operation; the bytes are those that each rank has before it."""
+    def _messages(self, of: _Operation) -> tuple[Messages, PacketUnits]:
+        """Return the messages of an operation, in packets, and the bytes for each packet; a rank has ``of.size`` bytes before it."""
         N = len(of.ranks)
         if of.kind == Collective.ALL_TO_ALL:
-            return pairwise(N, math.ceil(of.size / N / self.packet_size))
+            packets = math.ceil(of.size / N / self.packet_size)
+            return pairwise(N, packets), share_of(of.size / N, packets, self.packet_size)
         packets = math.ceil(of.size / self.packet_size)
         if of.kind == Collective.ALL_GATHER:
-            return ring(N, N * packets)
+            return ring(N, N * packets), share_of(of.size, packets, self.packet_size)
         made: Callable[[int, int], Messages] = ring
         if of.kind == Collective.ALL_REDUCE:
             made = ALL_REDUCES[self.algorithm]
-        return made(N, max(N, packets))
+        packets = max(N, packets)
+        return made(N, packets), share_of(of.size, packets, self.packet_size)
 
     def _every(self, *kinds: Kind) -> Iterator[tuple[int, Node]]:
         """Yield ranks and their nodes of some types."""
@@ -264,10 +287,6 @@ class TraceFlows:
         dimensions = has.get("involved_dim", (True,))
         if not isinstance(dimensions, tuple) or not all(dimensions):
             raise ValueError("involved_dim: must have all dimensions; name a group by pg_name")
-        if has.get("comm_priority", 0):
-            raise ValueError(
-                f"comm_priority: {has['comm_priority']}: must be 0, no others are read"
-            )
         name = str(has.get("pg_name", ""))
         if name in self.groups:
             ranks = tuple(self.groups[name])
@@ -288,6 +307,21 @@ def _about(rank: int, node: Node) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"rank {rank}, {node}: {error}") from None
+
+
+def _check_attributes(node: Node) -> None:
+    """Raise ValueError for an attribute that is not known, or a priority; a node of metadata may have any."""
+    if node.kind == Kind.METADATA_NODE:
+        return
+    used = USED.get(node.kind, ())
+    for name in (*node.attributes, *node.lists):
+        if name not in used and name not in NOT_USED:
+            known = ", ".join(used) or "none"
+            raise ValueError(f"attribute {name!r} is not read: must be one of {known}")
+    if node.attributes.whole("comm_priority", 0):
+        raise ValueError(
+            f"comm_priority: {node.attributes['comm_priority']}: must be 0, no others are read"
+        )
 
 
 def _longest(nodes: Mapping[int, Sequence[Node]]) -> list[tuple[int, Node]]:

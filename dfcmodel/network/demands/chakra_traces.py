@@ -7,6 +7,7 @@ metadata, then the nodes. It may be compressed with gzip.
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import re
 import zlib
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from dfcmodel.network.demands.flow_files import MAX_FILE_BYTES
 from dfcmodel.network.demands.protobuf_wire import Field, fields, messages, signed, varints, zigzag
 
 __all__ = ["Attributes", "Collective", "Kind", "Node", "nodes_of_trace"]
@@ -59,7 +61,10 @@ Attribute = int | float | str | tuple[bool, ...]
 
 
 class Node(NamedTuple):
-    """A node: its number, name and type, the nodes of its rank that it waits for, its duration in us, and its attributes."""
+    """A node: its number, name and type, the nodes of its rank that it waits for, its duration in us, and its attributes.
+
+    ``lists`` are the names of attributes whose values, lists or bytes, are not read.
+    """
 
     number: int
     name: str
@@ -67,6 +72,7 @@ class Node(NamedTuple):
     needs: tuple[int, ...]
     duration: int
     attributes: Attributes
+    lists: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"node {self.number}, {self.kind.name} {self.name!r}"
@@ -97,6 +103,9 @@ INTEGERS: dict[int, Callable[[int], int]] = {
 FIXED = {3: "<d", 5: "<f", 19: "<I", 21: "<Q", 23: "<i", 25: "<q"}
 STRING, FLAGS = 29, 28
 """Fields of an attribute by what they have; other lists and bytes are not read."""
+LAST_OF_ATTRIBUTE = 32
+NOT_USED = (6, 8, 9)
+"""Fields of a node: the time at which it started, inputs and outputs."""
 
 
 def _attribute(message: bytes) -> tuple[str, Attribute | None]:
@@ -116,12 +125,19 @@ def _attribute(message: bytes) -> tuple[str, Attribute | None]:
         elif number == FLAGS:
             lists = [varints(each) for each in fields(field.content()) if each.number == 1]
             value = tuple(bool(each) for own in lists for each in own)
+        elif number > LAST_OF_ATTRIBUTE:
+            raise ValueError(f"attribute {name!r}: field {number} is not of the schema")
     return name, value
 
 
-def _add_attribute(attributes: Attributes, field: Field) -> None:
+def _add_attribute(attributes: Attributes, lists: list[str], field: Field) -> None:
+    """Add an attribute; ``lists`` gets the names of those whose values are not read."""
     name, value = _attribute(field.content())
-    if value is not None:
+    if name in attributes or name in lists:
+        raise ValueError(f"attribute {name!r} is given twice")
+    if value is None:
+        lists.append(name)
+    else:
         attributes[name] = value
 
 
@@ -132,7 +148,9 @@ def _check_version(message: bytes) -> None:
         if field.number == 1:
             version = field.text()
         elif field.number == 2:
-            _add_attribute(attributes, field)
+            _add_attribute(attributes, [], field)
+        else:
+            raise ValueError(f"metadata: field {field.number} is not of the schema")
     schema = re.search(r"chakra\.([0-9.]+)$", str(attributes.get("schema", "")))
     found = version or (schema[1] if schema else "")
     if found not in VERSIONS:
@@ -144,7 +162,8 @@ def _check_version(message: bytes) -> None:
 def _node(message: bytes) -> Node:
     """Return the node of a message."""
     number = duration = kind = 0
-    name, needs, attributes = "", dict[int, None](), Attributes()
+    name, needs, attributes, lists = "", dict[int, None](), Attributes(), list[str]()
+    others = list[int]()
     for field in fields(message):
         if field.number == 1:
             number = field.integer()
@@ -157,12 +176,17 @@ def _node(message: bytes) -> Node:
         elif field.number == 7:
             duration = field.integer()
         elif field.number == 10:
-            _add_attribute(attributes, field)
+            _add_attribute(attributes, lists, field)
+        elif field.number not in NOT_USED:
+            others.append(field.number)
     if kind not in READ:
         known = ", ".join(each.name for each in READ)
         named = Kind(kind).name if kind in list(Kind) else f"type {kind}"
         raise ValueError(f"node {number}, {named} {name!r}: must be one of {known}")
-    return Node(number, name, Kind(kind), tuple(needs), duration, attributes)
+    if others:
+        msg = f"field {others[0]} is not of the schema"
+        raise ValueError(f"node {number}, {Kind(kind).name} {name!r}: {msg}")
+    return Node(number, name, Kind(kind), tuple(needs), duration, attributes, tuple(lists))
 
 
 def nodes_of_trace(data: bytes) -> dict[int, Node]:
@@ -183,9 +207,12 @@ def nodes_of_trace(data: bytes) -> dict[int, Node]:
     """
     if data.startswith(GZIP):
         try:
-            data = gzip.decompress(data)
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                data = file.read(MAX_FILE_BYTES + 1)
         except (EOFError, OSError, zlib.error) as error:
             raise ValueError(f"no trace of Chakra: {error}") from None
+        if len(data) > MAX_FILE_BYTES:
+            raise ValueError(f"must have at most {MAX_FILE_BYTES} bytes (64 MiB) when unpacked")
     found: dict[int, Node] = {}
     every = messages(data)
     try:

@@ -21,14 +21,14 @@ from dfcmodel.network.columns import (
     present,
 )
 from dfcmodel.network.flow_tables import OPTIONS, Flows
-from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop, whole_packets
+from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
 from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 from hopflow.keywords import takes_keywords
 from hopflow.naming.deprecations import renamed
-from hopflow.units import PacketUnits, declares, in_units, quantities_of
+from hopflow.units import PacketUnits, declares, in_units, quantities_of, whole_packets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

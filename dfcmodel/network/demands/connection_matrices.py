@@ -10,7 +10,7 @@ The format is that of csg-htsim (``sim/datacenter/connection_matrix.cpp``). A he
     1->2 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-Starts are in picoseconds, sizes in bytes.
+Starts are in picoseconds, sizes in bytes. Lines that begin with ``#``, empty lines and the values of ``id`` are skipped.
 """
 
 from __future__ import annotations
@@ -22,10 +22,18 @@ from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Unpack
 
 from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
-from dfcmodel.network.demands.flow_files import ListedFlows, check_given, whole_in
+from dfcmodel.network.demands.flow_files import (
+    ListedFlows,
+    check_given,
+    packet_size_for,
+    read_text,
+    size_in_packets,
+    whole_in,
+)
 from dfcmodel.network.flow_tables import Flows
-from hopflow.checks import choice, file_path, instance, one_number
+from hopflow.checks import choice, instance
 from hopflow.keywords import takes_keywords
+from hopflow.units import WithUnit, quantities
 
 __all__ = ["load_connection_matrix", "read_connection_matrix"]
 
@@ -38,15 +46,17 @@ NOT_READ = {
     "addon": "connections that are added by signals are not read",
 }
 """What htsim allows and we refuse."""
+NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""Of picoseconds."""
 
 
 class _Connection(NamedTuple):
-    """A connection of a file: ranks, packets, start in s or the trigger, and the triggers that it activates."""
+    """A connection of a file: ranks, bytes, start in s or the trigger, and the triggers that it activates."""
 
     line: int
     source: int
     target: int
-    packets: float
+    size: int
     start: float | None
     trigger: int | None
     activates: tuple[int, ...]
@@ -57,16 +67,21 @@ class _Trigger(NamedTuple):
     needed: int
 
 
+@quantities(packet_size="size")
 @takes_keywords(FlowsGiven)
 def load_connection_matrix(
-    path: str | os.PathLike[str], hosts: Iterable[Hashable], **given: Unpack[FlowsGiven]
+    path: str | os.PathLike[str],
+    hosts: Iterable[Hashable],
+    *,
+    packet_size: WithUnit | None = None,
+    **given: Unpack[FlowsGiven],
 ) -> Flows:
-    r"""Return the flows of a file; see `read_connection_matrix`.
+    r"""Return the flows of a file of at most 64 MiB; see `read_connection_matrix`.
 
     Raises
     ------
     ValueError
-        Naming the file and the line that cannot be used.
+        Naming the file and the line that cannot be used, or a file that is too large or no text in UTF-8.
     OSError
         When the file cannot be read.
 
@@ -83,15 +98,16 @@ def load_connection_matrix(
     >>> load_connection_matrix(file, fabric.hosts, source=FixedRate(), links=fabric.links)[0].size
     2.0
     """
-    return _read(f"{path}", file_path("path", path).read_text(encoding="utf-8"), hosts, {**given})
+    return _read(f"{path}", read_text(path), hosts, {"packet_size": packet_size, **given})
 
 
+@quantities(packet_size="size")
 @takes_keywords(FlowsGiven)
 def read_connection_matrix(
     text: str,
     hosts: Iterable[Hashable],
     *,
-    packet_size: float = 1500.0,
+    packet_size: WithUnit | None = None,
     **given: Unpack[FlowsGiven],
 ) -> Flows:
     r"""Return the flows of a connection matrix of htsim.
@@ -102,11 +118,13 @@ def read_connection_matrix(
     Parameters
     ----------
     text
-        The contents of the file.
+        The contents of the file. Lines that begin with ``#``, empty lines and the ``id`` of a connection are skipped; what else is
+        not used is refused.
     hosts
         The nodes that have the numbers 0, 1, ... of the file.
     packet_size
-        Bytes per packet; the last packet of a connection is a whole one. A size of 0 is an infinite one.
+        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. A `Scenario` with packets of another size
+        converts the bytes of the file to these. The last packet of a connection need not be full. A size of 0 is an infinite one.
     **given
         ``source``, ``links``, ``routes`` and options, as of `flows_from`.
 
@@ -136,29 +154,30 @@ def read_connection_matrix(
 def _read(name: str, text: str, hosts: Iterable[Hashable], given: dict[str, Any]) -> Flows:
     """Return the flows of a text, which errors call by a name."""
     given = dict(given)
-    size = given.pop("packet_size", 1500.0)
-    packet_size = one_number("packet_size", size, above=0.0, hint="in bytes")
+    requested = given.pop("packet_size", None)
     check_given(given)
     ends, given = collective_hosts(hosts, given)
+    packet_size = packet_size_for(requested, given)
     try:
-        connections, triggers = _parsed(text, len(ends), packet_size)
+        connections, triggers = _parsed(text, len(ends))
         awaited = _awaited(connections, triggers)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     listed = ListedFlows(
         [each.source for each in connections],
         [each.target for each in connections],
-        [each.packets for each in connections],
+        [
+            size_in_packets(each.size, packet_size) if each.size else math.inf
+            for each in connections
+        ],
         [each.start or 0.0 for each in connections],
         awaited,
     )
     return listed.between(ends, given)
 
 
-def _parsed(
-    text: str, hosts: int, packet_size: float
-) -> tuple[list[_Connection], dict[int, _Trigger]]:
-    """Return the connections and triggers of a file, in its units converted."""
+def _parsed(text: str, hosts: int) -> tuple[list[_Connection], dict[int, _Trigger]]:
+    """Return the connections and triggers of a file."""
     counts: dict[str, int] = {}
     connections: list[_Connection] = []
     triggers: dict[int, _Trigger] = {}
@@ -169,9 +188,11 @@ def _parsed(
         if words[0] in NOT_READ:
             raise ValueError(f"line {n}, {line.strip()!r}: {NOT_READ[words[0]]}")
         if words[0] in HEADER and len(words) == 2:
+            if HEADER[words[0]] in counts:
+                raise ValueError(f"line {n}: {words[0]} is given twice")
             counts[HEADER[words[0]]] = whole_in(n, words[0], words[1])
-        elif re.fullmatch(r"\d+->\d+", words[0]):
-            connections.append(_connection(n, words, packet_size))
+        elif re.fullmatch(r"[0-9]{1,18}->[0-9]{1,18}", words[0]):
+            connections.append(_connection(n, words))
         elif words[0] == "trigger":
             number, trigger = _trigger(n, words[1:])
             if number in triggers:
@@ -195,7 +216,7 @@ def _parsed(
     return connections, triggers
 
 
-def _connection(n: int, words: list[str], packet_size: float) -> _Connection:
+def _connection(n: int, words: list[str]) -> _Connection:
     """Return the connection of a line."""
     source, target = map(int, words[0].split("->"))
     found = _fields(n, words[1:], OF_CONNECTIONS)
@@ -206,18 +227,15 @@ def _connection(n: int, words: list[str], packet_size: float) -> _Connection:
     size = whole_in(n, "size", found["size"])
     start = None
     if "start" in found:
-        try:
-            start = float(found["start"]) * 1e-12
-        except ValueError:
-            start = math.nan
-        if not 0.0 <= start < math.inf:
-            raise ValueError(f"line {n}: start {found['start']}: must be in picoseconds")
+        start = 1e-12 * float(found["start"]) if NUMBER.fullmatch(found["start"]) else math.inf
+        if start == math.inf:
+            raise ValueError(f"line {n}: start {found['start'][:40]}: must be in picoseconds")
     activates = (found[key] for key in ("send_done_trigger", "recv_done_trigger") if key in found)
     return _Connection(
         n,
         source,
         target,
-        float(math.ceil(size / packet_size)) if size else math.inf,
+        size,
         start,
         whole_in(n, "trigger", found["trigger"]) if "trigger" in found else None,
         tuple(whole_in(n, "trigger", each) for each in activates),
@@ -238,10 +256,13 @@ def _trigger(n: int, words: list[str]) -> tuple[int, _Trigger]:
 
 def _fields(n: int, words: list[str], allowed: tuple[str, ...]) -> dict[str, str]:
     """Return the values of a line by their names."""
-    for name in words[::2]:
+    names = words[::2]
+    for place, name in enumerate(names):
         if name in NOT_READ:
             raise ValueError(f"line {n}: {NOT_READ[name]}")
         choice(f"line {n}", name, allowed)
+        if name in names[:place]:
+            raise ValueError(f"line {n}: {name} is given twice")
     if len(words) % 2:
         raise ValueError(f"line {n}: {words[-1]} must have a value")
     return dict(zip(words[::2], words[1::2], strict=True))

@@ -14,6 +14,7 @@ weights the time of computation, the operation and its bytes; last the time of t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,8 @@ import numpy as np
 from dfcmodel.network.demands.exchanges import Messages, pairwise, ring
 from dfcmodel.network.demands.flow_files import whole_in
 from dfcmodel.network.demands.reductions import ALL_REDUCES
-from dfcmodel.network.demands.waiting_flows import BEGINNING, WaitingFlows, later
+from dfcmodel.network.demands.waiting_flows import BEGINNING, WaitingFlows, later, share_of
+from hopflow.units import PacketUnits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,16 +49,18 @@ GROUPS = ("", "EP", "DP_EP")
 """Ends of the names of operations: the group among which they are; none: the tensor or the data group."""
 FIELDS = 12
 """Words of a line."""
+NOT_USED = (1, FIELDS - 1)
+"""Words of a line that are not used: a reserved number, and the time of the update."""
 
 
 class _Part(NamedTuple):
-    """A computation and the operation that follows it: a pass of a layer."""
+    """A computation and the operation that follows it, with its bytes: a pass of a layer."""
 
     line: int
     time: float
     operation: str
     group: str
-    packets: int
+    size: int
 
 
 class _Layer(NamedTuple):
@@ -100,16 +104,16 @@ def flows_of_layers(text: str, hosts: int, packet_size: float, algorithm: str) -
     Examples
     --------
     >>> flows_of_layers("DATA\n1\nlayer -1 9 NONE 0 5 NONE 0 5 ALLREDUCE 60000 1\n", 2, 1500.0, "ring").size
-    [20, 20, 20, 20]
+    [20.0, 20.0, 20.0, 20.0]
     """
-    return _Flows(_parsed(text, hosts, packet_size), algorithm).run()
+    return _Flows(_parsed(text, hosts), packet_size, algorithm).run()
 
 
 class _Flows:
     """The flows of a step, in the order in which ranks come to them; times in ticks."""
 
-    def __init__(self, step: _Step, algorithm: str) -> None:
-        self.step, self.algorithm = step, algorithm
+    def __init__(self, step: _Step, packet_size: float, algorithm: str) -> None:
+        self.step, self.packet_size, self.algorithm = step, packet_size, algorithm
         self.flows = WaitingFlows()
         self.awaited = [BEGINNING] * step.ranks
         """Of each rank: the flows that it waits for, or the beginning, and how long it computes after them."""
@@ -131,7 +135,7 @@ class _Flows:
     def _pass(self, part: _Part, group: str, *, blocks: bool, exchanges: bool = True) -> None:
         """Add what a part of a layer computes and exchanges among the ranks of each group."""
         self.awaited = [later(own, part.time) for own in self.awaited]
-        if not exchanges or not part.operation or not part.packets:
+        if not exchanges or not part.operation or not part.size:
             return
         named = {"EP": "expert", "DP_EP": "rest"}.get(part.group, group)
         members = self.step.group_of(named)
@@ -139,28 +143,31 @@ class _Flows:
         if N < 2:
             return
         try:
-            messages = self._messages(part, N)
+            messages, share = self._messages(part, N)
         except ValueError as error:
             raise ValueError(f"line {part.line}: {part.operation} of {N} ranks: {error}") from None
         for ranks in members.tolist():
-            after = self.flows.exchange(messages, ranks, [self.awaited[rank] for rank in ranks])
+            waits = [self.awaited[rank] for rank in ranks]
+            after = self.flows.exchange(messages, share, ranks, waits)
             if blocks:
                 for rank, own in zip(ranks, after, strict=True):
                     self.awaited[rank] = own
 
-    def _messages(self, part: _Part, N: int) -> Messages:
-        """Return the messages of an operation among N ranks."""
+    def _messages(self, part: _Part, N: int) -> tuple[Messages, PacketUnits]:
+        """Return the messages of an operation among N ranks, in packets, and the bytes for each packet."""
+        packets = math.ceil(part.size / self.packet_size)
         if part.operation == "ALLTOALL":
-            return pairwise(N, math.ceil(part.packets / N))
-        packets = max(N, part.packets)
+            packets = math.ceil(packets / N)
+            return pairwise(N, packets), share_of(part.size / N, packets, self.packet_size)
+        packets = max(N, packets)
         made: Callable[[int, int], Messages] = ring
         if part.operation == "ALLREDUCE":
             made = ALL_REDUCES[self.algorithm]
-        return made(N, packets)
+        return made(N, packets), share_of(part.size, packets, self.packet_size)
 
 
-def _parsed(text: str, hosts: int, packet_size: float) -> _Step:
-    """Return the step of a file, with sizes in packets."""
+def _parsed(text: str, hosts: int) -> _Step:
+    """Return the step of a file."""
     lines = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1) if line.split()]
     if len(lines) < 2:
         raise ValueError("must have the kind of parallelism, the number of layers, and the layers")
@@ -181,7 +188,7 @@ def _parsed(text: str, hosts: int, packet_size: float) -> _Step:
         raise ValueError(
             f"line {at}, {' '.join(count)!r}: must be {len(rows)}, the number of layers"
         )
-    layers = tuple(_layer(row, words, packet_size) for row, words in rows)
+    layers = tuple(_layer(row, words) for row, words in rows)
     if not layers:
         raise ValueError("must have a layer")
     return _Step(kind, tensor, expert, ranks, layers)
@@ -190,7 +197,11 @@ def _parsed(text: str, hosts: int, packet_size: float) -> _Step:
 def _sizes(n: int, words: list[str]) -> dict[str, int]:
     """Return the sizes of groups in the first line."""
     found: dict[str, int] = {}
+    names = set[str]()
     for name, value in _pairs(n, words):
+        if name in names:
+            raise ValueError(f"line {n}, {name}: is given twice")
+        names.add(name)
         number = whole_in(n, name, value)
         if name in NOT_READ:
             only, why = NOT_READ[name]
@@ -215,14 +226,17 @@ def _pairs(n: int, words: list[str]) -> Iterator[tuple[str, str]]:
     )
 
 
-def _layer(n: int, words: list[str], packet_size: float) -> _Layer:
+def _layer(n: int, words: list[str]) -> _Layer:
     """Return the layer of a line."""
     if len(words) != FIELDS:
         raise ValueError(f"line {n}: {len(words)} words, must be {FIELDS}: {' '.join(words)!r}")
-    return _Layer(*(_part(n, words[k : k + 3], packet_size) for k in (2, 5, 8)))
+    for k in NOT_USED:
+        if not re.fullmatch("-?[0-9]+", words[k]):
+            raise ValueError(f"line {n}, word {k + 1}, {words[k][:40]!r}: must be a whole number")
+    return _Layer(*(_part(n, words[k : k + 3]) for k in (2, 5, 8)))
 
 
-def _part(n: int, words: list[str], packet_size: float) -> _Part:
+def _part(n: int, words: list[str]) -> _Part:
     """Return the computation and the operation of a pass."""
     time, size = whole_in(n, "time", words[0]), whole_in(n, "size", words[2])
     name, _, group = words[1].partition("_")
@@ -233,4 +247,4 @@ def _part(n: int, words: list[str], packet_size: float) -> _Part:
         raise ValueError(
             f"line {n}, {words[1]!r}: must be one of {known}, with _EP, _DP_EP or nothing behind"
         )
-    return _Part(n, float(time), name, group, math.ceil(size / packet_size))
+    return _Part(n, float(time), name, group, size)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
 
+from dfcmodel.network.demands.flow_files import read_text
 from dfcmodel.network.path_elements import RateTrace
-from hopflow.checks import file_path, one_number
-from hopflow.units import WithUnit, quantities
+from hopflow.checks import one_number
+from hopflow.units import PacketUnits, WithUnit, quantities
 
 __all__ = ["read_mahimahi"]
 
-OPPORTUNITY = 1504.0
-"""Bytes of a delivery opportunity in Mahimahi (Netravali et al. 2015): a packet of 1500 bytes and its framing."""
+OPPORTUNITY, FRAMING = 1504.0, 4.0
+"""Bytes of a delivery opportunity in Mahimahi (Netravali et al. 2015), and of the header of its TUN device before each packet."""
+MAX_BYTES = 16 * 2**20
+"""Of a file: some four million opportunities."""
+MAX_BINS = 1_000_000
+"""Of a trace: at 20 ms more than five hours."""
 
 
 @quantities(bin="time", packet_size="size")
@@ -23,25 +29,28 @@ def read_mahimahi(
 ) -> RateTrace:
     r"""Return the rates of a link over time from a file of delivery opportunities.
 
-    Each line of the file is a time in whole milliseconds at which a packet of at most 1504 bytes may leave; equal
-    times are several packets. The trace repeats after its last time. The opportunities of a bin become an even rate: with small
+    Each line of the file is a time in whole milliseconds at which 1504 bytes may leave: one packet of 1500 bytes and the 4
+    bytes that Mahimahi's device puts before each packet. Equal times are several opportunities. Empty lines and what follows
+    ``#`` are skipped. The trace repeats after its last time. The opportunities of a bin become an even rate: with small
     bins packets leave when they would in Mahimahi, to a bin. Unlike there, an opportunity that is not used is not lost within its bin.
 
     Parameters
     ----------
     path
-        The file.
+        The file, of at most 16 MiB.
     link
         Name of the link, whose rate must be at least that of the fullest bin.
     bin
-        Length of a bin in s, at least 1e-6; that of the last one is what is left.
+        Length of a bin in s, at least 1e-6, such that there are at most a million; that of the last one is what is left.
     packet_size
-        Bytes of a packet of the scenario: smaller ones use an opportunity in part.
+        Bytes of a packet, for the ``rates`` of the result. A `Scenario` converts these to packets of its own size: an
+        opportunity carries 1504 / (packet size + 4) of them.
 
     Raises
     ------
     ValueError
-        For lines that are no times in order, and files without opportunities after 0 ms.
+        For lines that are no times in order, files without opportunities after 0 ms, more than a million bins, and files that
+        are too large or no text in UTF-8.
     OSError
         Where the file cannot be read.
 
@@ -53,30 +62,35 @@ def read_mahimahi(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "link.trace")
     ...     _ = file.write_text("1\n2\n3\n10\n20\n")
-    ...     trace = read_mahimahi(file, "a->b", bin="10ms", packet_size=1504)
+    ...     trace = read_mahimahi(file, "a->b", bin="10ms")
     >>> trace.rates, trace.period
     ((400.0, 100.0), 0.02)
     """
     bin = one_number("bin", bin, at_least=1e-6, hint="in s")
     packet_size = one_number("packet_size", packet_size, above=0.0, hint="in bytes")
     times: list[int] = []
-    for n, line in enumerate(file_path("path", path).read_text(encoding="ascii").splitlines(), 1):
+    for n, line in enumerate(read_text(path, MAX_BYTES).splitlines(), 1):
         text = line.split("#")[0].strip()
         if not text:
             continue
-        if not text.isdigit() or (times and int(text) < times[-1]):
+        if not re.fullmatch("[0-9]{1,18}", text) or (times and int(text) < times[-1]):
             least = times[-1] if times else 0
-            msg = f"must be a whole number of milliseconds, at least {least}"
-            raise ValueError(f"path = {str(path)!r}, line {n}, {text!r}: {msg}")
+            msg = f"must be a whole number of milliseconds, at least {least} and below 10^18"
+            raise ValueError(f"path = {str(path)!r}, line {n}, {text[:40]!r}: {msg}")
         times.append(int(text))
     if not times or times[-1] == 0:
         raise ValueError(f"path = {str(path)!r}: must have a time above 0 ms")
     period = times[-1] / 1000.0
     bins = math.ceil(period / bin * (1.0 - 1e-12))
+    if bins > MAX_BINS:
+        longer = f"{period / MAX_BINS:.3g} s"
+        msg = f"{bins:.3g} bins of {bin:g} s, must be at most {MAX_BINS}: give bin of at least {longer}"
+        raise ValueError(f"path = {str(path)!r}, a trace of {period:g} s: {msg}")
     ends = np.append(np.arange(1, bins) * bin, period)
     # an opportunity at time t belongs to the bin that ends at t or after it
     row = np.searchsorted(ends * 1000.0 * (1.0 + 1e-12), np.array(times))
     counts = np.bincount(row, minlength=bins)
     starts = np.append(0.0, ends[:-1])
-    rates = counts * (OPPORTUNITY / packet_size) / (ends - starts)
-    return RateTrace(link, tuple(starts.tolist()), tuple(rates.tolist()), period)
+    in_bytes = (counts * OPPORTUNITY / (ends - starts)).tolist()
+    rates = [PacketUnits(n / (packet_size + FRAMING), packet_size, n, FRAMING) for n in in_bytes]
+    return RateTrace(link, tuple(starts.tolist()), tuple(rates), period)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dfcmodel.network.columns import Column
 from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts, flows_from
+from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flow_tables import Flows
-from dfcmodel.network.links import Link
-from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
+from hopflow.checks import choice, instance, number, one_number, random_generator, shown
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
-from hopflow.units import WithUnit, WithUnits, quantities
+from hopflow.parameters import in_packets_of
+from hopflow.units import PacketUnits, WithUnit, WithUnits, quantities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +152,7 @@ def flow_sizes(name: str) -> FlowSizes:
     return known[choice("name", name, tuple(known))]
 
 
-@quantities(duration="time", load="share")
+@quantities(duration="time", load="share", packet_size="size")
 @takes_keywords(FlowsOfSizes)
 def random_traffic(
     hosts: Iterable[Hashable],
@@ -159,7 +161,7 @@ def random_traffic(
     duration: WithUnit,
     seed: Any = 0,
     *,
-    packet_size: float = 1500.0,
+    packet_size: WithUnit | None = None,
     **given: Unpack[FlowsOfSizes],
 ) -> Flows:
     """Return flows between random pairs of hosts that come as a Poisson process.
@@ -177,7 +179,9 @@ def random_traffic(
     seed
         Seed or generator.
     packet_size
-        Bytes per packet, that of the scenario.
+        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. A `Scenario` with packets of another size
+        converts the bytes of each flow to these; it refuses them where the rates of the links are numbers of packets/s, since the
+        load holds for packets of this size.
     **given
         ``source``, ``links``, ``routes`` and options, as of `flows_from`.
 
@@ -202,14 +206,16 @@ def random_traffic(
     instance("sizes", sizes, FlowSizes, "FlowSizes, or a name such as 'web search'")
     load = one_number("load", load, above=0.0, at_most=10.0)
     duration = one_number("duration", duration, above=0.0, at_most=1e5, hint="in s")
-    packet_size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
     random = random_generator("seed", seed)
     ends, arguments = collective_hosts(hosts, {**given})
     if "links" not in arguments:
         raise TypeError("links: must be given, the load is a part of their rates")
-    rates = sum(
-        link.rate for link in listed("links", arguments["links"], Link) if link.source in set(ends)
-    )
+    packet_size = packet_size_for(packet_size, arguments)
+    hosts_of_links, of_hosts = set(ends), list[Any]()
+    for link in arguments["links"]:
+        if link.source in hosts_of_links:
+            of_hosts.append(in_packets_of(link.rate, packet_size))
+    rates = float(sum(of_hosts))
     expected = load * rates * duration / sizes.mean_packets(packet_size)
     if not 0.0 < expected <= MAX_FLOWS:
         msg = f"{expected:.3g} flows are expected, must be above 0 and at most {MAX_FLOWS:g}"
@@ -221,8 +227,12 @@ def random_traffic(
     starts = np.sort(random.uniform(0.0, duration, count))
     source = random.integers(len(ends), size=count)
     target = (source + random.integers(1, len(ends), size=count)) % len(ends)
-    drawn = sizes.quantiles(random.uniform(size=count))
+    drawn, which = np.unique(sizes.quantiles(random.uniform(size=count)), return_inverse=True)
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
+    if not all(isinstance(rate, PacketUnits) for rate in of_hosts):
+        drawn = np.full(len(drawn), np.nan)
+    values = tuple(map(PacketUnits, packets.tolist(), repeat(packet_size), drawn.tolist()))
     pairs = (Column(ends, each, count) for each in (source, target))
     sources, targets = pairs
-    return flows_from(sources, targets, packets, starts, **arguments)
+    column = Column(values, which.reshape(-1) if len(values) > 1 else None, count)
+    return flows_from(sources, targets, column, starts, **arguments)

@@ -9,8 +9,9 @@ import numpy as np
 
 from dfcmodel.network.demands.exchanges import NONE, Messages
 from dfcmodel.network.demands.flow_files import ListedFlows
+from hopflow.units import PacketUnits, whole_packets
 
-__all__ = ["BEGINNING", "WaitingFlows", "Waits", "later", "merged"]
+__all__ = ["BEGINNING", "WaitingFlows", "Waits", "later", "merged", "share_of"]
 
 Waits = dict[int, float]
 """What must have happened: times after the ends of flows, by their places, or after the beginning, by `NONE`."""
@@ -47,16 +48,25 @@ def merged(all_waits: Sequence[Waits]) -> Waits:
     return found or BEGINNING
 
 
+def share_of(in_bytes: float, packets: int, packet_size: float) -> PacketUnits:
+    """Return one of the packets among which an operation divides its bytes, with its part of these.
+
+    >>> share_of(4000.0, 3, 1500.0), share_of(4000.0, 4, 1500.0).in_packets_of(500.0)
+    (1.0, 2.0)
+    """
+    return PacketUnits(1.0, packet_size, in_bytes / packets)
+
+
 class WaitingFlows:
     """Flows between ranks, each with the flows that it waits for and its times after them, in a unit of the reader's."""
 
     def __init__(self) -> None:
         self.source, self.target = list[int](), list[int]()
-        self.size, self.start = list[int](), list[float]()
+        self.size, self.start = list[PacketUnits](), list[float]()
         self.after, self.delays = list[list[int]](), list[tuple[float, ...]]()
 
-    def add(self, source: int, target: int, size: int, waits: Waits) -> int:
-        """Add a flow of ``size`` packets and return its place."""
+    def add(self, source: int, target: int, size: PacketUnits, waits: Waits) -> int:
+        """Add a flow and return its place."""
         self.source.append(source)
         self.target.append(target)
         self.size.append(size)
@@ -68,13 +78,17 @@ class WaitingFlows:
         self.delays.append(() if alike else times)
         return len(self.size) - 1
 
-    def exchange(self, messages: Messages, ranks: list[int], waits: list[Waits]) -> list[Waits]:
+    def exchange(
+        self, messages: Messages, share: PacketUnits, ranks: list[int], waits: list[Waits]
+    ) -> list[Waits]:
         """Add the flows of an operation among some ranks, N of them, and return what each waits for to go on after it.
 
         Parameters
         ----------
         messages
-            Those of the operation, by the places of the ranks.
+            Those of the operation, by the places of the ranks, in packets.
+        share
+            The bytes of the operation for each of these packets: one packet, or less where packets are not full.
         waits
             What each rank has waited for when it comes to the operation, N of them.
         """
@@ -88,7 +102,7 @@ class WaitingFlows:
             awaited: Waits = {first + each: 0.0 for each in own if each != NONE}
             comes = not place.before  # to the operation: with the messages of its first step
             awaited |= waits[a] if comes else dict.fromkeys(place.before, 0.0)
-            n = self.add(ranks[a], ranks[b], size, awaited)
+            n = self.add(ranks[a], ranks[b], whole_packets(size * share), awaited)
             place.now.append(n)
             received[b] = n
         return [

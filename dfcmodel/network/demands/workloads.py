@@ -13,7 +13,13 @@ import numpy as np
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
 from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
-from dfcmodel.network.demands.flow_files import ListedFlows, check_given
+from dfcmodel.network.demands.flow_files import (
+    ListedFlows,
+    check_given,
+    packet_size_for,
+    read_bytes,
+    read_text,
+)
 from dfcmodel.network.demands.layer_workloads import flows_of_layers
 from dfcmodel.network.demands.reductions import ALL_REDUCES
 from dfcmodel.network.flow_tables import Flows
@@ -32,19 +38,19 @@ NANOSECOND, MICROSECOND = 1e-9, 1e-6
 class _Units(NamedTuple):
     """What files do not say: bytes per packet, the algorithm of all-reduces, the unit of time in s, ranks of groups."""
 
-    packet_size: float
+    packet_size: float | None
     algorithm: str
     tick: float | None
     groups: Mapping[str, Sequence[int]] | None
 
 
-@quantities(tick="time")
+@quantities(tick="time", packet_size="size")
 @takes_keywords(FlowsGiven)
 def load_workload(
     path: str | os.PathLike[str],
     hosts: Iterable[Hashable],
     *,
-    packet_size: float = 1500.0,
+    packet_size: WithUnit | None = None,
     algorithm: str = "ring",
     tick: WithUnit | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
@@ -81,21 +87,18 @@ def load_workload(
     24
     """
     traces = _files_of_ranks(path)
-
-    contents = (
-        [each.read_bytes() for each in traces] if traces else Path(path).read_text(encoding="utf-8")
-    )
+    contents = [read_bytes(each) for each in traces] if traces else read_text(path)
     units = _units(packet_size, algorithm, tick, groups)
     return _read(f"{path}", contents, hosts, units, {**given})
 
 
-@quantities(tick="time")
+@quantities(tick="time", packet_size="size")
 @takes_keywords(FlowsGiven)
 def read_workload(
     text: str | Sequence[bytes],
     hosts: Iterable[Hashable],
     *,
-    packet_size: float = 1500.0,
+    packet_size: WithUnit | None = None,
     algorithm: str = "ring",
     tick: WithUnit | None = None,
     groups: Mapping[str, Sequence[int]] | None = None,
@@ -117,12 +120,17 @@ def read_workload(
     Parameters
     ----------
     text
-        The contents of the file; of Chakra those of the files of all ranks, as bytes.
+        The contents of the file; of Chakra those of the files of all ranks, as bytes, which gzip may have packed (at most 64 MiB
+        unpacked). Of a text the second and the last word of a layer, ``ga`` and ``vpp`` are not used; of traces the times at which
+        nodes started, inputs, outputs, metadata, and the attributes ``is_cpu_op``, ``num_ops``, ``tensor_size``, ``tensor_loc``,
+        ``pg_name`` of messages, ``rf_id``, ``fw_parent``, ``seq_id``, ``scope``, ``tid``, ``fw_tid``, ``op_schema`` and ``stream``. What
+        else is not used is refused.
     hosts
         The nodes that have the ranks 0, 1, ...; at least one for each of ``all_gpus`` or each trace. Without ``all_gpus`` all of them
         take part.
     packet_size
-        Bytes per packet; an operation has one packet for each rank of its group at least.
+        Bytes per packet; None: those of ``links`` (`Links.packet_size`), otherwise 1500. An operation has one packet for each rank of
+        its group at least. A `Scenario` with packets of another size converts the bytes of each message to these.
     algorithm
         Of all-reduces, as of `all_reduce`. All-gathers and reduce-scatters go around a ring; in an all-to-all each rank
         exchanges an equal part with each other one, in rounds (`all_to_all_rounds`). ``comm_size`` of an all-gather in a trace is
@@ -165,19 +173,18 @@ def read_workload(
 
 
 def _units(
-    packet_size: float,
+    packet_size: float | None,
     algorithm: str,
     tick: float | None,
     groups: Mapping[str, Sequence[int]] | None,
 ) -> _Units:
     """Return what files do not say, after checking it."""
-    size = one_number("packet_size", packet_size, at_least=1.0, hint="in bytes")
     if tick is not None:
         tick = one_number("tick", tick, above=0.0, at_most=1.0, hint="in s")
     choice("algorithm", algorithm, tuple(ALL_REDUCES))
     if groups is not None:
         instance("groups", groups, Mapping, "ranks by the names of groups")
-    return _Units(size, algorithm, tick, groups)
+    return _Units(packet_size, algorithm, tick, groups)
 
 
 def _files_of_ranks(path: str | os.PathLike[str]) -> list[Path]:
@@ -218,11 +225,12 @@ def _read(
     """Return the flows of a text or of traces, which errors call by a name."""
     check_given(given)
     ends, given = collective_hosts(hosts, given)
+    size = packet_size_for(units.packet_size, given)
     try:
         if isinstance(contents, str):
-            found = _of_text(contents, len(ends), units)
+            found = _of_text(contents, len(ends), units, size)
         else:
-            found = _of_traces(contents, len(ends), units)
+            found = _of_traces(contents, len(ends), units, size)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
     if not found.size:
@@ -231,15 +239,17 @@ def _read(
     return found.between(ends, {"entropy": entropy, **given})
 
 
-def _of_text(text: str, hosts: int, units: _Units) -> ListedFlows:
+def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:
     """Return the flows of a text."""
     if units.groups is not None:
         raise ValueError("groups: must be None for a text, which has the sizes of groups")
-    flows = flows_of_layers(text, hosts, units.packet_size, units.algorithm)
+    flows = flows_of_layers(text, hosts, packet_size, units.algorithm)
     return flows.listed(NANOSECOND if units.tick is None else units.tick)
 
 
-def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units) -> ListedFlows:
+def _of_traces(
+    contents: Sequence[bytes], hosts: int, units: _Units, packet_size: float
+) -> ListedFlows:
     """Return the flows of the traces of all ranks."""
     if units.tick is not None:
         raise ValueError(f"tick = {units.tick!r}: must be None for traces, which have microseconds")
@@ -252,7 +262,7 @@ def _of_traces(contents: Sequence[bytes], hosts: int, units: _Units) -> ListedFl
         except ValueError as error:
             raise ValueError(f"rank {rank}: {error}") from None
     groups = _checked_groups(units.groups or {}, len(traces))
-    flows = TraceFlows(traces, groups, units.packet_size, units.algorithm).run()
+    flows = TraceFlows(traces, groups, packet_size, units.algorithm).run()
     return flows.listed(MICROSECOND)
 
 

@@ -9,7 +9,7 @@ from dfcmodel.network.queueing.coupled import PI2
 from dfcmodel.network.queueing.disciplines import QueueManager
 from hopflow.checks import flag, one_number
 from hopflow.parameters import extends
-from hopflow.units import WithUnit, quantities
+from hopflow.units import PacketUnits, WithUnit, quantities
 
 __all__ = ["PIE", "RED", "CoDel"]
 
@@ -31,7 +31,7 @@ class RED(QueueManager):
         Between ``high`` and twice that the probability rises from max_p to 1; else it is 1 there.
     mean_packet
         None counts packets; a size in bytes counts bytes in units of it, so that the probability
-        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500).
+        is multiplied by packet size over ``mean_packet`` (ns-2's default is 500). Thresholds in bytes are in these units too.
     ecn
         Mark packets of window-controlled flows instead of dropping them, up to ``high``.
 
@@ -60,14 +60,18 @@ class RED(QueueManager):
         gap: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.mean_packet is not None:
+            unit = one_number("mean_packet", self.mean_packet, above=0.0, hint="in bytes")
+            for name in ("low", "high"):
+                given = getattr(self, name)
+                if isinstance(given, PacketUnits):  # no longer a number of packets
+                    object.__setattr__(self, name, float(given.in_packets_of(unit)))
         one_number("low", self.low, above=0.0)
         one_number("high", self.high, above=self.low, hint="low < high")
         one_number("weight", self.weight, above=0.0, at_most=1.0)
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
         flag("gentle", self.gentle)
         flag("ecn", self.ecn)
-        if self.mean_packet is not None:
-            one_number("mean_packet", self.mean_packet, above=0.0, hint="in bytes")
 
     def numbers(self, packet_size: float) -> dict[str, float]:
         """Return the parameters; ``unit`` is what a packet counts in the unit of the thresholds."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from dfcmodel.network.queueing.disciplines import QueueManager
 from hopflow.checks import choice, one_number
-from hopflow.units import WithUnit, declares, in_units, quantity
+from hopflow.parameters import in_packets_of
+from hopflow.units import PacketUnits, WithUnit, quantities
 
 __all__ = ["RampMarking", "StepMarking"]
 
@@ -16,26 +17,13 @@ __all__ = ["RampMarking", "StepMarking"]
 PLACES = ("arrival", "departure")
 
 
-def _checked(name: str, value: float | str, least: float | str = 0.0) -> None:
-    """Raise ValueError for a threshold that is not above another one: both in packets, or both in bytes as strings."""
-    if least != 0.0 and isinstance(value, str) != isinstance(least, str):
-        msg = f"must be in packets or in bytes as the other threshold, {least!r}"
-        raise ValueError(f"{name} = {value!r}: {msg}")
-    hint = "in packets, or in bytes: '97.5 kB'" if least == 0.0 else f"low < {name}"
-    one_number(name, _in_bytes(name, value), above=_in_bytes("low", least), hint=hint)
+K_MIN = PacketUnits(5000.0 / 1500.0, 1500.0, 5000.0)
+K_MAX = PacketUnits(200_000.0 / 1500.0, 1500.0, 200_000.0)
+"""5 kB and 200 kB, Zhu et al. 2015."""
+THRESHOLD_HINT = "in packets, or in bytes: '97.5 kB'"
 
 
-def _in_bytes(name: str, value: float | str) -> float:
-    """Return a threshold in bytes; in packets where it is a number."""
-    return quantity(name, value, "size") if isinstance(value, str) else value
-
-
-def _in_packets(name: str, value: float | str, packet_size: float) -> float:
-    """Return a threshold in packets."""
-    return _in_bytes(name, value) / packet_size if isinstance(value, str) else float(value)
-
-
-@declares(threshold="size")
+@quantities(threshold="amount")
 @dataclass(frozen=True)
 class StepMarking(QueueManager):
     """Mark all that comes while more than a threshold waits: DCTCP's switch (RFC 8257, 3.1).
@@ -43,7 +31,7 @@ class StepMarking(QueueManager):
     Parameters
     ----------
     threshold
-        K > 0 in packets, or a string in bytes, ``"97.5 kB"``: as many packets of the scenario's size. What waits is
+        K > 0 in packets, ``65`` or ``"65pkt"``, or in bytes, ``"97.5 kB"``: as many packets of the scenario's size. What waits is
         counted in bytes where the buffer is a `ByteBuffer`, otherwise in packets, ACKs among them.
     at
         ``"arrival"``, as of RFC 8257, or ``"departure"``: marks what leaves while more waits behind it.
@@ -56,11 +44,11 @@ class StepMarking(QueueManager):
     True
     """
 
-    threshold: float | str = 65.0
+    threshold: WithUnit = 65.0
     at: str = "arrival"
 
     def __post_init__(self) -> None:
-        _checked("threshold", self.threshold)
+        one_number("threshold", self.threshold, above=0.0, hint=THRESHOLD_HINT)
         choice("at", self.at, PLACES)
 
     def expected(self) -> QueueManager | None:
@@ -73,7 +61,7 @@ class StepMarking(QueueManager):
         >>> StepMarking("97.5 kB").numbers(1500.0)
         {'threshold': 65.0}
         """
-        return {"threshold": _in_packets("threshold", self.threshold, packet_size)}
+        return {"threshold": float(in_packets_of(self.threshold, packet_size))}
 
     @staticmethod
     def on_step(s: Any, q: Any, e: Any) -> Any:
@@ -81,7 +69,7 @@ class StepMarking(QueueManager):
         return s._replace(mark=e.arrivals if e.backlog > q.threshold else 0.0)
 
 
-@declares(low="size", high="size", max_p="share")
+@quantities(low="amount", high="amount", max_p="share")
 @dataclass(frozen=True)
 class RampMarking(QueueManager):
     """Mark with a probability that rises with the queue: DCQCN's switch (Zhu et al. 2015, Sect. 3.1).
@@ -92,7 +80,7 @@ class RampMarking(QueueManager):
     Parameters
     ----------
     low, high
-        K_min and K_max, 0 < low < high, in packets or both as strings in bytes, as the threshold of `StepMarking`.
+        K_min and K_max, 0 < low < high, in packets or in bytes, as the threshold of `StepMarking`; 5 kB and 200 kB by default.
     max_p
         P_max, 0 < max_p <= 1.
     at
@@ -108,16 +96,15 @@ class RampMarking(QueueManager):
     0.01
     """
 
-    low: float | str = 5000.0 / 1500.0
-    high: float | str = 200_000.0 / 1500.0
+    low: WithUnit = K_MIN
+    high: WithUnit = K_MAX
     max_p: WithUnit = 0.01
     at: str = "departure"
 
     def __post_init__(self) -> None:
         choice("at", self.at, PLACES)
-        _checked("low", self.low)
-        _checked("high", self.high, self.low)
-        object.__setattr__(self, "max_p", in_units("max_p", self.max_p, "share"))
+        one_number("low", self.low, above=0.0, hint=THRESHOLD_HINT)
+        one_number("high", self.high, above=self.low, hint="low < high")
         one_number("max_p", self.max_p, above=0.0, at_most=1.0)
 
     def expected(self) -> QueueManager | None:
@@ -128,8 +115,7 @@ class RampMarking(QueueManager):
 
     def numbers(self, packet_size: float) -> dict[str, float]:
         """Return the parameters, thresholds in packets of ``packet_size`` bytes."""
-        low = _in_packets("low", self.low, packet_size)
-        high = _in_packets("high", self.high, packet_size)
+        low, high = (float(in_packets_of(n, packet_size)) for n in (self.low, self.high))
         return {"low": low, "high": high, "max_p": float(self.max_p)}
 
     @staticmethod

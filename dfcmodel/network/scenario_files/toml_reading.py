@@ -27,7 +27,6 @@ are converted to packets of ``packet_size`` bytes. A buffer in bytes, ``"150 kB"
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -53,8 +52,6 @@ from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
-ROUNDING = 1e-12
-"""Part of a size by which the conversion of its unit may be off."""
 Key = tuple[str | int, ...]
 
 
@@ -138,8 +135,10 @@ class _Reader:
 
     def scenario(self, document: Mapping[str, Any]) -> Scenario:
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
-        if isinstance(size := fields.get("packet_size"), (int, float)) and size > 0:
-            self.packet_size = float(size)
+        if "packet_size" in fields:
+            size = self.value(Scenario, "packet_size", fields["packet_size"], ("packet_size",))
+            if isinstance(size, (int, float)) and size > 0:  # the scenario refuses others
+                self.packet_size = float(size)
         link = self.defaults(Link, document, "link", OWN_KEYS["link"])
         flow = self.defaults(Flow, document, "flow", OWN_KEYS["flow"])
         for key in ("links", "flows"):
@@ -222,10 +221,7 @@ class _Reader:
             return found
         if isinstance(value, str) and name in quantities_of(kind):
             try:
-                number = quantity(name, value, quantities_of(kind)[name], self.packet_size)
-                if kind is Flow and name == "size":  # the last packet of a transfer is not full
-                    return float(math.ceil(number * (1.0 - ROUNDING)))
-                return number
+                return quantity(name, value, quantities_of(kind)[name], self.packet_size)
             except ValueError as error:
                 raise _BadKey(key, str(error)) from None
         return _tuples(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import numbers
 import re
 from collections.abc import Callable, Iterable
@@ -12,13 +13,15 @@ from typing import Any
 from dfcmodel.network.demands.arrivals import ArrivalProcess, HeavyTailed, Poisson, Replay
 from dfcmodel.network.endpoints.receivers import ReceiverAgent
 from dfcmodel.network.endpoints.sources import CBR, OnOff
+from dfcmodel.network.links import Link
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.path_elements import PathElement
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import Discipline
 from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
-from hopflow.units import PacketUnits
+from hopflow.parameters import Parametrized
+from hopflow.units import PacketUnits, quantities_of, quantity, readable, whole_packets
 from responsefn import RateRule, WindowRule
 
 __all__ = ["in_bytes", "save_scenario", "write_scenario"]
@@ -104,8 +107,24 @@ def _changed(each: Any) -> dict[str, Any]:
         make = field.default_factory
         default = make() if callable(make) else field.default
         if value != default or type(value) is bool is not type(default):
-            fields[field.name] = value
+            fields[field.name] = _with_unit(each, field.name, value)
     return fields
+
+
+def _with_unit(of: Any, name: str, value: Any) -> Any:
+    """Return what was given in bits or bytes as a string that is read as the same number, and anything else as it is."""
+    if type(value) is tuple and any(isinstance(part, PacketUnits) for part in value):
+        return tuple(_with_unit(of, name, part) for part in value)
+    if not isinstance(value, PacketUnits) or math.isnan(value.in_bytes) or value.framing:
+        return value
+    dimension = quantities_of(type(of))[name]
+    if isinstance(of, Link) and name == "buffer":
+        return value  # a string in bytes is a `ByteBuffer`
+    text = in_bytes(value, dimension)
+    read = quantity(name, text, dimension, value.packet_size)
+    if isinstance(read, PacketUnits) and name in ("size", "packets"):
+        read = whole_packets(read)
+    return text if isinstance(of, Parametrized) or read == value else value
 
 
 def _toml(value: Any) -> str:
@@ -149,7 +168,7 @@ def _object(value: Any, parameters: dict[str, Any]) -> str:
 def _rule_parameters(rule: WindowRule | RateRule) -> dict[str, Any]:
     check_name(type(rule))
     return {
-        name: in_bytes(value, rule.UNITS[name]) if isinstance(value, PacketUnits) else value
+        name: _with_unit(rule, name, value)
         for name, value in rule.params._asdict().items()
         if not rule._has_default(name)
     }
@@ -159,10 +178,13 @@ def in_bytes(value: PacketUnits, dimension: str) -> str:
     """Return a rate or an amount that was given in bits or bytes as a string with its unit.
 
     >>> in_bytes(PacketUnits(100.0, 1500.0), "amount"), in_bytes(PacketUnits(100.0, 1500.0), "rate")
-    ('150000 B', '1200000 b/s')
+    ('150 kB', '1.2 Mb/s')
     """
-    size = value * value.packet_size
-    return f"{8.0 * size:.12g} b/s" if dimension == "rate" else f"{size:.12g} B"
+    given, unit = (
+        (8.0 * value.in_bytes, "bit/s") if dimension == "rate" else (value.in_bytes, "bytes")
+    )
+    scale, name = readable(unit, given)
+    return f"{given / scale:.12g} {name}"
 
 
 def _key(name: str) -> str:

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
-from hopflow.units import quantities
+from hopflow.units import PacketUnits, quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -122,8 +122,8 @@ class NSCC(DeliveryRule):
         """Times in s; packets; parts."""
 
         base_rtt: float = 12e-6
-        bdp: float = 150e3 / 4096
-        base_bdp: float = 150e3 / 4096
+        bdp: float = PacketUnits(150e3 / 4096, 4096.0, 150e3)
+        base_bdp: float = PacketUnits(150e3 / 4096, 4096.0, 150e3)
         target_qdelay: float = 12e-6
         alpha: float = 4.0
         fi: float = 5.0
@@ -181,7 +181,7 @@ class NSCC(DeliveryRule):
         """Return the state of a new connection: the largest window."""
         q = self.params
         state = super().start(rtt, bandwidth)._replace(least_rtt=q.base_rtt)
-        return state._replace(cwnd=max(1.0, q.max_wnd * q.bdp))
+        return state._replace(cwnd=max(1.0, q.max_wnd * float(q.bdp)))
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:

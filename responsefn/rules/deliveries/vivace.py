@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.parameters import series
-from hopflow.units import quantities
+from hopflow.units import PacketUnits, quantities
 from responsefn.responses.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -19,8 +19,8 @@ PROBES = 4.0
 """Intervals of a probe: two pairs of a higher and a lower rate."""
 PACKETS = 20.0
 """Least packets of an interval."""
-UNIT = 2**20 / 12000
-"""Packets/s: 2^20 bit/s in packets of 1500 bytes."""
+UNIT = PacketUnits(2**20 / 12000, 1500.0, 2**20 / 8)
+"""Packets/s: 2^20 bit/s."""
 FIRST_RATE = 5.0
 """Rate at the start, units."""
 STEP = 0.1
@@ -73,7 +73,7 @@ class Vivace(DeliveryRule):
     rtt_filter
         Slope below which it counts as zero, >= 0.
     unit_rate
-        Packets/s that are one unit of x: 2^20 bit/s in packets of 1500 bytes.
+        Packets/s that are one unit of x: 2^20 bit/s.
     smoothed
         1 where the slope is that of smoothed round-trip times over the time of sending: zero below two packets' times and
         between -``rtt_filter`` and ``rtt_filter``, and not negative while the rate doubles. 0 where it is the smaller of two estimates.
@@ -103,7 +103,7 @@ class Vivace(DeliveryRule):
 
         cwnd: float = WINDOW
         ssthresh: float = math.inf
-        pacing_rate: float = FIRST_RATE * UNIT
+        pacing_rate: float = FIRST_RATE * float(UNIT)
         mode: float = STARTING
         target: float = 0.0
         amplifier: float = AMPLIFIER

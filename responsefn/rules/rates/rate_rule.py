@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.units import PacketUnits, WithUnit, quantities
+from hopflow.units import WithUnit, quantities
 from responsefn.responses.base import Response
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ __all__ = [
     "sees_telemetry",
     "window_place",
     "with_base_rtt",
-    "with_packets_of",
 ]
 
 
@@ -196,14 +195,8 @@ class RateRule(Response, ABC):
         return super().__hash__()
 
     def _has_default(self, name: str) -> bool:
-        """Return whether a parameter has its default, which a network may have converted to its packets, or given."""
-        value, default = getattr(self.params, name), self.Params._field_defaults.get(name)
-        if isinstance(value, FromNetwork):
-            return True
-        if isinstance(value, PacketUnits) or isinstance(default, PacketUnits):
-            both = isinstance(value, PacketUnits) and isinstance(default, PacketUnits)
-            return both and value == default.in_packets_of(value.packet_size)
-        return super()._has_default(name)
+        """Return whether a parameter has its default, or was given by a network."""
+        return isinstance(getattr(self.params, name), FromNetwork) or super()._has_default(name)
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender: it sends at ``line_rate``, in packets/s."""
@@ -231,18 +224,6 @@ class RateRule(Response, ABC):
 def _sizes(rule: Any) -> list[float]:
     """Return the bytes of the packets for which each parameter holds; 0 for any."""
     return [getattr(value, "packet_size", 0.0) for value in rule.params]
-
-
-def with_packets_of(rule: RateRule, size: float) -> RateRule:
-    """Return a rule whose parameters in bits or bytes are converted to packets of ``size`` bytes; others stay as they are.
-
-    >>> from responsefn import DCQCN
-    >>> round(with_packets_of(DCQCN(additive="24Mbps"), 1000.0).additive), with_packets_of(DCQCN(additive=7.0), 1000.0).additive
-    (3000, 7.0)
-    """
-    given = rule.params._asdict().items()
-    other = {k: v for k, v in given if isinstance(v, PacketUnits) and v.packet_size != size}
-    return _as_given(rule, {name: value.in_packets_of(size) for name, value in other.items()})
 
 
 def needs_base_rtt(rule: object) -> bool:

@@ -264,11 +264,11 @@ def test_mahimahi_traces(tmp_path: Path) -> None:
     """12 Mb/s for 50 ms, nothing for 50 ms: as many packets as opportunities."""
     file = tmp_path / "up.trace"
     file.write_text("\n".join(str(n) for n in range(1, 51)) + "\n100\n")
-    trace = read_mahimahi(file, "b->c", bin=0.01, packet_size=1504.0)
+    trace = read_mahimahi(file, "b->c", bin=0.01)
     assert trace.period == 0.1
     assert trace.rates[:6] == pytest.approx((1000.0,) * 5 + (0.0,))
     assert trace.mean == pytest.approx(510.0)
-    scenario = replace(path_of(trace, source=CBR(3000.0), duration=5.0), packet_size=1504.0)
+    scenario = path_of(trace, source=CBR(3000.0), duration=5.0)
     assert simulate(scenario, Packets()).delivered[0, -1] == pytest.approx(5 * 510.0, abs=15.0)
     for text, why in (("3\n2\n", "line 2"), ("0\n", "above 0"), ("1.5\n", "line 1")):
         file.write_text(text)
