@@ -7,13 +7,12 @@ processes use a fabric takes two to three times as long.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from benchmarks.timing import Row, cpu_seconds
 from dfcmodel import (
@@ -125,7 +124,7 @@ def rows() -> list[Row]:
         note = f"predicted {predicted:.3g} s: {ratios[-1]:.2f} times"
         table.append(_row(name, "Packets", times, 1.0, note))
     spread = f"predictions are {min(ratios):.2f} to {max(ratios):.2f} times the CPU time, {statistics.median(ratios):.2f} in the median"
-    table.append(Row(spread, "", *[np.nan] * 4))
+    table.append(Row(spread, "", math.nan, math.nan, math.nan, math.nan))
     for hosts in PAIRS:
         table += compare_senders(hosts)
     return table
