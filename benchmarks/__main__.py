@@ -17,7 +17,7 @@ from benchmarks.records import below_floors, save
 from benchmarks.timing import Row
 
 SUITES = (
-    "lossless", "laws", "responses", "rate_checks", "fabrics", "fabric_table", "htsim", "packets", "many_flows", "gradients", "chains",
+    "lossless", "laws", "responses", "rate_checks", "fabrics", "fabric_table", "fabric_costs", "htsim", "packets", "many_flows", "gradients", "chains",
     "fluid", "first_answers", "choice", "startup",
 )  # fmt: skip
 """In the order in which they run."""

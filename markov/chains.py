@@ -427,7 +427,10 @@ def _checked(Q: Any) -> sp.csr_matrix:
     if off.any():
         row = int(np.flatnonzero(off)[0])
         msg = f"row {row} of Q sums to {sums[row]:g}: must be 0 within 1e-10 of its largest entry"
-        raise ValueError(f"{msg}, {largest[row]:g}")
+        msg = f"{msg}, {largest[row]:g}"
+        if (coo.data >= 0.0).all() and np.allclose(sums, 1.0, rtol=0.0, atol=1e-6):
+            msg += "; of a matrix of probabilities P, whose rows sum to 1, P - I is the generator per step"
+        raise ValueError(msg)
     kept = inner & (coo.data > 0)
     rates = sp.csr_matrix((coo.data[kept], (coo.row[kept], coo.col[kept])), shape=Q.shape)
     return with_diagonal(rates)

@@ -124,9 +124,11 @@ def stationary(
     classes = chain.recurrent_classes
     if len(classes) > 1:
         msg = (
-            f"{chain!r}: the stationary distribution is not unique; use stationary_by_class(chain)"
+            "the stationary distribution is not unique; use stationary_by_class(chain), and "
+            "chain.absorption_probabilities for the weight of each class from a start"
         )
-        raise ValueError(msg)
+        shell = "in the shell --property 'S=? [ ... ]' weighs the classes of a model file"
+        raise ValueError(f"{chain!r}: {msg}; {shell}")
     if exact:
         found = exact_distribution(chain.irreducible(0))
         return _exactly(_solve(chain, 0, GTH(), proof, "return"), found)

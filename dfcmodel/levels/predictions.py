@@ -11,11 +11,12 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.methods import Fluid, Packets
+from dfcmodel.network.columns import column_of
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
@@ -24,9 +25,10 @@ from dfcmodel.network.demands.offered_rates import (
 )
 from dfcmodel.network.queueing.class_pauses import PFC
 from dfcmodel.network.queueing.disciplines import DFC, FIFO
+from dfcmodel.packets.fabric.conditions import is_likely_fabric
 from dfcmodel.packets.refusals import check_scenario
 from hopflow.csv_tables import bundled_rows
-from responsefn import AIMD, NewReno, Reno
+from responsefn import AIMD, NewReno, RateRule, Reno, WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,6 +60,14 @@ fitted to the 34 first of `validation.networks.random_networks.DEVELOPMENT`, wit
 two."""
 MEASURED_RULES = (AIMD, NewReno, Reno)
 """Window rules for which the measured errors are taken: those of AIMD that recover by NewReno or Reno."""
+FABRIC_FLOW_NANOSECONDS, FABRIC_HOP_NANOSECONDS, FABRIC_ACK_NANOSECONDS = 3000.0, 27.0, 45.0
+"""Cost in a fabric of setting up a flow, and of a packet and of an ACK at a link."""
+CACHED_FLOWS, DOUBLING_NANOSECONDS = 1000.0, 21.0
+"""Flows under way whose rows stay in the caches of a processor, and what each doubling beyond adds to the cost at a link."""
+CALL_NANOSECONDS = 250.0
+"""Cost in a fabric of the calls of a rule that changes its rate, per packet."""
+GENERAL_HOP_NANOSECONDS = {"output": 120.0, "switch": 500.0}
+"""Cost in a fabric of a packet or an ACK at a link where the kernel for all scenarios runs, by ``counts`` of `PFC`."""
 LONG_RUN = 60.0
 """CPU seconds above which a run warns before it starts."""
 LONGEST_RUN = 3.0 * 3600.0
@@ -129,8 +139,9 @@ def predicted_seconds(
     """Return the CPU seconds that a run is predicted to take with the compiled engines.
 
     Flows are taken to fill their links. On 60 random networks predictions were 0.2 to 2.2 times the CPU time of the fluid
-    and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). ``at``: where the flows are in the tables,
-    if that is known.
+    and 0.5 to 1.4 times that of packets (``python -m benchmarks.level_shares``). Fabrics under PFC between interfaces of hosts
+    have a cost per flow and per packet and link (``python -m benchmarks.fabric_costs``). ``at``: where the flows are in the
+    tables, if that is known.
 
     Examples
     --------
@@ -138,6 +149,8 @@ def predicted_seconds(
     >>> 0.01 < predicted_seconds(takano2006("1"), Packets(), 3.0) < 0.1
     True
     """
+    if isinstance(method, Packets) and _is_lossless_fabric(scenario):
+        return _fabric_seconds(scenario, method, duration)
     table = measured(measured_discipline(scenario) or "FIFO")
     _, flows, windows = at or at_bottlenecks(scenario)
     if isinstance(method, Fluid):
@@ -147,6 +160,50 @@ def predicted_seconds(
         costs = table.packet_nanoseconds
         work = float(np.dot(offered_packets(scenario, duration), longer))
     return 1e-9 * float(np.mean(table.at(costs, flows, windows))) * work
+
+
+def _rules(scenario: Scenario) -> list[Any]:
+    """Return the disciplines of all kinds of links."""
+    return [link.discipline for link in scenario.link_table.kinds]
+
+
+def _is_lossless_fabric(scenario: Scenario) -> bool:
+    """Return whether all flows begin at interfaces of hosts, and all links are under `PFC`."""
+    is_pfc = all(type(rule) is PFC for rule in _rules(scenario))
+    return is_pfc and bool(scenario.is_interface[scenario.routes.first].all())
+
+
+def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> float:
+    """Return the predicted CPU seconds of packets in a lossless fabric."""
+    table, links = scenario.table, scenario.routes.counts
+    packets = np.array(offered_packets(scenario, duration))
+    listens = np.array(table.of_kind(WindowRule, RateRule))
+    is_constant = table.each("source", lambda source: getattr(source, "is_constant", False))
+    repairs = column_of(method.repair_of(scenario)).map(lambda repair: repair == "none").array()
+    listens &= ~(is_constant & repairs)
+    hops, ack_hops = (float(np.dot(packets, links * does)) for does in (1.0, listens))
+    spent = FABRIC_FLOW_NANOSECONDS * len(table)
+    if not is_likely_fabric(scenario, method):
+        per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _rules(scenario))
+        return 1e-9 * (spent + per_hop * (hops + ack_hops))
+    doublings = max(0.0, math.log2(_flows_under_way(scenario, packets) / CACHED_FLOWS))
+    spent += FABRIC_HOP_NANOSECONDS * hops + FABRIC_ACK_NANOSECONDS * ack_hops
+    spent += DOUBLING_NANOSECONDS * doublings * (hops + ack_hops)
+    marks = any(rule.manager is not None for rule in _rules(scenario))
+    is_called = table.each("source", lambda source: marks or not source.is_idle_until_marked)
+    return 1e-9 * (spent + CALL_NANOSECONDS * float(packets[is_called & ~is_constant].sum()))
+
+
+def _flows_under_way(scenario: Scenario, packets: Floats) -> float:
+    """Return about how many flows are under way together: of those that wait for others as many as of those that wait for none."""
+    table = scenario.table
+    roots = ~table.waits
+    if not roots.any():
+        return 1.0
+    line_rates = scenario.by_link(lambda link: link.rate)[scenario.routes.first]
+    times = (packets / line_rates + scenario.base_rtts())[roots]
+    span = np.ptp(table.numbers("start")[roots]) + times.max()
+    return max(1.0, float(times.sum() / span))
 
 
 def length_factor(links: Integers) -> Floats:

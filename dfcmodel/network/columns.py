@@ -347,9 +347,9 @@ def places_of(known: NDArray[Any], asked: NDArray[Any]) -> Integers:
     """
     span = int(known.max(initial=-1)) + 1
     if span <= DENSE * len(asked) + 2**16:
-        at = np.full(max(span, int(asked.max(initial=-1)) + 1), -1, dtype=np.int64)
-        at[known] = np.arange(len(known))
-        return np.asarray(at[asked])
+        table = np.full(span + 1, -1, dtype=np.int64)
+        table[known] = np.arange(len(known))
+        return np.asarray(table[np.minimum(asked, span)])
     if (known[1:] > known[:-1]).all():
         found = np.minimum(known.searchsorted(asked), len(known) - 1)
     else:

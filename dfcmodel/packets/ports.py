@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNBOUNDED", "Interface", "Port", "PortTable", "Ports", "bits_of", "has_lanes"]
 
-FEW_FLOWS = 8
-"""Flows up to which the routes of all are looked at: to choose among them takes longer."""
 UNBOUNDED = 2**40
 """Packets, or bytes, in a queue without bound."""
 
@@ -296,8 +294,8 @@ class Ports:
             Whether a flow has ACKs, shape (F,).
         """
         links, at_once = self.scenario.routes, self.scenario.at_once
-        first, is_nic = links.first, self.scenario.host_is("nic")
-        own = ~at_once & ~is_nic  # with access links of their own
+        is_nic = self.scenario.host_is("nic")
+        shares_interface = ~at_once & is_nic
         access = np.full(len(links), -1, dtype=np.int64)
         adds = ~at_once
         if receives_feedback.any() and (self.opposite < 0).any():
@@ -305,7 +303,7 @@ class Ports:
             adds |= receives_feedback & one_way
         chosen = np.empty(0, dtype=np.int64)
         if adds.any():
-            chosen = self._first_users(receives_feedback, own)
+            chosen = self._first_users(receives_feedback, at_once, shares_interface)
         for f in chosen[adds[chosen]].tolist():
             out = list(links[f])
             if not at_once[f]:
@@ -313,28 +311,31 @@ class Ports:
                 out.insert(0, int(access[f]))
             for p in reversed(out) if receives_feedback[f] else ():
                 self.reverse(p)
-        shared = ~at_once & is_nic
         of_link = np.full(len(self.all), -1, dtype=np.int64)
         of_link[list(self.interfaces)] = list(self.interfaces.values())
-        access[shared] = of_link[first[shared]]
+        access[shares_interface] = of_link[links.first[shares_interface]]
         forward = _with_access(links, access)
         return forward, self._reversed(forward, receives_feedback)
 
     def _first_users(
-        self, receives_feedback: NDArray[np.bool_], own: NDArray[np.bool_]
+        self,
+        receives_feedback: NDArray[np.bool_],
+        at_once: NDArray[np.bool_],
+        shares_interface: NDArray[np.bool_],
     ) -> NDArray[np.int64]:
-        """Return the flows that may need new ports, in their order: further ones over the same links do not."""
-        if len(own) <= FEW_FLOWS:
-            return np.arange(len(own))
-        links = self.scenario.routes
-        of_hop, count = links.flow, len(self.scenario.links)
-        chosen = [np.flatnonzero(own)]
-        chosen.append(distinct(links.first, count)[1])
-        heard = np.flatnonzero(receives_feedback)
-        chosen.append(heard[distinct(links.first[heard], count)[1]])
-        kept = np.flatnonzero(receives_feedback[of_hop])
-        chosen.append(of_hop[kept[distinct(links.places[kept], count)[1]]])
-        return present(np.concatenate(chosen), len(own))
+        """Return the flows that may need new ports, in their order: no other flow does.
+
+        These are the flows with an access link of their own, the first flow of each interface and its first with ACKs, and
+        the first flow with ACKs over each link.
+        """
+        links, count = self.scenario.routes, len(self.scenario.links)
+        chosen = [np.flatnonzero(~at_once & ~shares_interface)]
+        for users in (shares_interface, shares_interface & receives_feedback):
+            flows = np.flatnonzero(users)
+            chosen.append(flows[distinct(links.first[flows], count)[1]])
+        hops = np.flatnonzero(receives_feedback[links.flow])
+        chosen.append(links.flow[hops[distinct(links.places[hops], count)[1]]])
+        return present(np.concatenate(chosen), len(links))
 
     def _reversed(self, forward: Routes, receives_feedback: NDArray[np.bool_]) -> Routes:
         """Return the ports on the way of ACKs, none of flows without."""

@@ -295,7 +295,8 @@ def compare_rules(
         found = _runs(path, flows, seeds)
         if not all(run.rate.sum() > 0.0 for run in found):
             raise ValueError(
-                f"duration = {path.duration:g}: too short, nothing arrived after the warm-up"
+                f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
+                "must be longer, or the loss smaller"
             )
         n, m = who[0], who[-1]
         if len(who) == 1:

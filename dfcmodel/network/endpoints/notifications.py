@@ -51,7 +51,7 @@ def notifications_of(
     flows
         The flows whose rules have run.
     rules
-        Records of rules at the end of a run, with the field ``rule_state``.
+        Records of rules at the end of a run, with the fields ``ssthresh``, the second number of a state, and ``rule_state``.
     row
         The record of each flow, shape (F,).
 
@@ -62,7 +62,7 @@ def notifications_of(
     >>> from dfcmodel.network.flow_tables import Flows
     >>> from responsefn import DCQCN
     >>> flows = Flows.of([Flow("a", (1, 2), CBR(5.0)), Flow("b", (1, 2), DCQCN())])
-    >>> rules = np.zeros(1, [("rule_state", float, (14,))])
+    >>> rules = np.zeros(1, [("ssthresh", float), ("rule_state", float, (14,))])
     >>> rules["rule_state"][0, 10] = 3.0
     >>> notifications_of(flows, rules, np.array([-1, 0])).tolist()
     [0, 3]
@@ -72,5 +72,9 @@ def notifications_of(
     if not len(counting):
         return None
     found = np.zeros(len(flows), dtype=np.int64)
-    found[counting] = rules["rule_state"][row[counting], place[counting] - FIRST]
+    row, place = row[counting], place[counting]
+    is_second = place < FIRST
+    found[counting] = np.where(
+        is_second, rules["ssthresh"][row], rules["rule_state"][row, place - FIRST]
+    )
     return found

@@ -33,7 +33,9 @@ class RED(QueueManager):
         None counts packets; a size in bytes counts bytes in units of it, so that the probability
         is multiplied by packet size over ``mean_packet`` (ns-2's default is 500). Thresholds in bytes are in these units too.
     ecn
-        Mark packets of window-controlled flows instead of dropping them, up to ``high``.
+        Mark packets of window-controlled flows instead of dropping them, up to ``high``. Above it packets are dropped, as in
+        ns-2 and ns-3. Linux's ``red`` marks there too unless it has ``harddrop``, which is not available: `StepMarking` is
+        nearest, which marks all packets above a threshold of the queue.
 
     Examples
     --------

@@ -28,9 +28,6 @@ __all__ = ["MOST_SLOTS", "Windows", "lay_out_fabric", "windows_of"]
 
 MOST_SLOTS = 1024
 """Windows in the longest latency from port to port."""
-TIMERS = 20
-"""Most timers of a flow with a rule that changes: each packet that leaves its interface sets one, and one set before
-is there for `senders.STEPS` packet times at most."""
 SPARE = 1 << 14
 """Packets for which there is room at first, besides two of each flow."""
 
@@ -139,6 +136,7 @@ def _flows(
             gaps[own] = max(gaps[own], 1.0 / max(start.rate, 1e-9))
         else:
             rates[own]["kind"] = signatures.index(signature_of(source))
+            rates[own]["idle"] = source.is_idle_until_marked
         write_numbers(rules[own : own + 1], source, start)
     rates["paced_at"], rates["clocked"] = -math.inf, -1.0
     count = plan.forward.counts + plan.backward.counts + 2
@@ -190,8 +188,7 @@ def _start(plan: Plan, arrays: dict[str, Any]) -> None:
     order = np.lexsort((starts, hosts))
     order = order[starts[order] < np.inf]
     port, slots, own = arrays["port"], len(arrays["coming"]), hosts[order]
-    rooms = np.where(arrays["flow"]["rule"] >= 0, TIMERS, 1)
-    room = np.bincount(hosts, rooms, minlength=len(port)).astype(np.int64)
+    room = np.bincount(hosts, minlength=len(port))  # a timer of each flow
     begin, pending = np.cumsum(room) - room, np.bincount(own, minlength=len(port))
     port["pending"], port["timers"] = pending, begin
     places = np.arange(len(order)) + (begin - np.cumsum(pending) + pending)[own]

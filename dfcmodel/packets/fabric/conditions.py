@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from responsefn import RateRule
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 
 if TYPE_CHECKING:
+    from dfcmodel.network.networks import Scenario
+    from dfcmodel.packets.methods import Packets
     from dfcmodel.packets.plans import Plan
 
-__all__ = ["is_fabric"]
+__all__ = ["is_fabric", "is_likely_fabric"]
 
 REPAIRS = ("go-back-n", "none")
 """Repairs that send nothing again where nothing is lost, and whose timers begin again with each ACK."""
@@ -29,7 +32,20 @@ def is_fabric(plan: Plan) -> bool:
     All packets go from interfaces of hosts over links under PFC, in one lossless class per link, and ACKs in the control
     class; managers mark what leaves and nothing else; senders have a rate, and repair losses by going back or not at all.
     """
-    return _has_plain_method(plan) and _has_rates(plan) and _has_lossless_ports(plan)
+    has_rates = _has_rates(plan.scenario, plan.repairs)
+    return _has_plain_method(plan) and has_rates and _has_lossless_ports(plan)
+
+
+def is_likely_fabric(scenario: Scenario, method: Packets) -> bool:
+    """Return whether the fabric kernel runs a scenario, as far as this follows from its kinds of flows and links, for predictions."""
+    return (
+        not (method.is_ns2 or method.loss or method.frame_errors or method.failures)
+        and not scenario.elements
+        and all(paths == () for paths in scenario.table.columns["paths"].values)
+        and all(_is_plain(link.discipline) for link in scenario.link_table.kinds)
+        and bool(scenario.is_interface[scenario.routes.first].all())
+        and _has_rates(scenario, method.repair_of(scenario))
+    )
 
 
 def _has_plain_method(plan: Plan) -> bool:
@@ -47,9 +63,9 @@ def _has_plain_method(plan: Plan) -> bool:
     )
 
 
-def _has_rates(plan: Plan) -> bool:
+def _has_rates(scenario: Scenario, repairs: Sequence[Any]) -> bool:
     """Return whether all senders have a rate, and nothing else that the kernel lacks."""
-    columns = plan.scenario.table.columns
+    columns = scenario.table.columns
 
     def all_of(name: str, holds: Any) -> bool:
         return all(map(holds, columns[name].values))
@@ -60,7 +76,7 @@ def _has_rates(plan: Plan) -> bool:
         and all_of("arrivals", lambda each: each is None)
         and all_of("stop", lambda each: each == math.inf)
         and all_of("weight", lambda each: each == 1)
-        and all(str(each) in REPAIRS for each in among(plan.repairs))
+        and all(str(each) in REPAIRS for each in among(repairs))
     )
 
 

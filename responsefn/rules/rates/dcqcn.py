@@ -130,6 +130,7 @@ class DCQCN(RateRule):
     )
     domain = (1e-7, 0.5)
     monotone = False
+    is_idle_until_marked = True
     why_no_inverse = "for p of about 1e-8 and less its fluid model is never at rest"
     dynamics: ClassVar[str] = (
         r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"

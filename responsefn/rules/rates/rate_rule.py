@@ -134,10 +134,16 @@ class RateRule(Response, ABC):
     telemetry: ClassVar[tuple[str, ...]] = ()
     is_constant: ClassVar[bool] = False
     """Whether the rate never changes, so that nothing has to be told of ACKs and time."""
+    is_idle_until_marked: ClassVar[bool] = False
+    """Whether nothing changes before the first mark: neither `on_time` nor `on_feedback` without marks changes the state that
+    `start` returns, and the first mark leaves the same state whatever was sent before. Large fabrics then call neither until
+    that mark. A class that has one of the three functions, but not this attribute, has False."""
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Check that a rule names the telemetry that it follows."""
         super().__init_subclass__(**given)
+        if {"on_time", "on_feedback", "start"} & vars(cls).keys():
+            cls.is_idle_until_marked = bool(vars(cls).get("is_idle_until_marked", False))
         names: Any = cls.telemetry
         is_named = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
         if not is_named or not int(sees_telemetry(cls)) <= len(names) <= MOST_TELEMETRY:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from dfcmodel import (
     FIFO,
     PFC,
     RED,
+    Cable,
     CoDel,
+    Fabric,
     Fair,
     Flow,
     Fluid,
@@ -29,6 +32,8 @@ from dfcmodel import (
     Poisson,
     Replay,
     Scenario,
+    all_reduce,
+    all_to_all,
     chain,
     choose_level,
     ensemble,
@@ -45,6 +50,7 @@ from dfcmodel.levels.predictions import (
     packet_work,
     predicted_seconds,
 )
+from dfcmodel.lossless import leaf_spine
 from dfcmodel.network.demands.offered_rates import (
     bottlenecks,
     crowds,
@@ -54,7 +60,7 @@ from dfcmodel.network.demands.offered_rates import (
 from dfcmodel.results import Ensemble
 from dfcmodel.simulation import FEW_PACKETS, FEW_STEPS
 from hopflow.csv_tables import bundled_rows
-from responsefn import CUBIC, DCQCN, NewReno
+from responsefn import CUBIC, DCQCN, TIMELY, FixedRate, NewReno
 from tests.dfcmodel.intervals import student_interval
 from tests.dfcmodel.levels.conftest import by_input
 
@@ -544,3 +550,51 @@ def test_offered_packets_end_with_the_stop() -> None:
     at_once = Scenario("at once", THREE_NODES, [Flow("a", (1, 2, 3), Replay((0.0,), 7))])
     assert offered_packets(at_once, 10.0) == [7.0]
     assert offered_packets(scenario, 10.0) == [200.0, 30.0]
+
+
+# Predicted costs of fabrics, beside CPU times that were measured on an idle machine.
+
+
+def leaves(hosts: int, flows: Any, **options: Any) -> Scenario:
+    """Return a fabric of leaves of 16 hosts and 16 spines under PFC with flows that a function makes."""
+    cable = Cable("400Gbps", "10m")
+    fabric = Fabric(
+        leaf_spine(hosts // 16, 16, hosts=16), cable, cable, "32MB", 4096,
+        PFC(xoff=40, xon=20, counts="switch"),
+    )  # fmt: skip
+    made = flows(fabric.hosts, source=options.pop("source", FixedRate()), links=fabric.links)
+    return fabric.scenario("fabric", made, duration=1.0)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "flows", "recovery", "measured_seconds"),
+    [
+        (128, partial(all_to_all, sizes=256), "go-back-n", 2.7),
+        (256, partial(all_to_all, sizes=256), "go-back-n", 15.9),
+        (512, partial(all_to_all, sizes=16), "none", 2.7),
+        (512, partial(all_reduce, packets=244_141), "none", 9.2),
+    ],
+    ids=["128 hosts", "256 hosts", "512 hosts", "a ring"],
+)
+def test_costs_of_fabrics_are_predicted_within_a_factor_of_two(
+    hosts: int, flows: Any, recovery: str, measured_seconds: float
+) -> None:
+    scenario = leaves(hosts, flows)
+    seconds = predicted_seconds(scenario, Packets(recovery=recovery), 1.0)
+    assert 0.5 < seconds / measured_seconds < 2.0
+
+
+def test_costs_of_fabrics_follow_from_what_is_run() -> None:
+    """ACKs cost, marks make a rule cost, a kernel for all scenarios costs more; a deadline is none of it."""
+
+    def seconds(method: Packets | None = None, **options: Any) -> float:
+        scenario = leaves(32, partial(all_to_all, sizes=64), **options)
+        return predicted_seconds(scenario, method or Packets(), 1.0)
+
+    usual = seconds()
+    link = leaves(32, partial(all_to_all, sizes=64)).links[0].name
+    assert seconds(Packets(recovery="none")) < 0.6 * usual
+    assert seconds(source=DCQCN()) == usual
+    assert seconds(source=TIMELY()) > usual
+    assert seconds(source=NewReno()) > 5.0 * usual
+    assert seconds(Packets(frame_errors={link: 0.1})) > 5.0 * usual

@@ -20,6 +20,15 @@ def test_places_of_keys_are_those_of_a_dictionary(span: int) -> None:
     assert places_of(known, asked).tolist() == [places.get(key, -1) for key in asked.tolist()]
 
 
+@pytest.mark.parametrize("known", [[3, 0, 7], [10**6, 3], []])
+def test_places_of_keys_need_no_table_up_to_the_largest_asked_key(known: list[int]) -> None:
+    """A table up to that key would take 8 TB."""
+    asked = np.array([7, 2**40, 3, 8, 2**40 + 3])
+    index = {key: n for n, key in enumerate(known)}
+    result = places_of(np.array(known, dtype=np.int64), asked)
+    assert result.tolist() == [index.get(key, -1) for key in asked.tolist()]
+
+
 def test_routes_are_the_tuples_that_they_were_made_from() -> None:
     given = [(3, 1), (), (7, 1, 3), (2,)]
     routes = Routes.of(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from dfcmodel.packets.fabric.conditions import is_fabric
 from dfcmodel.packets.fabric.engine import FabricRun, begin_fabric, run_fabric
 from dfcmodel.packets.fabric.kernel.windows import FULL
 from dfcmodel.packets.simulation import begin_plan, run_plan
-from responsefn import DCQCN, TIMELY, FixedRate, NewReno
+from responsefn import DCQCN, TIMELY, FixedRate, NewReno, RateRule
 from tests.dfcmodel.packets.random_fabrics import in_turns, random_fabric
 from tests.oracles.engines import check_records, plan_scenario, run_engine, run_reference
 
@@ -112,6 +112,104 @@ def test_four_hosts_share_a_link_that_is_always_busy() -> None:
         assert run.finished.max() == pytest.approx(401e-6 + 4e-6)
         assert len(run.pauses()["pause"]) > 0
         assert run.lost.sum() == 0
+
+
+class Counting(RateRule):
+    """Counts its calls as notifications: the rate falls a little at each, so that records depend on all of them."""
+
+    class State(NamedTuple):
+        rate: float = np.inf
+        notifications: float = 0.0
+
+    class Params(NamedTuple):
+        factor: float = 0.9999
+
+    @staticmethod
+    def on_feedback(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(rate=s.rate * q.factor, notifications=s.notifications + 1000.0)
+
+    @staticmethod
+    def on_time(s: Any, q: Any, e: Any) -> Any:
+        return s._replace(rate=s.rate * q.factor, notifications=s.notifications + 1.0)
+
+    def rate(self, p: Any, *given: Any, **options: Any) -> Any:
+        raise ValueError("has none")
+
+
+class Idle(Counting):
+    """The same, called from the first mark on."""
+
+    is_idle_until_marked = True
+
+
+def crowded_host(source: Any, manager: Any = None) -> dfc.Scenario:
+    """Return 60 flows of one host, whose packets wait there for 60 packet times, and of a second host to the same receiver."""
+    rule = replace(PAUSING, manager=manager, xoff=60.0, xon=50.0, counts="switch")
+    ends = [("a", "s"), ("b", "s"), ("s", "to")]
+    ends += [(end, start) for start, end in ends]
+    links = [dfc.Link(*way, 1e6, 2e-6, 1e5, rule) for way in ends]
+    flows = [
+        dfc.Flow(f"{host} {n}", (host, "s", "to"), source, size=20, start=start)
+        for host, count, start in (("a", 60, 0.0), ("b", 3, 3e-4))
+        for n in range(count)
+    ]
+    return dfc.Scenario("crowd", links, flows, duration=2e-3, min_rto=0.1, packet_size=1000.0)
+
+
+CROWDS: dict[str, tuple[Any, Any]] = {
+    "counted calls": (Counting(), None),
+    "no marks": (DCQCN(), None),
+    "marks": (DCQCN(), dfc.StepMarking(10.0, at="departure")),
+    "marks that are not remembered": (
+        DCQCN(remembers=0, notification=1e-5, timer=2e-5, counter=7.0),
+        dfc.RampMarking(2.0, 60.0, 0.3),
+    ),
+    "round-trip times": (TIMELY(), None),
+}
+
+
+@pytest.mark.parametrize(("source", "manager"), CROWDS.values(), ids=CROWDS)
+def test_flows_that_wait_at_a_host_catch_up(source: Any, manager: Any) -> None:
+    """Their clocks move at the times at which the packet kernel moves them, the last ones at the end of the run."""
+    plan = plan_of(crowded_host(source, manager), "go-back-n", samples=7)
+    result, expected = run_fabric(plan), run_engine(plan)
+    assert result is not None
+    check_equal(result, expected)
+    is_called = manager is not None or isinstance(source, Counting)
+    assert np.any(expected.notifications) == is_called
+
+
+def test_a_host_has_one_timer_for_each_flow() -> None:
+    """Timers for the clocks of waiting flows were N / 16 per packet with N flows at a host."""
+    plan = plan_of(crowded_host(DCQCN()), "go-back-n")
+    run = begin_fabric(plan)
+    assert run is not None
+    assert len(run.arrays["timer"]) == len(plan.forward)
+    assert run.advance(plan.samples)
+
+
+def test_a_rule_that_is_idle_until_marked_is_not_called_before() -> None:
+    plan = plan_of(crowded_host(Idle()), "go-back-n")
+    result = run_fabric(plan)
+    assert result is not None
+    assert result.notifications.max() == 0
+    marked = run_fabric(plan_of(crowded_host(Idle(), dfc.StepMarking(10.0, at="departure"))))
+    assert marked is not None
+    assert marked.notifications.max() > 1000
+
+
+def test_rules_that_change_the_functions_of_an_idle_one_are_called_from_the_start() -> None:
+    class Own(DCQCN):
+        @staticmethod
+        def on_time(s: Any, q: Any, e: Any) -> Any:
+            return s._replace(rate=0.5 * s.line_rate)
+
+    class Named(DCQCN):
+        notes = "the functions of DCQCN"
+
+    assert [rule.is_idle_until_marked for rule in (DCQCN, Named, Own, Idle, Counting)] == [
+        True, True, False, True, False
+    ]  # fmt: skip
 
 
 def of_flows(**given: Any) -> dfc.Scenario:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import dfcmodel as dfc
+from dfcmodel.packets.ports import Ports
 from responsefn import DCQCN, FixedRate, NewReno
 from tests.dfcmodel.packets.random_fabrics import random_fabric
 from tests.oracles.engines import (
@@ -179,6 +181,57 @@ def test_an_interface_is_the_first_link_of_a_host_and_has_an_access_link_at_a_sw
     mixed = dfc.Scenario("x", links, [first, replace(first, name="c", host="direct")])
     assert not mixed.interfaces  # the packets of c enter the buffer of a switch
     both_engines(replace(mixed, flows=(*mixed.flows, last), duration=1.0))
+
+
+@pytest.mark.parametrize("others", [0, 6, 7, 30])
+def test_an_interface_does_not_depend_on_the_number_of_flows(others: int) -> None:
+    """The first flow over the link enters at once, the second has the interface; the other flows send nothing."""
+    flows = [
+        dfc.Flow("first", ("a", "b"), NewReno(), 50.0, host="direct"),
+        dfc.Flow("second", ("a", "b"), NewReno(), 50.0, host="nic"),
+    ]
+    flows += [
+        dfc.Flow(f"idle {n}", ("a", "b"), dfc.CBR(1.0), start=50.0, host="direct")
+        for n in range(others)
+    ]
+    link = dfc.Link("a", "b", 1e3, 5e-3, 20.0)
+    run = dfc.simulate(dfc.Scenario("mixed", [link], flows, duration=2.0), dfc.Packets(seed=1))
+    np.testing.assert_array_equal(run.goodput[:2], [765.0, 145.0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ports_are_those_of_a_loop_over_all_flows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng([76, seed])
+    scenario = random_fabric(seed)
+    hosts = (None, "nic", "direct", "unshaped")
+    flows = [
+        replace(
+            flow,
+            host=hosts[rng.integers(4)],
+            path=flow.path[int(rng.integers(len(flow.path) - 1)) :],
+        )
+        for flow in scenario.flows
+    ]
+    used = {way for flow in flows for way in itertools.pairwise(flow.path)}
+    links = [
+        link
+        for link in scenario.links
+        if (link.source, link.target) in used or rng.integers(2)  # some without a link back
+    ]
+    scenario = replace(scenario, flows=flows, links=links)
+    for ack_transmission in (True, False):
+        method = dfc.Packets(seed=1, ack_transmission=ack_transmission)
+        both = []
+        for chooses in (True, False):
+            if not chooses:
+                monkeypatch.setattr(Ports, "_first_users", lambda *given: np.arange(len(flows)))
+            ports = Ports(scenario, method)
+            hears = np.array([not isinstance(f.source, (dfc.CBR, dfc.OnOff)) for f in flows])
+            both.append((*ports.routes(hears), tuple(ports.all)))
+        monkeypatch.undo()
+        assert both[0] == both[1]
 
 
 def test_an_interface_is_not_counted_with_a_link_of_its_host_that_carries_acks_alone() -> None:

@@ -64,6 +64,20 @@ def test_a_run_too_short_for_any_rate_is_refused() -> None:
         compare([Reno()], **(PATH | {"duration": 0.04}))
 
 
+def test_a_path_whose_losses_stop_all_flows_says_so() -> None:
+    with pytest.raises(ValueError, match=r"^duration = 5, loss = 0\.5: .*nothing"):
+        compare(
+            [NewReno()],
+            bandwidth="10Mbps",
+            rtt="40ms",
+            buffer=33,
+            loss=0.5,
+            duration=5.0,
+            runs=1,
+            seed=1,
+        )
+
+
 def test_one_rule_alone_has_no_others() -> None:
     alone = compare([Reno()], runs=1, **PATH)
     assert np.isnan(alone.against_others).all()

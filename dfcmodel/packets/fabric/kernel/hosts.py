@@ -14,7 +14,7 @@ from hopflow.kernels.marks import inlined
 from .layout import DATA, PAUSE, int64
 from .pauses import receive_message
 from .ports import pass_ack, start, update_peak
-from .senders import create, receive_ack
+from .senders import create, leave, receive_ack
 from .timers import first_timer, has_timer, set_timer, take_timer
 from .windows import END, collect, enlist, release, take
 
@@ -71,14 +71,12 @@ def send_queued(net: Any, records: Any, p: int, time: float) -> None:
     port.queued -= 1
     port.left = time
     net.hop[s.way].waited += time - s.born
-    s.waits = 0
-    if s.rule < 0:
+    if s.rule >= 0:
+        leave(net, p, f, time)
+    else:
+        s.waits = 0
         if s.sent < s.packets:
             create_again(net, p, f, time)
-    elif net.rate[s.rule].blocked == 1:
-        net.rate[s.rule].blocked = 0
-        s.due = time
-        set_timer(net, p, f, time)
     send_packet(net, records, p, f, time)
 
 
@@ -123,7 +121,7 @@ def process_timer(net: Any, records: Any, p: int, time: float) -> None:
         return
     enter_packet(net, records, p, f, time)
     s = net.flow[f]
-    if s.rule < 0 and s.waits == 0 and s.sent < s.packets:
+    if s.waits == 0 and s.sent < s.packets:
         set_timer(net, p, f, s.due)
 
 

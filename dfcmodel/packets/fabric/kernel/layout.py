@@ -181,7 +181,7 @@ RATE = np.dtype(
         ("kind", "i4"),  # of rule
         ("since", "i4"),  # packets created since then
         ("blocked", "i4"),  # 1: it waits until its packet has left the interface
-        ("spare", "i4"),
+        ("idle", "i4"),  # 1: no mark has come to a rule that changes nothing before the first
     ],
     align=True,
 )

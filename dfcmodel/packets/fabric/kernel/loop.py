@@ -10,6 +10,7 @@ from .hosts import process_host
 from .layout import ACK, DATA, NOBODY, RECEIVER, Fabric, Recorded, int64
 from .pauses import replay
 from .ports import begin_acks, bytes_at
+from .senders import catch_up
 from .switches import process_switch
 from .windows import (
     CHANGED,
@@ -84,6 +85,8 @@ def sample(net: Any, records: Any, n: int, end: float) -> None:
             records.queued_bytes[n, p] = bytes_at(net.port[p])
     count_carried(net, records, n, end)
     for f in range(len(net.flow)):
+        if net.flow[f].rule >= 0:
+            catch_up(net, f, end)
         if len(records.at_hosts) > 1:
             records.at_hosts[n, f] = net.flow[f].waits
         records.delivered[n, f] += net.flow[f].came - net.counted[f]

@@ -11,7 +11,7 @@ from .layout import int64
 from .timers import set_timer
 from .windows import FAULT, LATE, TIMEOUT
 
-__all__ = ["create", "receive_ack"]
+__all__ = ["catch_up", "create", "leave", "receive_ack"]
 
 ON_ACK, ON_TIME = 0, 2
 STEPS = 16.0
@@ -42,45 +42,79 @@ def move_clocks(net: Any, k: int, now: float) -> None:
     s.since = 0
 
 
-@compiled
-def is_due(net: Any, p: int, f: int, now: float) -> bool:
-    """Return whether a flow with a rule that changes creates a packet now; if not, schedule when it is asked again."""
+@inlined
+def is_due(net: Any, f: int, now: float) -> bool:
+    """Return whether a flow with a rule that changes creates a packet now; if not, set ``due`` to when it is asked again."""
     flow = net.flow[f]
     k = int64(flow.rule)
     s = net.rate[k]
-    if now != flow.due or flow.sent >= flow.packets:
-        return False
+    if s.idle == 0:
+        move_clocks(net, k, now)
+    earliest = s.paced_at + gap_of(net, f)
+    flow.due = now + STEPS * flow.gap
+    if now >= earliest:
+        return True
+    flow.due = min(earliest, flow.due)
+    return False
+
+
+@compiled
+def catch_up(net: Any, f: int, until: float) -> None:
+    """Move the clocks of a flow whose packet waits in the interface, at the times before ``until`` at which they are due.
+
+    Such a flow creates no packet, so that it needs no timers: it catches up when its packet leaves, an ACK comes or a
+    sample ends. With N flows at an interface a packet waits for N packet times: timers would be N / `STEPS` per packet.
+    """
+    flow = net.flow[f]
+    if flow.waits == 0 or flow.sent >= flow.packets:
+        return
+    while flow.due < until:
+        if is_due(net, f, flow.due):
+            net.rate[flow.rule].blocked = 1
+
+
+@compiled
+def leave(net: Any, p: int, f: int, now: float) -> None:
+    """Let the packet of a flow with a rule that changes leave the interface: its next one may be due."""
+    flow = net.flow[f]
+    s = net.rate[flow.rule]
+    catch_up(net, f, now)
+    flow.waits = 0
+    if flow.sent >= flow.packets:
+        return
+    if s.blocked == 1:
+        s.blocked = 0
+        flow.due = now
+    set_timer(net, p, f, flow.due)
+
+
+@compiled
+def create_by_rule(net: Any, p: int, f: int, now: float) -> bool:
+    """Return whether a flow with a rule that changes creates a packet now; if not, set its timer."""
+    flow = net.flow[f]
+    s = net.rate[flow.rule]
     if s.clocked < 0.0:
         s.clocked = now
-    move_clocks(net, k, now)
-    flow.due = now + STEPS * flow.gap
-    if now >= s.paced_at + gap_of(net, f):
-        if flow.waits == 0:
-            return True
-        s.blocked = 1
-    else:
-        flow.due = min(s.paced_at + gap_of(net, f), flow.due)
-    set_timer(net, p, f, flow.due)
-    return False
+    if not is_due(net, f, now):
+        set_timer(net, p, f, flow.due)
+        return False
+    s.paced_at = now
+    s.since += 1
+    flow.due = min(now + gap_of(net, f), flow.due)
+    return True
 
 
 @inlined
 def create(net: Any, p: int, f: int, now: float) -> bool:
     """Return whether a flow creates a packet now, which is counted; it has a row once it has left the interface."""
     s = net.flow[f]
-    if s.rule >= 0 and not is_due(net, p, f, now):
+    if s.rule < 0:
+        s.due = now + s.gap
+    elif not create_by_rule(net, p, f, now):
         return False
     s.sent += 1
     if s.deadline == math.inf:
         s.deadline = now + net.clock[TIMEOUT]
-    if s.rule < 0:
-        s.due = now + s.gap
-        return True
-    net.rate[s.rule].paced_at = now
-    net.rate[s.rule].since += 1
-    s.due = min(now + gap_of(net, f), now + STEPS * s.gap)
-    if s.sent < s.packets:
-        set_timer(net, p, f, s.due)
     return True
 
 
@@ -89,8 +123,10 @@ def receive_ack(net: Any, e: int, now: float) -> None:
     """Take an ACK: the timer of the flow begins again, and its rule sees a round-trip time and the mark."""
     it = net.packet[e]
     s = net.flow[it.flow]
-    if s.rule >= 0:
-        k = int64(s.rule)
+    k = int64(s.rule)
+    if k >= 0 and (it.marked == 1 or net.rate[k].idle == 0):
+        catch_up(net, int64(it.flow), now)
+        net.rate[k].idle = 0
         call_rule(net, k, ON_ACK, now, now - net.sent_at[e], 1.0, float(it.marked))
         move_clocks(net, k, now)
     if s.deadline == s.deadline:  # not nan: the sender repairs losses
