@@ -12,6 +12,7 @@ import typer
 
 from hopflow.console import command_line as cli
 from hopflow.units import quantity
+from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
     from dfcmodel.levels.choices import LevelChoice
@@ -503,7 +504,8 @@ def explain(
     typer.echo(cli.as_json(found.table().to_dict("records")) if json else found)
     if table is not None:
         table.parent.mkdir(parents=True, exist_ok=True)
-        found.table().to_csv(table, index=False)
+        with replacing(table) as scratch:
+            found.table().to_csv(scratch, index=False)
         typer.echo(f"table: {table}", err=json)
     if plot is not None:
         cli.save_figure(found.plot(), plot, quiet=json)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
+from hopflow.whole_files import replacing
+
 __all__ = ["bundled_rows", "write_rows"]
 
 
@@ -26,8 +28,8 @@ def bundled_rows(package: str, name: str) -> list[dict[str, str]]:
 def write_rows(
     path: Path, header: Iterable[str], rows: Iterable[Iterable[object]], comment: str = ""
 ) -> None:
-    """Write a table with a header, below a line of comment if there is one."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    """Write a table with a header, below a line of comment if there is one; an older file is replaced in one step."""
+    with replacing(path) as scratch, scratch.open("w", newline="", encoding="utf-8") as file:
         if comment:
             file.write(f"# {comment}\n")
         writer = csv.writer(file, lineterminator="\n")

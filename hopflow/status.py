@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+import functools
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
 
 from hopflow.checks import choice
@@ -188,7 +190,8 @@ class UndecidedError(NotSolvedError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended an ensemble or a sweep; ``result`` is what was complete by then.
 
-    After the message, an interactive session has the error as ``sys.last_value``.
+    Where nothing catches it, the message is printed without a traceback; an interactive session has the error as
+    ``sys.last_value``.
 
     Parameters
     ----------
@@ -213,6 +216,22 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, result: Any, said: str, kept: str = RESULT_PLACE) -> None:
         self.result = result
         super().__init__(f"{said}{kept}")
+        if getattr(sys.excepthook, "func", None) is not _print_uncaught:
+            sys.excepthook = functools.partial(_print_uncaught, sys.excepthook)
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython prints."""
+        return [f"hopflow.Interrupted: {self}"]
+
+
+def _print_uncaught(
+    usual: Callable[..., Any], kind: type[BaseException], error: BaseException, trace: Any
+) -> None:
+    """Print an error that nothing caught; only its message if Ctrl-C ended a computation."""
+    if isinstance(error, Interrupted):
+        print(*error._render_traceback_(), file=sys.stderr)  # noqa: T201
+    else:
+        usual(kind, error, trace)
 
 
 class HasStatus(Protocol):

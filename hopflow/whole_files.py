@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["replacing"]
+__all__ = ["replacing", "synchronize"]
+
+KEPT_CHARACTERS = 50
+"""Of a file's name in the name of its scratch file, with the ending; names have at most 255 bytes."""
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a path to write a file at, in the same folder, which takes the place of ``path`` afterwards.
+    """Give a path with the same ending to write a file at, which replaces ``path`` when the context ends.
 
-    After an error what was written is removed, and ``path`` stays as it was. What was written is on the disk before it takes the
-    name, so that a power failure leaves the old file or the new one.
+    After an error the scratch file is removed and ``path`` stays as it was. The content is on the disk before it takes the name,
+    so that a full disk, a killed process or a power failure leaves the old file or the new one. A killed process can leave its
+    scratch file, whose name begins with a dot. The target of a link is replaced, and permissions of an old file are kept. What is
+    no regular file, such as ``/dev/stdout`` or a pipe, is written directly.
+
+    Raises
+    ------
+    OSError
+        For a file that may not be written, and where the disk is full.
 
     Examples
     --------
@@ -28,21 +40,44 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     path.read_text(), len(list(Path(folder).iterdir()))
     ('all of it', 1)
     """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    if _is_device(path):
+        yield path
+        return
+    target = Path(os.path.realpath(path))
+    exists = target.exists()
+    if exists and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    name = f".{os.getpid()}.{threading.get_ident()}.{target.name[-KEPT_CHARACTERS:]}"
+    scratch = target.with_name(name)
     try:
         yield scratch
-        _synchronize(scratch, os.O_RDWR)
-        scratch.replace(path)
-        if os.name == "posix":  # elsewhere folders cannot be opened
-            with contextlib.suppress(OSError):  # some file systems refuse it for folders
-                _synchronize(path.parent, os.O_RDONLY)
+        if exists:
+            shutil.copymode(target, scratch)
+        synchronize(scratch)
+        scratch.replace(target)
+        with contextlib.suppress(OSError):  # some file systems refuse it for folders
+            synchronize(target.parent)
+    except OSError as error:
+        if error.filename in (None, str(scratch)):
+            error.filename = str(path)
+        raise
     finally:
         scratch.unlink(missing_ok=True)
 
 
-def _synchronize(path: Path, flags: int) -> None:
-    """Wait until a file or folder is on the disk."""
-    handle = os.open(path, flags)
+def _is_device(path: Path) -> bool:
+    """Return whether a path names no regular file, or an open one of a process."""
+    if path.exists() and not path.is_file():
+        return True
+    folders = {str(path.absolute().parent), os.path.realpath(path.parent)}
+    return any(folder == "/dev" or folder.startswith(("/dev/fd", "/proc")) for folder in folders)
+
+
+def synchronize(path: Path) -> None:
+    """Wait until a file or a folder is on the disk."""
+    if path.is_dir() and os.name != "posix":  # elsewhere folders cannot be opened
+        return
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

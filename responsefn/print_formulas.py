@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy as sp
 
+from hopflow.whole_files import replacing
 from responsefn import catalogue
 from responsefn.responses.closed_forms.evaluation import Code
 from responsefn.responses.closed_forms.printed import DERIVATIONS, FILE
@@ -59,4 +60,5 @@ def _code(code: Code, variables: Collection[str] = (), plain: bool = False) -> d
 
 
 if __name__ == "__main__":
-    FILE.write_text(printed_text(), encoding="utf-8")
+    with replacing(FILE) as scratch:
+        scratch.write_text(printed_text(), encoding="utf-8")

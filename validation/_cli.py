@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv as csv_files
 import dataclasses
 import itertools
 import time
@@ -14,6 +13,8 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 
 from hopflow.console.command_line import AsJson, as_json, check_folder, examples
+from hopflow.csv_tables import write_rows
+from hopflow.whole_files import replacing
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
@@ -186,13 +187,15 @@ def draw_figure(
         for n, picture in enumerate(map(drawn, found[claim].pictures), 1):
             target = folder / f"{claim.id}-{n}.svg"
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(standalone(picture.svg), encoding="utf-8")
+            with replacing(target) as scratch:
+                scratch.write_text(standalone(picture.svg), encoding="utf-8")
             caption = plain(picture.caption)
             about = {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
             if csv and picture.points is not None:
                 about["points"] = place = target.with_suffix(".csv")
-                picture.points.to_csv(place, index=False, lineterminator="\n")
+                with replacing(place) as scratch:
+                    picture.points.to_csv(scratch, index=False, lineterminator="\n")
                 console.print(f"points: {place}", highlight=False)
             files.append(about)
         if csv:
@@ -206,10 +209,8 @@ def _write_numbers(finding: Finding, path: Path) -> Path:
     """Write the table of a finding as CSV, values as text: quantity, model, simulation, paper, tolerance and level."""
     names = [each.name for each in dataclasses.fields(Number)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv_files.writer(file, lineterminator="\n")
-        rows.writerow(names)
-        rows.writerows([plain(getattr(row, name)) for name in names] for row in finding.numbers)
+    rows = ([plain(getattr(row, name)) for name in names] for row in finding.numbers)
+    write_rows(path, names, rows)
     return path
 
 

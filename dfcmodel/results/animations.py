@@ -17,6 +17,7 @@ from dfcmodel.results.records import samples_until
 from hopflow.checks import choice, number, whole
 from hopflow.display.results import COLOURS, figure
 from hopflow.execution.progress import progress_bar
+from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.animation import AbstractMovieWriter
@@ -137,10 +138,12 @@ class Animation:
         path = Path(path)
         kind = animation_format(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        if kind == ".html":
-            path.write_text(self.to_html(), encoding="utf-8")
-        else:
-            self._write((PillowWriter if kind == ".gif" else FFMpegWriter)(fps=self.fps), path)
+        with replacing(path) as scratch:
+            if kind == ".html":
+                scratch.write_text(self.to_html(), encoding="utf-8")
+            else:
+                writer = PillowWriter if kind == ".gif" else FFMpegWriter
+                self._write(writer(fps=self.fps), scratch)
         return path
 
     def _write(self, writer: AbstractMovieWriter, path: Path) -> None:

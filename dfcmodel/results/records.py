@@ -14,6 +14,7 @@ from dfcmodel.results.at_nodes import columns_of, in_columns, on_first_read
 from hopflow.fork_safety import cached_property
 from hopflow.status import Status
 from hopflow.units import WithUnit, quantities
+from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -415,7 +416,8 @@ class Records(Recorded):
             data["node"] = [str(node) for node in self.scenario.senders]
         with contextlib.suppress(ValueError):  # a node that TOML cannot represent
             data.attrs["toml"] = write_scenario(self.scenario)
-        data.to_netcdf(path, engine="scipy", format="NETCDF3_64BIT")
+        with replacing(path) as scratch:
+            data.to_netcdf(scratch, engine="scipy", format="NETCDF3_64BIT")
         return path
 
 

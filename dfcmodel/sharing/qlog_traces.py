@@ -15,6 +15,7 @@ from dfcmodel.sharing.bbr_observations import MODES, Observation
 from hopflow.checks import file_path, instance, one_number, shown
 from hopflow.equality import ByValue
 from hopflow.units import WithUnit, quantities
+from hopflow.whole_files import replacing
 from responsefn.measurements.qlog_events import METRICS as METRICS_UPDATED
 from responsefn.measurements.qlog_events import PARAMETERS, STATE, Event, Qlog
 
@@ -116,7 +117,8 @@ def write_qlog(trace: Observation, file: str | Path, packet_size: WithUnit = 150
             }
         ],
     }
-    file_path("file", file).write_text(json.dumps(content, indent=0), encoding="utf-8")
+    with replacing(file_path("file", file)) as scratch:
+        scratch.write_text(json.dumps(content, indent=0), encoding="utf-8")
 
 
 def _events(run: Observation, size: float) -> Iterator[dict[str, Any]]:

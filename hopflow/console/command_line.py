@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from hopflow.whole_files import replacing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -140,7 +142,8 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     figure: Any = axes.figure
-    figure.savefig(path, dpi=150)
+    with replacing(path) as scratch:
+        figure.savefig(scratch, dpi=150)
     if not quiet:
         typer.echo(f"figure: {path}")
 

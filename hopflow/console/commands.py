@@ -146,7 +146,7 @@ def options(
 
 
 def run() -> None:
-    """Run the command; bad input ends with one line and exit status 2, damaged data or packages with 1."""
+    """Run the command; bad input ends with one line and exit status 2, damaged data or packages, or too little memory, with 1."""
     warnings.showwarning = functools.partial(_warned, warnings.showwarning)
     try:
         app()
@@ -161,6 +161,8 @@ def run() -> None:
         _end("damaged installation", str(error), 1)
     except (ValueError, OSError) as error:
         _end("error", in_the_shell(error, sys.argv[1:]), 2)
+    except MemoryError as error:
+        _end("error", str(error) or "not enough memory", 1)
 
 
 def _warned(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import math
 import pickle
@@ -17,6 +18,7 @@ import numpy as np
 from hopflow.checks import file_path, shown
 from hopflow.display.html_tables import image_html, table_html
 from hopflow.equality import ByValue, state_of
+from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Described", "Result", "figure", "png", "table_text"]
 
-HEAD = b"hopflow result 1\n"
-"""First bytes of a file of a result, with the version of the format."""
+HEAD = b"hopflow result 2\n"
+"""First bytes of a file of a result, with the version of the format; the SHA-256 of the pickle follows, then the pickle."""
+UNVERIFIED = b"hopflow result 1\n"
+"""First bytes of the format without a checksum."""
 MAX_ROWS = 10**7
 """Of a table of a result."""
 MAX_VALUE = 130
@@ -185,30 +189,54 @@ class Result(ByValue):
     def save(self, path: str | Path) -> Path:
         """Write the result to a file, which `load` reads; return its path.
 
-        The file is a pickle: it holds everything, and `load` of a file from somebody else runs what it says.
+        The file is a pickle after its checksum: it holds everything, and `load` of a file from somebody else runs what it says.
+        An older file is replaced in one step: after an error, a kill or a power failure it is as it was.
+
+        Raises
+        ------
+        OSError
+            Where the file cannot be written, for example on a full disk.
         """
         place = file_path("path", path)
-        place.write_bytes(HEAD + pickle.dumps(self, protocol=5))
+        content = pickle.dumps(self, protocol=5)
+        with replacing(place) as scratch, scratch.open("wb") as file:
+            file.writelines((HEAD, hashlib.sha256(content).digest(), content))
         return place
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a result that `save` wrote.
+        """Read a result that `save` wrote, exactly as it was: its checksum is verified before anything is unpickled.
 
         Raises
         ------
         ValueError
-            For a file that holds no result, or one of another class.
+            For a file that holds no result, a damaged one, one of another class, or one that needs a class which is
+            not there, such as one of a script.
         """
         place = file_path("path", path)
-        content = place.read_bytes()
-        if not content.startswith(HEAD):
-            raise ValueError(f"path = {str(place)!r}: holds no result of hopflow")
-        found = pickle.loads(content[len(HEAD) :])
-        if not isinstance(found, cls):
-            kind = type(found).__name__
-            raise ValueError(f"path = {str(place)!r}: holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
-        return found
+        refused = f"path = {str(place)!r}:"
+        with place.open("rb") as file:
+            head = file.read(len(HEAD))
+            if head == UNVERIFIED:
+                raise ValueError(
+                    f"{refused} has no checksum, as an older version wrote it: save it again"
+                )
+            if head != HEAD:
+                raise ValueError(f"{refused} holds no result of hopflow")
+            digest, content = file.read(hashlib.sha256().digest_size), file.read()
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError(f"{refused} is damaged: its content has another checksum")
+        try:
+            result = pickle.loads(content)
+        except Exception as error:  # a class that is gone or has changed can raise anything
+            said = f"{type(error).__name__}: {error}"
+            raise ValueError(
+                f"{refused} was saved by other code than is installed ({said})"
+            ) from error
+        if not isinstance(result, cls):
+            kind = type(result).__name__
+            raise ValueError(f"{refused} holds a {kind}, not a {cls.__name__}")  # noqa: TRY004
+        return result
 
     def __repr__(self) -> str:
         return table_text(type(self).__name__, self.summary())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -11,11 +11,12 @@ import numpy as np
 
 from hopflow.checks import instance
 from hopflow.execution.executing import Bar, check_executor, completed
-from hopflow.execution.grids import Grid, Row
+from hopflow.execution.grids import Form, Grid, Row, missing
 from hopflow.status import Interrupted
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = ["over_grid"]
 
@@ -110,38 +111,32 @@ def _dataset(
     """Return rows that come in any order as a Dataset."""
     import xarray as xr
 
-    columns: dict[Any, list[Any]] = {}
-    form: dict[Any, tuple[tuple[Any, ...], Mapping[Any, Any]]] = {}
-    coords: dict[Any, Any] = {}
+    columns: dict[Hashable, dict[int, NDArray[Any]]] = {}
+    form = Form(grid)
     done, interrupted = 0, False
     try:
         for n, row in rows:
-            coords = coords or dict(row.coords)
-            for name, (dims, values, attrs) in row.variables.items():
-                columns.setdefault(name, [None] * len(grid))[n] = values
-                form[name] = dims, attrs
+            arrays = form.arrays(n, row)
+            form.take(row, form.fields_with(row, arrays))
+            for name, array in arrays.items():
+                columns.setdefault(name, {})[n] = array
             done += 1
     except KeyboardInterrupt:
         if not done:
             raise
         interrupted = True
-        columns = {name: _filled(column) for name, column in columns.items()}
-    swept = {
-        name: (
-            (*grid.values, *form[name][0]),
-            np.reshape(column, (*grid.shape, *np.shape(column[0]))),
-            form[name][1],
-        )
-        for name, column in columns.items()
-    }
-    data = xr.Dataset(swept, coords={**coords, **grid.coords()}, attrs=dict(about))
+    swept = {}
+    for name, column in columns.items():
+        field = form.fields[name]
+        dtype = field.dtype if len(column) == len(grid) else missing(field.dtype)
+        values = np.empty((len(grid), *field.shape), dtype)
+        if len(column) < len(grid):
+            values[...] = None if dtype.kind == "O" else np.nan
+        for n, array in column.items():
+            values[n] = array.tolist() if array.ndim == 0 and dtype.kind == "O" else array
+        shape = (*grid.shape, *field.shape)
+        swept[name] = (*grid.values, *field.dims), values.reshape(shape), field.attrs
+    data = xr.Dataset(swept, coords={**(form.coords or {}), **grid.coords()}, attrs=dict(about))
     if interrupted:
         raise Interrupted(data, f"{done} of {len(grid)} points")
     return data
-
-
-def _filled(column: list[Any]) -> list[Any]:
-    """Return the values of a column with NaN, or None for what is no number, where there are none."""
-    known = np.asarray(next(each for each in column if each is not None))
-    blank = np.full(known.shape, np.nan if known.dtype.kind in "fiub" else None)
-    return [blank if each is None else each for each in column]

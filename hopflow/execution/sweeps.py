@@ -74,7 +74,8 @@ def sweep(
         their predicted costs, loading included, so that results of chains may differ by rounding, within their bounds.
     store
         A ``.zarr`` folder or a ``.nc`` file (with ``pip install hopflow[scale]``): results stream into it, and the same
-        call after an interruption computes what is missing.
+        call after an interruption computes what is missing. The result is that of memory; the first value that cannot be
+        stored is refused.
     **parameters
         The values of each parameter: several (a list, a range, an array) are a dimension of the result, in the order
         given; one value is the same everywhere. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
@@ -97,7 +98,8 @@ def sweep(
     ------
     ValueError
         For an unknown parameter, one without values, or a value that is refused, before anything is run; for a
-        store of another sweep.
+        store of another sweep, and a damaged one; for a result that is no number or text, or has other dimensions or
+        coordinates than those at earlier points, with its name and point.
     NotSolvedError
         When a chain is not solved.
 

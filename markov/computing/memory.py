@@ -68,7 +68,16 @@ class InfiniteStatesError(TooLargeError):
 
 
 def available() -> float:
-    """Return the bytes that this process may still take; inf where the system does not say."""
+    """Return the bytes that this process may still take; inf where the system does not say.
+
+    The minimum of the free memory, the limit of the control group, and the limits of the process on its address space and its
+    data (``ulimit -v``, ``ulimit -d``).
+    """
+    return max(min(_free(), _below_limits()), 0.0)
+
+
+def _free() -> float:
+    """Return the bytes that are free on this machine, or in this control group."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024.0 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
@@ -83,7 +92,27 @@ def available() -> float:
         free = min(free, limit - int((group / "memory.current").read_text(encoding="ascii")))
     except (OSError, ValueError):  # no control group, or one without a limit
         pass
-    return max(free, 0.0)
+    return free
+
+
+def _below_limits() -> float:
+    """Return the bytes up to the limits of this process; inf without limits."""
+    try:
+        import resource
+
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    except (ImportError, OSError):  # other systems do not say how much of a limit is used
+        return math.inf
+    used = {resource.RLIMIT_AS: int(pages[0]), resource.RLIMIT_DATA: int(pages[5])}
+    limits = {kind: resource.getrlimit(kind)[0] for kind in used}
+    return min(
+        (
+            float(limits[kind] - count * resource.getpagesize())
+            for kind, count in used.items()
+            if limits[kind] != resource.RLIM_INFINITY
+        ),
+        default=math.inf,
+    )
 
 
 def check_room(what: str, predicted: float) -> None:

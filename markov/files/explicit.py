@@ -7,6 +7,7 @@ transitions and a line ``from to rate`` for each; ``.lab`` declares labels and l
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ import scipy.sparse as sp
 
 from hopflow.checks import choice, file_path, instance
 from hopflow.equality import ByValue
+from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
 from markov.computing.matrices import off_diagonal
 from markov.computing.memory import check_room
@@ -260,22 +262,28 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
     if path.suffix == ".mtx":
         from scipy.io import mmwrite
 
-        mmwrite(str(path), chain.Q, precision=17)
+        with replacing(path) as scratch:
+            mmwrite(str(scratch), chain.Q, precision=17)
         return
     rates = sp.coo_matrix(off_diagonal(chain.Q))
     lines = [f"{chain.size} {rates.nnz}"]
     triples = zip(rates.row.tolist(), rates.col.tolist(), rates.data.tolist(), strict=True)
     lines += [f"{x} {y} {rate!r}" for x, y, rate in triples]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files = {path: lines}
     labels = _of_model(chain)
     if labels:
         names = list(labels)
-        lines = [" ".join(f'{k}="{name}"' for k, name in enumerate(names))]
+        files[path.with_suffix(".lab")] = lines = [
+            " ".join(f'{k}="{name}"' for k, name in enumerate(names))
+        ]
         for x in range(chain.size):
             held = [str(k) for k, name in enumerate(names) if labels[name][x]]
             if held:
                 lines.append(f"{x}: {' '.join(held)}")
-        path.with_suffix(".lab").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with contextlib.ExitStack() as stack:  # both are on the disk before either takes its name
+        for file, text in files.items():
+            scratch = stack.enter_context(replacing(file))
+            scratch.write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
 def _of_model(chain: MarkovChain) -> dict[str, NDArray[np.bool_]]:

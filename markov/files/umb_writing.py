@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import hopflow
+from hopflow.whole_files import replacing
 from markov.computing.matrices import off_diagonal
 from markov.files.listed import ListedChain
 from markov.files.umb_reading import CHAIN, MAX_VALUE_BITS
@@ -183,7 +184,8 @@ def _valuations(chain: MarkovChain) -> tuple[list[dict[str, Any]], bytes] | None
 def _save(path: Path, files: Mapping[str, bytes]) -> None:
     """Write a compressed archive, the same bytes for the same files."""
     with (
-        path.open("wb") as raw,
+        replacing(path) as scratch,
+        scratch.open("wb") as raw,
         gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):

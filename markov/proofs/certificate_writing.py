@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 from array import array
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hopflow.whole_files import replacing
 from markov.computing.matrices import row_numbers
 from markov.proofs.checker import STATIONARY, Contents, Rows, decade
 
@@ -121,8 +123,10 @@ def outward(value: Fraction, width: Fraction, *, up: bool = False) -> str:
 def write(path: str | Path, found: Contents) -> None:
     """Write a certificate; compressed where the name of the file ends in ``.gz``."""
     path = Path(path)
-    with gzip.open(path, "wt", LEVEL) if path.suffix == ".gz" else path.open("w") as file:
-        _write(file, found)
+    with replacing(path) as scratch, scratch.open("wb") as raw:
+        packed = gzip.GzipFile(path.name, "wb", LEVEL, raw) if path.suffix == ".gz" else raw
+        with io.TextIOWrapper(packed, encoding="ascii", newline="\n") as file:
+            _write(file, found)
 
 
 def _printable(text: str) -> str:

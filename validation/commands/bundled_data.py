@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from hopflow.checks import choice
 from hopflow.console.command_line import AsJson, as_json, check_output, examples
+from hopflow.whole_files import replacing
 from validation import evidence, manifest
 
 commands = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
@@ -148,7 +149,8 @@ def show_case(
         return
     picture = picture or Path("report", "data", f"{case.replace('/', '-')}.png")
     picture.parent.mkdir(parents=True, exist_ok=True)
-    drawn.savefig(picture, dpi=150)
+    with replacing(picture) as scratch:
+        drawn.savefig(scratch, dpi=150)
     console.print(f"figure: {picture}")
 
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from hopflow.checks import choice, instance
 from hopflow.display.results import DARK
-from validation.explore.pages import ViewPage, check_bokeh
+from validation.explore.pages import ViewPage, check_bokeh, refuse_other_hosts
 
 if TYPE_CHECKING:
     from validation.explore.views import View
@@ -63,6 +63,7 @@ def show_view(views: Sequence[View], name: str, notebook: str | None = None) -> 
 
     pages = _notebooks() if notebook is None else [notebook]
     server = Server({"/": fill}, address="127.0.0.1", port=0, allow_websocket_origin=pages)
+    refuse_other_hosts(server)
     server.start()
     script = Markup(server_document(f"http://127.0.0.1:{server.port}/"))
     publish_display_data({"text/html": str(FRAME.format(DARK=Markup(DARK), script=script))})

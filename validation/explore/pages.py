@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ from validation.explore.charts import Animation, BarChart, LineChart, TextTable
 
 if TYPE_CHECKING:
     from validation.explore.views import Drawing, Knob, View
+
+HOSTS = "127.0.0.1", "localhost"
+"""Names of this machine that requests may give; the servers are bound to the first."""
 
 
 def check_bokeh() -> None:
@@ -144,7 +148,20 @@ def server_of(views: Sequence[View], *, port: int = 0) -> Any:
         return Application(FunctionHandler(lambda doc: document_of(view, views, doc)))
 
     pages = {f"/{view.name}": application(view) for view in views}
-    return Server({"/": application(views[0]), **pages}, port=port, address="127.0.0.1")
+    server = Server({"/": application(views[0]), **pages}, port=port, address="127.0.0.1")
+    refuse_other_hosts(server)
+    return server
+
+
+def refuse_other_hosts(server: Any) -> None:
+    """Let a Bokeh server answer only requests whose Host is 127.0.0.1 or localhost, with any port; others get 403.
+
+    A browser that a stranger's name server has sent to this machine names the stranger's host (DNS rebinding).
+    """
+    from tornado.web import ErrorHandler
+
+    others = rf"(?!({'|'.join(map(re.escape, HOSTS))})$).*$"
+    server._tornado.add_handlers(others, [(r".*", ErrorHandler, {"status_code": 403})])
 
 
 def serve_views(

@@ -197,17 +197,16 @@ def _write_provenance(path: Path, record: dict[str, Any]) -> None:
         before = json.loads(path.read_text(encoding="utf-8"))
         if record == before | {name: record[name] for name in ("date", "cpu_seconds")}:
             return
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    with replacing(path) as scratch:
+        scratch.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_table(folder: Path, name: str, text: bytes) -> Path:
     """Write a table, compressed where it is large; return its path."""
-    path = folder / f"{name}.csv"
-    if len(text) <= 100_000:
-        path.write_bytes(text)
-        return path
-    path = folder / f"{name}.csv.xz"
-    path.write_bytes(lzma.compress(text))
+    large = len(text) > 100_000
+    path = folder / f"{name}.csv{'.xz' if large else ''}"
+    with replacing(path) as scratch:
+        scratch.write_bytes(lzma.compress(text) if large else text)
     return path
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from hopflow.whole_files import replacing
 from validation import manifest
 
 
@@ -57,7 +58,7 @@ def seal(source: Path | None = None) -> dict[str, str]:
         )
         if found != 1:
             raise ValueError(f"{source}: {constant} is set in {found} places; must be one")
-    for path, listing in protected.values():
-        path.write_bytes(listing.encode())
-    source.write_text(text, encoding="utf-8")
+    for path, content in (*protected.values(), (source, text)):
+        with replacing(path) as scratch:
+            scratch.write_bytes(content.encode())
     return sums

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from hopflow.whole_files import replacing
 from validation.judgements.code_hashes import PACKAGES
 from validation.judgements.keeping import versions
 
@@ -31,7 +32,8 @@ def is_current(folder: Path, sources: str) -> bool:
 
 def write_stamp(folder: Path, sources: str) -> None:
     """Write the stamp of a report that is complete, with the hash of the sources when its checks began."""
-    (folder / STAMP).write_text(_stamp(folder, sources), encoding="utf-8")
+    with replacing(folder / STAMP) as scratch:
+        scratch.write_text(_stamp(folder, sources), encoding="utf-8")
 
 
 def _stamp(folder: Path, sources: str) -> str:

@@ -22,6 +22,7 @@ from dfcmodel.network.scenario_files.toml_keys import DISCIPLINES, check_name
 from hopflow.checks import file_path, instance
 from hopflow.parameters import Parametrized
 from hopflow.units import PacketUnits, quantities_of, quantity, readable, whole_packets
+from hopflow.whole_files import replacing
 from responsefn import RateRule, WindowRule
 
 __all__ = ["in_bytes", "save_scenario", "write_scenario"]
@@ -60,7 +61,8 @@ def save_scenario(scenario: Scenario, path: str | Path) -> Path:
     text = write_scenario(scenario)
     path = file_path("path", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with replacing(path) as scratch:
+        scratch.write_text(text, encoding="utf-8")
     return path
 
 

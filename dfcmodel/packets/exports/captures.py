@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hopflow.checks import one_number
+from hopflow.whole_files import replacing
 from responsefn import WindowRule
 
 if TYPE_CHECKING:
@@ -77,7 +78,10 @@ def write_capture(
     columns = [
         events[name][order].tolist() for name in ("flow", "ack", "marked", "number", "blocks")
     ]
-    with PcapWriter(str(path), linktype=RAW_IP, nano=True) as writer:
+    with (
+        replacing(path) as scratch,
+        PcapWriter(str(scratch), linktype=RAW_IP, nano=True) as writer,
+    ):
         writer.write_header(None)
         for time, f, ack, marked, number, blocks in zip(
             times[order].tolist(), *columns, strict=True

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.whole_files import replacing
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -103,16 +105,9 @@ class Checkpoint(Unkept):
     def save(self, x: NDArray[np.float64]) -> None:
         """Write the file."""
         header = {"magic": MAGIC, "chain": self.name, "key": self.key, "size": self.size}
-        new = self.path.with_name(f"{self.path.name}.new")
-        try:
-            with new.open("wb") as file:
-                file.write(json.dumps({**header, "cycles": self.cycles}).encode() + b"\n")
-                file.write(x.view(np.uint8).data)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self.path)
-        finally:
-            new.unlink(missing_ok=True)
+        with replacing(self.path) as scratch, scratch.open("wb") as file:
+            file.write(json.dumps({**header, "cycles": self.cycles}).encode() + b"\n")
+            file.write(x.view(np.uint8).data)
         self._next = time.monotonic() + EVERY
 
     def delete(self) -> None:

@@ -216,6 +216,17 @@ def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> 
     assert "damaged installation" not in done.stderr
 
 
+def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from markov import MM1K\nchain = MM1K(capacity=10**9)\n", encoding="utf-8"
+    )
+    limited = "import resource as r, sys; r.setrlimit(r.RLIMIT_AS, (8 * 10**9,) * 2); from hopflow.console.commands import run; sys.argv[1:] = ['solve', 'mine.py']; run()"
+    done = python("-c", limited, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "bytes" in done.stderr
+
+
 def test_warnings_of_hopflow_have_no_path_of_its_code(monkeypatch, capsys) -> None:
     """A warning of a file of the user still says where it is."""
 

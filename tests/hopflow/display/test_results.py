@@ -10,8 +10,13 @@ import doctest
 import importlib
 import inspect
 import io
+import os
 import pickle
+import stat
 import struct
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +38,7 @@ from hopflow.display.waterfalls import draw_waterfall
 from hopflow.parameters import Parametrized
 from hopflow.status import deliver
 from hopflow.whole_files import replacing
-from tests.surface import PUBLIC, for_each
+from tests.surface import PUBLIC, for_each, printed_by
 
 # Results: text, page and pictures.
 
@@ -399,3 +404,154 @@ def test_the_file_is_as_before_until_all_is_written(tmp_path):
         assert path.read_text() == "before"
     assert path.read_text() == "after"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_target_of_a_link_is_replaced_and_its_permissions_stay(tmp_path):
+    path, link = tmp_path / "table.csv", tmp_path / "link.csv"
+    path.write_text("before")
+    path.chmod(0o640)
+    link.symlink_to(path.name)
+    with replacing(link) as scratch:
+        assert scratch.suffix == ".csv"
+        scratch.write_text("after")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("after", 0o640)
+    assert link.is_symlink()
+    with replacing(tmp_path / f"{'ä' * 120}.csv") as scratch:
+        scratch.write_text("a name of 244 bytes")
+    assert (tmp_path / f"{'ä' * 120}.csv").exists()
+
+
+def test_what_is_no_regular_file_is_written_directly(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/null"), Path("/dev/fd/1"), Path("/proc/self/fd/1")):
+        with replacing(path) as scratch:
+            assert scratch == path
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert Path("/dev/null").is_char_device()
+
+
+FULL_DISK = """
+import os, resource, sys
+from pathlib import Path
+
+import dfcmodel, markov, responsefn
+from dfcmodel.sharing.qlog_traces import write_qlog
+from hopflow.console.command_line import save_figure
+from hopflow.csv_tables import write_rows
+
+folder = Path(sys.argv[1])
+run = dfcmodel.simulate(dfcmodel.takano2006("1"), duration=0.02)
+chain = markov.MM1K(arrival_rate=1.0, service_rate=2.0, capacity=300)
+answer = markov.stationary(chain)
+trace = dfcmodel.conformance(responsefn.BBR(), cases=(1,)).cases[0].trace
+WRITERS = {
+    "run.result": run.save,
+    "run.toml": lambda path: dfcmodel.save_scenario(dfcmodel.takano2006("1"), path),
+    "run.nc": run.to_netcdf,
+    "run.gif": run.animate(frames=2).save,
+    "run.html": run.animate(frames=2).save,
+    "run.png": lambda path: save_figure(run.plot(), path, quiet=True),
+    "table.csv": lambda path: write_rows(path, ["a"], [[n] for n in range(1000)]),
+    "chain.tra": lambda path: markov.write_explicit(chain, path),
+    "chain.mtx": lambda path: markov.write_explicit(chain, path),
+    "chain.umb": lambda path: markov.write_explicit(chain, path),
+    "chain.cert": answer.certificate,
+    "chain.cert.gz": answer.certificate,
+    "bbr.qlog": lambda path: write_qlog(trace, path),
+}
+for name, writer in WRITERS.items():
+    path = folder / name
+    writer(path)
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (min(100, len(before[name]) // 2), resource.RLIM_INFINITY))
+    try:
+        writer(path)
+    except OSError:
+        said = "refused"
+    else:
+        said = "written"
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    after = {file.name: file.read_bytes() for file in folder.iterdir()}
+    print(name, said, after == before)
+"""
+"""Each writer twice, the second time with a limit on the size of files, as on a full disk."""
+
+
+@pytest.mark.slow
+def test_a_full_disk_leaves_every_old_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    lines = printed_by("-c", FULL_DISK, tmp_path).splitlines()
+    assert len(lines) == 13
+    assert [line for line in lines if not line.endswith(" refused True")] == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import hopflow.whole_files
+from hopflow import Status
+from tests.hopflow.display.test_results import Answer
+
+usual = hopflow.whole_files.synchronize
+
+def wait(path):
+    if sys.argv[2] == ("folder" if path.is_dir() else "file"):
+        print("reached", flush=True)
+        sys.stdin.read()
+    usual(path)
+
+hopflow.whole_files.synchronize = wait
+Answer(Status.COMPLETED).save(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("moment", "status"), [("file", Status.CONVERGED), ("folder", Status.COMPLETED)]
+)
+def test_a_killed_process_leaves_the_old_file_or_the_new_one(moment, status, tmp_path):
+    path = Answer(Status.CONVERGED).save(tmp_path / "answer")
+    command = [sys.executable, "-c", KILLED, str(path), moment]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reached\n"
+        process.kill()
+    assert Answer.load(path).status is status
+
+
+# A saved result is read back as it was, or not at all.
+
+
+def test_no_flipped_bit_of_a_saved_result_is_read(tmp_path):
+    run = dfcmodel.simulate(dfcmodel.takano2006("1"), level="fluid", duration=0.02)
+    path = run.save(tmp_path / "run")
+    content = path.read_bytes()
+    random = np.random.default_rng(1)
+    for bit in {*range(8 * 60), *random.integers(0, 8 * len(content), 200).tolist()}:
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"holds no result|is damaged|has no checksum"):
+            dfcmodel.results.Trajectory.load(path)
+    for length in (0, 5, 20, 40, 100, len(content) - 1):
+        path.write_bytes(content[:length])
+        with pytest.raises(ValueError, match=r"holds no result|is damaged"):
+            dfcmodel.results.Trajectory.load(path)
+    path.write_bytes(content)
+    assert dfcmodel.results.Trajectory.load(path) == run
+
+
+def test_a_result_without_its_class_is_named(tmp_path, monkeypatch):
+    path = Answer(Status.CONVERGED).save(tmp_path / "answer")
+    monkeypatch.delattr(sys.modules[__name__], "Answer")
+    with pytest.raises(
+        ValueError, match=r"answer': was saved by other code than is installed \(AttributeError: "
+    ):
+        Result.load(path)
+    path.write_bytes(b"hopflow result 1\n" + pickle.dumps(3))
+    with pytest.raises(
+        ValueError, match="has no checksum, as an older version wrote it: save it again"
+    ):
+        Result.load(path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +23,7 @@ from hopflow.execution.grids import Grid, Row, axis
 from hopflow.execution.stores import Store, _block
 from hopflow.execution.sweeping import over_grid
 from hopflow.sources import is_plain, source_of
-from tests.surface import printed_by
+from tests.surface import printed_by, python
 
 ABOUT = {"model": "products"}
 ENDINGS = (".zarr", ".nc")
@@ -133,12 +135,16 @@ def test_blocks_are_consecutive_points(shape, block):
     assert _block(shape) == block
 
 
-def test_values_that_are_no_numbers_are_texts(tmp_path, zarr):
+def test_values_that_are_no_numbers_are_texts_on_the_disk(tmp_path, zarr):
     given = {"a": [None, (1, 2)], "b": ["x"]}
     points = Grid(given, lambda _: (1.0, 2.0))
     with over_grid(Products(), points, about=ABOUT, store=tmp_path / "found.zarr") as kept:
-        assert kept["a"].values.tolist() == ["None", "(1, 2)"]
+        assert kept["a"].values.tolist() == [None, (1, 2)]
         assert kept["b"].values.tolist() == ["x"]
+    import xarray as xr
+
+    with xr.open_zarr(tmp_path / "found.zarr", consolidated=False) as written:
+        assert written["a"].values.tolist() == ["None", "(1, 2)"]
 
 
 KILLED = """
@@ -242,6 +248,290 @@ def test_ctrl_c_names_the_store_and_the_same_call_goes_on(store):
         over_grid(stopped, grid(), about=ABOUT, store=store)
     with over_grid(Products(), grid(), about=ABOUT, store=store) as kept:
         assert kept.load().equals(over_grid(Products(), grid(), about=ABOUT))
+
+
+# What is written is what was given: the same as in memory, or refused at the first value that cannot be stored.
+
+POOL = {
+    "int": lambda r: int(r.integers(-5, 5)),
+    "float": lambda r: float(r.normal()),
+    "nan": lambda r: float("nan"),
+    "bool": lambda r: bool(r.integers(2)),
+    "small": lambda r: np.float32(r.normal()),
+    "byte": lambda r: np.uint8(r.integers(200)),
+    "text": lambda r: "ä" * int(r.integers(0, 40)),
+    "mixture": lambda r: [1, "one", None, 0.5][r.integers(4)],
+    "huge": lambda r: 2 ** int(r.integers(50, 66)),
+    "complex": lambda r: complex(r.normal(), 1.0),
+    "array": lambda r: np.asarray(r.normal()),
+    "object": lambda r: Path("a"),
+    "list": lambda r: [1, 2],
+}
+
+
+class RandomRows:
+    """Rows with a few names, each of one kind or of two; some names are missing at some points."""
+
+    def __init__(self, seed: int) -> None:
+        r = np.random.default_rng(seed)
+        usual, kinds = list(POOL)[: 7 if seed % 2 else len(POOL)], {}
+        for name in "abc"[: r.integers(1, 4)]:
+            chosen = r.choice(usual, size=r.integers(1, 3), replace=False).tolist()
+            kinds[name] = [*chosen, "missing"] if r.random() < 0.2 else chosen
+        points = int(r.integers(2, 9)), int(r.integers(1, 4))
+        self.values = {"x": list(range(points[0])), "y": list(range(points[1]))}
+        self.rows = []
+        for _ in range(points[0] * points[1]):
+            drawn = {name: str(r.choice(several)) for name, several in kinds.items()}
+            self.rows.append({n: POOL[kind](r) for n, kind in drawn.items() if kind != "missing"})
+        self.computed: list[int] = []
+
+    def __call__(self, numbers):
+        for n in numbers:
+            self.computed.append(n)
+            yield Row({name: ((), value, {}) for name, value in self.rows[n].items()}, {})
+
+    def sweep(self, store=None):
+        width = len(self.values["y"])
+        points = Grid(self.values, lambda point: point["x"] * width + point["y"])
+        return over_grid(self, points, about=ABOUT, store=store)
+
+
+def _check_random_rows(seed: int, store: Path) -> bool:
+    """Return whether rows were stored; they are then as in memory, and otherwise refused at a point, before which all are kept."""
+    rows = RandomRows(seed)
+    try:
+        with rows.sweep(store) as stored:
+            direct = RandomRows(seed).sweep()
+            assert stored.load().equals(direct)
+            assert {n: v.dtype for n, v in stored.items()} == {
+                n: v.dtype for n, v in direct.items()
+            }
+        with RandomRows(seed).sweep(store) as again:
+            assert again.load().equals(direct)
+        return True
+    except ValueError as error:
+        refusal = str(error)
+    last = rows.computed[-1]
+    x, y = divmod(last, len(rows.values["y"]))
+    assert re.search(rf": [abc] at x = {x}, y = {y} is .*; the points before are kept$", refusal)
+    further = RandomRows(seed)
+    with pytest.raises(ValueError, match="the points before are kept"):
+        further.sweep(store)
+    assert further.computed == [last]
+    return False
+
+
+def test_random_values_are_as_in_memory_or_refused_at_their_point(store, tmp_path):
+    stored = [_check_random_rows(seed, tmp_path / f"{seed}{store.suffix}") for seed in range(12)]
+    assert 3 < sum(stored) < 12
+
+
+@pytest.mark.slow
+def test_two_hundred_sweeps_of_random_values(store, tmp_path):
+    stored = [_check_random_rows(seed, tmp_path / f"{seed}{store.suffix}") for seed in range(200)]
+    assert 50 < sum(stored) < 150
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([1, "a"], "value at x = 1 is 'a': a store keeps numbers of at most 64 bits, truth values and texts, one of"),
+        (["a", None], "value at x = 1 is None: a store keeps"),
+        ([{"a": "b"}, {"b": 1}], "a at x = 1 is missing: only numbers may be, which are NaN there"),
+        ([{"a": 1}, {"a": 1, "b": "c"}], "b at x = 1 is 'c': had no value at earlier points"),
+        ([[1, 2], 3], r"value at x = 0 is \[1, 2\]: must be a single number or text; return a Dataset"),
+        ([{"x": 2.0}, 1], "x at x = 0 is 2.0: x is a parameter of the sweep; give the result another name"),
+        ([{"a/b": 2.0}, 1], "a/b at x = 0 is 2.0: the name of a result in a store must be a text: printable"),
+        ([{".zattrs": 2.0}, 1], "the name of a result in a store must be a text"),
+        ([{"_done": 2.0}, 1], "the name of a result in a store must be a text"),
+        ([{3: 2.0}, 1], "3 at x = 0 is 2.0: the name of a result in a store must be a text"),
+        ([2**70, 1], "value at x = 0 is 1180591620717411303424: a store keeps"),
+    ],
+    ids=lambda each: str(each)[:40],
+)  # fmt: skip
+def test_the_first_value_that_cannot_be_stored_is_named(rows, said, store):
+    with pytest.raises(ValueError, match=f"^store = .*: .*{said}.*; the points before are kept$"):
+        sweep(lambda x: rows[x], x=[0, 1], store=store)
+
+
+def test_dimensions_and_coordinates_that_differ_are_refused_in_memory_too(store):
+    import xarray as xr
+
+    class Curve:
+        def __init__(self, size, start):
+            self.size, self.start = size, start
+
+        def to_xarray(self):
+            time = np.arange(self.size) + self.start
+            return xr.Dataset({"rate": ("time", np.ones(self.size))}, {"time": time})
+
+    for options in ({}, {"store": store}):
+        with pytest.raises(
+            ValueError,
+            match=r"rate at x = 3 is .*: has the dimensions time: 3, at earlier points time: 2",
+        ):
+            sweep(lambda x: Curve(x, 0), x=[2, 3], **options)
+        with pytest.raises(
+            ValueError, match=r"time at y = 1 is .*: differs from the coordinate at earlier points"
+        ):
+            sweep(lambda y: Curve(2, y), y=[0, 1], **{n: store.with_stem("y") for n in options})
+
+
+def test_units_that_xarray_would_decode_stay_numbers(store):
+    def rows(points):
+        for a, b in points:
+            yield Row(
+                {
+                    "wait": ((), a * b, {"units": "seconds"}),
+                    "day": ((), 3, {"units": "days since 2000-01-01"}),
+                },
+                {},
+            )
+
+    direct = over_grid(rows, grid(), about=ABOUT)
+    with over_grid(rows, grid(), about=ABOUT, store=store) as kept:
+        assert kept.load().equals(direct)
+        assert kept["wait"].attrs == direct["wait"].attrs
+
+
+# A damaged store is named; it is never read as other numbers.
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+
+
+def _read_or_refused(store: Path, direct) -> bool:
+    """Return whether a store was read, with the numbers that were written; otherwise the error names it."""
+    try:
+        with over_grid(Products(), grid(), about=ABOUT, store=store) as kept:
+            assert kept.load().equals(direct)
+            assert kept["product"].attrs == direct["product"].attrs
+        return True
+    except ValueError as error:
+        refusal = str(error)
+    assert refusal.startswith(f"store = {str(store)!r}: ")
+    return False
+
+
+@pytest.mark.parametrize("flips", [30, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_flipped_bit_of_a_store_is_read_as_other_numbers(flips, store):
+    direct = over_grid(Products(), grid(), about=ABOUT, store=store).load()
+    direct.close()
+    random = np.random.default_rng(flips)
+    kinds = [kind for kind in ("product", "both", "_done", "which") for _ in range(flips // 8)]
+    for kind in [*kinds, *["any"] * (flips - len(kinds))]:
+        files = _files(store)
+        chosen = [file for file in files if file.parent.name == kind] or files
+        path = chosen[random.integers(len(chosen))]
+        content = path.read_bytes()
+        damaged = bytearray(content)
+        damaged[random.integers(len(content))] ^= 1 << random.integers(8)
+        path.write_bytes(damaged)
+        read = _read_or_refused(store, direct)
+        assert not (read and kind in ("product", "both") and store.suffix == ".zarr")
+        path.write_bytes(content)
+    assert _read_or_refused(store, direct)
+
+
+def test_a_missing_file_of_a_store_is_not_read_as_nan(tmp_path, zarr):
+    store = tmp_path / "found.zarr"
+    direct = over_grid(Products(), grid(), about=ABOUT, store=store).load()
+    for path in _files(store):
+        content = path.read_bytes()
+        for shorter in (None, b"", content[: len(content) // 2]):
+            path.unlink() if shorter is None else path.write_bytes(shorter)
+            read = _read_or_refused(store, direct)
+            assert read == (path.parent.name == "_done" and path.name == "0.0" and shorter is None)
+            path.write_bytes(content)
+    (store / "product" / "0.0").unlink()
+    said = r"product/0.0 is missing; without .*/_done/0.0 the same call computes its points again$"
+    with pytest.raises(ValueError, match=said):
+        over_grid(Products(), grid(), about=ABOUT, store=store)
+    (store / "_done" / "0.0").unlink()
+    assert _read_or_refused(store, direct)
+
+
+def test_a_process_killed_while_it_replaces_an_array_leaves_the_old_one(
+    tmp_path, zarr, monkeypatch
+):
+    def rows(points, last=0.5):
+        for a, b in points:
+            yield Row({"n": ((), 1 if (a, b) != (3.0, 3) else last, {})}, {})
+
+    direct, usual = over_grid(rows, grid(), about=ABOUT), Path.rename
+    for count in range(1, 4):  # killed before the first, the second renaming, and not at all
+        store, renamed = tmp_path / f"{count}.zarr", []
+
+        def rename(path, target, renamed=renamed, count=count):
+            if path.parent.name.endswith(".zarr.new") or path.parent.name.endswith(".zarr"):
+                renamed.append(path)
+                if len(renamed) == count:
+                    raise SystemExit
+            return usual(path, target)
+
+        monkeypatch.setattr(Path, "rename", rename)
+        monkeypatch.setattr(Store, "__exit__", lambda *_: None)
+        with contextlib.suppress(SystemExit):
+            over_grid(rows, grid(), about=ABOUT, store=store).close()
+        monkeypatch.undo()
+        assert len(renamed) == min(count, 2)
+        computed = Products()
+        with over_grid(rows, grid(), about=ABOUT, store=store) as kept:
+            assert kept.load().equals(direct)
+        assert [path.name for path in tmp_path.glob(f"{count}.*")] == [store.name]
+        assert computed.computed == []
+
+
+STOPPED = """
+import os, signal, sys
+from hopflow import sweep
+
+def square(x):
+    if x == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return x * x
+
+sweep(square, x=range(5), store=sys.argv[1])
+"""
+
+
+def test_ctrl_c_of_a_script_prints_one_sentence(store):
+    done = python("-c", STOPPED, store)
+    assert done.returncode != 0
+    where = store.name + (".partial" if store.suffix == ".nc" else "")
+    assert re.fullmatch(
+        rf"hopflow.Interrupted: 3 of 5 points are in .*{where}; the same call computes the rest\n",
+        done.stderr,
+    )
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from hopflow import sweep
+
+def rows(x):
+    return 0.0 if x < 512 else float(np.random.default_rng(x).random())  # 2 kB in a chunk
+
+import zarr
+import hopflow.execution.stores as stores
+stores.POINTS = 256
+usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1800, usual[1]))
+try:
+    sweep(rows, x=range(1000), store=sys.argv[1])
+except OSError:
+    print(zarr.open(sys.argv[1], mode="r")["_done"][:].sum())
+resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+data = sweep(rows, x=range(1000), store=sys.argv[1])
+print(data.equals(sweep(rows, x=range(1000))))
+"""
+
+
+def test_a_full_disk_leaves_the_points_before(tmp_path, zarr):
+    assert printed_by("-c", FULL, tmp_path / "found.zarr").split() == ["512", "True"]
 
 
 # Functions over grids of values: every result in its place, whatever the order; points, coordinates, what is refused.

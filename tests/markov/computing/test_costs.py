@@ -20,7 +20,7 @@ from markov.computing.double_double_kernels import variation
 from markov.computing.interruption import interruptible
 from markov.computing.progress import Counter, report, watched
 from markov.errors import TooLargeError
-from tests.surface import HANG
+from tests.surface import HANG, printed_by
 
 # Predicted seconds: what they may not depend on, and what is compared with what.
 
@@ -47,6 +47,31 @@ def test_too_large_is_predicted(monkeypatch):
     monkeypatch.setattr(markov.computing.memory, "MIN_CHECKED_BYTES", 0.0)
     with pytest.raises(TooLargeError, match=r"^PauseTandem: more than \d+ reachable states: "):
         explore(PauseTandem(buffers=(100, 100)))
+
+
+LIMITED = """
+import resource
+from markov import MM1K, generator
+from markov.computing.memory import available
+from markov.errors import TooLargeError
+
+free = available()
+for kind in (resource.RLIMIT_DATA, resource.RLIMIT_AS):
+    before = resource.getrlimit(kind)
+    used = next(int(x.split()[1]) for x in open("/proc/self/status") if x.startswith(("VmData" if kind == resource.RLIMIT_DATA else "VmSize")))
+    resource.setrlimit(kind, (1024 * used + 2 * 10**8, before[1]))
+    print(available() <= 2 * 10**8 < free)
+    try:
+        generator(MM1K(capacity=10**7), reachable=False)
+    except TooLargeError as error:
+        print(error.available <= 2e8)
+    resource.setrlimit(kind, before)
+"""
+
+
+def test_the_limits_of_a_process_are_its_memory():
+    """As after ``ulimit -v``: refused before NumPy fails."""
+    assert printed_by("-c", LIMITED).split() == ["True"] * 4
 
 
 @pytest.mark.parametrize("method", [GTH(), Levels(), Levels(cyclic=False)], ids=repr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import http.client
 import http.server
 import importlib.util
 import json
@@ -53,6 +54,28 @@ def address() -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().split()[0].rpartition("/")[0]
         server.terminate()
+
+
+@pytest.mark.skipif("bokeh" in MISSING, reason="needs hopflow[explore]")
+def test_pages_answer_only_to_names_of_this_machine(address: str) -> None:
+    """By DNS rebinding a page of a stranger reaches the server with the stranger's Host, and an Origin that agrees with it."""
+    place = urlsplit(address)
+    assert place.hostname is not None
+    upgrade = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }  # fmt: skip
+    ours = ["127.0.0.1", f"127.0.0.1:{place.port}", f"localhost:{place.port}", "LocalHost:8888"]
+    others = ["evil.example", f"evil.example:{place.port}", f"127.0.0.1.evil.example:{place.port}", "notlocalhost", f"[::1]:{place.port}", "10.0.0.1"]  # fmt: skip
+    answers = {}
+    for host in (*ours, *others):
+        for path, more in (("/dfc", {}), ("/static/js/bokeh.min.js", {}), ("/dfc/ws", upgrade)):
+            connection = http.client.HTTPConnection(place.hostname, place.port, timeout=HANG)
+            connection.request("GET", path, headers={"Host": host, "Origin": f"http://{host}", **more})  # fmt: skip
+            answers[host, path] = connection.getresponse().status
+            connection.close()
+    assert {status for (host, _), status in answers.items() if host in others} == {403}
+    assert {status for (host, path), status in answers.items() if host in ours and path != "/dfc/ws"} == {200}  # fmt: skip
 
 
 @pytest.mark.browser
