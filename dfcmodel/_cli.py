@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
+commands = cli.Commands()
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
 """Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
+commands = cli.Commands()
 MOST_COLUMNS = 3
 """Rules that stand side by side."""
 

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.console.command_line import AsJson, as_json, check_folder, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, check_folder, examples
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
@@ -27,7 +27,7 @@ from validation.judgements.verdicts import Finding
 from validation.networks.recomputing import PARTS
 from validation.records import entries, recorded_verdicts
 
-commands = typer.Typer()
+commands = Commands()
 
 
 def _figures(incomplete: str) -> list[str]:

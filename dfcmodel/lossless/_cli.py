@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
-group = typer.Typer(invoke_without_command=True)
+commands = cli.Commands()
+group = cli.Commands(invoke_without_command=True)
 commands.add_typer(group, name="headroom")
 group.command(epilog=EPILOG)(audit)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import inspect
 import json
 import os
@@ -11,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
     "AsJson",
+    "Command",
+    "Commands",
+    "Group",
     "Verbose",
     "as_json",
     "beginning",
@@ -32,6 +37,89 @@ __all__ = [
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
 FIGURES = (".png", ".svg", ".pdf")
+
+
+def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
+    """Refuse an option that takes one value and is given twice; click would take the last one.
+
+    Raises
+    ------
+    typer.BadParameter
+        Naming the option.
+    """
+    if context.resilient_parsing:  # a completion
+        return
+    _, _, order = command.make_parser(context).parse_args(args=list(words))
+    single = [each for each in order if each.param_type_name == "option" and not each.multiple]
+    for option in single:
+        if single.count(option) > 1:
+            raise typer.BadParameter("is given more than once", ctx=context, param=option)
+
+
+def _invoke(invoke: Callable[[Any], Any], context: Any) -> Any:
+    """Invoke a command; a ValueError gets the names of its parameters on the command line as ``parameters``."""
+    try:
+        return invoke(context)
+    except ValueError as error:
+        if not hasattr(error, "parameters"):  # those of the innermost command
+            error.parameters = {  # type: ignore[attr-defined]
+                each.name: (max(each.opts, key=len), max(each.secondary_opts, key=len, default=""))
+                if each.param_type_name == "option"
+                else ("", "")
+                for each in context.command.get_params(context)
+            }
+        raise
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command's name."""
+        _refuse_repeats(self, ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        return _invoke(super().invoke, ctx)
+
+
+class Group(TyperGroup):
+    """A group that refuses an option given twice, prints its help without words, and proposes a command for a mistyped one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the group's name."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        _refuse_repeats(self, ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the group, and the command that the words name."""
+        return _invoke(super().invoke, ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0].lower(), names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"must be one of {', '.join(names)}"
+            ctx.fail(f"No such command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Commands(typer.Typer):
+    """The commands of a module, each a `Command` in a `Group`."""
+
+    def __init__(self, *, cls: Any = Group, **settings: Any) -> None:
+        super().__init__(cls=cls, **settings)
+
+    def command(self, name: str | None = None, *, cls: Any = Command, **settings: Any) -> Any:
+        """Return a decorator that makes a function a command."""
+        return super().command(name, cls=cls, **settings)
 
 
 def examples(*lines: str) -> str:

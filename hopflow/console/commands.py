@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from hopflow import __version__
+from hopflow.console.command_line import Group
 from hopflow.errors import DamagedDataError
 from hopflow.naming.packages import LEFT_OUT, PACKAGES, check_packages, left_out
 
@@ -56,7 +57,7 @@ COMMANDS = {
 """All commands in the order of the help. Help and completion read it, and load no package."""
 
 
-class Commands(TyperGroup):
+class LazyGroup(Group):
     """A group whose commands are loaded when they are called."""
 
     is_listing = False
@@ -119,9 +120,10 @@ def _loaded(name: str) -> Any:
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=LazyGroup,
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=MARKUP,
 )
