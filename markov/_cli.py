@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from hopflow.checks import choice
 from hopflow.console import command_line as cli
 from hopflow.display.results import table_text
+from hopflow.naming.registry import object_of_file
 from hopflow.status import Status
 from hopflow.units import quantity
 
@@ -42,7 +44,9 @@ class FilesToo(cli.Group):
             elif not ctx.resilient_parsing:
                 near = difflib.get_close_matches(word.lower(), [*self.commands, *chains], 1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
-                allowed = f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
+                allowed = (
+                    f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
+                )
                 ctx.fail(f"No such chain {word!r}: {allowed}{hint}")
         return super().resolve_command(ctx, args)
 
@@ -450,6 +454,9 @@ def check(
     from markov.proofs.sources import source_of
 
     constants = written_constants(const)
+    for path in filter(None, (certificate, model)):
+        if not path.is_file():
+            raise FileNotFoundError(ENOENT, "there is no such file", str(path))
     try:
         found = checked(certificate, None if model is None else source_of(model, constants))
         typer.echo(cli.as_json(_of_statement(found)) if json else found)
@@ -544,30 +551,8 @@ def constants_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 def python_model(path: Path) -> Any:
     """Return the model of a user's own Python file."""
-    import runpy
-
     from markov.chains import MarkovChain
     from markov.exploration import Reachable
     from markov.models.rules import ChainModel
 
-    if not path.is_file():
-        raise ValueError(f"path = {str(path)!r}: there is no such file")
-    found = runpy.run_path(str(path), run_name="model")
-    if "model" in found:
-        return found["model"]
-    own = [
-        value
-        for value in found.values()
-        if isinstance(value, type) and issubclass(value, ChainModel) and value.__module__ == "model"
-    ]
-    kinds = (ChainModel, MarkovChain, Reachable)
-    chains = {id(each): each for each in found.values() if isinstance(each, kinds)}
-    if not own and len(chains) == 1:
-        return next(iter(chains.values()))
-    if len(own) != 1:
-        count = len(own) or len(chains)
-        said = (
-            f"{count} models: must have one ChainModel or explored chain, or a variable named model"
-        )
-        raise ValueError(f"path = {str(path)!r}: {said}")
-    return own[0]()
+    return object_of_file(path, "model", ChainModel, (MarkovChain, Reachable))

@@ -13,7 +13,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.console.command_line import AsJson, Commands, as_json, check_folder, examples
+from hopflow.console.command_line import (
+    AsJson,
+    Commands,
+    as_json,
+    check_folder,
+    examples,
+    warn_deprecated_option,
+)
 from validation import manifest
 from validation.claims import claims_of_figure, figures, find, ledger
 from validation.commands.claim_lines import print_recorded
@@ -138,7 +145,7 @@ def _end(different: list[str], repeated: bool, console: Console) -> None:
     "figure",
     epilog=examples(
         "hopflow figure",
-        "hopflow figure malhotra2005/4 --csv",
+        "hopflow figure malhotra2005/4 --tables",
         "hopflow figure M03 --folder talk",
     ),
 )
@@ -151,14 +158,15 @@ def draw_figure(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
-    csv: Annotated[
+    tables: Annotated[
         bool,
         typer.Option(
-            "--csv",
+            "--tables",
             help="Write the points of each picture as CSV beside it: one row per point, with curve, x, y, ends of intervals, "
             "quantities and units; and the claim's table of numbers.",
         ),
     ] = False,
+    csv: Annotated[bool, typer.Option("--csv", hidden=True)] = False,
     json: AsJson = False,
 ) -> None:
     """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
@@ -168,6 +176,9 @@ def draw_figure(
     from validation.commands.checking import checked_under_a_bar
 
     console = Console(stderr=json)
+    if csv:
+        warn_deprecated_option("--csv", "--tables")
+        tables = True
     if name is None:
         known = {figure: [claim.id for claim in claims] for figure, claims in figures().items()}
         if json:
@@ -190,12 +201,12 @@ def draw_figure(
             caption = plain(picture.caption)
             about = {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
-            if csv and picture.points is not None:
+            if tables and picture.points is not None:
                 about["points"] = place = target.with_suffix(".csv")
                 picture.points.to_csv(place, index=False, lineterminator="\n")
                 console.print(f"points: {place}", highlight=False)
             files.append(about)
-        if csv:
+        if tables:
             target = _write_numbers(found[claim], folder / f"{claim.id}-numbers.csv")
             console.print(f"table of the claim: {target}", highlight=False)
     if json:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import difflib
 import inspect
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "AsCsv",
     "AsJson",
     "Command",
     "Commands",
@@ -30,11 +32,13 @@ __all__ = [
     "examples",
     "plain",
     "save_figure",
+    "save_table",
     "takes_records",
     "warn_deprecated_option",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -197,6 +201,9 @@ def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURE
         raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
     if path.is_dir():
         raise ValueError(f"{name} = {str(path)!r}: is a folder")
+    if not path.parent.is_dir():
+        msg = f"cannot be written, there is no folder {str(path.parent)!r}"
+        raise ValueError(f"{name} = {str(path)!r}: {msg}")
     _check_writable(name, path)
 
 
@@ -226,11 +233,19 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
     """Save the figure of some axes, if a file is asked for, and say so unless ``quiet``."""
     if path is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure: Any = axes.figure
     figure.savefig(path, dpi=150)
     if not quiet:
         typer.echo(f"figure: {path}")
+
+
+def save_table(rows: Sequence[Mapping[str, Any]], path: Path, *, quiet: bool = False) -> None:
+    """Write rows with the same keys as CSV, and say so, on the standard error if ``quiet``."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    typer.echo(f"table: {path}", err=quiet)
 
 
 def warn_deprecated_option(old: str, new: str) -> None:
