@@ -68,7 +68,10 @@ class InfiniteStatesError(TooLargeError):
 
 
 def available() -> float:
-    """Return the bytes that this process may still take; inf where the system does not say."""
+    """Return the bytes that this process may still take; inf where the system does not say.
+
+    A limit of the address space (``ulimit -v``, RLIMIT_AS) counts, as those of the machine and of the control group.
+    """
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024.0 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
@@ -82,6 +85,15 @@ def available() -> float:
         limit = int((group / "memory.max").read_text(encoding="ascii"))
         free = min(free, limit - int((group / "memory.current").read_text(encoding="ascii")))
     except (OSError, ValueError):  # no control group, or one without a limit
+        pass
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            free = min(free, float(limit - pages * resource.getpagesize()))
+    except (ImportError, OSError, ValueError):  # no such limit on this system
         pass
     return max(free, 0.0)
 
