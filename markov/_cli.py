@@ -454,13 +454,14 @@ def check(
     from markov.proofs.sources import source_of
 
     constants = written_constants(const)
-    for path in filter(None, (certificate, model)):
-        if not path.is_file():
-            raise FileNotFoundError(ENOENT, "there is no such file", str(path))
+    if not certificate.is_file():
+        raise FileNotFoundError(ENOENT, "there is no such file", str(certificate))
     try:
         found = checked(certificate, None if model is None else source_of(model, constants))
         typer.echo(cli.as_json(_of_statement(found)) if json else found)
     except CertificateError as error:
+        if model is not None and not model.is_file():
+            raise FileNotFoundError(ENOENT, "there is no such file", str(model)) from None
         typer.echo(f"refused     {error}", err=True)
         raise typer.Exit(1) from None
 

@@ -238,20 +238,17 @@ def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     parameters: dict[str, tuple[str, str]] = getattr(error, "parameters", {})
     text = str(error)
-    name, sign, rest = text.partition(" = ")
-    if not sign:
-        name, sign, rest = text.partition(" is missing")
-        rest = f"is missing{rest}" if sign else ""
-    stem, bracket, index = name.partition("[")
-    option = parameters.get(stem, (f"--{stem.replace('_', '-')}", ""))[0]
-    given = any(word == option or word.startswith(f"{option}=") for word in words)
-    if sign and option and (given or stem in parameters):
-        text = f"{option}{bracket}{index} {rest}"
-    elif sign and (stem == "path" or any(rest.startswith((repr(word), word)) for word in words)):
-        text = rest  # an argument
+    if match := re.match(r"(\w+)((?:\[\w+\])?) (?:= |(?=is missing))", text):
+        (name, index), rest = match.groups(), text[match.end() :]
+        option = parameters.get(name, (f"--{name.replace('_', '-')}", ""))[0]
+        given = any(word == option or word.startswith(f"{option}=") for word in words)
+        if option and (given or name in parameters):
+            text = f"{option}{index} {rest}"
+        elif name == "path" or any(rest.startswith((repr(word), word)) for word in words):
+            text = rest  # an argument
     for parameter, (on, off) in parameters.items():
         text = re.sub(rf"\b{parameter}=False\b", off or f"no {on}", text)
         text = re.sub(rf"\b{parameter}=True\b", on, text)
         if on:
-            text = re.sub(rf"\b{parameter}=(?=[\w('\"])", f"{on} ", text)
+            text = re.sub(rf"(?<![\w-]){parameter}(?: = |=)(?=[\w('\"])", f"{on} ", text)
     return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

@@ -340,6 +340,8 @@ def test_a_certificate_is_written_and_checked_against_the_file(machine: Path) ->
     assert check_it(path)[0] == 0
     with pytest.raises(FileNotFoundError, match=r"none\.cert"):
         check_it(path.with_name("none.cert"))
+    with pytest.raises(FileNotFoundError, match=r"none\.sm"):
+        check_it(path, path.with_name("none.sm"))
 
 
 def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def of_command(message: str) -> ValueError:
         "default",
         "default-of-command",
         "missing",
+        "two",
         "within",
         "argument",
         "other-name",
