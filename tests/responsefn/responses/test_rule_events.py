@@ -390,12 +390,12 @@ class Overflows(Shrinks):
 
 
 class NoNumber(Shrinks):
-    """A window that is no number from nine packets on, up to ten."""
+    """A window that is no number from nine packets on, up to twelve: between two samples."""
 
     @staticmethod
     def on_ack(s, q, e):
-        wrong = 1e308 * 10.0 - 1e308 * 10.0 if 9.0 < s.cwnd < 10.0 else 0.0
-        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd + wrong)
+        wrong = 1e308 * 10.0 - 1e308 * 10.0 if 8.5 < s.cwnd < 12.0 else 0.0
+        return s._replace(cwnd=s.cwnd + 1.0 + wrong)
 
 
 WRONG = {Shrinks: "returns cwnd = 0.99: must be 1 to", Overflows: r"returns cwnd = 1e\+20", NoNumber: "returns cwnd = nan"}  # fmt: skip
