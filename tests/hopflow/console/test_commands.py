@@ -68,6 +68,11 @@ def of_command(message: str) -> ValueError:
         (of_command("high_threshold = 30: too many"), [], "--high-threshold 30: too many"),
         (of_command("high_threshold is missing: say 3"), [], "--high-threshold is missing: say 3"),
         (
+            of_command("dfc is missing: with high_threshold = 3, say"),
+            ["3"],
+            "--dfc is missing: with --high-threshold 3, say",
+        ),
+        (
             of_command("x: give high_threshold=3 or dfc=False"),
             [],
             "x: give --high-threshold 3 or --no-dfc",
