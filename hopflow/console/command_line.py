@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -40,6 +40,7 @@ __all__ = [
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
 AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
+F = TypeVar("F", bound=Callable[..., Any])
 FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -121,9 +122,12 @@ class Commands(typer.Typer):
     def __init__(self, *, cls: Any = Group, **settings: Any) -> None:
         super().__init__(cls=cls, **settings)
 
-    def command(self, name: str | None = None, *, cls: Any = Command, **settings: Any) -> Any:
+    def command(
+        self, name: str | None = None, *, cls: Any = Command, **settings: Any
+    ) -> Callable[[F], F]:
         """Return a decorator that makes a function a command."""
-        return super().command(name, cls=cls, **settings)
+        decorate: Callable[[F], F] = super().command(name, cls=cls, **settings)
+        return decorate
 
 
 def examples(*lines: str) -> str:
@@ -239,7 +243,7 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
         typer.echo(f"figure: {path}")
 
 
-def save_table(rows: Sequence[Mapping[str, Any]], path: Path, *, quiet: bool = False) -> None:
+def save_table(rows: Sequence[Mapping[Any, Any]], path: Path, *, quiet: bool = False) -> None:
     """Write rows with the same keys as CSV, and say so, on the standard error if ``quiet``."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")

@@ -197,7 +197,7 @@ def _allow_closed_pipe() -> None:
         io.BufferedWriter(raw),
         old.encoding,
         old.errors,
-        line_buffering=old.line_buffering,  # type: ignore[attr-defined]
+        line_buffering=bool(getattr(old, "line_buffering", False)),
     )
 
 
