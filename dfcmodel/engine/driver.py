@@ -129,11 +129,10 @@ def _check_rules(plan: Plan) -> None:
     """Raise RuleError for the first window rule that has returned a window that cannot be."""
     for f in np.flatnonzero(np.isnan(plan.network.flows["parameters"][:, 0])).tolist():
         flow, row = plan.scenario.flows[f], plan.network.flows[f]
-        if isinstance(flow.source, WindowRule):
+        source: Any = flow.source
+        if isinstance(source, WindowRule):
             numbers = [row["cwnd"], row["ssthresh"], *row["rule_state"], *row["parameters"]]
-            refuse_fault(
-                flow.source.in_fluid(), numbers, f"{plan.scenario.name}, flow {flow.name!r}"
-            )
+            refuse_fault(source.in_fluid(), numbers, f"{plan.scenario.name}, flow {flow.name!r}")
 
 
 def _sent(plan: Plan) -> Floats:
