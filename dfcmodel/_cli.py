@@ -12,7 +12,6 @@ import typer
 
 from hopflow.console import command_line as cli
 from hopflow.units import quantity
-from hopflow.whole_files import replacing
 
 if TYPE_CHECKING:
     from dfcmodel.levels.choices import LevelChoice
@@ -22,10 +21,11 @@ if TYPE_CHECKING:
     from dfcmodel.results.ensembles import Ensemble
     from dfcmodel.results.trajectories import Trajectory
     from dfcmodel.sharing.bottlenecks import Bottleneck
+    from responsefn.rules.base import WindowRule
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
+commands = cli.Commands()
 
 explained: dict[str, Callable[[], dict[str, Any]]] = {}
 """Names that ``hopflow explain`` takes beside scenarios, with what return the arguments of `dfcmodel.explain`."""
@@ -70,9 +70,25 @@ def _rules(incomplete: str) -> list[str]:
     return cli.beginning(incomplete, windows)
 
 
+def _window_rules(parameter: str, names: list[str]) -> list[WindowRule]:
+    """Return rules of a window by their names, or from Python files."""
+    from responsefn.rule_catalogue import rule_named
+    from responsefn.rules.base import WindowRule
+
+    rules = [rule_named(parameter, name) for name in names]
+    windows = [rule for rule in rules if isinstance(rule, WindowRule)]
+    if len(windows) < len(rules):
+        others = ", ".join(repr(rule) for rule in rules if not isinstance(rule, WindowRule))
+        raise ValueError(f"{parameter} = {others}: must be a rule of a window, such as cubic")
+    return windows
+
+
 PaperTcp = Annotated[
     str | None,
-    typer.Option(help="tahoe, reno, newreno or vegas; default: the paper's.", autocompletion=_tcps),
+    typer.Option(
+        help="tahoe, reno, newreno or vegas, another rule of a window, or my_rule.py; default: the paper's.",
+        autocompletion=_tcps,
+    ),
 ]
 Duration = Annotated[str | None, typer.Option(help="Simulated time: 200ms, or a number of s.")]
 
@@ -101,7 +117,7 @@ class _Network:
     def scenario(self, name: str) -> Scenario:
         """Return a scenario by its name, or from a TOML file, which allows no further options."""
         from dfcmodel.network.scenario_files.toml_reading import load_scenario
-        from dfcmodel.network.scenarios import NAMES, takano2006
+        from dfcmodel.network.scenarios import NAMES, TCP, takano2006
 
         if name.endswith(".toml"):
             for option, value in (("dfc", self.dfc), ("tcp", self.tcp), ("host", self.host)):
@@ -116,8 +132,11 @@ class _Network:
             said = f"; did you mean {near[0]!r}?" if near else ""
             allowed = "takano2006/1 to takano2006/6, takano2006/4S, ..., or a file ending in .toml"
             raise ValueError(f"scenario = {name!r}: must be {allowed}{said}")
+        tcp: Any = self.tcp
+        if tcp is not None and tcp not in TCP:
+            tcp = _window_rules("tcp", [tcp])[0]
         paper = name.partition("/")[2]
-        return takano2006(paper, dfc=self.dfc is not False, tcp=self.tcp, host=self.host)
+        return takano2006(paper, dfc=self.dfc is not False, tcp=tcp, host=self.host)
 
 
 @dataclass(frozen=True)
@@ -348,7 +367,10 @@ class _Path:
     bandwidth: Annotated[str, typer.Option(help="24Mbps, or a number of packets/s.")]
     rtt: Annotated[str, typer.Option(help="Propagation there and back: 40ms, or a number of s.")]
     buffer: Annotated[
-        str, typer.Option(help="80pkt, 120kB (as many packets as fit), or a number of packets.")
+        str,
+        typer.Option(
+            help="80pkt, 120kB (as many packets as fit), 2BDP (bandwidth times rtt), or a number of packets."
+        ),
     ]
     loss: Annotated[str, typer.Option(help="Probability of a random loss: 0.001 or 0.1%.")] = "0"
 
@@ -356,11 +378,12 @@ class _Path:
         """Return the bottleneck, in packets/s, s and packets."""
         from dfcmodel.sharing.bottlenecks import bottleneck_of
 
-        size = senders.bytes_per_packet
+        size, buffer = senders.bytes_per_packet, self.buffer.strip()
+        in_products = buffer.lower().endswith("bdp")
         return bottleneck_of(
             quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
             quantity("rtt", self.rtt, "time", size, bare=True),
-            int(quantity("buffer", self.buffer, "amount", size, bare=True)),
+            buffer if in_products else int(quantity("buffer", buffer, "amount", size, bare=True)),
             duration=quantity("duration", times.duration, "time", bare=True),
             warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
             discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing, packet_size=size,
@@ -378,25 +401,21 @@ class _Path:
 def compare(
     rules: Annotated[
         list[str],
-        typer.Argument(help="newreno, cubic, ...: window rules.", autocompletion=_rules),
+        typer.Argument(help="newreno, cubic, bbr, ..., or my_rule.py.", autocompletion=_rules),
     ],
     path: _Path,
     times: _Times,
     senders: _Senders,
     plot: Annotated[Path | None, typer.Option(help="Draw the shares to this file.")] = None,
+    csv: cli.AsCsv = None,
     json: cli.AsJson = False,
 ) -> None:
     """Print which rule wins on a path, by packet-level simulation: alone, in pairs, against each other."""
     from dfcmodel.sharing.comparisons import compare_rules
-    from responsefn.rule_catalogue import rule_named
-    from responsefn.rules.base import WindowRule
 
     cli.check_output("plot", plot)
-    chosen = [rule_named("rule", name) for name in rules]
-    windows = [rule for rule in chosen if isinstance(rule, WindowRule)]
-    if len(windows) < len(chosen):
-        others = [repr(rule) for rule in chosen if not isinstance(rule, WindowRule)]
-        raise ValueError(f"rules: {', '.join(others)} must be rules of a window, such as cubic")
+    cli.check_output("csv", csv, ())
+    windows = _window_rules("rule", rules)
     found = compare_rules(
         windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed
     )
@@ -410,6 +429,9 @@ def compare(
             f"{path.bandwidth}, {path.rtt}, {path.buffer} in packets of {senders.bytes_per_packet:g} bytes"
         )
         typer.echo(found)
+    if csv is not None:
+        frame = found.to_xarray().to_dataframe().reset_index()
+        cli.save_table(frame.to_dict("records"), csv, quiet=json)
     if plot is not None:
         cli.save_figure(found.plot(), plot, quiet=json)
 
@@ -491,7 +513,8 @@ def explain(
         ),
     ],
     asked: _Explained,
-    table: Annotated[Path | None, typer.Option(help="Write the numbers as CSV here.")] = None,
+    csv: cli.AsCsv = None,
+    table: Annotated[Path | None, typer.Option(hidden=True)] = None,
     plot: Annotated[Path | None, typer.Option(help="Write the waterfall here.")] = None,
     json: cli.AsJson = False,
 ) -> None:
@@ -499,14 +522,18 @@ def explain(
     from dfcmodel.levels.explaining import explain as explain_gap
 
     cli.check_output("plot", plot)
-    cli.check_output("table", table, ())
+    if table is not None:
+        if csv is not None:
+            raise ValueError(
+                f"table = {str(table)!r}: is --csv {csv} under its former name, omit it"
+            )
+        cli.warn_deprecated_option(f"--table {table}", f"--csv {table}")
+        csv = table
+    cli.check_output("csv", csv, ())
     found = explain_gap(**asked.parameters(scenario))
     typer.echo(cli.as_json(found.table().to_dict("records")) if json else found)
-    if table is not None:
-        table.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(table) as scratch:
-            found.table().to_csv(scratch, index=False)
-        typer.echo(f"table: {table}", err=json)
+    if csv is not None:
+        cli.save_table(found.table().to_dict("records"), csv, quiet=json)
     if plot is not None:
         cli.save_figure(found.plot(), plot, quiet=json)
 

@@ -196,7 +196,7 @@ def bbr_cases() -> str:
     from responsefn import BBR
 
     rows = []
-    for case in conformance(BBR(extra_acked_rounds=10)).cases:
+    for case in conformance(BBR()).cases:
         verdict = case.verdict + (f": {case.deviation}" if "deviation" in case.verdict else "")
         texts = (
             f"{check.expected}: {check.happened}"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from hopflow.checks import choice
 from hopflow.console import command_line as cli
 from hopflow.display.results import table_text
+from hopflow.naming.registry import object_of_file
 from hopflow.status import Status
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from markov.files import FileModel
     from markov.methods.solution import Method
@@ -28,16 +30,24 @@ if TYPE_CHECKING:
 __all__ = ["commands"]
 
 
-class FilesToo(TyperGroup):
+class FilesToo(cli.Group):
     """A group of commands that runs ``file`` for the name of a file, and ``chain`` for that of a chain."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names."""
-        if args[0] not in self.commands:
-            if Path(args[0]).suffix in SUFFIXES:
+        word, chains = args[0], _chains("")
+        if word not in self.commands and not word.startswith("-"):
+            if Path(word).suffix or Path(word).is_file():
                 args = ["file", *args]
-            elif args[0].lower() in _chains(""):
+            elif word.lower() in chains:
                 args = ["chain", *args]
+            elif not ctx.resilient_parsing:
+                near = difflib.get_close_matches(word.lower(), [*self.commands, *chains], 1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                allowed = (
+                    f"must be one of {', '.join(chains)}, or a file ending in {', '.join(SUFFIXES)}"
+                )
+                ctx.fail(f"No such chain {word!r}: {allowed}{hint}")
         return super().resolve_command(ctx, args)
 
 
@@ -75,8 +85,8 @@ SUFFIXES = PRISM + JANI + SBML + LISTED + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 UNDECIDED = 3
 """Exit status for properties without a truth value; 2 is that of a wrong call."""
-commands = typer.Typer()
-solve = typer.Typer(
+commands = cli.Commands()
+solve = cli.Commands(
     cls=FilesToo,
     no_args_is_help=True,
     help="Solve pi Q = 0 and print the answer with its proof; evaluate properties of models in "
@@ -240,7 +250,11 @@ def chain(
     output.check()
     kind = chain_named("chain", name)
     by = _method(method)
-    given = dict(map(_setting, set or ()))
+    given: dict[str, Any] = {}
+    for parameter, value in map(_setting, set or ()):
+        if parameter in given:
+            raise ValueError(f"set = '{parameter}={value}': {parameter!r} is given twice")
+        given[parameter] = value
     fields = getattr(kind, "Params", None)
     for each in given:
         choice("set", each, fields._fields if fields is not None else ())
@@ -278,9 +292,11 @@ class _Asked:
     ] = None
     properties: Annotated[Path | None, typer.Option(help="A PRISM file of properties.")] = None
     const: Annotated[
-        str,
-        typer.Option(help="Constants of a model, parameters of a chain in Python: N=5,rate=0.1"),
-    ] = ""
+        list[str] | None,
+        typer.Option(
+            help="Constants of a model, parameters of a chain in Python: N=5,rate=0.1; may be repeated."
+        ),
+    ] = None
     proof: Annotated[
         str, typer.Option(help="Bound of stationary distributions: on, tight, or off.")
     ] = "on"
@@ -303,7 +319,8 @@ class _Asked:
                 choice("const", name, tuple(units(model)))
             return variant(model, **changes) if changes else model
         if self.const:
-            raise ValueError(f"const = {self.const!r}: a file of transitions has no constants")
+            given = ",".join(self.const)
+            raise ValueError(f"const = {given!r}: a file of transitions has no constants")
         return read_explicit(path)
 
     def read(self, path: Path) -> tuple[FileModel, list[str]]:
@@ -389,7 +406,11 @@ def _writer(model: FileModel) -> Callable[..., Any]:
 
 
 def _certify(
-    write: Callable[..., Any], certificate: Path, path: Path, const: str, functions: Any = None
+    write: Callable[..., Any],
+    certificate: Path,
+    path: Path,
+    const: Sequence[str] | None,
+    functions: Any = None,
 ) -> None:
     """Write the certificate of a file's chain, with the rates of the file where they can be derived."""
     from markov.proofs.checker import CertificateError
@@ -418,7 +439,10 @@ def check(
             help="Derive the rows from it: a PRISM or JANI model, a UMB file, or .tra of PRISM or Storm."
         ),
     ] = None,
-    const: Annotated[str, typer.Option(help="Constants of the model: t=3,rate=0.1")] = "",
+    const: Annotated[
+        list[str] | None,
+        typer.Option(help="Constants of the model: t=3,rate=0.1; may be repeated."),
+    ] = None,
     json: cli.AsJson = False,
 ) -> None:
     """Check a certificate of a stationary distribution, or of long-run means, in exact integers, and print what it proves.
@@ -430,10 +454,14 @@ def check(
     from markov.proofs.sources import source_of
 
     constants = written_constants(const)
+    if not certificate.is_file():
+        raise FileNotFoundError(ENOENT, "there is no such file", str(certificate))
     try:
         found = checked(certificate, None if model is None else source_of(model, constants))
         typer.echo(cli.as_json(_of_statement(found)) if json else found)
     except CertificateError as error:
+        if model is not None and not model.is_file():
+            raise FileNotFoundError(ENOENT, "there is no such file", str(model)) from None
         typer.echo(f"refused     {error}", err=True)
         raise typer.Exit(1) from None
 
@@ -492,10 +520,10 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     return read_prism(path, constants=constants)
 
 
-def written_constants(text: str) -> dict[str, str]:
-    """Return constants from ``N=5,rate=0.1,fast=true`` as they are written."""
-    found: dict[str, str] = {}
-    for part in filter(None, text.split(",")):
+def written_constants(texts: Sequence[str] | None) -> dict[str, str]:
+    """Return constants from ``["N=5,rate=0.1", "fast=true"]`` as they are written."""
+    constants: dict[str, str] = {}
+    for part in filter(None, ",".join(texts or ()).split(",")):
         name, sign, value = (piece.strip() for piece in part.partition("="))
         try:
             float(value)
@@ -503,50 +531,29 @@ def written_constants(text: str) -> dict[str, str]:
             if value not in ("true", "false"):
                 allowed = "must be a number, true or false, as in N=5,rate=0.1"
                 raise ValueError(f"const = {part!r}: {allowed}") from None
-        else:
-            if not name or not sign:
-                raise ValueError(f"const = {part!r}: must be NAME=VALUE")
-        found[name] = value
-    return found
+        if not name or not sign:
+            raise ValueError(f"const = {part!r}: must be NAME=VALUE")
+        if name in constants:
+            raise ValueError(f"const = {part!r}: {name!r} is given twice")
+        constants[name] = value
+    return constants
 
 
-def constants_of(text: str) -> dict[str, Any]:
-    """Return the values of constants from ``N=5,rate=0.1,fast=true``."""
+def constants_of(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of constants from ``["N=5,rate=0.1", "fast=true"]``."""
 
     def value_of(written: str) -> Any:
         if written in ("true", "false"):
             return written == "true"
         return int(written) if written.lstrip("+-").isdigit() else float(written)
 
-    return {name: value_of(written) for name, written in written_constants(text).items()}
+    return {name: value_of(written) for name, written in written_constants(texts).items()}
 
 
 def python_model(path: Path) -> Any:
     """Return the model of a user's own Python file."""
-    import runpy
-
     from markov.chains import MarkovChain
     from markov.exploration import Reachable
     from markov.models.rules import ChainModel
 
-    if not path.is_file():
-        raise ValueError(f"path = {str(path)!r}: there is no such file")
-    found = runpy.run_path(str(path), run_name="model")
-    if "model" in found:
-        return found["model"]
-    own = [
-        value
-        for value in found.values()
-        if isinstance(value, type) and issubclass(value, ChainModel) and value.__module__ == "model"
-    ]
-    kinds = (ChainModel, MarkovChain, Reachable)
-    chains = {id(each): each for each in found.values() if isinstance(each, kinds)}
-    if not own and len(chains) == 1:
-        return next(iter(chains.values()))
-    if len(own) != 1:
-        count = len(own) or len(chains)
-        said = (
-            f"{count} models: must have one ChainModel or explored chain, or a variable named model"
-        )
-        raise ValueError(f"path = {str(path)!r}: {said}")
-    return own[0]()
+    return object_of_file(path, "model", ChainModel, (MarkovChain, Reachable))

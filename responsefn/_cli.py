@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
+commands = cli.Commands()
 MOST_COLUMNS = 3
 """Rules that stand side by side."""
 
@@ -84,7 +84,7 @@ def response(
     rules: Annotated[
         list[str] | None,
         typer.Argument(
-            help="reno, cubic, tfrc, ...; without any the catalogue is listed.",
+            help="reno, cubic, tfrc, ..., or my_rule.py; without any the catalogue is listed.",
             autocompletion=_names,
         ),
     ] = None,
@@ -96,6 +96,7 @@ def response(
     unit_check: Annotated[
         bool, typer.Option(help="Refuse an RTT of 5 s or more, probably meant in ms.")
     ] = True,
+    csv: cli.AsCsv = None,
     json: cli.AsJson = False,
 ) -> None:
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
@@ -105,6 +106,10 @@ def response(
     from responsefn.rule_catalogue import rule_named
 
     cli.check_output("plot", plot)
+    cli.check_output("csv", csv, ())
+    for name, path in (("plot", plot), ("csv", csv)):
+        if path is not None and not rules:
+            raise ValueError(f"{name} = {str(path)!r}: is for rates of rules, name some")
     trip, capacity, invert = asked.trip, asked.capacity, asked.invert
     if asked.rate is not None and invert is None:
         raise ValueError(f"rate = {asked.rate!r}: is for --invert RULE only")
@@ -130,6 +135,13 @@ def response(
         typer.echo(cli.as_json({"rtt": trip, "p": at, "rate": rates, "in_domain": inside}))
     else:
         _print(table, asked.bytes_per_packet)
+    if csv is not None:
+        rows = [
+            {"rule": repr(rule), "p": loss, "rtt": trip, "rate": rate, "in_domain": bool(inside)}
+            for rule, rates, marks in zip(chosen, table.rate, table.in_domain, strict=True)
+            for loss, rate, inside in zip(table.p, rates, marks, strict=True)
+        ]
+        cli.save_table(rows, csv, quiet=json)
     if plot is not None:
         between = np.geomspace(at.min(), at.max(), 121)
         fine = curve(chosen, between, trip, capacity, unit_check=unit_check)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopflow.checks import choice
 from hopflow.display.results import Result
-from hopflow.naming.registry import Registry
+from hopflow.naming.registry import Registry, object_of_file
 from responsefn.responses.base import Response
 from responsefn.responses.equations import domain_of, equation_of, table_of
 from responsefn.responses.laws import PFTK, TFRC, Mathis
@@ -246,9 +247,14 @@ def names() -> list[str]:
 
 
 def rule_named(parameter: str, name: str) -> Response:
-    """Return the rule or law with this name, in upper or lower case, at its defaults.
+    """Return the rule or law with this name, in upper or lower case, at its defaults, or that of a Python file.
+
+    A file ``my_rule.py`` has a variable ``rule``, or the one rule that it defines.
 
     >>> rule_named("rule", "CUBIC")
     CUBIC()
     """
+    if name.endswith(".py"):
+        rule: Response = object_of_file(Path(name), "rule", Response)
+        return rule
     return REGISTRY.named(parameter, name)()

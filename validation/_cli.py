@@ -12,7 +12,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape as _escaped
 
-from hopflow.console.command_line import AsJson, as_json, check_folder, examples
+from hopflow.console.command_line import (
+    AsJson,
+    Commands,
+    as_json,
+    check_folder,
+    examples,
+    warn_deprecated_option,
+)
 from hopflow.csv_tables import write_rows
 from hopflow.whole_files import replacing
 from validation import manifest
@@ -28,7 +35,7 @@ from validation.judgements.verdicts import Finding
 from validation.networks.recomputing import PARTS
 from validation.records import entries, recorded_verdicts
 
-commands = typer.Typer()
+commands = Commands()
 
 
 def _figures(incomplete: str) -> list[str]:
@@ -139,7 +146,7 @@ def _end(different: list[str], repeated: bool, console: Console) -> None:
     "figure",
     epilog=examples(
         "hopflow figure",
-        "hopflow figure malhotra2005/4 --csv",
+        "hopflow figure malhotra2005/4 --tables",
         "hopflow figure M03 --folder talk",
     ),
 )
@@ -152,14 +159,15 @@ def draw_figure(
         ),
     ] = None,
     folder: Annotated[Path, typer.Option(help="Folder of the files.")] = Path("report/figures"),
-    csv: Annotated[
+    tables: Annotated[
         bool,
         typer.Option(
-            "--csv",
+            "--tables",
             help="Write the points of each picture as CSV beside it: one row per point, with curve, x, y, ends of intervals, "
             "quantities and units; and the claim's table of numbers.",
         ),
     ] = False,
+    csv: Annotated[bool, typer.Option("--csv", hidden=True)] = False,
     json: AsJson = False,
 ) -> None:
     """Draw a figure of a paper: the model's curves, and packet runs with confidence intervals.
@@ -169,6 +177,9 @@ def draw_figure(
     from validation.commands.checking import checked_under_a_bar
 
     console = Console(stderr=json)
+    if csv:
+        warn_deprecated_option("--csv", "--tables")
+        tables = True
     if name is None:
         known = {figure: [claim.id for claim in claims] for figure, claims in figures().items()}
         if json:
@@ -192,13 +203,13 @@ def draw_figure(
             caption = plain(picture.caption)
             about = {"claim": claim.id, "where": claim.where, "caption": caption, "file": target}
             console.print(f"[bold]{claim.id}[/] {claim.where}: {_escaped(caption)}\n{target}")
-            if csv and picture.points is not None:
+            if tables and picture.points is not None:
                 about["points"] = place = target.with_suffix(".csv")
                 with replacing(place) as scratch:
                     picture.points.to_csv(scratch, index=False, lineterminator="\n")
                 console.print(f"points: {place}", highlight=False)
             files.append(about)
-        if csv:
+        if tables:
             target = _write_numbers(found[claim], folder / f"{claim.id}-numbers.csv")
             console.print(f"table of the claim: {target}", highlight=False)
     if json:

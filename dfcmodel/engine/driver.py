@@ -25,6 +25,8 @@ from dfcmodel.network.run_tables import LAST_PART
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import engine
 from hopflow.long_runs import check_stop
+from responsefn.responses.rule_events import refuse_fault
+from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,11 +117,22 @@ def advance(
             output = Output._make([*rows, fault])
             stopped = run(_span(plan, (k, end - k, steps, every)), *groups, output)
             seconds += clock() - began
+            _check_rules(plan)
             if stopped >= 0 and fault[0] != SWITCHES_FULL:
                 raise ArithmeticError(_fault(plan, stopped, *map(int, fault)))
             switches.append(_taken(plan.feedback))
             k = stopped if stopped >= 0 else end
     return Records(*records, seconds, np.concatenate(switches), sent_before)
+
+
+def _check_rules(plan: Plan) -> None:
+    """Raise RuleError for the first window rule that has returned a window that cannot be."""
+    for f in np.flatnonzero(np.isnan(plan.network.flows["parameters"][:, 0])).tolist():
+        flow, row = plan.scenario.flows[f], plan.network.flows[f]
+        source: Any = flow.source
+        if isinstance(source, WindowRule):
+            numbers = [row["cwnd"], row["ssthresh"], *row["rule_state"], *row["parameters"]]
+            refuse_fault(source.in_fluid(), numbers, f"{plan.scenario.name}, flow {flow.name!r}")
 
 
 def _sent(plan: Plan) -> Floats:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
-group = typer.Typer(invoke_without_command=True)
+commands = cli.Commands()
+group = cli.Commands(invoke_without_command=True)
 commands.add_typer(group, name="headroom")
 group.command(epilog=EPILOG)(audit)
 
@@ -145,6 +145,12 @@ def headroom(
     if chip is not None:
         raise typer.BadParameter(CHIP_OF_AUDIT, ctx=context)
     if context.invoked_subcommand is not None:
+        for parameter in context.command.get_params(context):
+            source = context.get_parameter_source(parameter.name or "")
+            if source is not None and source.name == "COMMANDLINE":
+                option = max(parameter.opts, key=len)
+                msg = f"stands before {context.invoked_subcommand!r}, which does not see it: write it behind"
+                raise typer.BadParameter(msg, ctx=context, param_hint=option)
         return
     for name, given in (("rate", ports.rate), ("cable", ports.cable)):
         if not given:
@@ -268,7 +274,7 @@ def pool(
     )
 )
 def deadlock(
-    topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and routes.")],
+    topology: Annotated[Path, typer.Argument(help="A TOML file with links or cables, and flows.")],
     most: Annotated[int, typer.Option(help="Cycles to print.", min=1)] = 5,
     json: cli.AsJson = False,
     plot: Annotated[Path | None, typer.Option(help="Draw network and cycle to this file.")] = None,

@@ -246,7 +246,7 @@ NAMES = tuple(_TAKANO2006)
 
 
 def takano2006(
-    name: str, dfc: bool = True, tcp: str | None = None, host: str | None = None
+    name: str, dfc: bool = True, tcp: str | WindowRule | None = None, host: str | None = None
 ) -> Scenario:
     """Return a scenario of takano2006 by its name (Tables 1 to 4).
 
@@ -265,7 +265,7 @@ def takano2006(
     dfc
         Whether links have diffusion-type flow control; otherwise FIFO.
     tcp
-        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"`` (`NS2Vegas`). None is the paper's choice: Tahoe,
+        ``"tahoe"``, ``"reno"``, ``"newreno"`` or ``"vegas"`` (`NS2Vegas`), or a window rule, also one's own. None is the paper's choice: Tahoe,
         unless the name fixes another one (4R, 4N, 4V, 4V': a different ``tcp`` is an error).
     host
         As for `Flow`; None is ``"shaped"`` with DFC and ``"direct"`` without.
@@ -286,11 +286,12 @@ def takano2006(
     flag("dfc", dfc)
     rate, nodes, middle, window, duration, buffer, fixed = _TAKANO2006[name]
     if tcp is not None:
-        choice("tcp", tcp, TCP)
+        if not isinstance(tcp, WindowRule):
+            choice("tcp", tcp, TCP)
         if fixed not in (None, tcp):
             msg = f"scenario {name} has {fixed}; use scenario '4' with tcp={tcp!r}"
             raise ValueError(f"tcp = {tcp!r}: {msg}")
-    rule = TCP[fixed or tcp or "tahoe"]()
+    rule = tcp if isinstance(tcp, WindowRule) else TCP[fixed or tcp or "tahoe"]()
     if host is None:
         host = "shaped" if dfc else "direct"
     discipline = DFC() if dfc else FIFO()

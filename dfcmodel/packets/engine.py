@@ -59,10 +59,12 @@ from responsefn.responses.rule_events import (
     RuleSignature,
     event_of,
     events_of,
+    parameters_at,
+    refuse_fault,
     sampled_event_of,
     signatures_of,
 )
-from responsefn.rules.base import answers_marks
+from responsefn.rules.base import WindowRule, answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry
 
 if TYPE_CHECKING:
@@ -176,6 +178,7 @@ class PacketRun:
         run, counters = engine(KERNEL), arrays["counters"]
         for last in parts(self, until, self.part, LONGER * self.part):
             self.done = run(*self.groups(), self.layout.ahead, self.done, last)
+            self._check_rules()
             if counters[WRONG]:
                 self._refuse_sender(int(counters[WRONG]) - 1)
             self._check_programs()
@@ -243,6 +246,25 @@ class PacketRun:
             function, field = LAW_EVENTS[it["failed_in"]], LAW_FIELDS[it["failed"]]
             returned = function, field, float(it["failed_value"])
             check_law(self.plan, q, int(it["asks"]), float(it["failed_at"]), returned)
+
+    def _check_rules(self) -> None:
+        """Raise RuleError for the first window rule that has returned a window that cannot be."""
+        rule, scenario = self.layout.arrays["rule"], self.plan.scenario
+        numbers = rule.view(np.float64).reshape(len(rule), -1)
+        if not np.isnan(numbers[:, self._fault_columns]).any():
+            return
+        for f, row in enumerate(self.layout.arrays["flow"]["rule"].tolist()):
+            source = scenario.flows[f].source
+            if row >= 0 and isinstance(source, WindowRule):
+                refuse_fault(
+                    source, numbers[row], f"{scenario.name}, flow {scenario.flows[f].name!r}"
+                )
+
+    @cached_property
+    def _fault_columns(self) -> list[int]:
+        """Places of the first parameters in the records of window rules, which are NaN after a fault."""
+        sources = dict.fromkeys(map(type, self.plan.scenario.table.columns["source"].values))
+        return sorted({parameters_at(kind) for kind in sources if issubclass(kind, WindowRule)})
 
     def _check_rates(self) -> None:
         """Raise ArithmeticError where a rule has set its rate, that of its packets, or its window, to no number."""

@@ -284,7 +284,17 @@ def bottleneck_of(
     bandwidth = in_units("bandwidth", bandwidth, "rate")
     one_number("bandwidth", bandwidth, above=0.0)
     rtt, duration = in_units("rtt", rtt, "time"), in_units("duration", duration, "time")
-    places: Any = in_units("buffer", buffer, "amount")
+    places: Any = buffer
+    if isinstance(buffer, str) and buffer.rstrip().lower().endswith("bdp"):
+        try:
+            products = float(buffer.rstrip()[:-3])
+        except ValueError:
+            msg = "must be a number of bandwidth-delay products, such as '2BDP'"
+            raise ValueError(f"buffer = {buffer!r}: {msg}") from None
+        size = products * bandwidth * one_number("rtt", rtt, above=0.0, hint="in s")
+        places = int(one_number("buffer", size, at_least=1.0, hint="in packets") + 1e-9)
+    else:
+        places = in_units("buffer", buffer, "amount")
     others["loss"] = in_units("loss", others.get("loss", 0.0), "share")
     if others.get("recovery") is not None:
         instance("recovery", others["recovery"], str, "the name of a recovery, or None")

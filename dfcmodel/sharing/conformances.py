@@ -152,8 +152,7 @@ def conformance(
     Parameters
     ----------
     rule
-        `responsefn.BBR` with any parameters, or a subclass with its state. The draft estimates aggregation:
-        ``BBR(extra_acked_rounds=10)``. Or a `dfcmodel.results.QlogTrace`.
+        `responsefn.BBR` with any parameters, or a subclass with its state. Or a `dfcmodel.results.QlogTrace`.
     cases
         Numbers of cases in the appendix, 1 to 22; None: all, and of a trace.
 

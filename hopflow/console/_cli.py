@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from hopflow.console.command_line import AsJson, as_json, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, examples
 
 __all__ = ["commands"]
 
-commands = typer.Typer()
+commands = Commands()
 
 
 @commands.command(epilog=examples("hopflow cache", "hopflow cache --clear"))

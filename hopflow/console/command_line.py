@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import difflib
 import inspect
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from hopflow.whole_files import replacing
 
@@ -18,7 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "AsCsv",
     "AsJson",
+    "Command",
+    "Commands",
+    "Group",
     "Verbose",
     "as_json",
     "beginning",
@@ -27,13 +34,102 @@ __all__ = [
     "examples",
     "plain",
     "save_figure",
+    "save_table",
     "takes_records",
     "warn_deprecated_option",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
+AsCsv = Annotated[Path | None, typer.Option("--csv", help="Write the numbers as CSV here.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print how it was computed, too.")]
+F = TypeVar("F", bound=Callable[..., Any])
 FIGURES = (".png", ".svg", ".pdf")
+
+
+def _refuse_repeats(command: Any, context: Any, words: list[str]) -> None:
+    """Refuse an option that takes one value and is given twice; click would take the last one.
+
+    Raises
+    ------
+    typer.BadParameter
+        Naming the option.
+    """
+    if context.resilient_parsing:  # a completion
+        return
+    _, _, order = command.make_parser(context).parse_args(args=list(words))
+    single = [each for each in order if each.param_type_name == "option" and not each.multiple]
+    for option in single:
+        if single.count(option) > 1:
+            raise typer.BadParameter("is given more than once", ctx=context, param=option)
+
+
+def _invoke(invoke: Callable[[Any], Any], context: Any) -> Any:
+    """Invoke a command; a ValueError gets the names of its parameters on the command line as ``parameters``."""
+    try:
+        return invoke(context)
+    except ValueError as error:
+        if not hasattr(error, "parameters"):  # those of the innermost command
+            error.parameters = {  # type: ignore[attr-defined]
+                each.name: (max(each.opts, key=len), max(each.secondary_opts, key=len, default=""))
+                if each.param_type_name == "option"
+                else ("", "")
+                for each in context.command.get_params(context)
+            }
+        raise
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command's name."""
+        _refuse_repeats(self, ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        return _invoke(super().invoke, ctx)
+
+
+class Group(TyperGroup):
+    """A group that refuses an option given twice, prints its help without words, and proposes a command for a mistyped one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the group's name."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        _refuse_repeats(self, ctx, args)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the group, and the command that the words name."""
+        return _invoke(super().invoke, ctx)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0].lower(), names, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"must be one of {', '.join(names)}"
+            ctx.fail(f"No such command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
+class Commands(typer.Typer):
+    """The commands of a module, each a `Command` in a `Group`."""
+
+    def __init__(self, *, cls: Any = Group, **settings: Any) -> None:
+        super().__init__(cls=cls, **settings)
+
+    def command(
+        self, name: str | None = None, *, cls: Any = Command, **settings: Any
+    ) -> Callable[[F], F]:
+        """Return a decorator that makes a function a command."""
+        decorate: Callable[[F], F] = super().command(name, cls=cls, **settings)
+        return decorate
 
 
 def examples(*lines: str) -> str:
@@ -111,6 +207,9 @@ def check_output(name: str, path: Path | None, endings: Collection[str] = FIGURE
         raise ValueError(f"{name} = {str(path)!r}: must end in {', '.join(endings)}")
     if path.is_dir():
         raise ValueError(f"{name} = {str(path)!r}: is a folder")
+    if not path.parent.is_dir():
+        msg = f"cannot be written, there is no folder {str(path.parent)!r}"
+        raise ValueError(f"{name} = {str(path)!r}: {msg}")
     _check_writable(name, path)
 
 
@@ -140,12 +239,20 @@ def save_figure(axes: Axes, path: Path | None, *, quiet: bool = False) -> None:
     """Save the figure of some axes, if a file is asked for, and say so unless ``quiet``."""
     if path is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure: Any = axes.figure
     with replacing(path) as scratch:
         figure.savefig(scratch, dpi=150)
     if not quiet:
         typer.echo(f"figure: {path}")
+
+
+def save_table(rows: Sequence[Mapping[Any, Any]], path: Path, *, quiet: bool = False) -> None:
+    """Write rows with the same keys as CSV, and say so, on the standard error if ``quiet``."""
+    with replacing(path) as scratch, scratch.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    typer.echo(f"table: {path}", err=quiet)
 
 
 def warn_deprecated_option(old: str, new: str) -> None:

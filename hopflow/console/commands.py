@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import io
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,9 +14,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from hopflow import __version__
+from hopflow.console.command_line import Group
 from hopflow.errors import DamagedDataError
 from hopflow.naming.packages import LEFT_OUT, PACKAGES, check_packages, left_out
 
@@ -56,7 +59,7 @@ COMMANDS = {
 """All commands in the order of the help. Help and completion read it, and load no package."""
 
 
-class Commands(TyperGroup):
+class LazyGroup(Group):
     """A group whose commands are loaded when they are called."""
 
     is_listing = False
@@ -119,9 +122,10 @@ def _loaded(name: str) -> Any:
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=LazyGroup,
     help="Hop-by-hop flow control and end-to-end TCP: models, checked against packet simulators.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=MARKUP,
 )
@@ -146,8 +150,13 @@ def options(
 
 
 def run() -> None:
-    """Run the command; bad input ends with one line and exit status 2, damaged data or packages, or too little memory, with 1."""
+    """Run the command; bad input ends with one line and exit status 2, damaged data, packages and too little memory with 1.
+
+    A closed pipe is no error: the rest of the output is discarded, and the command ends with its own status.
+    """
     warnings.showwarning = functools.partial(_warned, warnings.showwarning)
+    if sys.stdout is not None and not sys.stdout.isatty():
+        _allow_closed_pipe()
     try:
         app()
     except DamagedDataError as error:
@@ -162,7 +171,34 @@ def run() -> None:
     except (ValueError, OSError) as error:
         _end("error", in_the_shell(error, sys.argv[1:]), 2)
     except MemoryError as error:
-        _end("error", str(error) or "not enough memory", 1)
+        _end("error", f"not enough memory: {error}" if str(error) else "not enough memory", 1)
+
+
+class _Pipe(io.FileIO):
+    """A file descriptor that discards what is written after the other end was closed."""
+
+    def write(self, data: Any) -> int:
+        """Write bytes; return how many."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def _allow_closed_pipe() -> None:
+    """Let the standard output discard what nobody reads any more."""
+    old = sys.stdout
+    try:
+        raw = _Pipe(old.fileno(), "wb", closefd=False)
+    except (OSError, ValueError):  # no file, as in a test
+        return
+    old.flush()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(raw),
+        old.encoding,
+        old.errors,
+        line_buffering=bool(getattr(old, "line_buffering", False)),
+    )
 
 
 def _warned(
@@ -193,15 +229,26 @@ def _end(word: str, said: str, status: int) -> NoReturn:
 def in_the_shell(error: ValueError | OSError, words: list[str]) -> str:
     """Return the message of an error in the words of the command line: options for parameters.
 
+    `Command.invoke` leaves the parameters of the command in ``parameters``, names with their options, ("", "") for arguments.
+
     >>> in_the_shell(ValueError("rtt = 40: must be < 5; unit_check=False allows it"), ["--rtt", "40"])
     '--rtt 40: must be < 5; --no-unit-check allows it'
     """
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    name, sign, rest = str(error).partition(" = ")
-    if sign and name == "path":
-        return rest
-    option = f"--{name.replace('_', '-')}"
-    given = any(word == option or word.startswith(f"{option}=") for word in words)
-    text = f"{option} {rest}" if sign and given else str(error)
+    parameters: dict[str, tuple[str, str]] = getattr(error, "parameters", {})
+    text = str(error)
+    if match := re.match(r"(\w+)((?:\[\w+\])?) (?:= |(?=is missing))", text):
+        (name, index), rest = match.groups(), text[match.end() :]
+        option = parameters.get(name, (f"--{name.replace('_', '-')}", ""))[0]
+        given = any(word == option or word.startswith(f"{option}=") for word in words)
+        if option and (given or name in parameters):
+            text = f"{option}{index} {rest}"
+        elif name == "path" or any(rest.startswith((repr(word), word)) for word in words):
+            text = rest  # an argument
+    for parameter, (on, off) in parameters.items():
+        text = re.sub(rf"\b{parameter}=False\b", off or f"no {on}", text)
+        text = re.sub(rf"\b{parameter}=True\b", on, text)
+        if on:
+            text = re.sub(rf"(?<![\w-]){parameter}(?: = |=)(?=[\w('\"])", f"{on} ", text)
     return text.replace("unit_check=False", "--no-unit-check").replace("ms(48) is 0.048", "40ms")

@@ -2,15 +2,67 @@
 
 from __future__ import annotations
 
+import runpy
+from errno import ENOENT
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from hopflow.checks import choice
 from hopflow.fork_safety import cached_property
 
-__all__ = ["Registry"]
+__all__ = ["Registry", "object_of_file"]
 
 T = TypeVar("T")
+
+
+def object_of_file(
+    path: Path, variable: str, base: type[T], others: tuple[type[Any], ...] = ()
+) -> Any:
+    """Return the object that a Python file of the user's defines.
+
+    It is the value of the variable, or else an instance of the one subclass of ``base`` that the file defines, or else the one
+    object in it of ``base`` or of ``others``.
+
+    Parameters
+    ----------
+    path
+        The file, which is run.
+    variable
+        Name of the variable, such as ``"model"``; the module that runs has this name.
+    base
+        Class of what is sought, made without arguments.
+    others
+        Further classes of objects.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        Where it has no such object, or several.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(ENOENT, "there is no such file", str(path))
+    names = runpy.run_path(str(path), run_name=variable)
+    if variable in names:
+        if isinstance(names[variable], (base, *others)):
+            return names[variable]
+        kind = type(names[variable]).__name__
+        raise ValueError(f"path = {str(path)!r}: {variable} is a {kind}, must be a {base.__name__}")
+    classes = [
+        value
+        for value in names.values()
+        if isinstance(value, type) and issubclass(value, base) and value.__module__ == variable
+    ]
+    objects = {id(each): each for each in names.values() if isinstance(each, (base, *others))}
+    if not classes and len(objects) == 1:
+        return next(iter(objects.values()))
+    if len(classes) != 1:
+        count = len(classes) or len(objects)
+        msg = f"{count} {variable}s: must have one {base.__name__}, or a variable named {variable}"
+        raise ValueError(f"path = {str(path)!r}: {msg}")
+    return classes[0]()
 
 
 class Registry(Generic[T]):

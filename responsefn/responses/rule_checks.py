@@ -22,8 +22,11 @@ __all__ = [
     "MAX_WINDOW",
     "MIN_WINDOW",
     "check_dynamics",
+    "check_form",
     "raise_wrong",
+    "refuse_event",
     "sample_states",
+    "shown_event",
     "wrong_window",
 ]
 
@@ -53,7 +56,7 @@ def check_dynamics(rule: Dynamics) -> None:
             f"{name}.State has the fields {', '.join(fields)}: cwnd, in packets, must come first"
         )
     for event in EVENTS:
-        _check_form(rule, event)
+        check_form(rule, event)
     for state in sample_states(rule):
         for event in EVENTS:
             for rtt in (RTT, LONGER):
@@ -80,7 +83,7 @@ def call(rule: Dynamics, event: str, state: Any, at: Event) -> Any:
         When it raises an error, returns no state, or a window that cannot be.
     """
     function = getattr(rule, event)
-    place = f"{_place(function)}: {type(rule).__name__}.{event}"
+    place = shown_event(rule, event)
     try:
         new = function(state, rule.params, at)
     except Exception as error:
@@ -128,17 +131,28 @@ def raise_wrong(rules: Sequence[Dynamics], record: Any) -> None:
     event = EVENTS[int(record[0]) - 1]
     state = rule.State(*map(float, record[5 : 5 + len(rule.State._fields)]))
     at = Event(float(record[2]), float(record[3]))
+    refuse_event(rule, event, state, at, float(record[4]))
+
+
+def refuse_event(rule: Dynamics, event: str, state: Any, at: Any, cwnd: float) -> None:
+    """Raise RuleError for a function of a rule that, compiled, has returned this window, or another number that cannot be."""
     new = call(rule, event, state, at)  # raises the rule's own error
     raise RuleError(
         f"{_place(getattr(rule, event))}: compiled, {type(rule).__name__}.{event} makes cwnd = "
-        f"{float(record[4]):g} of {state}, where plain Python makes {new.cwnd:g}"
+        f"{cwnd:g} of {state}, where plain Python makes {new.cwnd:g}"
     )
 
 
-def _check_form(rule: Dynamics, event: str) -> None:
+def shown_event(rule: Dynamics, event: str) -> str:
+    """Return file, line and name of a function of a rule, for messages."""
+    return f"{_place(getattr(rule, event))}: {type(rule).__name__}.{event}"
+
+
+def check_form(rule: Dynamics, event: str) -> None:
+    """Raise RuleError for a function that is not static, takes other arguments, or reads text."""
     static = inspect.getattr_static(type(rule), event)
     function = getattr(static, "__func__", static)
-    place = f"{_place(function)}: {type(rule).__name__}.{event}"
+    place = shown_event(rule, event)
     if not isinstance(static, staticmethod):
         raise RuleError(
             f"{place}: write @staticmethod above it, and the arguments s, q, e: no self"

@@ -3,17 +3,32 @@
 An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
 parameters from w[16] on. It also takes the time and the round-trip time in s, and how many ACKs came and
 how many of them are marked.
+
+An event of a window rule that returns a window or threshold that cannot be leaves the rest of the state, and replaces the first parameter by NaN and the next ones by what it was called with (`FAULT`). Later events of this flow do nothing, and
+`refuse_fault`, which the engines call between the parts of a run, raises the rule's error.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hopflow.errors import RuleError
 from hopflow.kernels import build_callbacks
+from responsefn.responses.rule_checks import (
+    MAX_WINDOW,
+    MIN_WINDOW,
+    check_dynamics,
+    check_form,
+    refuse_event,
+    shown_event,
+    wrong_window,
+)
 
 if TYPE_CHECKING:
     from responsefn.responses.dynamics import Dynamics
@@ -31,6 +46,7 @@ __all__ = [
     "on_record",
     "parameters_at",
     "places",
+    "refuse_fault",
     "sampled_event_of",
     "signature_of",
     "signatures_of",
@@ -47,9 +63,18 @@ RuleSignature = tuple[type[Any], tuple[str, ...]]
 SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
 """Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
 `rule_events`) and four numbers."""
+NUMBERS = ("time", "rtt", "acks", "marks")
+"""What an event takes besides the record."""
 EVENTS = ("on_ack", "on_loss", "on_timeout")
 SEVERAL_ACKS = "on_acks"
 """The event of several ACKs at once. It is compiled with the others: both levels then have one unit of object code."""
+
+CHANGES = ("on_ack", "on_loss", "on_timeout", "on_mark", "on_drop", "on_delivery")
+"""Functions of window rules that return a state, by the number by which a fault names them."""
+FUNCTIONS = (*CHANGES, "on_feedback", "on_time", "on_telemetry")
+"""Functions of window and rate rules."""
+FAULT = ("event", "cwnd", "time", "rtt", "acks", "marks", "old_cwnd", "old_ssthresh")
+"""What follows the NaN in a record: number of the function, the window that it returned, its event, the state before."""
 
 
 def numbers_of(rule: Dynamics) -> dict[str, float]:
@@ -72,9 +97,17 @@ def signature_of(rule: Dynamics) -> RuleSignature:
 
     Raises
     ------
+    RuleError
+        For functions that cannot be those of a rule, such as one without ``@staticmethod``, and for window rules that fail in plain
+        Python, or return a window below one packet.
     ValueError
         For more numbers than a flow's record holds.
     """
+    if hasattr(rule, "on_ack") and not hasattr(rule, "on_delivery"):
+        check_dynamics(rule)
+    for name in FUNCTIONS:
+        if getattr(rule, name, None) is not None:
+            check_form(rule, name)
     signature: RuleSignature = checked_signature(rule, kind_of(rule)[1])
     return signature
 
@@ -134,10 +167,10 @@ def event_of(
     """Return the event of another function of a rule, which sees as many of four numbers as ``fields`` has names."""
     rule, names = signature
     state, params = rule.State._fields, places(parameters_at(rule), len(names))
-    seen = ", ".join(("time", "second", "third", "fourth")[: len(fields)])
+    seen = ", ".join(NUMBERS[: len(fields)])
     lines = [
-        "def event(w, time, second, third, fourth):",
-        f"    new = rule(State({places(0, len(state))}), Params({params}), Event({seen}))",
+        f"def event(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, function.__name__, f"Params({params}), Event({seen})", "rule"),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callback = build_callbacks(
@@ -161,9 +194,8 @@ def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...
     state, params = rule.State._fields, places(parameters_at(rule), len(names))
     rest = places(MOST_NUMBERS, len(fields) - 4)
     lines = [
-        "def event(w, time, second, third, fourth):",
-        f"    seen = Sample(time, second, third, fourth, {rest})",
-        f"    new = rule(State({places(0, len(state))}), Params({params}), seen)",
+        f"def event(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {rest})", "rule"),
         *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
     ]
     callbacks = build_callbacks(
@@ -183,12 +215,11 @@ def _adapter(signature: RuleSignature, name: str) -> str:
     rule sets outright; a field that an ACK does not change stays, also where it is infinite.
     """
     rule, names = signature
-    state, params = places(0, len(rule.State._fields)), places(parameters_at(rule), len(names))
+    params = places(parameters_at(rule), len(names))
     event = "on_ack" if name == SEVERAL_ACKS else name
     lines = [
-        f"def {name}(w, time, rtt, acks, marks):",
-        f"    old = State({state})",
-        f"    new = rule_{event}(old, Params({params}), Event(time, rtt))",
+        f"def {name}(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, event, f"Params({params}), Event(time, rtt)", f"rule_{event}"),
     ]
     for n, field in enumerate(rule.State._fields):
         value = f"new.{field}"
@@ -207,8 +238,78 @@ def on_record(event: Callable[..., None]) -> Callable[..., None]:
         event(window, *map(float, numbers))
         flow.cwnd, flow.ssthresh = window[:2]
         flow.rule_state[:] = window[2:MAX_STATE]
+        flow.parameters[:] = window[MAX_STATE:]
 
     return apply
+
+
+def _guarded(rule: type[Any], event: str, arguments: str, called: str) -> list[str]:
+    """Return the lines that call a function of a rule, and end the event where a window rule returns what cannot be.
+
+    A window below one packet, or without one for rules that pace, is the rule's fault only if it is below the last one:
+    engines may have set that one.
+    """
+    fields = rule.State._fields
+    call = [
+        f"    old = State({places(0, len(fields))})",
+        f"    new = {called}(old, {arguments})",
+    ]
+    if event not in CHANGES or fields[0] != "cwnd":
+        return call
+    first = parameters_at(rule)
+    low = "new.cwnd <= 0.0" if "pacing_rate" in fields else f"new.cwnd < {MIN_WINDOW!r}"
+    wrong = [f"not new.cwnd <= {MAX_WINDOW!r}", f"{low} and new.cwnd < old.cwnd"]
+    wrong += [f"new.{name} != new.{name}" for name in ("ssthresh", "pacing_rate") if name in fields]
+    values = [CHANGES.index(event), "new.cwnd", *NUMBERS, "old.cwnd"]
+    values += ["old.ssthresh"] if fields[1:2] == ("ssthresh",) else []
+    return [
+        f"    if w[{first}] != w[{first}]:",
+        "        return",
+        *call,
+        f"    if {' or '.join(wrong)}:",
+        *(f"        w[{first + 1 + n}] = {value}" for n, value in enumerate(values)),
+        f"        w[{first}] = 1e308 * 10.0 - 1e308 * 10.0",
+        "        w[0] = new.cwnd",
+        "        return",
+    ]
+
+
+def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
+    """Raise the error of a window rule whose event has returned what cannot be.
+
+    Parameters
+    ----------
+    rule
+        The rule of a flow.
+    numbers
+        The flow's record from the window on.
+    where
+        The scenario and the flow, for the message.
+
+    Raises
+    ------
+    RuleError
+        Naming file and line of the function, what it returned, the state before, and when.
+    """
+    first = parameters_at(type(rule))
+    if not math.isnan(numbers[first]):
+        return
+    name, value = next(iter(numbers_of(rule).items()))
+    if math.isnan(value):
+        raise RuleError(f"{name} = nan of {rule!r}: must be a number")
+    fault = SimpleNamespace(
+        **dict(zip(FAULT, map(float, numbers[first + 1 : first + 1 + len(FAULT)]), strict=True))
+    )
+    event, fields = CHANGES[int(fault.event)], rule.State._fields
+    place = f"{where}, t = {fault.time:g} s"
+    if event == "on_delivery":  # its sample is not kept
+        returned = "returns a number that is NaN" if fault.cwnd > 0.0 else wrong_window(fault.cwnd)
+        raise RuleError(f"{shown_event(rule, event)} {returned}; {place}")
+    state = [fault.old_cwnd, fault.old_ssthresh, *map(float, numbers[2 : len(fields)])]
+    try:
+        refuse_event(rule, event, rule.State(*state[: len(fields)]), fault, fault.cwnd)
+    except RuleError as error:
+        raise RuleError(f"{error}; {place}") from None
 
 
 def places(first: int, n: int) -> str:

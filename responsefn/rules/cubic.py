@@ -83,7 +83,8 @@ class CUBIC(WindowRule):
     beta
         Part of the window kept at a loss, 0 < beta < 1.
     fast_convergence
-        1 or 0; 1 remembers a peak below the last one as (1 + beta)/2 of it. The closed form is the
+        1 or 0; 1 remembers a peak below the last one as (1 + beta)/2 of it, RFC 9438's heuristic (Sect. 4.7) for the
+        coming of others, which is not the default here. The closed form is the
         same; the text above says how far from it real cycles are.
     friendly
         1 or 0; 0 without the Reno-friendly region.

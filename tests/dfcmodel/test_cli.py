@@ -59,13 +59,13 @@ def test_the_level_can_be_chosen(level: str, said: str) -> None:
 
 
 def test_explain_writes_table_and_waterfall(tmp_path) -> None:
-    files = {"--table": tmp_path / "gap.csv", "--plot": tmp_path / "gap.png"}
+    files = {"--csv": tmp_path / "gap.csv", "--plot": tmp_path / "gap.png"}
     options = [str(part) for pair in files.items() for part in pair]
     arguments = ["explain", "takano2006/1", "--measures", "first_loss,losses", "--runs", "2"]
     arguments += ["--duration", "0.12", *options]
     result = invoke(arguments, catch_exceptions=False)
     assert result.exit_code == 0
-    assert "unexplained" in files["--table"].read_text()
+    assert "unexplained" in files["--csv"].read_text()
     with Image.open(files["--plot"]) as picture:
         assert picture.width > 500
 

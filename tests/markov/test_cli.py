@@ -271,6 +271,25 @@ def test_a_probability_below_one_at_any_finite_time_is_below_one(tmp_path: Path)
     assert "converged" in said
 
 
+def test_constants_may_be_repeated_but_not_one_of_them(machine: Path, tmp_path: Path) -> None:
+    """Of two --const the last one was taken, and the answer was that of another model."""
+    path = tmp_path / "counter.prism"
+    path.write_text(COUNTER)
+    together = call(path, "--const", "N=5,rate=1e-3,fast=true,k=0", "--json")
+    apart = call(
+        path, "--const", "N=5,rate=1e-3", "--const", "fast=true", "--const", "k=0", "--json"
+    )
+    assert json.loads(apart)["measures"] == json.loads(together)["measures"]
+    with pytest.raises(ValueError, match="const = 'fails=2': 'fails' is given twice"):
+        call(machine, "--const", "fails=1", "--const", "fails=2")
+    with pytest.raises(ValueError, match="set = 'capacity=4': 'capacity' is given twice"):
+        call("mm1k", "--set", "capacity=3", "--set", "capacity=4")
+    path = tmp_path / "model.foo"
+    path.write_text("x")
+    with pytest.raises(ValueError, match=r"must end in \.prism, "):
+        call(path)
+
+
 def test_a_property_may_have_a_name_as_in_a_file(machine: Path) -> None:
     said = call(machine, "--property", '"avail": S=? [ up ]', "--const", "fails=0.25")
     assert re.search(r"value +0\.8\n", said)
@@ -319,7 +338,10 @@ def test_a_certificate_is_written_and_checked_against_the_file(machine: Path) ->
     status, said = check_it(path, machine, "--const", "fails=0.26")
     assert (status, "has other rates" in said) == (1, True)
     assert check_it(path)[0] == 0
-    assert check_it(path.with_name("none.cert"))[0] == 1
+    with pytest.raises(FileNotFoundError, match=r"none\.cert"):
+        check_it(path.with_name("none.cert"))
+    with pytest.raises(FileNotFoundError, match=r"none\.sm"):
+        check_it(path, path.with_name("none.sm"))
 
 
 def test_certificates_of_chains_and_what_they_do_not_go_with(machine: Path, tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_explain_takes_the_claims_that_it_can_explain() -> None:
 
 
 def test_the_points_of_a_figure_are_a_table_beside_it(tmp_path) -> None:
-    done = invoke(["figure", "M03", "--csv", "--json", "--folder", str(tmp_path)])
+    done = invoke(["figure", "M03", "--tables", "--json", "--folder", str(tmp_path)])
     assert done.exit_code == 0, done.output
     (about,) = json.loads(done.stdout)
     assert about["points"] == str(tmp_path / "M03-1.csv")

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hopflow.checks import choice
-from hopflow.console.command_line import AsJson, as_json, check_output, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples
 from hopflow.whole_files import replacing
 from validation import evidence, manifest
 
-commands = typer.Typer(help="The bundled outputs of packet simulators.", no_args_is_help=True)
+commands = Commands(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 
 WIDE = 100
 """Columns of a terminal from which on tables are printed whole."""

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from hopflow.console.command_line import AsJson, examples
+from hopflow.console.command_line import AsJson, Commands, examples
 
-commands = typer.Typer()
+commands = Commands()
 
 
 def _views(incomplete: str) -> list[str]:

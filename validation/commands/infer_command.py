@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hopflow.console.command_line import AsJson, as_json, beginning, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, beginning, examples
 from validation.inference.recording import CASES, PAPERS, differences, infer_paper, record
 from validation.inference.results import Inference, percent
 
-commands = typer.Typer()
+commands = Commands()
 
 
 def _papers(incomplete: str) -> list[str]:

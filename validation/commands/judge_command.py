@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.markup import escape as _escaped
 from rich.table import Table
 
-from hopflow.console.command_line import AsJson, as_json, beginning, examples
+from hopflow.console.command_line import AsJson, Commands, as_json, beginning, examples
 from validation.display.texts import plain
 from validation.judgements.judging import Rejudged, rejudge
 from validation.judgements.verdicts import Sides, Verdict
 from validation.records import entries
 
-commands = typer.Typer()
+commands = Commands()
 
 
 def known_claims(incomplete: str) -> list[str]:

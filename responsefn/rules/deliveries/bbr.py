@@ -62,7 +62,7 @@ class BBR(DeliveryRule):
         In s.
     extra_acked_rounds
         For how many round trips the largest aggregation of acknowledgements is remembered and added to the window
-        (ExtraAckedFilterLen, 10 in the draft); 0: it is not estimated, for paths that do not aggregate.
+        (ExtraAckedFilterLen, the draft's by default); 0: it is not estimated, which the draft does not have.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class BBR(DeliveryRule):
         min_rtt_window: float = 10.0
         probe_rtt_interval: float = 5.0
         probe_rtt_duration: float = 0.2
-        extra_acked_rounds: float = 0.0
+        extra_acked_rounds: float = 10.0
 
     reference = Reference(
         "N. Cardwell et al., BBR congestion control, draft-ietf-ccwg-bbr, version 3 of the algorithm "

@@ -81,7 +81,7 @@ def test_elements_before_other_queues(discipline: Any, recovery: str) -> None:
     equal_records(plan_scenario(scenario, method, duration=1.5, sample=0.1))
 
 
-@pytest.mark.parametrize("rule", [BBR(extra_acked_rounds=10.0), Copa()])
+@pytest.mark.parametrize("rule", [BBR(), Copa()])
 @pytest.mark.parametrize(
     "process", [dfc.Poisson(600.0), dfc.Replay((0.0, 0.3, 1.2), (5, 400, 300))]
 )

@@ -19,7 +19,7 @@ from responsefn import BBR, NewReno, read_qlog
 
 
 QUICK = (1, 3, 20)
-RULE = BBR(extra_acked_rounds=10)
+RULE = BBR()
 DEVIATIONS = {18, 19}
 """Cases of the appendix on spurious recoveries."""
 

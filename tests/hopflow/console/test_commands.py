@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
+import math
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
@@ -43,6 +45,17 @@ from tests.surface import for_each, invoke, printed_by, python
 # The ``hopflow`` command: its messages, its help, and what it loads.
 
 
+def of_command(message: str) -> ValueError:
+    """Return an error of a command with two options and an argument, as `Command.invoke` leaves it."""
+    error: Any = ValueError(message)
+    error.parameters = {
+        "high_threshold": ("--high-threshold", ""),
+        "dfc": ("--dfc", "--no-dfc"),
+        "name": ("", ""),
+    }
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "words", "said"),
     [
@@ -52,11 +65,37 @@ from tests.surface import for_each, invoke, printed_by, python
             "--high-threshold 30: too many",
         ),
         (ValueError("high_threshold = 30: too many"), [], "high_threshold = 30: too many"),
+        (of_command("high_threshold = 30: too many"), [], "--high-threshold 30: too many"),
+        (of_command("high_threshold is missing: say 3"), [], "--high-threshold is missing: say 3"),
+        (
+            of_command("dfc is missing: with high_threshold = 3, say"),
+            ["3"],
+            "--dfc is missing: with --high-threshold 3, say",
+        ),
+        (
+            of_command("x: give high_threshold=3 or dfc=False"),
+            [],
+            "x: give --high-threshold 3 or --no-dfc",
+        ),
+        (of_command("name = 'renoo': no rule"), ["renoo"], "'renoo': no rule"),
+        (of_command("rule = 'renoo': no rule"), ["renoo"], "'renoo': no rule"),
         (ValueError("x; unit_check=False allows it"), [], "x; --no-unit-check allows it"),
         (ValueError("path = a.toml: cannot be read"), ["a.toml"], "a.toml: cannot be read"),
         (FileNotFoundError(2, "No such file", "a.toml"), ["a.toml"], "a.toml: No such file"),
     ],
-    ids=["option", "default", "switch", "path", "file"],
+    ids=[
+        "option",
+        "default",
+        "default-of-command",
+        "missing",
+        "two",
+        "within",
+        "argument",
+        "other-name",
+        "switch",
+        "path",
+        "file",
+    ],
 )
 def test_messages_speak_of_options(error, words: list[str], said: str) -> None:
     assert in_the_shell(error, words) == said
@@ -98,6 +137,118 @@ def test_help_prints_all_that_was_written(names: tuple[str, ...]) -> None:
             assert plain_words(paragraph) in printed
     for line in re.findall(r"pip install (\S+)", printed):
         assert line in {f"'hopflow[{extra}]'" for extra in extras()}
+
+
+REPEATED = {"cable", "claim", "const", "p", "property", "rate", "set", "threshold"}
+"""Options that may be repeated."""
+
+
+@for_each(ALL.items())
+def test_an_option_given_twice_is_refused_unless_it_may_be_repeated(names, command) -> None:
+    """The last one was taken, without a word."""
+    options = [each for each in command.params if each.param_type_name == "option"]
+    assert {each.name for each in options if each.multiple} <= REPEATED
+    for option in options:
+        words = [option.opts[-1], *([] if option.is_flag else ["7"])] * 2
+        if option.multiple:
+            continue
+        with pytest.raises(typer.BadParameter, match="is given more than once") as error:
+            command.make_context("x", words)
+        assert error.value.param.name == option.name
+
+
+@for_each(
+    [
+        (["simulte"], "did you mean 'simulate'"),
+        (["data", "shw"], "did you mean 'show'"),
+        (["headroom", "adit"], "did you mean 'audit'"),
+        (["solve", "kanbn"], "did you mean 'kanban'"),
+        (["solve", "nosuch"], "must be one of birthdeath,"),
+        (["headroom", "--rate", "400Gbps", "audit", "x.ini"], "stands before 'audit'"),
+    ]
+)
+def test_a_wrong_command_is_answered_by_what_there_is(words: list[str], said: str) -> None:
+    done = invoke(words, env={"COLUMNS": "400"})
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+@for_each([[], ["-h"], ["solve"], ["data"], ["response", "-h"]])
+def test_help_is_no_error(words: list[str]) -> None:
+    done = invoke(words)
+    assert (done.exit_code, "Usage: " in done.output) == (0, True)
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    """The rest is discarded, and the command ends with its own status."""
+    command = [sys.executable, "-m", "hopflow", "response"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys) -> None:
+    def fail(*_: Any) -> None:
+        raise MemoryError("Unable to allocate 24.0 GiB")
+
+    monkeypatch.setattr(commands, "app", fail)
+    with pytest.raises(SystemExit) as end:
+        commands.run()
+    assert end.value.code == 1
+    assert capsys.readouterr().err == "error: not enough memory: Unable to allocate 24.0 GiB\n"
+
+
+RULE_FILE = """
+from typing import NamedTuple
+from hopflow import maximum
+from responsefn import WindowRule
+
+class Gentle(WindowRule):
+    class Params(NamedTuple):
+        kept: float = 0.5
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd + 1.0 / s.cwnd)
+    @staticmethod
+    def on_loss(s, q, e):
+        after = maximum(1.0, q.kept * s.cwnd)
+        return s._replace(cwnd=after, ssthresh=after)
+"""
+
+
+def test_a_rule_in_a_file_is_one_on_the_command_line(tmp_path: Path) -> None:
+    """It has the rates of Reno's growth and cut, also as CSV, and shares with Reno as Reno itself."""
+    file, table = tmp_path / "gentle.py", tmp_path / "out.csv"
+    file.write_text(RULE_FILE, encoding="utf-8")
+    words = ["response", str(file), "--p", "1e-3", "--rtt", "100ms", "--csv", str(table), "--json"]
+    (rate,) = json.loads(invoke(words, catch_exceptions=False).stdout)["rate"]["Gentle()"]
+    assert rate == pytest.approx(math.sqrt(1.5 / 1e-3) / 0.1, rel=0.01)
+    assert table.read_text().splitlines()[0] == "rule,p,rtt,rate,in_domain"
+    assert float(table.read_text().splitlines()[1].split(",")[3]) == rate
+    path = [
+        "--bandwidth",
+        "500",
+        "--rtt",
+        "40ms",
+        "--buffer",
+        "1BDP",
+        "--duration",
+        "10s",
+        "--runs",
+        "2",
+    ]
+    done = invoke(["compare", str(file), "reno", *path, "--json"], catch_exceptions=False)
+    assert json.loads(done.stdout)["buffer"] == 20
+    file.write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match="0 rules: must have one Response, or a variable named rule"
+    ):
+        invoke(words, catch_exceptions=False)
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        invoke(["response", str(tmp_path / "none.py")], catch_exceptions=False)
 
 
 def extras() -> set[str]:
@@ -216,7 +367,7 @@ def test_a_module_that_a_file_of_the_user_lacks_is_no_damage(tmp_path: Path) -> 
     assert "damaged installation" not in done.stderr
 
 
-def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+def test_a_chain_larger_than_memory_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from markov import MM1K\nchain = MM1K(capacity=10**9)\n", encoding="utf-8"
     )

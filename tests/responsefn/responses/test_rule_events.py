@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from dfcmodel import Flow, Scenario, chain, coexist, simulate
 from dfcmodel.engine.kernel import records as fluid_records
 from dfcmodel.engine.kernel.records import FLOW, ON_ACK, ON_LOSS
 from dfcmodel.packets.kernel import layout
@@ -20,6 +21,7 @@ from responsefn import (
     CUBIC,
     HSTCP,
     TFRC,
+    DeliveryRule,
     NewReno,
     Reno,
     Scalable,
@@ -362,3 +364,103 @@ def test_which_kernel_rules_see_several_acks_at_once():
     assert {type(rule).__name__ for rule in RULES if not acts_on_single_acks(rule, 0.1, None, 300.0, 16.0)} == {
         "Hysteresis", "Alternating", "TenthLoss",
     }  # fmt: skip
+
+
+# A rule that returns what cannot be, where the samples in plain Python do not show it: refused while it runs.
+
+
+class Shrinks(WindowRule):
+    """A hundredth of a packet less per ACK: below one packet after the first one."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd - 0.01)
+
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=maximum(1.0, 0.5 * s.cwnd))
+
+
+class Overflows(Shrinks):
+    """Windows beyond all bounds."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        return s._replace(cwnd=s.cwnd * 1e10)
+
+
+class NoNumber(Shrinks):
+    """A window that is no number from nine packets on, up to twelve: between two samples."""
+
+    @staticmethod
+    def on_ack(s, q, e):
+        wrong = 1e308 * 10.0 - 1e308 * 10.0 if 8.5 < s.cwnd < 12.0 else 0.0
+        return s._replace(cwnd=s.cwnd + 1.0 + wrong)
+
+
+WRONG = {Shrinks: "returns cwnd = 0.99: must be 1 to", Overflows: r"returns cwnd = 1e\+20", NoNumber: "returns cwnd = nan"}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_window_is_refused_at_both_levels_and_beside_another_rule(kind) -> None:
+    """With file, line, function, state, flow and time; such a run was ``completed``, with no packets delivered."""
+    said = rf"test_rule_events\.py:\d+: {kind.__name__}\.on_ack {WRONG[kind]}.* for State\(.*, flow '{{}}', t = 0\.\d+ s"
+    links = chain(2, rate=1000.0, delay=0.02, buffer=20)
+    scenario = Scenario("one", links, [Flow("f", (1, 2), kind())], duration=2.0)
+    for level in ("fluid", "packets"):
+        with pytest.raises(RuleError, match=said.format("f")):
+            simulate(scenario, level=level)
+    with pytest.raises(RuleError, match=said.format("1")):
+        coexist([kind(), Reno()], 0.05, 1000.0, 50, duration=2.0)
+
+
+class NotStatic(Shrinks):
+    def on_ack(self, s, q, e):
+        return s
+
+
+class Assigns(Shrinks):
+    @staticmethod
+    def on_ack(s, q, e):
+        s.cwnd = s.cwnd + 1.0
+        return s
+
+
+class Negative(Shrinks):
+    @staticmethod
+    def on_loss(s, q, e):
+        return s._replace(cwnd=s.cwnd - 100.0)
+
+
+@for_each(
+    [
+        (NotStatic, "on_ack: write @staticmethod above it"),
+        (Assigns, r"on_ack raises AttributeError.*return s\._replace\(cwnd=\.\.\.\)"),
+        (Negative, "on_loss returns cwnd = -98: must be 1"),
+    ]
+)
+def test_a_rule_that_fails_in_plain_python_is_refused_before_any_work(kind, said: str) -> None:
+    links = chain(2, rate=1000.0, delay=0.02, buffer=20)
+    for level in ("fluid", "packets"):
+        with pytest.raises(RuleError, match=rf"test_rule_events\.py:\d+: {kind.__name__}\.{said}"):
+            simulate(Scenario("one", links, [Flow("f", (1, 2), kind())], duration=1.0), level=level)
+
+
+class WithoutWindow(DeliveryRule):
+    """A rule of deliveries that closes its window after a second, without a pacing rate."""
+
+    @staticmethod
+    def on_delivery(s, q, e):
+        return s._replace(cwnd=10.0 if e.time < 1.0 else 0.0)
+
+    @staticmethod
+    def on_timeout(s, q, e):
+        return s
+
+
+def test_a_wrong_window_after_a_delivery_names_the_function() -> None:
+    links = chain(2, rate=1000.0, delay=0.02, buffer=20)
+    scenario = Scenario("one", links, [Flow("f", (1, 2), WithoutWindow())], duration=2.0)
+    said = r"test_rule_events\.py:\d+: WithoutWindow\.on_delivery returns cwnd = 0: must be 1"
+    with pytest.raises(RuleError, match=said):
+        simulate(scenario, level="packets")
