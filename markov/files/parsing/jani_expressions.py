@@ -7,11 +7,19 @@ interaction, TACAS 2017; specification at jani-spec.org.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from markov.files.errors import FileError
-from markov.files.syntax import Call, Chain, Choice, Expression, Literal, Name, Negation
+from markov.files.syntax import (
+    Call,
+    Chain,
+    Choice,
+    Expression,
+    Literal,
+    Name,
+    Negation,
+    size_of,
+)
 
 __all__ = ["KINDS", "JaniReader"]
 
@@ -147,7 +155,7 @@ class JaniReader:
         found = self.expression(body, f"{where}, in the body of {name!r}", depth + 1)
         self._called.pop()
         self._arguments = outer
-        if _nodes(found, {}) > MAX_NODES:
+        if size_of(found, {})[0] > MAX_NODES:
             raise self.wrong(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
         return found
 
@@ -179,17 +187,6 @@ class JaniReader:
         if operator in ROUNDINGS:
             return Call(ROUNDINGS[operator], (part("exp"),), 1)
         raise self.wrong(where, f"operator {operator!r} is not read")
-
-
-def _nodes(tree: Any, known: dict[int, int]) -> int:
-    """Return the number of nodes of a tree, of which parts may be shared."""
-    if isinstance(tree, tuple):
-        return sum(_nodes(part, known) for part in tree)
-    if not isinstance(tree, Expression):
-        return 0
-    if id(tree) not in known:
-        known[id(tree)] = 1 + sum(_nodes(getattr(tree, f.name), known) for f in fields(tree))
-    return known[id(tree)]
 
 
 def _flat(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:
