@@ -233,6 +233,7 @@ class FileModel:
         choice("proof", proof, (True, "tight"))
         watch = Stopwatch()
         query, given = self._query(text)
+        text = given.shown(text)
         try:
             result = answered(self._evaluation(given, constants, proof), query, text)
         except TooLargeError:
@@ -269,7 +270,7 @@ class FileModel:
                     "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
                 )
                 raise FileError((text, None), said)
-            found[text] = f
+            found[given.shown(text)] = f
         return found
 
     @cached_property

@@ -166,7 +166,9 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     labels = {name: of[order] for name, of in labels.items()}
     rewards = {name: of[order] for name, of in rewards.items()}
     initial = archive.truths("state-is-initial.bin", n)[order]
-    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial)
+    own = sources == targets
+    loops = np.bincount(sources[own], rates[own], n)[order]
+    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial, loops)
     built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
     first = next(iter(rewards.values()), None)
     return MarkovChain.of_built(model, built), {"init": initial} | labels, first

@@ -33,11 +33,12 @@ _WORDS = re.compile(
 
 
 class Token(NamedTuple):
-    """A word: ``kind`` is number, name, text, sign or end."""
+    """A word: ``kind`` is number, name, text, sign or end; it begins at the character ``start`` of the text."""
 
     kind: str
     text: str
     line: int
+    start: int
 
 
 def read_text(path: str | Path) -> str:
@@ -94,9 +95,9 @@ def tokens_of(text: str, file: str) -> list[Token]:
         if kind == "line":
             line += 1
         elif kind != "blank":
-            found.append(Token(kind, match[0], line))
+            found.append(Token(kind, match[0], line, place))
         place = match.end()
-    found.append(Token("end", "end of file", line))
+    found.append(Token("end", "end of file", line, len(text)))
     return found
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["CLOCK", "Formulas", "Function", "check_attributes"]
 
 MAX_DEPTH = 60
-MAX_NODES = 100_000  # of a formula with the bodies of the functions that it calls
+MAX_NODES = 10_000  # of a formula with the bodies of the functions that it calls
 TIME = "http://www.sbml.org/sbml/symbols/time"
 CLOCK = "time of the model"
 """How the time is called in expressions: no name of a file has spaces."""
