@@ -496,7 +496,11 @@ def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     if path.suffix in SBML:
         return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
-        said = "; DRN files of Storm are not read: export .umb instead" if path.suffix == ".drn" else ""
+        said = (
+            "; DRN files of Storm are not read: export .umb instead"
+            if path.suffix == ".drn"
+            else ""
+        )
         raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{said}")
     return read_prism(path, constants=constants)
 

@@ -147,7 +147,9 @@ def read_explicit(path: str | Path) -> ExplicitModel:
         raise FileError((path.name, None), said)
     if path.with_suffix(".trew").is_file():
         place = path.with_suffix(".trew").name, None
-        raise FileError(place, "rewards of transitions are not read: export .umb, or move the file away")
+        raise FileError(
+            place, "rewards of transitions are not read: export .umb, or move the file away"
+        )
     rates, of_storm = _transitions(path)
     n = rates.shape[0]
     loops = rates.diagonal()
@@ -207,7 +209,9 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
         raise FileError((path.name, lines[0][0]), said)
     count = len(lines) - 1
     n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
-    check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count))
+    check_room(
+        f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count)
+    )
     rows, columns, rates = (np.empty(count, dtype=t) for t in (np.int64, np.int64, np.float64))
     for k, (number, words) in enumerate(lines[1:]):
         place = path.name, number
@@ -258,7 +262,9 @@ def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
         if not WHOLE.fullmatch(number) or not quote:
             raise FileError(place, 'labels are expected: 0="init" 1="full"')
         if number in by_number or name in by_number.values():
-            raise FileError(place, f'{number}="{name[:20]}": the number or the name stands there twice')
+            raise FileError(
+                place, f'{number}="{name[:20]}": the number or the name stands there twice'
+            )
         by_number[number] = name
     if not by_number:
         raise FileError(place, 'labels are expected: 0="init" 1="full"')
@@ -269,7 +275,9 @@ def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
     """Return labels after Storm's declaration, names between ``#DECLARATION`` and ``#END``."""
     if not path.is_file():
         return {}
-    lines = [(k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()]
+    lines = [
+        (k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()
+    ]
     heads = [k for k, (_, words) in enumerate(lines) if words == ["#END"]]
     if not lines or lines[0][1] != ["#DECLARATION"] or len(heads) != 1:
         said = "labels between #DECLARATION and #END are expected (Storm), as the transitions are Storm's"
@@ -304,7 +312,9 @@ def _rewards(path: Path, n: int, *, counted: bool) -> dict[str, NDArray[np.float
     if not path.is_file():
         return {}
     head = read_text(path).partition("\n")[0].strip()
-    name = head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
+    name = (
+        head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
+    )
     values, lines = np.zeros(n), _lines(path)
     if counted:
         states, _ = _counts(path, lines, "rewards")
@@ -335,10 +345,16 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
         said = "no Matrix Market file: %%MatrixMarket matrix coordinate real general is expected"
         raise FileError((path.name, 1), said)
     form, field, symmetry = words[2:]
-    allowed = {form: ("coordinate", "array"), field: ("real", "integer"), symmetry: ("general", "symmetric", "skew-symmetric")}
+    allowed = {
+        form: ("coordinate", "array"),
+        field: ("real", "integer"),
+        symmetry: ("general", "symmetric", "skew-symmetric"),
+    }
     for word, known in allowed.items():
         if word not in known:
-            raise FileError((path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}")
+            raise FileError(
+                (path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}"
+            )
     numbered = enumerate(text.split("\n"), start=2)
     lines = [(k, line.split()) for k, line in numbered if line.strip() and not line.startswith("%")]
     place = path.name, lines[0][0] if lines else 1
@@ -365,7 +381,10 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
         if form == "coordinate":
             row, column = (_state(word, n + 1, place) - 1 for word in entry[:2])
             if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
-                raise FileError(place, f"entry ({row + 1}, {column + 1}): must be within the matrix, below its diagonal where it is {symmetry}")
+                raise FileError(
+                    place,
+                    f"entry ({row + 1}, {column + 1}): must be within the matrix, below its diagonal where it is {symmetry}",
+                )
         rows[k], columns[k], values[k] = row, column, _real(entry[-1], place)
         if form == "array":
             row += 1

@@ -95,7 +95,15 @@ class ListedChain(MeasuredByPlace):
         return np.array([known[tuple(row)] for row in rows]).reshape(codes.shape[1:])
 
     def _content(self) -> tuple[Any, ...]:
-        return self._name, self.space(), self._codes, self._labels, self._rewards, self.initial, self.loops
+        return (
+            self._name,
+            self.space(),
+            self._codes,
+            self._labels,
+            self._rewards,
+            self.initial,
+            self.loops,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ListedChain):

@@ -216,8 +216,15 @@ def _opened(path: Path) -> Archive:
 def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
     """Read the members of a chain, none of which may be longer than the counts of the index allow."""
     counts = [archive.count(key) for key in ("#states", "#choices", "#branches")]
-    kinds = [archive.section("transition-system").get(f"{name}-type") for name in ("exit-rate", "branch-probability")]
-    kinds += [about.get("type") for about in archive.section("annotations", "rewards").values() if isinstance(about, dict)]
+    kinds = [
+        archive.section("transition-system").get(f"{name}-type")
+        for name in ("exit-rate", "branch-probability")
+    ]
+    kinds += [
+        about.get("type")
+        for about in archive.section("annotations", "rewards").values()
+        if isinstance(about, dict)
+    ]
     sizes = [kind.get("size") for kind in kinds if isinstance(kind, dict)]
     width = max([WIDEST, *(min(size, 1 << 20) // 8 for size in sizes if type(size) is int)])
     longest = width * (sum(counts) + 2)

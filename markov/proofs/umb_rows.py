@@ -28,7 +28,10 @@ WRONG = (
     KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, struct.error,
 )  # fmt: skip
 """What an index of other types, or numbers that are none, raise."""
-LARGEST_INDEX, LARGEST_BEFORE = 1 << 26, 1 << 30  # bytes of index.json and of members that are skipped; in front of it
+LARGEST_INDEX, LARGEST_BEFORE = (
+    1 << 26,
+    1 << 30,
+)  # bytes of index.json and of members that are skipped; in front of it
 WIDEST = 1 << 10  # bytes of one value of a state
 NEEDED = (
     "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin", "state-to-exit-rate.bin",
@@ -90,7 +93,9 @@ class UmbRows(NumberedRows):
                 names.add(name)
                 needed = name in NEEDED
                 if member.size > (width * (sum(counts) + 2) if needed else LARGEST_INDEX):
-                    raise self.refuse(f"{name!r}: has {member.size} bytes, more than the index allows")
+                    raise self.refuse(
+                        f"{name!r}: has {member.size} bytes, more than the index allows"
+                    )
                 if needed:
                     self._files[name] = _content(tar, member)
 

@@ -81,6 +81,8 @@ class _Parser(ExpressionParser):
                 self._constant(found)
             elif cursor.accept("label"):
                 name = cursor.kind("text", "a name in quotes").text[1:-1]
+                if name in found.labels:
+                    raise cursor.error(f'label "{name}" is defined twice')
                 cursor.expect("=")
                 found.labels[name] = self.expression()
                 cursor.expect(";")
@@ -92,6 +94,8 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
         name = cursor.kind("name", "a name")
+        if name.text in found.constants:
+            raise FileError((cursor.file, name.line), f"{name.text!r} is defined twice")
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
         found.constants[name.text] = Constant(name.text, kind, value, name.line)

@@ -57,6 +57,8 @@ def explored(
     """
     if program_is_open(bound) and more is None:
         bound = with_reached_windows(bound, most)
+    if not bound.is_numbered and bound.program.start is None:
+        return explored_by_rules(bound, most)
     while True:
         try:
             return _Search(bound, most).run(more)

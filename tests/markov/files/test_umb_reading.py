@@ -421,7 +421,11 @@ def test_the_checker_has_errors_of_its_own_only(tmp_path: Path) -> None:
     for about, files in [
         (index(**{"#states": 300_000_000}), {}),
         (index(**{"#states": "3"}), {}),
-        (index(**{"#initial-states": 1}) | {"transition-system": index()["transition-system"] | {"exit-rate-type": zero}}, {"state-to-exit-rate.bin": bytes(48)}),
+        (
+            index(**{"#initial-states": 1})
+            | {"transition-system": index()["transition-system"] | {"exit-rate-type": zero}},
+            {"state-to-exit-rate.bin": bytes(48)},
+        ),
         ({"format-version": 1, "transition-system": 7}, {}),
         ({"format-version": 1}, {}),
     ]:
