@@ -25,8 +25,8 @@ from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
 from markov.files.listed import ListedChain
-from markov.files.parsing.tokens import decimal, read_text
 from markov.files.listed_models import listed_model
+from markov.files.parsing.tokens import decimal, read_text
 from markov.files.umb_reading import read_umb
 from markov.files.umb_writing import write_umb
 from markov.generators.built_chains import Built

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from markov.files.binding import bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel

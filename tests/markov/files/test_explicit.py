@@ -155,5 +155,5 @@ def test_a_truncated_matrix_is_refused_at_every_length(tmp_path: Path) -> None:
         with pytest.raises(FileError, match=r"m\.mtx"):
             read_explicit(files(tmp_path, mtx=text[:length]))
     for end in ("7.0e", "7.0e-", "\0", "7\0"):
-        with pytest.raises(FileError, match="m.mtx, line 4: .*finite number"):
+        with pytest.raises(FileError, match=r"m\.mtx, line 4: .*finite number"):
             read_explicit(files(tmp_path, mtx=text.removesuffix("7.0e-3") + end))

@@ -16,6 +16,7 @@ from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
+from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.properties import queries
