@@ -63,6 +63,7 @@ class JaniRows(ModelRows):
             raise self._refuse(f"{', '.join(sorted(unread)) or 'functions'}: not read")
         if model.get("restrict-initial", {}).get("exp", True) is not True:
             raise self._refuse("restrict-initial: not read")
+        self._actions = {action["name"] for action in model.get("actions", [])}
         for constant in model.get("constants", []):
             name = constant["name"]
             if name not in self.given and "value" not in constant:
@@ -115,6 +116,8 @@ class JaniRows(ModelRows):
 
     def _edge(self, edge: Any, locations: list[str], place: str) -> Command:
         source = locations.index(edge["location"])
+        if edge.get("action", "") not in {"", *self._actions}:
+            raise self._refuse(f"action {edge['action']!r} is not declared")
         condition = self._expression(edge.get("guard", {"exp": True})["exp"])
         rate = self._expression(edge["rate"]["exp"])
         shared = edge.get("assignments", [])

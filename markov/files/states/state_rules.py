@@ -127,8 +127,9 @@ def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
 
 
 def _power(a: Any, b: Any) -> Any:
-    if type(a) is int and type(b) in (int, float) and abs(a) > 1 and b * math.log2(abs(a)) > 62:
-        if type(b) is int:
+    plain = is_plain(a) and is_plain(b) and isinstance(a, int)
+    if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
+        if isinstance(b, int):
             raise ValueError("a whole number beyond 2^62")
         a = float(a)  # others may be stand-ins, and are followed exactly
     if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
@@ -191,6 +192,11 @@ def _called(name: str, of: list[Function], place: Any) -> Function:
             raise FileError(place, f"{name}: {error}") from None
 
     return called
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a number is one of Python and no stand-in, which has terms, for those of a box of states."""
+    return isinstance(value, (int, float)) and not hasattr(value, "terms")
 
 
 class _Outcome(NamedTuple):
@@ -291,7 +297,7 @@ class FileRules(ChainModel):
                 rate = way[0].rate(s)
                 for outcome in way[1:]:
                     rate = rate * outcome.rate(s)
-                if type(rate) in (int, float):  # others may be stand-ins
+                if is_plain(rate):
                     self.check_rate(s, rate, way[0].line)
                 yield _Move(action, self._target(s, way, rate), rate, _gains(s, way))
 

@@ -32,13 +32,13 @@ GENE = """<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core"><model>
 <listOfSpecies><species id="m" initialAmount="0" hasOnlySubstanceUnits="true"/>
 <species id="p" initialAmount="0" hasOnlySubstanceUnits="true"/></listOfSpecies>
 <listOfParameters><parameter id="k" value="2"/></listOfParameters><listOfReactions>
-<reaction id="r1"><listOfProducts><speciesReference species="m"/></listOfProducts>
+<reaction id="r1"><listOfProducts><speciesReference species="m" stoichiometry="1"/></listOfProducts>
 <kineticLaw><math><ci>k</ci></math></kineticLaw></reaction>
-<reaction id="r2"><listOfProducts><speciesReference species="p"/></listOfProducts>
+<reaction id="r2"><listOfProducts><speciesReference species="p" stoichiometry="1"/></listOfProducts>
 <kineticLaw><math><apply><times/><cn>3</cn><ci>m</ci></apply></math></kineticLaw></reaction>
-<reaction id="r3"><listOfReactants><speciesReference species="m"/></listOfReactants>
+<reaction id="r3"><listOfReactants><speciesReference species="m" stoichiometry="1"/></listOfReactants>
 <kineticLaw><math><ci>m</ci></math></kineticLaw></reaction>
-<reaction id="r4"><listOfReactants><speciesReference species="p"/></listOfReactants>
+<reaction id="r4"><listOfReactants><speciesReference species="p" stoichiometry="1"/></listOfReactants>
 <kineticLaw><math><ci>p</ci></math></kineticLaw></reaction>
 </listOfReactions></model></sbml>"""
 
