@@ -80,8 +80,8 @@ ByMethod = Annotated[
 
 
 PRISM, JANI, PYTHON = (".prism", ".sm", ".pm", ".ctmc"), (".jani",), (".py",)
-SBML, LISTED = (".xml", ".sbml"), (".umb", ".tra", ".mtx")
-SUFFIXES = PRISM + JANI + SBML + LISTED + PYTHON
+SBML, LISTED, MATRIX = (".xml", ".sbml"), (".umb", ".tra"), (".mtx",)
+SUFFIXES = PRISM + JANI + SBML + LISTED + MATRIX + PYTHON
 PROOFS: dict[str, Any] = {"on": True, "tight": "tight", "off": False}
 UNDECIDED = 3
 """Exit status for properties without a truth value; 2 is that of a wrong call."""
@@ -305,21 +305,23 @@ class _Asked:
     ] = False
 
     def without_properties(self, path: Path) -> Any:
-        """Return the chain of a Python file, with parameters of ``const``, or that of a file that lists its transitions."""
+        """Return the chain of a Python file or of a matrix, with parameters of ``const``."""
         from markov.files import read_explicit
         from markov.sweeps import units, variant
 
         for name in ("property", "properties"):
             given = getattr(self, name)
             if given:
-                raise ValueError(f"{name} = {str(given)!r}: goes with PRISM, JANI and SBML files")
+                said = "goes with files of PRISM, JANI, SBML, UMB and of transitions (.tra)"
+                raise ValueError(f"{name} = {str(given)!r}: {said}")
+        changes = constants_of(self.const)
         if path.suffix in PYTHON:
-            model, changes = python_model(path), constants_of(self.const)
+            model = python_model(path)
             for name in changes:
                 choice("const", name, tuple(units(model)))
             return variant(model, **changes) if changes else model
-        if self.const:
-            given = ",".join(self.const)
+        if changes:
+            given = ",".join(self.const or ())
             raise ValueError(f"const = {given!r}: a file of transitions has no constants")
         return read_explicit(path)
 
@@ -360,7 +362,8 @@ def file(
     choice("proof", asked.proof, PROOFS)
     by, proof = _method(method), PROOFS[asked.proof]
     model: Any
-    if path.suffix in PYTHON + LISTED:
+    plain = not (asked.property or asked.properties)
+    if path.suffix in PYTHON + MATRIX or (path.suffix in LISTED and plain):
         model = asked.without_properties(path)
     else:
         model, names = asked.read(path)
@@ -509,14 +512,24 @@ def _evaluate_exactly(answer: Stationary, functions: Mapping[str, Any], json: bo
 
 def file_model(path: Path, constants: dict[str, Any]) -> FileModel:
     """Return the model of a PRISM, JANI or SBML file."""
-    from markov.files import read_jani, read_prism, read_sbml
+    from markov.files import read_explicit, read_jani, read_prism, read_sbml
 
+    if path.suffix in LISTED:
+        if constants:
+            given = ",".join(constants)
+            raise ValueError(f"const = {given!r}: a file of transitions has no constants")
+        return read_explicit(path).model
     if path.suffix in JANI:
         return read_jani(path, constants=constants)
     if path.suffix in SBML:
         return read_sbml(path, constants=constants)
     if path.suffix not in PRISM:
-        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}")
+        said = (
+            "; DRN files of Storm are not read: export .umb instead"
+            if path.suffix == ".drn"
+            else ""
+        )
+        raise ValueError(f"path = {str(path)!r}: must end in {', '.join(SUFFIXES)}{said}")
     return read_prism(path, constants=constants)
 
 

@@ -184,9 +184,9 @@ class Bound:
         """Number of states of the product space."""
         return math.prod(r.count for r in self.ranges)
 
-    def place(self, line: int) -> tuple[str, int]:
+    def place(self, line: int) -> tuple[str, int | None]:
         """Return a place in the file."""
-        return self.program.file, line
+        return self.program.place(line)
 
     def narrowed(self, width: int) -> Bound:
         """Return the program with windows of at most ``width`` on either side of the initial values."""

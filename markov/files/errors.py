@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from hopflow.errors import RuleError
+
 __all__ = ["FileError", "Place"]
 
 Place = tuple[str, int]
 """Name of a file, or of what stands for one, and a line counted from one."""
 
 
-class FileError(ValueError):
-    """A model file, or a property, cannot be used as it stands.
+class FileError(RuleError):
+    """A model file, or a property, cannot be used as it stands; a ValueError.
+
+    It is a `RuleError`, since the commands of a file are rules: its message has the place in the file, and searches
+    through states leave it as it is.
 
     Attributes
     ----------
@@ -29,10 +36,12 @@ class FileError(ValueError):
     """
 
     file: str
-    line: int | None
 
     def __init__(self, place: tuple[str, int | None], reason: str) -> None:
         self.file, self.line = place
         self.reason = reason
         where = self.file if self.line is None else f"{self.file}, line {self.line}"
         super().__init__(f"{where}: {reason}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileError, ((self.file, self.line), self.reason)

@@ -1,8 +1,10 @@
 """Chains state by state: PRISM's explicit files, UMB, Matrix Market, and graphs of NetworkX.
 
-Explicit files (manual of PRISM, appendix "Explicit model files"): ``.tra`` has the numbers of states and
+Explicit files of PRISM (its manual, appendix "Explicit model files"): ``.tra`` has the numbers of states and
 transitions and a line ``from to rate`` for each; ``.lab`` declares labels and lists those of states;
-``.srew`` lists rewards of states; ``.sta`` names the states.
+``.srew`` lists rewards of states; ``.sta`` names the states. Storm's (its documentation of ``--explicit``): ``.tra``
+begins with ``ctmc`` and has no counts, ``.lab`` declares labels between ``#DECLARATION`` and ``#END``, and ``.srew`` has
+no counts either.
 """
 
 from __future__ import annotations
@@ -18,26 +20,36 @@ import scipy.sparse as sp
 
 from hopflow.checks import choice, file_path, instance
 from hopflow.equality import ByValue
+from hopflow.fork_safety import cached_property
 from hopflow.whole_files import replacing
 from markov.chains import MarkovChain
-from markov.computing.matrices import off_diagonal
+from markov.computing.matrices import off_diagonal, with_diagonal
 from markov.computing.memory import check_room
 from markov.files.errors import FileError
-from markov.files.parsing.tokens import read_text
+from markov.files.listed import ListedChain
+from markov.files.listed_models import listed_model
+from markov.files.parsing.tokens import decimal, read_text
 from markov.files.umb_reading import read_umb
 from markov.files.umb_writing import write_umb
+from markov.generators.built_chains import Built
 from markov.models.measures import functionals
+from markov.models.spaces import Space
 from markov.selections import as_chain
 
 if TYPE_CHECKING:
     import networkx as nx
     from numpy.typing import NDArray
 
+    from markov.files.models import FileModel
+    from markov.files.properties.answers import PropertyResult
+
 __all__ = ["ExplicitModel", "from_networkx", "read_explicit", "to_networkx", "write_explicit"]
 
 SUFFIXES = (".tra", ".umb", ".mtx")
 BYTES_PER_TRANSITION = 100.0
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+WHOLE = re.compile("[0-9]{1,18}")
+OTHERS = ("dtmc", "mdp", "ma", "pomdp", "smg", "imdp", "idtmc")
+"""Other kinds of models that Storm's transitions may begin with."""
 
 
 class ExplicitModel(ByValue):
@@ -52,6 +64,9 @@ class ExplicitModel(ByValue):
         Whether each state has a label, shape (states,), by its name.
     rewards
         Rewards per s of the states, shape (states,); zeros without any. Of ``.umb``: the first ones.
+
+    Labels and rewards of files are measures of the chain: ``stationary(model)["full"]``. Rewards are called
+    ``reward`` where the file gives them no name.
 
     Examples
     --------
@@ -68,6 +83,19 @@ class ExplicitModel(ByValue):
         self.labels = {name: np.asarray(v, dtype=bool) for name, v in labels.items()}
         given = np.zeros(chain.size) if rewards is None else rewards
         self.rewards = np.asarray(given, dtype=np.float64)
+
+    @cached_property
+    def model(self) -> FileModel:
+        """The chain as a model of a file: `FileModel.property` evaluates CSL on it.
+
+        Variables are those of the states, or ``state``, their number. A file without the label ``init`` begins in
+        state 0, as in PRISM.
+        """
+        return listed_model(self.chain)
+
+    def property(self, text: str, **options: Any) -> PropertyResult:
+        """Return the value of a property, as `FileModel.property` does."""
+        return self.model.property(text, **options)
 
     def __repr__(self) -> str:
         return f"ExplicitModel: {self.chain.size} states, labels {', '.join(self.labels) or 'none'}"
@@ -87,7 +115,8 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     ------
     FileError
         With line and reason: a number that is none, a state out of range, a rate that is not finite and
-        >= 0. Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
+        >= 0, counts that differ from what is there, a label or a state given twice, rewards of transitions
+        (``.trew``). Of ``.umb``: for models that are no continuous-time Markov chain, such as MDPs, games and
         intervals of probabilities.
 
     Notes
@@ -114,54 +143,90 @@ def read_explicit(path: str | Path) -> ExplicitModel:
     if path.suffix == ".umb":
         return ExplicitModel(*read_umb(path))
     if path.suffix != ".tra":
-        raise FileError((path.name, None), f"the path must end in {', '.join(SUFFIXES)}")
-    rates = _transitions(path)
+        said = f"the path must end in {', '.join(SUFFIXES)}"
+        if path.suffix == ".drn":
+            said += "; DRN files of Storm are not read: export .umb instead"
+        raise FileError((path.name, None), said)
+    if path.with_suffix(".trew").is_file():
+        place = path.with_suffix(".trew").name, None
+        raise FileError(
+            place, "rewards of transitions are not read: export .umb, or move the file away"
+        )
+    rates, of_storm = _transitions(path)
     n = rates.shape[0]
-    own = np.asarray(rates.sum(axis=1)).ravel()
+    loops = rates.diagonal()
+    rates = sp.csr_matrix(rates - sp.diags(loops))
+    rates.eliminate_zeros()
     names = _names(path.with_suffix(".sta"), n)
-    chain = MarkovChain(sp.csr_matrix(rates - sp.diags(own)), states=names)
-    rewards = _rewards(path.with_suffix(".srew"), n)
-    return ExplicitModel(chain, _labels(path.with_suffix(".lab"), n), rewards)
+    labels = (_storm_labels if of_storm else _labels)(path.with_suffix(".lab"), n)
+    rewards = _rewards(path.with_suffix(".srew"), n, counted=not of_storm)
+    space = Space.of_single(range(n) if names is None else names)
+    initial = labels.get("init", np.zeros(n, dtype=bool))
+    model = ListedChain(path.name, space, np.arange(n)[None], labels, rewards, initial, loops)
+    built = Built(space, model._codes, with_diagonal(rates), f"read from {path.name}")
+    chain = MarkovChain.of_built(model, built)
+    if names is not None:
+        chain.__dict__["states"] = tuple(names)
+    return ExplicitModel(chain, labels, next(iter(rewards.values()), None))
 
 
 def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the words of the lines that have any, with the lines' numbers."""
-    numbered = enumerate(read_text(path).splitlines(), start=1)
+    """Return the words of the lines that have any, with the lines' numbers; comments begin with ``#``."""
+    numbered = enumerate(read_text(path).split("\n"), start=1)
     return [(k, line.split()) for k, line in numbered if line.strip() and line[0] != "#"]
 
 
 def _state(word: str, n: int, place: tuple[str, int]) -> int:
-    if not word.isascii() or not word.isdigit() or int(word) >= n:
+    if not WHOLE.fullmatch(word) or int(word) >= n:
         raise FileError(place, f"{word[:20]!r}: must be a state, 0 to {n - 1}")
     return int(word)
 
 
 def _real(word: str, place: tuple[str, int]) -> float:
-    if not NUMBER.fullmatch(word) or not np.isfinite(float(word)):
+    if decimal(word) is None:
         raise FileError(place, f"{word[:20]!r}: must be a finite number")
     return float(word)
 
 
-def _transitions(path: Path) -> sp.csr_matrix:
-    lines = _lines(path)
-    if not lines or len(lines[0][1]) != 2 or not all(w.isdigit() for w in lines[0][1]):
-        raise FileError((path.name, 1), "numbers of states and of transitions are expected")
-    n, count = map(int, lines[0][1])
+def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[int, int]:
+    """Return the two counts of a first line; that of the other lines must be right."""
+    words = lines[0][1] if lines else []
+    if len(words) != 2 or not all(map(WHOLE.fullmatch, words)):
+        said = f"numbers of states and of {what} are expected"
+        raise FileError((path.name, lines[0][0] if lines else 1), said)
+    n, count = map(int, words)
     if n < 1 or count != len(lines) - 1:
-        said = f"{n} states and {count} transitions are announced, {len(lines) - 1} are there"
-        raise FileError((path.name, 1), said)
-    check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
+        said = f"{n} states and {count} {what} are announced, {len(lines) - 1} are there"
+        raise FileError((path.name, lines[0][0]), said)
+    return n, count
+
+
+def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
+    """Return rates, those from a state to itself too, and whether the file is of Storm's form."""
+    lines = _lines(path)
+    first = lines[0][1] if lines else []
+    of_storm = len(first) == 1 and first[0].lower() == "ctmc"
+    if len(first) == 1 and first[0].lower() in OTHERS:
+        said = f"a model of type {first[0]!r} (Storm): must be ctmc"
+        raise FileError((path.name, lines[0][0]), said)
+    count = len(lines) - 1
+    n = 10**18 if of_storm else _counts(path, lines, "transitions")[0]
+    check_room(
+        f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count)
+    )
     rows, columns, rates = (np.empty(count, dtype=t) for t in (np.int64, np.int64, np.float64))
     for k, (number, words) in enumerate(lines[1:]):
         place = path.name, number
         if len(words) not in (3, 4):
-            raise FileError(place, "a line is FROM TO RATE")
+            raise FileError(place, "a line is FROM TO RATE, and an action after it")
         rows[k], columns[k] = _state(words[0], n, place), _state(words[1], n, place)
         rates[k] = _real(words[2], place)
         if rates[k] < 0.0:
             raise FileError(place, f"rate {rates[k]:g}: must be >= 0")
-    off = rows != columns
-    return sp.csr_matrix((rates[off], (rows[off], columns[off])), shape=(n, n))
+    if of_storm:
+        n = 1 + int(max(rows.max(initial=0), columns.max(initial=0)))
+        check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
+    return sp.csr_matrix((rates, (rows, columns)), shape=(n, n)), of_storm
 
 
 def _names(path: Path, n: int) -> list[str] | None:
@@ -169,60 +234,177 @@ def _names(path: Path, n: int) -> list[str] | None:
     if not path.is_file():
         return None
     names: list[str | None] = [None] * n
+    taken: dict[str, int] = {}
     for number, words in _lines(path)[1:]:
-        state, colon, name = " ".join(words).partition(":")
+        word, colon, name = " ".join(words).partition(":")
+        place = path.name, number
         if not colon:
-            raise FileError((path.name, number), "a line is STATE:(VALUES)")
-        names[_state(state, n, (path.name, number))] = name
+            raise FileError(place, "a line is STATE:(VALUES)")
+        state = _state(word, n, place)
+        if names[state] is not None or taken.setdefault(name, state) != state:
+            raise FileError(place, f"state {state} or its values have a line before")
+        names[state] = name
     if None in names:
         raise FileError((path.name, None), f"state {names.index(None)} has no line")
     return [str(name) for name in names]
 
 
 def _labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
+    """Return labels after PRISM's declaration: ``0="init" 1="full"``."""
     if not path.is_file():
         return {}
     lines = _lines(path)
-    declared = re.findall(r'(\d+)="([^"]*)"', " ".join(lines[0][1])) if lines else []
-    if not declared:
-        raise FileError((path.name, 1), 'labels are expected: 0="init" 1="full"')
-    found = {name: np.zeros(n, dtype=bool) for _, name in declared}
-    by_number = dict(declared)
-    for number, words in lines[1:]:
+    place = path.name, lines[0][0] if lines else 1
+    by_number: dict[str, str] = {}
+    rest = " ".join(lines[0][1]) if lines else ""
+    while rest:
+        number, _, after = rest.partition('="')
+        name, quote, rest = after.partition('"')
+        rest = rest.lstrip()
+        if not WHOLE.fullmatch(number) or not quote:
+            raise FileError(place, 'labels are expected: 0="init" 1="full"')
+        if number in by_number or name in by_number.values():
+            raise FileError(
+                place, f'{number}="{name[:20]}": the number or the name stands there twice'
+            )
+        by_number[number] = name
+    if not by_number:
+        raise FileError(place, 'labels are expected: 0="init" 1="full"')
+    return _marked(path, lines[1:], n, by_number)
+
+
+def _storm_labels(path: Path, n: int) -> dict[str, NDArray[np.bool_]]:
+    """Return labels after Storm's declaration, names between ``#DECLARATION`` and ``#END``."""
+    if not path.is_file():
+        return {}
+    lines = [
+        (k, line.split()) for k, line in enumerate(read_text(path).split("\n"), 1) if line.split()
+    ]
+    heads = [k for k, (_, words) in enumerate(lines) if words == ["#END"]]
+    if not lines or lines[0][1] != ["#DECLARATION"] or len(heads) != 1:
+        said = "labels between #DECLARATION and #END are expected (Storm), as the transitions are Storm's"
+        raise FileError((path.name, 1), said)
+    names = [name for _, words in lines[1 : heads[0]] for name in words]
+    if len(set(names)) < len(names):
+        raise FileError((path.name, 2), "a label is declared twice")
+    return _marked(path, lines[heads[0] + 1 :], n, {name: name for name in names})
+
+
+def _marked(
+    path: Path, lines: list[tuple[int, list[str]]], n: int, names: Mapping[str, str]
+) -> dict[str, NDArray[np.bool_]]:
+    """Return labels by their names, from lines of a state and what stands for its labels."""
+    labels = {name: np.zeros(n, dtype=bool) for name in names.values()}
+    seen = np.zeros(n, dtype=bool)
+    for number, words in lines:
         place = path.name, number
         state = _state(words[0].removesuffix(":"), n, place)
+        if seen[state]:
+            raise FileError(place, f"state {state} has a line before")
+        seen[state] = True
         for word in words[1:]:
-            if word not in by_number:
-                raise FileError(place, f"{word[:20]!r}: no label has this number")
-            found[by_number[word]][state] = True
-    return found
+            if word not in names:
+                raise FileError(place, f"{word[:20]!r}: no label has this number or name")
+            labels[names[word]][state] = True
+    return labels
 
 
-def _rewards(path: Path, n: int) -> NDArray[np.float64]:
-    found = np.zeros(n)
-    if path.is_file():
-        for number, words in _lines(path)[1:]:
-            place = path.name, number
-            if len(words) != 2:
-                raise FileError(place, "a line is STATE REWARD")
-            found[_state(words[0], n, place)] = _real(words[1], place)
-    return found
+def _rewards(path: Path, n: int, *, counted: bool) -> dict[str, NDArray[np.float64]]:
+    """Return rewards of states by their name, which newer versions of PRISM write into a comment."""
+    if not path.is_file():
+        return {}
+    head = read_text(path).partition("\n")[0].strip()
+    name = (
+        head.rpartition('"')[0].partition('"')[2] if head.startswith("# Reward structure") else ""
+    )
+    values, lines = np.zeros(n), _lines(path)
+    if counted:
+        states, _ = _counts(path, lines, "rewards")
+        if states != n:
+            raise FileError((path.name, lines[0][0]), f"{states} states: the transitions have {n}")
+        lines = lines[1:]
+    seen = np.zeros(n, dtype=bool)
+    for number, words in lines:
+        place = path.name, number
+        if len(words) != 2:
+            raise FileError(place, "a line is STATE REWARD")
+        state = _state(words[0], n, place)
+        if seen[state]:
+            raise FileError(place, f"state {state} has a reward before")
+        seen[state], values[state] = True, _real(words[1], place)
+    return {name or "reward": values}
 
 
 def _matrix_market(path: Path) -> sp.csr_matrix:
-    """Return a generator; of rates alone, without diagonal, the one that they make."""
-    from scipy.io import mmread
+    """Return a generator; of rates alone, without diagonal, the one that they make.
 
-    try:
-        given = sp.coo_matrix(mmread(str(path)))
-    except (ValueError, OSError, OverflowError) as error:
-        raise FileError((path.name, None), f"no Matrix Market file: {error}") from None
-    if given.shape[0] != given.shape[1] or given.data.dtype.kind not in "iuf":
-        raise FileError((path.name, None), f"shape {given.shape}: must be square, of real numbers")
-    if given.diagonal().any():
-        return sp.csr_matrix(given, dtype=np.float64)
-    rates = sp.csr_matrix(given, dtype=np.float64)
-    return sp.csr_matrix(rates - sp.diags(np.asarray(rates.sum(axis=1)).ravel()))
+    Of the format (R. F. Boisvert, R. Pozo, K. A. Remington, NISTIR 5935, 1996) are read: coordinates and arrays, real
+    and integer, general, symmetric and skew-symmetric.
+    """
+    head, _, text = read_text(path).partition("\n")
+    words = head.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        said = "no Matrix Market file: %%MatrixMarket matrix coordinate real general is expected"
+        raise FileError((path.name, 1), said)
+    form, field, symmetry = words[2:]
+    allowed = {
+        form: ("coordinate", "array"),
+        field: ("real", "integer"),
+        symmetry: ("general", "symmetric", "skew-symmetric"),
+    }
+    for word, known in allowed.items():
+        if word not in known:
+            raise FileError(
+                (path.name, 1), f"Matrix Market, {word[:20]!r}: must be {' or '.join(known)}"
+            )
+    numbered = enumerate(text.split("\n"), start=2)
+    lines = [(k, line.split()) for k, line in numbered if line.strip() and not line.startswith("%")]
+    place = path.name, lines[0][0] if lines else 1
+    sizes = lines[0][1] if lines else []
+    if len(sizes) != (3 if form == "coordinate" else 2) or not all(map(WHOLE.fullmatch, sizes)):
+        raise FileError(place, "Matrix Market: the line of sizes is missing, or is none")
+    n, width = int(sizes[0]), int(sizes[1])
+    if n != width or n < 1:
+        raise FileError(place, f"shape ({n}, {width}): must be square")
+    first = {"general": 0, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    if form == "coordinate":
+        count = int(sizes[2])
+    else:
+        count = n * n if symmetry == "general" else n * (n + 1 - 2 * first) // 2
+    if count != len(lines) - 1:
+        raise FileError(place, f"{count} entries are announced, {len(lines) - 1} are there")
+    check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
+    rows, columns, values = (np.empty(count, dtype=t) for t in (np.int64, np.int64, np.float64))
+    row, column = (first, 0)
+    for k, (number, entry) in enumerate(lines[1:]):
+        place = path.name, number
+        if len(entry) != (3 if form == "coordinate" else 1):
+            raise FileError(place, "a line is ROW COLUMN VALUE, or one VALUE of an array")
+        if form == "coordinate":
+            row, column = (_state(word, n + 1, place) - 1 for word in entry[:2])
+            if row < 0 or column < 0 or (symmetry != "general" and column > row - first):
+                raise FileError(
+                    place,
+                    f"entry ({row + 1}, {column + 1}): must be within the matrix, below its diagonal where it is {symmetry}",
+                )
+        rows[k], columns[k], values[k] = row, column, _real(entry[-1], place)
+        if form == "array":
+            row += 1
+            if row == n:
+                column += 1
+                row = 0 if symmetry == "general" else column + first
+    if symmetry != "general":
+        off = rows != columns
+        sign = -1.0 if symmetry == "skew-symmetric" else 1.0
+        rows, columns = np.append(rows, columns[off]), np.append(columns, rows[off])
+        values = np.append(values, sign * values[off])
+    matrix = sp.csr_matrix((values, (rows, columns)), shape=(n, n))
+    if matrix.nnz < len(values):
+        raise FileError((path.name, None), "Matrix Market: an entry stands there twice")
+    if matrix.diagonal().any():
+        return matrix
+    matrix.eliminate_zeros()
+    return with_diagonal(matrix)
 
 
 def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None:

@@ -35,9 +35,12 @@ class ListedChain(MeasuredByPlace):
         Values in the states, shape (states,), by name.
     initial
         Whether the chain may start in each state, shape (states,).
+    loops
+        Rate from each state to itself, shape (states,).
     """
 
     initial: NDArray[np.bool_]
+    loops: Vector
 
     def __init__(
         self,
@@ -47,10 +50,12 @@ class ListedChain(MeasuredByPlace):
         labels: Mapping[str, NDArray[np.bool_]],
         rewards: Mapping[str, Vector],
         initial: NDArray[np.bool_],
+        loops: Vector,
     ) -> None:
         given = {
             "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
             "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
+            "loops": loops,
         }  # fmt: skip
         for key, value in given.items():
             object.__setattr__(self, key, value)
@@ -78,7 +83,8 @@ class ListedChain(MeasuredByPlace):
     def _places(self, s: Any) -> Any:
         """Return where states are among those of the file, from a ``State`` of numbers or arrays."""
         values = s if isinstance(s, tuple) else (s,)
-        codes = np.array(np.broadcast_arrays(*(np.asarray(v, dtype=np.int64) for v in values)))
+        parts = zip(self._space.components, values, strict=True)
+        codes = np.array(np.broadcast_arrays(*(_codes_of(c.values, v) for c, v in parts)))
         if np.array_equal(codes, self._codes):
             return np.arange(codes.shape[1])
         known = self.__dict__.get("_by_values")
@@ -89,7 +95,15 @@ class ListedChain(MeasuredByPlace):
         return np.array([known[tuple(row)] for row in rows]).reshape(codes.shape[1:])
 
     def _content(self) -> tuple[Any, ...]:
-        return self._name, self.space(), self._codes, self._labels, self._rewards, self.initial
+        return (
+            self._name,
+            self.space(),
+            self._codes,
+            self._labels,
+            self._rewards,
+            self.initial,
+            self.loops,
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ListedChain):
@@ -105,3 +119,13 @@ class ListedChain(MeasuredByPlace):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r})"
+
+
+def _codes_of(values: Any, given: Any) -> NDArray[np.int64]:
+    """Return the codes of values of a component: whole numbers as they are, names by their number."""
+    given = np.asarray(given)
+    if given.dtype.kind not in "UO":
+        return given.astype(np.int64)
+    by_name = {name: k for k, name in enumerate(values)}
+    codes = np.array([by_name[name] for name in given.ravel().tolist()], dtype=np.int64)
+    return codes.reshape(given.shape)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, Literal
@@ -86,6 +87,15 @@ def read_prism(
     return FileModel(parse_prism(path), constants, most)
 
 
+@contextmanager
+def _depth_named(file: str) -> Iterator[None]:
+    """Turn Python's limit of nested calls into an error of the file."""
+    try:
+        yield
+    except RecursionError:
+        raise FileError((file, None), "formulas and expressions are nested too deep") from None
+
+
 class FileModel:
     """A model read from a file; `stationary`, `transient` and `passage` take it as it is.
 
@@ -123,7 +133,8 @@ class FileModel:
         mine = {name: value for name, value in given.items() if name in program.constants}
         self.given = {name: value for name, value in given.items() if name not in mine}
         self._mine = mine
-        self.bound: Bound = bound(program, mine)
+        with _depth_named(program.file):
+            self.bound: Bound = bound(program, mine)
         self.properties: Properties | None = None
 
     @property
@@ -139,9 +150,10 @@ class FileModel:
     @cached_property
     def _explored(self) -> tuple[Explored, tuple[TimedJump, ...]]:
         self._check_names(self.given)
-        if self.program.resets:
-            return explored_with_resets(self.bound, self.most)
-        return explored(self.bound, self.most), ()
+        with _depth_named(self.name):
+            if self.program.resets:
+                return explored_with_resets(self.bound, self.most)
+            return explored(self.bound, self.most), ()
 
     def _check_names(self, given: Mapping[str, Any]) -> None:
         """Raise ValueError for constants of neither the file nor its properties."""
@@ -233,8 +245,10 @@ class FileModel:
         choice("proof", proof, (True, "tight"))
         watch = Stopwatch()
         query, given = self._query(text)
+        text = given.shown(text)
         try:
-            result = answered(self._evaluation(given, constants, proof), query, text)
+            with _depth_named(self.name):
+                result = answered(self._evaluation(given, constants, proof), query, text)
         except TooLargeError:
             declared = self._declared(given, constants)
             unlisted = Unlisted(self.bound, declared, self.most)
@@ -269,7 +283,7 @@ class FileModel:
                     "must be the long-run mean of a function of the state, S=? [ ... ] or R=? [ S ]"
                 )
                 raise FileError((text, None), said)
-            found[text] = f
+            found[given.shown(text)] = f
         return found
 
     @cached_property

@@ -142,7 +142,7 @@ class Reset:
 
 @dataclass(frozen=True)
 class Program:
-    """All that a model file says.
+    """Contents of a model file.
 
     Attributes
     ----------
@@ -160,6 +160,8 @@ class Program:
         Names of rewards that transitions earn (JANI).
     resets
         What happens at given times (SBML).
+    reactions
+        Line and description of each reaction by the number that its commands have in place of a line (SBML).
     """
 
     file: str
@@ -174,6 +176,18 @@ class Program:
     composition: Composition | None = None
     transient: tuple[str, ...] = ()
     resets: tuple[Reset, ...] = ()
+    reactions: dict[int, tuple[int, str]] = field(default_factory=dict)
+
+    def place(self, line: int) -> tuple[str, int | None]:
+        """Return the place in the file of a command or of an expression."""
+        line, _ = self.reactions.get(line, (line, ""))
+        return self.file, line or None
+
+    def fault(self, line: int, reason: str, remedy: str = "") -> FileError:
+        """Return the error of a command; of a reaction with its name, and with the remedy for its law."""
+        if line not in self.reactions:
+            return FileError(self.place(line), reason)
+        return FileError(self.place(line), f"{self.reactions[line][1]}: {reason}{remedy}")
 
     def names(self) -> set[str]:
         """Return all names that are taken."""

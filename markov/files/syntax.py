@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Negation",
     "mapped",
     "names_in",
+    "size_of",
 ]
 
 
@@ -73,7 +74,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function: min, max, floor, ceil, round, pow, mod, log."""
+    """A function: min, max, floor, ceil, round, pow, mod, log; in SBML also those of `markov.files.values.REAL`."""
 
     name: str
     of: tuple[Expression, ...]
@@ -108,3 +109,17 @@ def names_in(tree: Expression) -> list[str]:
 
     mapped(tree, collect)
     return found
+
+
+def size_of(tree: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return the number of nodes of a tree, of which parts may be shared, and of its levels; ``known`` has those of parts."""
+    if isinstance(tree, tuple):
+        sizes = [size_of(part, known) for part in tree]
+        return sum(nodes for nodes, _ in sizes), max((levels for _, levels in sizes), default=0)
+    if not isinstance(tree, Expression):
+        return 0, 0
+    if id(tree) not in known:
+        parts = tuple(getattr(tree, f.name) for f in fields(tree))
+        nodes, levels = size_of(parts, known)
+        known[id(tree)] = nodes + 1, levels + 1
+    return known[id(tree)]

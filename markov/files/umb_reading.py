@@ -41,6 +41,18 @@ __all__ = ["CHAIN", "MAX_VALUE_BITS", "read_umb"]
 BYTES_PER_BRANCH = 100.0
 VERSIONS = (0, 1)  # umbi 0.2.5 writes 0.1
 LARGEST_INDEX = 1 << 26  # bytes of index.json
+LARGEST_BEFORE = 1 << 30  # bytes of members in front of it
+WIDEST = 1 << 10  # bytes of one value of a state
+NEEDED = (
+    "state-is-initial.bin", "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin",
+    "state-to-exit-rate.bin", "branch-to-probability.bin",
+)  # fmt: skip
+NEEDED_FOLDERS = ("annotations/aps/", "annotations/rewards/", "valuations/states/")
+SKIPPED = (
+    "annotations/", "valuations/", "actions/", "choice-actions/", "branch-actions/", "observations/", "players/",
+    "state-to-", "state-is-", "choice-to-", "branch-to-",
+)  # fmt: skip
+"""What begins the names of members that a Markov chain does not need: they are not read."""
 MAX_VALUE_BITS = 62
 SUM_TOLERANCE = 1e-9  # of the probabilities out of a state: tools round them
 CHAIN = {"time": "stochastic", "#players": 0, "#observations": 0}
@@ -166,35 +178,102 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     labels = {name: of[order] for name, of in labels.items()}
     rewards = {name: of[order] for name, of in rewards.items()}
     initial = archive.truths("state-is-initial.bin", n)[order]
-    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial)
+    own = sources == targets
+    loops = np.bincount(sources[own], rates[own], n)[order]
+    model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial, loops)
     built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
     first = next(iter(rewards.values()), None)
     return MarkovChain.of_built(model, built), {"init": initial} | labels, first
 
 
 def _opened(path: Path) -> Archive:
-    """Return the files of an archive; FileError where it is none."""
-    files: dict[str, bytes] = {}
+    """Return the files of an archive that are read; FileError where it is none.
+
+    The index is read first: it says how long the others may be. What a chain does not need is skipped.
+    """
+    archive = Archive(path, {}, {})
     try:
+        before = 0
         with tarfile.open(path, "r:*") as tar:
             for member in tar:
-                if member.isfile():
-                    check_room(f"{path.name}: {member.name}", member.size)
-                    content = tar.extractfile(member)
-                    assert content is not None
-                    files[member.name.removeprefix("./").lstrip("/")] = content.read()
+                before += member.size
+                if before > LARGEST_BEFORE:
+                    raise archive.refuse(f"{member.name[:80]!r}: too much before index.json")
+                if _name_of(archive, member) == "index.json":
+                    if member.size > LARGEST_INDEX:
+                        raise archive.refuse(f"index.json: larger than {LARGEST_INDEX} bytes")
+                    archive.index = _index(archive, _content(tar, member))
+                    break
+            else:
+                raise archive.refuse("index.json is missing")
+        with tarfile.open(path, "r:*") as tar:
+            _read_members(archive, tar)
     except UNREADABLE as error:
         raise FileError((path.name, None), f"no archive of UMB: {error}") from None
-    archive = Archive(path, files, {})
-    text = files.get("index.json", b"")
+    return archive
+
+
+def _read_members(archive: Archive, tar: tarfile.TarFile) -> None:
+    """Read the members of a chain, none of which may be longer than the counts of the index allow."""
+    counts = [archive.count(key) for key in ("#states", "#choices", "#branches")]
+    kinds = [
+        archive.section("transition-system").get(f"{name}-type")
+        for name in ("exit-rate", "branch-probability")
+    ]
+    kinds += [
+        about.get("type")
+        for about in archive.section("annotations", "rewards").values()
+        if isinstance(about, dict)
+    ]
+    sizes = [kind.get("size") for kind in kinds if isinstance(kind, dict)]
+    width = max([WIDEST, *(min(size, 1 << 20) // 8 for size in sizes if type(size) is int)])
+    longest = width * (sum(counts) + 2)
+    names: set[str] = set()
+    total = 0
+    for member in tar:
+        name = _name_of(archive, member)
+        if name is None:
+            continue
+        if name in names:
+            raise archive.refuse(f"{name!r}: two members have this name")
+        names.add(name)
+        total += member.size
+        needed = name in NEEDED or name.startswith(NEEDED_FOLDERS)
+        allowed = LARGEST_INDEX if name == "index.json" or not needed else longest
+        if member.size > allowed:
+            raise archive.refuse(f"{name!r}: has {member.size} bytes: must have at most {allowed}")
+        check_room(f"{archive.path.name}: {total} bytes", total)
+        if needed:
+            archive.files[name] = _content(tar, member)
+
+
+def _name_of(archive: Archive, member: tarfile.TarInfo) -> str | None:
+    """Return the name of a member, None of a folder; FileError for names and kinds that the format has not."""
+    name = member.name.removeprefix("./")
+    if member.isdir():
+        return None
+    parts = name.split("/")
+    known = name in NEEDED or name == "index.json" or name.startswith((*NEEDED_FOLDERS, *SKIPPED))
+    if not member.isreg() or not known or any(part in ("", ".", "..") for part in parts):
+        said = "is no plain member of the format UMB"
+        raise archive.refuse(f"{member.name[:80]!r}: {said}")
+    return name
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    content = tar.extractfile(member)
+    assert content is not None
+    return content.read()
+
+
+def _index(archive: Archive, text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text[:LARGEST_INDEX])
+        found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise archive.refuse(f"index.json: {error}") from None
     if not isinstance(found, dict) or found.get("format-version") not in VERSIONS:
         raise archive.refuse("index.json: must be an object with format-version 0 or 1")
-    archive.index = found
-    return archive
+    return found
 
 
 def _branches(

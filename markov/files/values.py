@@ -7,6 +7,7 @@ is computed. Division is that of real numbers, as in PRISM, and 1/0 is infinite.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPARISONS",
     "LARGE",
+    "REAL",
     "Value",
     "boolean",
     "chained",
@@ -34,6 +36,26 @@ __all__ = [
 
 LARGE = 2**62
 """Whole numbers stay below."""
+FACTORIALS = np.array([math.factorial(n) for n in range(171)], dtype=np.float64)
+"""All that float64 holds."""
+
+
+def _factorial(value: Any) -> Any:
+    """Return factorials: infinite beyond float64, NaN of negative numbers and of fractions."""
+    value = np.asarray(value, dtype=np.float64)
+    whole = (value >= 0.0) & (value == np.floor(value))
+    small = whole & (value < len(FACTORIALS))
+    exact = FACTORIALS[np.where(small, value, 0.0).astype(np.int64)]
+    return np.where(small, exact, np.where(whole, np.inf, np.nan))
+
+
+REAL: dict[str, Callable[[Any], Any]] = {
+    "exp": np.exp, "ln": np.log, "log10": np.log10, "sqrt": np.sqrt, "factorial": _factorial,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+    "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan,
+    "arcsinh": np.arcsinh, "arccosh": np.arccosh, "arctanh": np.arctanh,
+}  # fmt: skip
+"""Functions of one real number (SBML), of arrays: NaN where they are not defined."""
 NOWHERE = Columns(np.zeros((0, 1), dtype=np.int64))
 Run = Callable[[Columns], Any]
 
@@ -267,7 +289,8 @@ def function(name: str, of: list[Value], place: Any) -> Value:
         When the number of arguments or their types are not what it takes.
     """
     _numbers(of, place, name)
-    wanted = {"floor": 1, "ceil": 1, "round": 1, "pow": 2, "mod": 2, "log": 2}.get(name)
+    counts = {"pow": 2, "power": 2, "mod": 2, "log": 2, "min": None, "max": None}
+    wanted = counts.get(name, 1)
     if (wanted is not None and len(of) != wanted) or not of:
         raise FileError(
             place, f"{name} takes {wanted or 'at least one'} argument(s), not {len(of)}"
@@ -276,13 +299,21 @@ def function(name: str, of: list[Value], place: Any) -> Value:
         return _extreme(name, of)
     if name in ("floor", "ceil", "round"):
         return _rounded(name, of[0], place)
+    if name in REAL:
+        real = REAL[name]
+        return _made("double", of, lambda c: real(_array(of[0].run(c))))
+    if name == "abs":
+        high = max(abs(of[0].low), abs(of[0].high))
+        return _made(of[0].kind, of, lambda c: np.abs(of[0].run(c)), low=0, high=high)
+    if name == "whole":
+        return _as_whole(of[0], place)
     if name == "log":
         return _made(
             "double",
             of,
             lambda c: np.divide(_log(of[0].run(c)), _log(of[1].run(c))),
         )
-    if any(value.kind == "double" for value in of):
+    if name == "power" or any(value.kind == "double" for value in of):
         if name == "mod":
             raise FileError(place, "mod of a real number: must be of whole numbers")
         a, b = of
@@ -319,6 +350,22 @@ def _rounded(name: str, of: Value, place: Any) -> Value:
         if not (np.abs(found) < LARGE).all():
             raise FileError(place, f"{name} of {float(np.ravel(value)[0])}: no whole number")
         return found.astype(np.int64)
+
+    return _made("int", [of], run, fails=True)
+
+
+def _as_whole(of: Value, place: Any) -> Value:
+    """Return a number that must be whole, as one (SBML: a plain ``cn`` is a real number)."""
+    if of.kind == "int":
+        return of
+
+    def run(c: Columns) -> Any:
+        value = _array(of.run(c))
+        wrong = ~((np.abs(value) < LARGE) & (value == np.floor(value)))
+        if wrong.any():
+            first = float(np.ravel(value)[np.ravel(wrong)][0])
+            raise FileError(place, f"{first:g}: must be a whole number")
+        return value.astype(np.int64)
 
     return _made("int", [of], run, fails=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["ExplicitRows"]
+
+STATE, VALUE = re.compile("[0-9]{1,18}"), re.compile("-?[0-9]{1,18}")
+RATE = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3}|/[0-9]+)?")
+LONGEST = 4000  # characters of a rate
+
+
+def _exact(word: str) -> Fraction:
+    """Return a decimal number, or a quotient of whole numbers, in ASCII digits."""
+    if len(word) > LONGEST or not RATE.fullmatch(word):
+        raise ValueError(word)
+    return Fraction(word)
 
 
 class ExplicitRows(NumberedRows):
@@ -31,7 +43,9 @@ class ExplicitRows(NumberedRows):
         self.path = Path(path)
         for number, words in self._lines(self.path):
             try:
-                source, target, rate = int(words[0]), int(words[1]), Fraction(words[2])
+                if not (STATE.fullmatch(words[0]) and STATE.fullmatch(words[1])):
+                    raise ValueError(words)
+                source, target, rate = int(words[0]), int(words[1]), _exact(words[2])
             except (ValueError, IndexError, ZeroDivisionError):
                 if number == 1:
                     continue
@@ -51,10 +65,12 @@ class ExplicitRows(NumberedRows):
         for number, words in lines:
             state, _, values = "".join(words).partition(":")
             whole = {"true": "1", "false": "0"}
-            given = [int(whole.get(each, each)) for each in values.strip("()").split(",")]
+            given = [whole.get(each, each) for each in values.strip("()").split(",")]
+            if not all(map(VALUE.fullmatch, given)) or not STATE.fullmatch(state):
+                raise CertificateError(f"{path.name}, line {number}: must be STATE:(VALUES)")
             if len(given) != len(names):
                 raise CertificateError(f"{path.name}, line {number}: must have {len(names)} values")
-            found[tuple(given[names.index(name)] for name in columns)] = int(state)
+            found[tuple(int(given[names.index(name)]) for name in columns)] = int(state)
         return found
 
     @staticmethod

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JaniRows"]
 
+LONGEST = 400  # digits and powers of ten of a number
 FEATURES = {"derived-operators", "state-exit-rewards", "functions"}
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": lambda a, b: Fraction(a) / b, "%": remainder,
@@ -43,11 +44,11 @@ class JaniRows(ModelRows):
         self._transient: set[str] = set()
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
-            self._read(json.loads(text, parse_float=Fraction))
-        except (OSError, UnicodeError, ZeroDivisionError, ValueError, RecursionError) as error:
+            self._read(json.loads(text, parse_float=_number, object_pairs_hook=_object))
+        except (OSError, UnicodeError, ArithmeticError, ValueError, RecursionError) as error:
             said = str(error) if isinstance(error, CertificateError) else f"{self.name}: {error}"
             raise CertificateError(said) from None
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise CertificateError(f"{self.name}: is no JANI model: {error!r}") from None
         self.check_given(self._known)
 
@@ -62,6 +63,7 @@ class JaniRows(ModelRows):
             raise self._refuse(f"{', '.join(sorted(unread)) or 'functions'}: not read")
         if model.get("restrict-initial", {}).get("exp", True) is not True:
             raise self._refuse("restrict-initial: not read")
+        self._actions = {action["name"] for action in model.get("actions", [])}
         for constant in model.get("constants", []):
             name = constant["name"]
             if name not in self.given and "value" not in constant:
@@ -114,6 +116,8 @@ class JaniRows(ModelRows):
 
     def _edge(self, edge: Any, locations: list[str], place: str) -> Command:
         source = locations.index(edge["location"])
+        if edge.get("action", "") not in {"", *self._actions}:
+            raise self._refuse(f"action {edge['action']!r} is not declared")
         condition = self._expression(edge.get("guard", {"exp": True})["exp"])
         rate = self._expression(edge["rate"]["exp"])
         shared = edge.get("assignments", [])
@@ -162,6 +166,18 @@ class JaniRows(ModelRows):
             return state[name]
 
         return look
+
+
+def _number(text: str) -> Fraction:
+    if len(text) > LONGEST or abs(int(text.lower().partition("e")[2] or 0)) > LONGEST:
+        raise ValueError(f"{text[:40]}: too long a number")
+    return Fraction(text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
 
 
 def _product(rate: Expression, share: Expression) -> Expression:

@@ -19,11 +19,24 @@ from markov.proofs.checker import CertificateError
 from markov.proofs.numbered_rows import NumberedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["UmbRows"]
 
 UNREADABLE = (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError)
+WRONG = (
+    KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError, struct.error,
+)  # fmt: skip
+"""What an index of other types, or numbers that are none, raise."""
+LARGEST_INDEX, LARGEST_BEFORE = (
+    1 << 26,
+    1 << 30,
+)  # bytes of index.json and of members that are skipped; in front of it
+WIDEST = 1 << 10  # bytes of one value of a state
+NEEDED = (
+    "state-to-choices.bin", "choice-to-branches.bin", "branch-to-target.bin", "state-to-exit-rate.bin",
+    "branch-to-probability.bin", "valuations/states/valuations.bin",
+)  # fmt: skip
 
 
 class UmbRows(NumberedRows):
@@ -39,17 +52,52 @@ class UmbRows(NumberedRows):
     def __init__(self, path: str | Path) -> None:
         super().__init__(Path(path).name)
         try:
-            with tarfile.open(path, "r:*") as tar:
-                self._files = {
-                    m.name.removeprefix("./"): _content(tar, m) for m in tar if m.isfile()
-                }
-            self._index = json.loads(self._files["index.json"])
-            self._system = self._index["transition-system"]
+            self._files: dict[str, bytes] = {}
+            self._members(path)
             self._read()
-        except (*UNREADABLE, KeyError, TypeError, ValueError, struct.error) as error:
+        except (*UNREADABLE, *WRONG) as error:
             if isinstance(error, CertificateError):
                 raise
             raise CertificateError(f"{self.name}: is no Markov chain in UMB: {error!r}") from None
+
+    def _members(self, path: str | Path) -> None:
+        """Read the index, then what a chain needs, none of it longer than the counts of the index allow."""
+        total = 0
+        with tarfile.open(path, "r:*") as tar:
+            for member in tar:
+                total += member.size
+                if total > LARGEST_BEFORE:
+                    raise self.refuse("too much in front of index.json")
+                if member.name.removeprefix("./") == "index.json":
+                    if member.size > LARGEST_INDEX:
+                        raise self.refuse("index.json is too large")
+                    self._index = json.loads(_content(tar, member))
+                    break
+        self._system = self._index["transition-system"]
+        counts = [self._system[f"#{name}"] for name in ("states", "choices", "branches")]
+        if any(type(count) is not int or count < 0 for count in counts):
+            raise self.refuse(f"has {counts} states, choices and branches")
+        kinds = [self._system["exit-rate-type"], self._system["branch-probability-type"]]
+        width = max([WIDEST, *(min(int(kind.get("size") or 0), 1 << 20) // 8 for kind in kinds)])
+        names: set[str] = set()
+        with tarfile.open(path, "r:*") as tar:
+            for member in tar:
+                name = member.name.removeprefix("./")
+                if member.isdir():
+                    continue
+                parts = name.split("/")
+                if not member.isreg() or any(part in ("", ".", "..") for part in parts):
+                    raise self.refuse(f"{member.name[:80]!r}: is no plain member")
+                if name in names:
+                    raise self.refuse(f"{name!r}: two members have this name")
+                names.add(name)
+                needed = name in NEEDED
+                if member.size > (width * (sum(counts) + 2) if needed else LARGEST_INDEX):
+                    raise self.refuse(
+                        f"{name!r}: has {member.size} bytes, more than the index allows"
+                    )
+                if needed:
+                    self._files[name] = _content(tar, member)
 
     def _read(self) -> None:
         system = self._system
@@ -71,9 +119,9 @@ class UmbRows(NumberedRows):
             for k in range(of_choices[begin], of_choices[end]):
                 self.add(source, targets[k], exits[source] * shares[k], f"state {source}")
 
-    def _whole(self, name: str, count: int) -> list[int]:
+    def _whole(self, name: str, count: int) -> Sequence[int]:
         if name not in self._files:
-            return list(range(count))
+            return range(count)
         return list(struct.unpack(f"<{count}Q", self._files[name]))
 
     def _numbers(self, name: str, kind: Any, count: int) -> list[Fraction]:
@@ -100,7 +148,11 @@ class UmbRows(NumberedRows):
             (only,) = self._index["valuations"]["states"]["classes"]
             values, n = dict(_layout(only["variables"])), self._system["#states"]
             data = self._files["valuations/states/valuations.bin"]
-        except (KeyError, TypeError, ValueError) as error:
+            if type(n) is not int or n < 1:
+                raise ValueError(f"{n!r} states")
+        except WRONG as error:
+            if isinstance(error, CertificateError):
+                raise
             raise self.refuse(f"has no whole numbers or truth values of states: {error}") from None
         if set(values) != set(columns) or len(data) % n:
             raise self.refuse(f"the variables are {', '.join(values)}")

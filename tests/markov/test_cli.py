@@ -401,9 +401,9 @@ def test_a_file_with_infinitely_many_states_is_solved(tmp_path: Path) -> None:
     network.write_text(
         """<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core"><model>
 <listOfSpecies><species id="X" initialAmount="0" hasOnlySubstanceUnits="true"/></listOfSpecies>
-<listOfReactions><reaction id="birth"><listOfProducts><speciesReference species="X"/></listOfProducts>
+<listOfReactions><reaction id="birth"><listOfProducts><speciesReference species="X" stoichiometry="1"/></listOfProducts>
 <kineticLaw><math><cn>2</cn></math></kineticLaw></reaction>
-<reaction id="death"><listOfReactants><speciesReference species="X"/></listOfReactants>
+<reaction id="death"><listOfReactants><speciesReference species="X" stoichiometry="1"/></listOfReactants>
 <kineticLaw><math><ci>X</ci></math></kineticLaw></reaction></listOfReactions></model></sbml>"""
     )
     asked = ["solve", str(network), "--json"]

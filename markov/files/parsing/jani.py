@@ -74,13 +74,13 @@ def read_jani(
     model = FileModel(reader.program(given), constants, most)
     properties = JaniProperties(path.name, set(reader.transient))
     properties.functions = reader.functions
-    model.properties = properties.read(given.get("properties", []))
+    model.properties = properties.read(reader.listed(given, "properties", "file"))
     return model
 
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        given = json.loads(read_text(path))
+        given = json.loads(read_text(path), object_pairs_hook=_without_doubles)
     except json.JSONDecodeError as error:
         raise FileError((path.name, error.lineno), f"no JSON: {error.msg}") from None
     except RecursionError:
@@ -94,25 +94,45 @@ def _json(path: Path) -> dict[str, Any]:
     return given
 
 
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; ValueError where a key stands there twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
+    return found
+
+
 class _Reader(JaniReader):
     """One method per construct; ``transient`` maps transient variables to their initial values."""
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
         self.transient: dict[str, tuple[str, Expression]] = {}
+        self.actions: set[str] = set()
         self.in_states: dict[str, list[tuple[Expression | None, Expression]]] = {}
 
     def program(self, given: dict[str, Any]) -> Program:
         """Return the program of the file."""
         if given.get("type") != "ctmc":
             raise self.wrong("type", f"{given.get('type')!r}: must be 'ctmc'")
-        if unread := set(given.get("features", [])) - FEATURES:
-            raise self.wrong("features", f"{', '.join(sorted(map(str, unread)))}: not read")
+        self.known(given, "model", "file")
+        features = self.listed(given, "features", "file")
+        if unread := {str(feature) for feature in features} - FEATURES:
+            raise self.wrong("features", f"{', '.join(sorted(unread))}: not read")
+        actions = self.listed(given, "actions", "file")
+        names = [
+            self.of(self.known(a, "action", "actions"), "name", "actions", str) for a in actions
+        ]
+        if len(set(names)) < len(names):
+            raise self.wrong("actions", "an action is declared twice")
+        self.actions = set(names)
         found = Program(self.file, "ctmc")
-        self.read_functions(given.get("functions", []), "functions")
-        for k, constant in enumerate(given.get("constants", [])):
+        self.read_functions(self.listed(given, "functions", "file"), "functions")
+        for k, constant in enumerate(self.listed(given, "constants", "file")):
             self._constant_of(found, constant, f"constants[{k}]")
-        for k, variable in enumerate(given.get("variables", [])):
+        for k, variable in enumerate(self.listed(given, "variables", "file")):
             self._variable(found, variable, f"variables[{k}]")
         automata = self.of(given, "automata", "file", list)
         for k, automaton in enumerate(automata):
@@ -124,16 +144,24 @@ class _Reader(JaniReader):
                 found.labels[name] = Name(name, 1)
             else:
                 found.rewards[name] = (RewardItem(None, Literal(True, 1), Name(name, 1), 1),)
-        start = given.get("restrict-initial", {}).get("exp", True)
-        if start is not True:
-            raise self.wrong("restrict-initial", "initial states by a condition are not read")
+        self._unrestricted(given, "restrict-initial")
         return self._composed(found, given)
+
+    def _unrestricted(self, given: Any, where: str) -> None:
+        start = self.known(given.get("restrict-initial", {}), "exp", where)
+        if start.get("exp", True) is not True:
+            raise self.wrong(where, "initial states by a condition are not read")
 
     def _constant_of(self, found: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
+        self.known(value, "constant", where)
         kind = value.get("type")
+        if isinstance(kind, dict):
+            self.known(kind, "type", where)
+            if kind.get("kind") != "bounded" or "lower-bound" in kind or "upper-bound" in kind:
+                raise self.wrong(where, f"type {kind!r}: bounds of constants are not read")
         kind = kind.get("base") if isinstance(kind, dict) else kind
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise self.wrong(where, f"type {kind!r}: must be int, real or bool")
         given = value.get("value")
         tree = None if given is None else self.expression(given, where)
@@ -143,15 +171,19 @@ class _Reader(JaniReader):
     def _variable(self, found: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
         found.check_new(name, 1)
+        self.known(value, "variable", where)
         kind, low, high = value.get("type"), None, None
         if isinstance(kind, dict) and kind.get("kind") == "bounded":
+            self.known(kind, "type", where)
             low = self.expression(kind.get("lower-bound"), where)
             high = self.expression(kind.get("upper-bound"), where)
             kind = kind.get("base")
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise self.wrong(where, f"type {kind!r} is not read")
         default = {"bool": False, "int": 0, "real": 0.0}[kind]
         start = self.expression(value.get("initial-value", default), where)
+        if not isinstance(value.get("transient", False), bool):
+            raise self.wrong(where, f"transient = {value['transient']!r}: must be true or false")
         if value.get("transient"):
             self.transient[name] = KINDS[kind], start
             return
@@ -161,12 +193,21 @@ class _Reader(JaniReader):
 
     def _automaton(self, found: Program, value: Any, where: str) -> None:
         name = self.of(value, "name", where, str)
+        self.known(value, "automaton", where)
+        self._unrestricted(value, f"{where}.restrict-initial")
         of_all = dict(self.functions)
-        self.read_functions(value.get("functions", []), f"{where}.functions")
-        for k, variable in enumerate(value.get("variables", [])):
+        self.read_functions(self.listed(value, "functions", where), f"{where}.functions")
+        for k, variable in enumerate(self.listed(value, "variables", where)):
             self._variable(found, variable, f"{where}.variables[{k}]")
         locations = self.of(value, "locations", where, list)
-        names = [self.of(x, "name", f"{where}.locations", str) for x in locations]
+        names = [
+            self.of(
+                self.known(x, "location", f"{where}.locations"), "name", f"{where}.locations", str
+            )
+            for x in locations
+        ]
+        if len(set(names)) < len(names):
+            raise self.wrong(f"{where}.locations", "a location is defined twice")
         place = f"{name}.location"
         starts = self.of(value, "initial-locations", where, list)
         if len(starts) != 1 or starts[0] not in names:
@@ -177,8 +218,10 @@ class _Reader(JaniReader):
             found.variables[place] = Variable(place, "int", Literal(0, 1), last, start, 1)
         for number, location in enumerate(locations):
             here = _at(place, number) if len(names) > 1 else None
-            for given in location.get("transient-values", []):
+            for given in self.listed(location, "transient-values", where):
                 ref = self._ref(given, where)
+                if ref not in self.transient:
+                    raise self.wrong(where, f"{ref!r} is no transient variable")
                 tree = self.expression(given.get("value"), f"{where}.locations[{number}]")
                 self.in_states.setdefault(ref, []).append((here, tree))
         commands = tuple(
@@ -192,34 +235,46 @@ class _Reader(JaniReader):
 
     def _ref(self, value: Any, where: str) -> str:
         ref: str = self.of(value, "ref", where, str)
+        self.known(value, "assignment", where)
         if value.get("index", 0) != 0:
             raise self.wrong(where, "assignments one after the other (index) are not read")
         return ref
 
     def _edge(self, edge: Any, names: list[str], place: str, where: str) -> Command:
         source = self.of(edge, "location", where, str)
+        self.known(edge, "edge", where)
+        action = edge.get("action", "")
+        if not isinstance(action, str) or (action and action not in self.actions):
+            raise self.wrong(where, f"action {action!r} is not declared in 'actions'")
         if source not in names:
             raise self.wrong(where, f"location {source!r} is not defined")
-        guard = self.expression(edge.get("guard", {}).get("exp", True), f"{where}.guard")
+        guard = self.expression(
+            self.known(edge.get("guard", {"exp": True}), "exp", f"{where}.guard").get("exp"),
+            f"{where}.guard",
+        )
         if len(names) > 1:
             guard = Chain(_at(place, names.index(source)), (("&", guard),), 1)
-        rate = self.expression(self.of(edge, "rate", where, dict).get("exp"), f"{where}.rate")
-        shared = edge.get("assignments", [])
+        given = self.known(self.of(edge, "rate", where, dict), "exp", f"{where}.rate")
+        rate = self.expression(given.get("exp"), f"{where}.rate")
+        shared = self.listed(edge, "assignments", where)
         branches = tuple(
             self._destination(d, rate, shared, names, place, f"{where}.destinations[{k}]")
             for k, d in enumerate(self.of(edge, "destinations", where, list))
         )
-        return Command(edge.get("action", ""), guard, branches, 1)
+        return Command(action, guard, branches, 1)
 
     def _destination(
         self, given: Any, rate: Expression, shared: Any, names: list[str], place: str, where: str
     ) -> Branch:
-        share = given.get("probability", {}).get("exp", 1)
+        self.known(given, "destination", where)
+        share = self.known(given.get("probability", {"exp": 1}), "exp", f"{where}.probability").get(
+            "exp"
+        )
         if not _is_one(share):
             rate = Chain(rate, (("*", self.expression(share, where)),), 1)
         changes: list[Assignment] = []
         gains: list[Assignment] = []
-        for assignment in [*shared, *given.get("assignments", [])]:
+        for assignment in [*shared, *self.listed(given, "assignments", where)]:
             ref = self._ref(assignment, where)
             value = self.expression(assignment.get("value"), where)
             (gains if ref in self.transient else changes).append(Assignment(ref, value, 1))
@@ -240,15 +295,29 @@ class _Reader(JaniReader):
 
     def _composed(self, found: Program, given: dict[str, Any]) -> Program:
         system = self.of(given, "system", "file", dict)
+        self.known(system, "system", "system")
         elements = self.of(system, "elements", "system", list)
-        names = [self.of(e, "automaton", "system.elements", str) for e in elements]
+        names = [
+            self.of(
+                self.known(e, "element", "system.elements"), "automaton", "system.elements", str
+            )
+            for e in elements
+        ]
         parts = tuple(Composition("module", (name,)) for name in names)
         vectors = []
-        for k, sync in enumerate(system.get("syncs", [])):
+        for k, sync in enumerate(self.listed(system, "syncs", "system")):
+            self.known(sync, "sync", f"system.syncs[{k}]")
             actions = self.of(sync, "synchronise", f"system.syncs[{k}]", list)
             if len(actions) != len(names):
                 raise self.wrong(f"system.syncs[{k}]", "one entry for each element is expected")
-            vectors.append((tuple(actions), sync.get("result", "")))
+            result = sync.get("result", "")
+            for action in (*actions, result or None):
+                if action is not None and (
+                    not isinstance(action, str) or action not in self.actions
+                ):
+                    said = f"action {action!r} is not declared in 'actions'"
+                    raise self.wrong(f"system.syncs[{k}]", said)
+            vectors.append((tuple(actions), result or ""))
         composition = Composition("vectors", parts, tuple(vectors))
         earned = {g.name for m in found.modules.values() for c in m.commands for b in c.branches
                   for g in b.gains}  # fmt: skip

@@ -7,11 +7,19 @@ interaction, TACAS 2017; specification at jani-spec.org.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from markov.files.errors import FileError
-from markov.files.syntax import Call, Chain, Choice, Expression, Literal, Name, Negation
+from markov.files.syntax import (
+    Call,
+    Chain,
+    Choice,
+    Expression,
+    Literal,
+    Name,
+    Negation,
+    size_of,
+)
 
 __all__ = ["KINDS", "JaniReader"]
 
@@ -47,6 +55,24 @@ class Function(NamedTuple):
     body: Any
 
 
+KEYS = {
+    "model": "jani-version name metadata type features actions constants variables restrict-initial properties automata system functions",
+    "constant": "name type value", "variable": "name type transient initial-value",
+    "type": "kind base lower-bound upper-bound",
+    "automaton": "name variables restrict-initial locations initial-locations edges functions",
+    "location": "name transient-values", "edge": "location action rate guard destinations assignments",
+    "destination": "location probability assignments", "assignment": "ref value index", "exp": "exp",
+    "system": "elements syncs", "element": "automaton", "sync": "synchronise result",
+    "function": "name type parameters body", "parameter": "name type", "property": "name expression",
+    "action": "name", "filter": "op fun values states", "initial": "op",
+    "expression": "op left right exp if then else function args constant",
+    "query": "op exp left right", "path": "op exp left right time-bounds step-bounds reward-bounds",
+    "bounds": "lower upper",
+    "expected": "op exp accumulate reach time-instant step-instant reward-instants",
+}  # fmt: skip
+"""Keys of the objects that are read; ``comment`` is skipped in each, and ``metadata`` of the model."""
+
+
 class JaniReader:
     """Base class of readers of parts of a JANI file.
 
@@ -71,13 +97,16 @@ class JaniReader:
         """Add the functions of a model or of an automaton."""
         for k, value in enumerate(given):
             here = f"{where}[{k}]"
+            self.known(value, "function", here)
             name = self.of(value, "name", here, str)
             parameters = [
                 self.of(p, "name", f"{here}.parameters", str)
                 for p in self.of(value, "parameters", here, list)
             ]
+            for each in value["parameters"]:
+                self.known(each, "parameter", here)
             for each in (value, *value["parameters"]):
-                if each.get("type") not in KINDS:
+                if not isinstance(each.get("type"), str) or each["type"] not in KINDS:
                     raise self.wrong(here, f"type {each.get('type')!r}: must be int, real or bool")
             if name in self.functions or len(set(parameters)) < len(parameters):
                 raise self.wrong(here, f"function {name!r}: it or a parameter is defined twice")
@@ -94,6 +123,22 @@ class JaniReader:
         if not isinstance(value, dict) or not isinstance(value.get(name), kind):
             raise self.wrong(where, f"{name!r} is missing or of a wrong type")
         return value[name]
+
+    def known(self, value: Any, kind: str, where: str) -> Any:
+        """Return an object of a kind, which must be one and have no other keys than those of its kind."""
+        if not isinstance(value, dict):
+            raise self.wrong(where, f"{kind}: an object is expected")
+        for key in value:
+            if key not in KEYS[kind].split() and key != "comment":
+                raise self.wrong(where, f"{kind}: {key[:40]!r} is not read")
+        return value
+
+    def listed(self, value: Any, name: str, where: str) -> list[Any]:
+        """Return a list of an object; none where it is left out."""
+        found = value.get(name, [])
+        if not isinstance(found, list):
+            raise self.wrong(where, f"{name!r} is of a wrong type: must be a list")
+        return found
 
     def expression(self, value: Any, where: str, depth: int = 0) -> Expression:
         """Return the tree of an expression.
@@ -115,9 +160,12 @@ class JaniReader:
             return self._arguments.get(value) or Name(value, 1)
         if not isinstance(value, dict):
             raise self.wrong(where, f"{type(value).__name__} is no expression")
+        self.known(value, "expression", where)
         if "constant" in value:
             return self._constant(value["constant"], where)
         operator = value.get("op")
+        if not isinstance(operator, str):
+            raise self.wrong(where, f"operator {operator!r} is not read")
         if operator in BINARY:
             return self._joined(value, where, depth)
         if operator == "call":
@@ -147,7 +195,7 @@ class JaniReader:
         found = self.expression(body, f"{where}, in the body of {name!r}", depth + 1)
         self._called.pop()
         self._arguments = outer
-        if _nodes(found, {}) > MAX_NODES:
+        if size_of(found, {})[0] > MAX_NODES:
             raise self.wrong(where, f"{name!r}: more than {MAX_NODES:,} nodes with all calls")
         return found
 
@@ -179,17 +227,6 @@ class JaniReader:
         if operator in ROUNDINGS:
             return Call(ROUNDINGS[operator], (part("exp"),), 1)
         raise self.wrong(where, f"operator {operator!r} is not read")
-
-
-def _nodes(tree: Any, known: dict[int, int]) -> int:
-    """Return the number of nodes of a tree, of which parts may be shared."""
-    if isinstance(tree, tuple):
-        return sum(_nodes(part, known) for part in tree)
-    if not isinstance(tree, Expression):
-        return 0
-    if id(tree) not in known:
-        known[id(tree)] = 1 + sum(_nodes(getattr(tree, f.name), known) for f in fields(tree))
-    return known[id(tree)]
 
 
 def _flat(step: tuple[str, Expression]) -> list[tuple[str, Expression]]:

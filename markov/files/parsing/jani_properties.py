@@ -35,10 +35,13 @@ class JaniProperties(JaniReader):
     def read(self, given: Any) -> Properties:
         """Return the properties by name; one that is not read is a `FileError` that says why."""
         found = Properties(self.file)
-        for k, value in enumerate(given if isinstance(given, list) else []):
+        for k, value in enumerate(given):
             where = f"properties[{k}]"
             name = self.of(value, "name", where, str)
+            if name in found.properties:
+                raise self.wrong(where, f"property {name!r} is defined twice")
             try:
+                self.known(value, "property", where)
                 found.properties[name] = self._filter(value.get("expression"), where)
             except FileError as error:
                 found.properties[name] = error
@@ -48,7 +51,8 @@ class JaniProperties(JaniReader):
     def _filter(self, value: Any, where: str) -> Any:
         if not isinstance(value, dict) or value.get("op") != "filter":
             raise self.wrong(where, "a filter is expected")
-        how = FILTERS.get(value.get("fun", ""))
+        self.known(value, "filter", where)
+        how = FILTERS.get(str(value.get("fun", "")))
         states = value.get("states")
         initial = isinstance(states, dict) and states.get("op") == "initial"
         if how is None or not initial:
@@ -58,6 +62,10 @@ class JaniProperties(JaniReader):
 
     def _query(self, value: Any, where: str) -> Any:
         operator = value.get("op") if isinstance(value, dict) else None
+        if operator not in ("Emin", "Emax") and isinstance(value, dict):
+            self.known(value, "query", where)
+        if not isinstance(operator, str):
+            raise self.wrong(where, f"operator {operator!r} is not read")
         if operator in COMPARED:
             inner = self._query(value.get("left"), where)
             limit = self.expression(value.get("right"), where)
@@ -79,9 +87,10 @@ class JaniProperties(JaniReader):
         operator = value.get("op") if isinstance(value, dict) else None
         if operator not in ("U", "W", "R", "F", "G", "X"):
             raise self.wrong(where, f"path operator {operator!r} is not read")
+        self.known(value, "path", where)
         if "reward-bounds" in value or "step-bounds" in value:
             raise self.wrong(where, "bounds on steps or rewards of a path are not read")
-        bounds = value.get("time-bounds", {})
+        bounds = self.known(value.get("time-bounds", {}), "bounds", where)
         low, high = bounds.get("lower"), bounds.get("upper")
         interval = Interval(
             None if low is None else self.expression(low, where),
@@ -94,6 +103,7 @@ class JaniProperties(JaniReader):
         return Path(operator, left, self.expression(value.get("right"), where), interval)
 
     def _expected(self, value: dict[str, Any], where: str) -> Operator:
+        self.known(value, "expected", where)
         accumulate, reward = value.get("accumulate", []), self._reward(value, where)
         if any(name in value for name in ("step-instant", "reward-instants")):
             raise self.wrong(where, "instants in steps or rewards are not read")

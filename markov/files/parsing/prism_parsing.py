@@ -6,6 +6,7 @@ real-time systems, CAV 2011, and of the tool's manual.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -215,10 +216,18 @@ class _Parser(ExpressionParser):
         cursor.expect("]")
         guard = self.expression()
         cursor.expect("->")
+        begins = [cursor.token.line]
+        rated = [not self._changes_next()]
         branches = [self._branch()]
         while cursor.accept("+"):
+            begins.append(cursor.token.line)
+            rated.append(not self._changes_next())
             branches.append(self._branch())
         cursor.expect(";")
+        if len(branches) > 1 and any(rated) and not all(rated):
+            place = f"{cursor.file}, line {begins[rated.index(False)]}"
+            said = "an update without a rate in a sum of updates with rates: its rate is taken as 1"
+            warnings.warn(f"{place}: {said}; write 1: in front of it", stacklevel=6)
         return Command(action, guard, tuple(branches), line)
 
     def _branch(self) -> Branch:

@@ -7,9 +7,10 @@ from typing import Any
 
 from markov.files.errors import FileError
 from markov.files.parsing.expression_parsing import RANKS, ExpressionParser
-from markov.files.parsing.tokens import Cursor, read_text, tokens_of
+from markov.files.parsing.tokens import Cursor, Token, read_text, tokens_of
 from markov.files.program import Constant
 from markov.files.properties.queries import Filter, Interval, Operator, Path, Properties
+from markov.files.syntax import Literal
 
 __all__ = ["parse_properties", "parse_property"]
 
@@ -31,7 +32,7 @@ def parse_property(text: str, name: str = "property") -> Any:
     FileError
         With the reason, where it is no property.
     """
-    parser = _Parser(Cursor(tokens_of(text, name), name))
+    parser = _Parser(text, name)
     parser.name_of_property()
     found = parser.expression()
     parser.cursor.accept(";")
@@ -49,11 +50,26 @@ def parse_properties(path: str | File) -> Properties:
         With the line and the reason.
     """
     path = File(path)
-    return _Parser(Cursor(tokens_of(read_text(path), path.name), path.name)).properties()
+    return _Parser(read_text(path), path.name).properties()
+
+
+def _joined_signs(tokens: list[Token]) -> list[Token]:
+    """Return words with Storm's ``&&`` and ``||`` as ``&`` and ``|``."""
+    found = tokens[:1]
+    for token in tokens[1:]:
+        last = found[-1]
+        if token.text in ("&", "|") and last.text == token.text and last.start + 1 == token.start:
+            continue
+        found.append(token)
+    return found
 
 
 class _Parser(ExpressionParser):
-    """Parser of properties."""
+    """Parser of properties: of PRISM's language, and of Storm's words for the same operators."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(Cursor(_joined_signs(tokens_of(text, file)), file))
+        self.text = text
 
     def properties(self) -> Properties:
         """Read a file of them."""
@@ -65,6 +81,8 @@ class _Parser(ExpressionParser):
                 self._constant(found)
             elif cursor.accept("label"):
                 name = cursor.kind("text", "a name in quotes").text[1:-1]
+                if name in found.labels:
+                    raise cursor.error(f'label "{name}" is defined twice')
                 cursor.expect("=")
                 found.labels[name] = self.expression()
                 cursor.expect(";")
@@ -76,14 +94,17 @@ class _Parser(ExpressionParser):
         cursor = self.cursor
         kind = token.text if (token := cursor.accept("int", "double", "bool")) else "int"
         name = cursor.kind("name", "a name")
+        if name.text in found.constants:
+            raise FileError((cursor.file, name.line), f"{name.text!r} is defined twice")
         value = self.expression() if cursor.accept("=") else None
         cursor.expect(";")
         found.constants[name.text] = Constant(name.text, kind, value, name.line)
 
     def _property(self, found: Properties) -> None:
         cursor = self.cursor
-        line = cursor.token.line
-        name = self.name_of_property() or f"#{len(found.properties) + 1}"
+        line, start = cursor.token.line, cursor.token.start
+        named = self.name_of_property()
+        name = named or f"#{len(found.properties) + 1}"
         if name in found.properties:
             raise FileError((cursor.file, line), f'property "{name}" is defined twice')
         found.lines[name] = line
@@ -92,6 +113,9 @@ class _Parser(ExpressionParser):
         except FileError as error:  # raised when it is asked for: others in the file may be fine
             found.properties[name] = error
             self._skip(line)
+        if named is None:
+            last = cursor.tokens[max(cursor.place - 1, 0)]
+            found.texts[name] = " ".join(self.text[start : last.start + len(last.text)].split())
         cursor.accept(";")
 
     def name_of_property(self) -> str | None:
@@ -118,6 +142,8 @@ class _Parser(ExpressionParser):
         """Parse an operator, a filter, or a primary expression."""
         cursor = self.cursor
         after = cursor.peek().text
+        if self._at_storm_operator():
+            return self._operator()
         if cursor.at("P", "S", "R") and after in ("=", "<", "<=", ">", ">=", "{", "min", "max"):
             return self._operator()
         if cursor.at("Pmin", "Pmax", "Rmin", "Rmax", "E", "A") and after in ("=", "["):
@@ -127,6 +153,14 @@ class _Parser(ExpressionParser):
         if cursor.at("filter") and after == "(":
             return self._filter()
         return super().primary()
+
+    def _at_storm_operator(self) -> bool:
+        """Whether Storm's long-run average or expected time comes next, and no variable or constant of that name."""
+        cursor = self.cursor
+        if not cursor.at("LRA", "T"):
+            return False
+        asks = cursor.peek().text == "=" and cursor.peek(2).text == "?"
+        return asks or (cursor.peek().text in COMPARED and cursor.peek(3).text == "[")
 
     def _filter(self) -> Filter:
         cursor = self.cursor
@@ -146,7 +180,8 @@ class _Parser(ExpressionParser):
     def _operator(self) -> Operator:
         cursor = self.cursor
         token = cursor.take()
-        reward: str | int | None = None
+        kind = {"LRA": "S", "T": "R"}.get(token.text, token.text)
+        reward: Any = (Literal(1, token.line), None) if token.text == "T" else None
         if token.text == "R" and cursor.accept("{"):
             given = cursor.take()
             reward = given.text[1:-1] if given.kind == "text" else self._index(given.text)
@@ -163,9 +198,9 @@ class _Parser(ExpressionParser):
         cursor.expect("[")
         of: Any = (
             self.expression()
-            if token.text == "S"
+            if kind == "S"
             else self._path()
-            if token.text == "P"
+            if kind == "P"
             else self._reward_path()
         )
         start, how = None, []
@@ -177,11 +212,11 @@ class _Parser(ExpressionParser):
             cursor.expect("}")
         if not cursor.at("]"):
             raise cursor.error(
-                LTL if token.text == "P" else f"{cursor.token.text!r} where ']' is expected"
+                LTL if kind == "P" else f"{cursor.token.text!r} where ']' is expected"
             )
         cursor.take()
         about = token.line, reward, start, tuple(how), written
-        return Operator(token.text, sign, threshold, of, *about)
+        return Operator(kind, sign, threshold, of, *about)
 
     def _index(self, text: str) -> int:
         if not text.isdigit():

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import re
+from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
 from markov.files.errors import FileError, Place
 
-__all__ = ["MAX_BYTES", "Cursor", "Token", "read_text", "tokens_of"]
+__all__ = ["MAX_BYTES", "Cursor", "Token", "decimal", "read_text", "tokens_of"]
 
 MAX_BYTES = 64 * 2**20
 """Size of a file beyond which it is not read."""
 
+LONGEST_NUMBER = 400
+"""Characters of a number."""
+MAX_EXPONENT = 400
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WORDS = re.compile(
     r"""
     (?P<blank>[ \t\r\f]+|//[^\n]*)
@@ -27,15 +33,18 @@ _WORDS = re.compile(
 
 
 class Token(NamedTuple):
-    """A word: ``kind`` is number, name, text, sign or end."""
+    """A word: ``kind`` is number, name, text, sign or end; it begins at the character ``start`` of the text."""
 
     kind: str
     text: str
     line: int
+    start: int
 
 
 def read_text(path: str | Path) -> str:
     """Return the text of a file.
+
+    A byte-order mark is skipped.
 
     Raises
     ------
@@ -48,10 +57,24 @@ def read_text(path: str | Path) -> str:
     if len(content) > MAX_BYTES:
         raise FileError((path.name, None), f"larger than {MAX_BYTES} bytes")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise FileError((path.name, line), "not UTF-8 text") from None
+
+
+def decimal(text: str) -> Fraction | None:
+    """Return a decimal number in ASCII digits as a fraction; None for other text and for what float64 cannot hold.
+
+    A number that float64 rounds to zero is zero.
+    """
+    if len(text) > LONGEST_NUMBER or not _DECIMAL.fullmatch(text):
+        return None
+    value = float(text)
+    if not math.isfinite(value):
+        return None
+    exponent = text.lower().partition("e")[2]
+    return Fraction(value if abs(int(exponent or 0)) > MAX_EXPONENT else text)
 
 
 def tokens_of(text: str, file: str) -> list[Token]:
@@ -72,9 +95,9 @@ def tokens_of(text: str, file: str) -> list[Token]:
         if kind == "line":
             line += 1
         elif kind != "blank":
-            found.append(Token(kind, match[0], line))
+            found.append(Token(kind, match[0], line, place))
         place = match.end()
-    found.append(Token("end", "end of file", line))
+    found.append(Token("end", "end of file", line, len(text)))
     return found
 
 

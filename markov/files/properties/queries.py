@@ -103,3 +103,8 @@ class Properties:
     labels: dict[str, Expression] = field(default_factory=dict)
     properties: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def shown(self, name: str) -> str:
+        """Return the name of a property, or the text of one that has none and is called by its number."""
+        return self.texts.get(name, name)

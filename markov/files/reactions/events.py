@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from markov.files.program import Assignment, Branch, Command, Reset
 from markov.files.reactions.formulas import CLOCK
-from markov.files.syntax import Chain, Expression, Literal, Name, Negation, mapped, names_in
+from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation, mapped, names_in
 
 if TYPE_CHECKING:
-    import xml.etree.ElementTree as ET
     from collections.abc import Callable, Collection, Mapping
+
+    from markov.files.reactions.elements import Element
 
 __all__ = ["Trigger", "read_event", "shifted", "triggered"]
 
-UNREAD = ("delay", "priority")
 LATE = {(">=", 0): False, (">", 0): True, ("<=", 1): False, ("<", 1): True}
 """Comparisons with the time on the left (0) or right, and whether they hold only after it."""
 
@@ -33,9 +33,10 @@ class Trigger:
 
 
 def read_event(
-    event: ET.Element,
-    math: Callable[[ET.Element, str], Expression],
+    event: Element,
+    math: Callable[[Element, str], Expression],
     variables: Collection[str],
+    amount: Callable[[str, Expression], Expression],
     refuse: Callable[[str, str], Exception],
 ) -> Reset | Trigger:
     """Return an event.
@@ -48,6 +49,8 @@ def read_event(
         Reads the formula in an element, for a place in messages.
     variables
         What may be assigned and what conditions may depend on: species that reactions change.
+    amount
+        Returns the amount of a species that is set to a value, which may be a concentration.
     refuse
         Makes the error of a place and a reason.
 
@@ -58,29 +61,32 @@ def read_event(
         ``time >= number`` or ``time > number``.
     """
     where = f"event {event.get('id', '')!r}"
-    for tag in UNREAD:
-        if event.find(tag) is not None:
-            raise refuse(where, f"{tag} is not read")
-    trigger = event.find("trigger")
-    if trigger is None:
-        raise refuse(where, "has no trigger")
+    triggers = event.findall("trigger")
+    if len(triggers) != 1:
+        raise refuse(where, "must have one trigger")
+    trigger: Element = triggers[0]  # type: ignore[assignment]
     condition = math(trigger, where)
     changes: list[Assignment] = []
     for assignment in event.iterfind("listOfEventAssignments/eventAssignment"):
         name = assignment.get("variable", "")
         if name not in variables or name in {change.name for change in changes}:
             raise refuse(where, f"assigns {name!r}: must be a species that reactions change, once")
-        changes.append(Assignment(name, math(assignment, where), 1))
+        value = amount(name, math(assignment, where))  # type: ignore[arg-type]
+        changes.append(Assignment(name, value, value.line))
     if CLOCK in (name for change in changes for name in names_in(change.value)):
         raise refuse(where, "assigns a value that depends on the time: not read")
     if CLOCK not in names_in(condition):
-        return Trigger(condition, tuple(changes), trigger.get("initialValue", "true") == "false")
+        initial = trigger.get("initialValue", "true")
+        if initial not in ("true", "false", "1", "0"):
+            raise refuse(where, f"initialValue = {initial[:40]!r}: must be true or false")
+        wholes = (replace(c, value=Call("whole", (c.value,), c.line)) for c in changes)
+        return Trigger(condition, tuple(wholes), initial in ("false", "0"))
     match condition:
         case Chain(first, ((sign, second),)):
             sides = first, second
             for side, other in ((0, second), (1, first)):
                 late = LATE.get((sign, side))
-                if sides[side] != Name(CLOCK, 1) or late is None:
+                if not isinstance(sides[side], Name) or sides[side].name != CLOCK or late is None:
                     continue
                 if not {*variables, CLOCK} & set(names_in(other)):
                     return Reset(other, late, tuple(changes))

@@ -2,23 +2,79 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from markov.files.syntax import Call, Chain, Expression, Literal, Name, Negation
+from markov.files.parsing.tokens import decimal
+from markov.files.syntax import (
+    Call,
+    Chain,
+    Choice,
+    Expression,
+    Literal,
+    Name,
+    Negation,
+    size_of,
+)
 
 if TYPE_CHECKING:
-    import xml.etree.ElementTree as ET
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["CLOCK", "Formulas"]
+    from markov.files.reactions.elements import Element
 
-DEEPEST = 60
+__all__ = ["CLOCK", "Formulas", "Function", "check_attributes"]
+
+MAX_DEPTH = 60
+MAX_NODES = 10_000  # of a formula with the bodies of the functions that it calls
 TIME = "http://www.sbml.org/sbml/symbols/time"
 CLOCK = "time of the model"
 """How the time is called in expressions: no name of a file has spaces."""
-JOINED = {"plus": "+", "times": "*", "divide": "/", "minus": "-", "and": "&", "or": "|"}
-CALLED = {"power": "pow", "floor": "floor", "ceiling": "ceil", "min": "min", "max": "max"}
-COMPARED = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "=", "neq": "!="}
+CONSTANTS: dict[str, float] = {
+    "pi": math.pi, "exponentiale": math.e, "true": True, "false": False,
+}  # fmt: skip
+EMPTY: dict[str, float] = {"plus": 0, "times": 1, "and": True, "or": False, "xor": False}
+"""Values of operators without operands."""
+JOINED = {"plus": "+", "times": "*", "and": "&", "or": "|", "xor": "!="}
+BINARY = {"minus": "-", "divide": "/", "neq": "!=", "implies": "=>"}
+ASCENDING = {"gt": ">", "geq": ">=", "lt": "<", "leq": "<=", "eq": "="}
+"""Comparisons, which may have more than two operands: each with the next."""
+CALLED = {
+    "floor": "floor", "ceiling": "ceil", "exp": "exp", "ln": "ln", "abs": "abs", "factorial": "factorial",
+    "sin": "sin", "cos": "cos", "tan": "tan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan",
+    "arcsinh": "arcsinh", "arccosh": "arccosh", "arctanh": "arctanh",
+}  # fmt: skip
+OF_INVERSE = {"arcsec": "arccos", "arccsc": "arcsin", "arccot": "arctan",
+              "arcsech": "arccosh", "arccsch": "arcsinh", "arccoth": "arctanh"}  # fmt: skip
+INVERSE_OF = {
+    "sec": "cos",
+    "csc": "sin",
+    "cot": "tan",
+    "sech": "cosh",
+    "csch": "sinh",
+    "coth": "tanh",
+}
+SKIPPED = {"id", "class", "style", "xref", "encoding", "metaid"}
+"""Attributes of MathML that do not change a value; of ``cn`` also ``units``: SBML converts no units."""
+WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+USED = {"cn": {"type"}, "csymbol": {"definitionURL"}}
+
+
+class Function(NamedTuple):
+    """A function definition: the names of its parameters, and its body."""
+
+    parameters: tuple[str, ...]
+    body: Element
+
+
+def check_attributes(node: Element, where: str, refuse: Callable[[str, str], Exception]) -> None:
+    """Refuse attributes of MathML that may change a value and are not read."""
+    allowed = SKIPPED | USED.get(node.tag, set()) | ({"units"} if node.tag == "cn" else set())
+    for name in node.attrib:
+        if name.rpartition("}")[2] not in allowed:
+            raise refuse(where, f"{node.tag}: attribute {name!r} is not read")
 
 
 class Formulas:
@@ -28,6 +84,8 @@ class Formulas:
     ----------
     meanings
         What names of species stand for.
+    functions
+        Function definitions by their names.
     refuse
         Makes the error of a place and a reason.
     timed
@@ -37,57 +95,180 @@ class Formulas:
     def __init__(
         self,
         meanings: Mapping[str, Expression],
+        functions: Mapping[str, Function],
         refuse: Callable[[str, str], Exception],
         *,
         timed: bool = False,
     ) -> None:
-        self.meanings, self.refuse, self.timed = meanings, refuse, timed
+        self.meanings, self.functions, self.refuse, self.timed = meanings, functions, refuse, timed
+        self._calls: list[str] = []
+        self._nodes = 0
 
     def read(
-        self, element: ET.Element, where: str, own: Mapping[str, str] | None = None
+        self, element: Element, where: str, local: Mapping[str, Expression] | None = None
     ) -> Expression:
-        """Return the formula in an element; ``own`` are other names of its local parameters."""
-        found = element.find("math")
-        if found is None or len(found) != 1:
+        """Return the formula in an element; ``local`` are its local parameters."""
+        formulas = element.findall("math")
+        if len(formulas) != 1 or len(formulas[0]) != 1:
             raise self.refuse(where, "one formula (math) is expected")
-        return self._tree(found[0], where, own or {}, 0)
+        self._nodes = 0
+        check_attributes(formulas[0], where, self.refuse)
+        return self._tree(formulas[0][0], where, local or {}, 0)
 
-    def _tree(self, node: ET.Element, where: str, own: Mapping[str, str], deep: int) -> Expression:
-        if deep > DEEPEST:
-            raise self.refuse(where, f"a formula is nested more than {DEEPEST} deep")
-        if node.tag == "ci":
-            name = (node.text or "").strip()
-            return self.meanings.get(name) or Name(own.get(name, name), 1)
-        if node.tag == "cn":
-            return self._number(node, where)
-        if node.tag == "csymbol" and node.get("definitionURL") == TIME and self.timed:
-            return Name(CLOCK, 1)
-        if node.tag != "apply" or not len(node):
-            raise self.refuse(where, f"{node.tag} is not read")
-        operator, parts = node[0].tag, [self._tree(part, where, own, deep + 1) for part in node[1:]]
-        if operator in ("minus", "not") and len(parts) == 1:
-            return Negation("-" if operator == "minus" else "!", parts[0], 1)
-        if operator in COMPARED and len(parts) == 2:
-            return Chain(parts[0], ((COMPARED[operator], parts[1]),), 1)
-        if operator in JOINED and len(parts) >= 1:
-            joined = JOINED[operator]
-            rest = tuple((joined, part) for part in parts[1:])
-            return Chain(parts[0], rest, 1) if rest else parts[0]
-        if operator in CALLED and parts:
-            return Call(CALLED[operator], tuple(parts), 1)
-        raise self.refuse(where, f"{operator} with {len(parts)} arguments is not read")
+    def check_functions(self) -> None:
+        """Refuse what is not read in function definitions, also in those that are not called."""
+        for name, (parameters, body) in self.functions.items():
+            self._nodes = 0
+            local = {each: Name(each, body.line) for each in parameters}
+            self._calls.append(name)
+            self._tree(body, f"functionDefinition {name!r}", local, 0)
+            self._calls.pop()
 
-    def _number(self, node: ET.Element, where: str) -> Expression:
-        parts = [node.text or "", *(part.tail or "" for part in node)]
-        try:
-            kind = node.get("type", "real")
-            if kind == "integer":
-                return Literal(int(parts[0]), 1)
-            if kind == "e-notation":
-                return Literal(float(f"{parts[0].strip()}e{parts[1].strip()}"), 1)
-            if kind == "rational":
-                top, bottom = Literal(float(parts[0]), 1), Literal(float(parts[1]), 1)
-                return Chain(top, (("/", bottom),), 1)
-            return Literal(float(parts[0]), 1)
-        except (ValueError, IndexError):
-            raise self.refuse(where, f"cn {' '.join(parts)!r}: a number is expected") from None
+    def _tree(
+        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
+    ) -> Expression:
+        self._nodes += 1
+        if depth > MAX_DEPTH:
+            raise self.refuse(where, f"a formula is nested more than {MAX_DEPTH} deep")
+        if self._nodes > MAX_NODES:
+            raise self.refuse(where, f"more than {MAX_NODES:,} nodes with all calls")
+        check_attributes(node, where, self.refuse)
+        match node.tag:
+            case "ci":
+                name = (node.text or "").strip()
+                return local.get(name) or self.meanings.get(name) or Name(name, node.line)
+            case "cn":
+                return self._number(node, where)
+            case "csymbol" if node.get("definitionURL") == TIME and self.timed:
+                return Name(CLOCK, node.line)
+            case "csymbol":
+                said = "depends on the time" if node.get("definitionURL") == TIME else "is not read"
+                raise self.refuse(where, f"csymbol {node.get('definitionURL')!r} {said}")
+            case "piecewise":
+                return self._piecewise(node, where, local, depth)
+            case "semantics" if len(node):
+                return self._tree(node[0], where, local, depth + 1)
+            case "apply" if len(node):
+                return self._applied(node, where, local, depth)
+        if node.tag in CONSTANTS:
+            return Literal(CONSTANTS[node.tag], node.line)
+        raise self.refuse(where, f"{node.tag} is not read")
+
+    def _piecewise(
+        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
+    ) -> Expression:
+        cases, otherwise = [], None
+        for part in node:
+            values = [self._tree(child, where, local, depth + 1) for child in part]
+            if part.tag == "piece" and len(values) == 2:
+                cases.append((values[1], values[0]))
+            elif part.tag == "otherwise" and len(values) == 1 and otherwise is None:
+                otherwise = values[0]
+            else:
+                raise self.refuse(where, f"piecewise: {part.tag} of {len(values)} is not read")
+        if otherwise is None:
+            raise self.refuse(
+                where, "piecewise without otherwise has no value where no piece holds"
+            )
+        return Choice(tuple(cases), otherwise, node.line) if cases else otherwise
+
+    def _applied(
+        self, node: Element, where: str, local: Mapping[str, Expression], depth: int
+    ) -> Expression:
+        operator, line = node[0], node.line
+        check_attributes(operator, where, self.refuse)
+        qualifier = None
+        parts = node[1:]
+        if parts and parts[0].tag in ("logbase", "degree"):
+            if parts[0].tag != {"log": "logbase", "root": "degree"}.get(operator.tag):
+                raise self.refuse(where, f"{operator.tag}: {parts[0].tag} is not read")
+            if len(parts[0]) != 1:
+                raise self.refuse(where, f"{parts[0].tag}: one value is expected")
+            qualifier = self._tree(parts[0][0], where, local, depth + 1)
+            parts = parts[1:]
+        of = [self._tree(part, where, local, depth + 1) for part in parts]
+        if operator.tag == "ci":
+            return self._called((operator.text or "").strip(), of, where, depth)
+        tree = self._operation(operator.tag, of, line)
+        if tree is None and len(of) == 1 and operator.tag == "log":
+            known = isinstance(qualifier, Literal) and qualifier.value == 10
+            plain = qualifier is None or known
+            tree = Call("log10", (of[0],), line) if plain else Call("log", (of[0], qualifier), line)
+        if tree is None and len(of) == 1 and operator.tag == "root":
+            square = qualifier is None or (isinstance(qualifier, Literal) and qualifier.value == 2)
+            inverse = Chain(Literal(1.0, line), (("/", qualifier),), line) if qualifier else None
+            tree = Call("sqrt", (of[0],), line) if square else Call("pow", (of[0], inverse), line)
+        if tree is None:
+            raise self.refuse(where, f"{operator.tag} with {len(of)} arguments is not read")
+        return tree
+
+    @staticmethod
+    def _operation(name: str, of: Sequence[Expression], line: int) -> Expression | None:
+        """Return an operator of MathML with its operands; None where it is none that is read."""
+        count = len(of)
+        if name in ("minus", "not") and count == 1:
+            return Negation("-" if name == "minus" else "!", of[0], line)
+        if name in JOINED:
+            if not count:
+                return Literal(EMPTY[name], line)
+            rest = tuple((JOINED[name], part) for part in of[1:])
+            return Chain(of[0], rest, line) if rest else of[0]
+        if name in BINARY and count == 2:
+            return Chain(of[0], ((BINARY[name], of[1]),), line)
+        if name in ASCENDING and count >= 2:
+            pairs = pairwise(of)
+            first, *others = [Chain(a, ((ASCENDING[name], b),), line) for a, b in pairs]
+            return Chain(first, tuple(("&", each) for each in others), line) if others else first
+        if name in ("min", "max") and count:
+            return Call(name, tuple(of), line)
+        if name == "power" and count == 2:
+            return Call("power", tuple(of), line)
+        if count != 1:
+            return None
+        inverse = Chain(Literal(1.0, line), (("/", of[0]),), line)
+        if name in CALLED:
+            return Call(CALLED[name], (of[0],), line)
+        if name in OF_INVERSE:
+            return Call(OF_INVERSE[name], (inverse,), line)
+        if name in INVERSE_OF:
+            return Chain(Literal(1.0, line), (("/", Call(INVERSE_OF[name], (of[0],), line)),), line)
+        return None
+
+    def _called(self, name: str, of: Sequence[Expression], where: str, depth: int) -> Expression:
+        """Return the body of a function definition, with the arguments in place of its parameters."""
+        if name not in self.functions:
+            raise self.refuse(where, f"function {name!r} is not defined")
+        parameters, body = self.functions[name]
+        if name in self._calls:
+            raise self.refuse(where, f"{' -> '.join([*self._calls, name])}: functions in a circle")
+        if len(of) != len(parameters):
+            taken = f"{len(parameters)} arguments ({', '.join(parameters)})"
+            raise self.refuse(where, f"{name!r} with {len(of)} arguments: takes {taken}")
+        self._calls.append(name)
+        tree = self._tree(body, where, dict(zip(parameters, of, strict=True)), depth + 1)
+        self._calls.pop()
+        nodes, deepest = size_of(tree, {})
+        if nodes > MAX_NODES or deepest > 2 * MAX_DEPTH:
+            said = f"more than {MAX_NODES:,} nodes, or {2 * MAX_DEPTH} levels, with all calls"
+            raise self.refuse(where, f"{name!r}: {said}")
+        return tree
+
+    def _number(self, node: Element, where: str) -> Expression:
+        texts = [node.text or "", *(part.tail or "" for part in node)]
+        parts, line = [text.strip() for text in texts], node.line
+        kind = node.get("type", "real")
+        plain = all(part.tag == "sep" for part in node)
+        match kind, parts:
+            case "real", [text] if plain and decimal(text) is not None:
+                return Literal(float(text), line)
+            case "integer", [text] if plain and WHOLE.fullmatch(text):
+                return Literal(int(text), line)
+            case "e-notation", [text, power] if plain and WHOLE.fullmatch(power):
+                if decimal(text) is not None and decimal(f"{text}e{power}") is not None:
+                    return Literal(float(f"{text}e{power}"), line)
+            case "rational", [top, bottom] if plain and all(map(WHOLE.fullmatch, parts)):
+                if int(bottom):
+                    ends = [Literal(float(part), line) for part in (top, bottom)]
+                    return Chain(ends[0], (("/", ends[1]),), line)
+        said = f"cn {' '.join(parts)[:40]!r} of type {kind!r}: a number is expected"
+        raise self.refuse(where, said)

@@ -8,9 +8,8 @@ Munsky, M. Khammash, The finite state projection algorithm, Journal of Chemical 
 
 from __future__ import annotations
 
-import math
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
 from markov.files.models import FileModel
-from markov.files.parsing.tokens import read_text
+from markov.files.parsing.tokens import decimal
 from markov.files.program import (
     Assignment,
     Branch,
@@ -34,28 +33,27 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
+from markov.files.reactions.elements import Element, described, elements_of, model_of
 from markov.files.reactions.events import Trigger, read_event, triggered
-from markov.files.reactions.formulas import Formulas
+from markov.files.reactions.formulas import Formulas, Function, check_attributes
 from markov.files.states.state_space import MAX_STATES
-from markov.files.syntax import Chain, Expression, Literal, Name, Negation, names_in
-from markov.files.values import boolean
+from markov.files.syntax import (
+    Call,
+    Chain,
+    Expression,
+    Literal,
+    Name,
+    Negation,
+    mapped,
+    names_in,
+)
+from markov.files.values import LARGE, boolean
 
 __all__ = ["read_sbml"]
 
 OUTSIDE = "outside"
-READ = {
-    "compartments": ("listOfCompartments", "compartment"),
-    "species": ("listOfSpecies", "species"),
-    "parameters": ("listOfParameters", "parameter"),
-    "reactions": ("listOfReactions", "reaction"),
-    "rules": ("listOfRules", None),
-    "events": ("listOfEvents", "event"),
-}
-UNREAD = (
-    "listOfConstraints",
-    "listOfInitialAssignments",
-    "listOfFunctionDefinitions",
-)
+FIRST_REACTION = 10**9
+"""Number of the first reaction, in place of a line: no file has so many lines, and a line may have several reactions."""
 
 
 def read_sbml(
@@ -66,6 +64,9 @@ def read_sbml(
     most: int = MAX_STATES,
 ) -> FileModel:
     """Return the chain of a reaction network in an SBML file.
+
+    Everything in a file is read, or is listed in ``docs/markov-files.md`` as what may be skipped, or is refused by its
+    name. Formulas have the functions of MathML in level 2, piecewise definitions and function definitions among them.
 
     Parameters
     ----------
@@ -91,9 +92,9 @@ def read_sbml(
     Raises
     ------
     FileError
-        A ValueError, with the element and the reason, where the file cannot be used: rate rules,
-        functions, delays, several events that states trigger, initial amounts or stoichiometries that
-        are not whole.
+        A ValueError, with the line, the element and the reason, where the file cannot be used: rate rules, constraints,
+        delays, several events that states trigger, packages that are required, amounts in another unit than molecules,
+        times in another unit than seconds, initial amounts or stoichiometries that are missing or not whole.
 
     Examples
     --------
@@ -115,8 +116,12 @@ def read_sbml(
     1.103638
     """
     path = file_path("path", path)
-    reader = _Reader(path.name, _model(path), limits)
-    model = FileModel(reader.program(), constants, most)
+    given = dict(constants or {}) if isinstance(constants, Mapping) else constants
+    reader = _Reader(path.name, *model_of(path), limits)
+    model = FileModel(reader.program(), given, most)
+    for name in sorted(reader.converted.intersection(model.bound.constants, given or ())):
+        said = f"constants = {{{name!r}: ...}}: initial concentrations were multiplied by the size in the file"
+        raise ValueError(f"{said}: change it there")
     if reader.trigger is not None and reader.trigger.at_start:
         _refuse_at_start(reader.trigger, model.bound)
     return model
@@ -131,126 +136,195 @@ def _refuse_at_start(event: Trigger, bound: Bound) -> None:
         raise FileError(place, "an event at time 0 is not read: give its values as initial ones")
 
 
-def _model(path: Path) -> ET.Element:
-    text = read_text(path)
-    if "<!DOCTYPE" in text or "<!ENTITY" in text:
-        raise FileError((path.name, None), "document types and entities are not read")
-    try:
-        root = ET.fromstring(text)
-    except ET.ParseError as error:
-        raise FileError((path.name, error.position[0]), f"no XML: {error}") from None
-    for element in root.iter():
-        element.tag = str(element.tag).rpartition("}")[2]
-    found = root.find("model") if root.tag == "sbml" else None
-    if found is None:
-        raise FileError((path.name, None), "no SBML: an element sbml with a model is expected")
-    return found
-
-
 class _Reader:
     """One method per element."""
 
     def __init__(
-        self, file: str, model: ET.Element, limits: int | Mapping[str, int] | None
+        self, file: str, model: Element, level: int, limits: int | Mapping[str, int] | None
     ) -> None:
-        self.file, self.model, self.limited = file, model, limits is not None
-        for tag in UNREAD:
-            if model.find(tag) is not None:
-                raise self.wrong(tag, "not read")
-        self.sizes = {
-            self.named(each): self.real(each, "size", 1.0) for each in self.each("compartments")
-        }
+        self.file, self.model, self.level, self.limited = file, model, level, limits is not None
+        self.line = model.line
+        self._check_units()
+        self.ids: dict[str, str] = {}
+        self.sizes = {self.named(each): self._size(each) for each in self.each("Compartments")}
         self.amount_of: dict[str, Expression] = {}
-        self.rules = self._rules()
-        self.counts = self._counts(limits)
-        self.formulas = Formulas(self.amount_of, self.wrong)
+        self.concentrations: dict[str, Name] = {}  # sizes of the compartments of species
+        self.species = {self.named(each): each for each in self.each("Species")}
+        self.parameters = {self.named(each): each for each in self.each("Parameters")}
+        for name, each in self.species.items():
+            self._meaning(name, each)
+        self.functions = self._functions()
+        self.formulas = Formulas(self.amount_of, self.functions, self.wrong)
+        self.formulas.check_functions()
+        self.rules = self._of_variables("Rules", "variable")
+        self._values: dict[str, Expression] = {}  # of rules
+        self.assigned = self._of_variables("InitialAssignments", "symbol")
+        for name in self.rules.keys() & self.assigned.keys():
+            raise self.wrong(f"initialAssignment {name!r}", "an assignment rule has its value")
+        self.counts: dict[str, tuple[Expression, int | None]] = {}
+        self.fixed: dict[str, Expression] = {}
+        self.converted: set[str] = set()  # compartments whose sizes are in initial amounts
+        for late in (False, True):  # initial assignments refer to plain initial amounts
+            for name, each in self.species.items():
+                if name not in self.rules and (name in self.assigned) == late:
+                    self._species(name, each, limits)
+        self.counts = {name: self.counts[name] for name in self.species if name in self.counts}
+        if isinstance(limits, Mapping) and (unknown := set(limits) - set(self.counts)):
+            raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
         self.resets, self.trigger = self._events()
         if self.resets and not self.limited:
             raise self.wrong("listOfEvents", "events at given times need limits=")
 
     def wrong(self, where: str, reason: str) -> FileError:
-        return FileError((self.file, None), f"{where}: {reason}")
+        """Return an error at the element that is being read."""
+        return FileError((self.file, self.line), f"{where}: {reason}")
 
-    def each(self, kind: str) -> Iterator[ET.Element]:
-        """Yield the elements of a list of the model."""
-        whole_list, tag = READ[kind]
-        for part in self.model.findall(whole_list):
-            for element in part:
-                if tag is not None and element.tag != tag:
-                    raise self.wrong(whole_list, f"{element.tag} is not read")
+    def each(self, kind: str) -> Iterator[Element]:
+        """Yield the elements of a list of the model; errors are then at their lines."""
+        for part in self.model.findall(f"listOf{kind}"):
+            for element in elements_of(part):
+                self.line = element.line
                 yield element
 
-    def named(self, element: ET.Element) -> str:
+    def named(self, element: Element) -> str:
+        """Return the id of an element, which no other one of the model may have."""
         name = element.get("id")
         if not name:
             raise self.wrong(element.tag, "without an id")
+        if name in self.ids:
+            raise self.wrong(f"{element.tag} {name!r}", f"a {self.ids[name]} has the same id")
+        self.ids[name] = element.tag
         return name
 
-    def real(self, element: ET.Element, name: str, default: float | None) -> float:
+    def real(self, element: Element, name: str) -> Fraction | None:
+        """Return a number; None where the attribute is left out."""
         text = element.get(name)
-        try:
-            value = default if text is None else float(text)
-        except ValueError:
-            value = None
-        if value is None or not math.isfinite(value):
-            place = f"{element.tag} {element.get('id')!r}"
-            raise self.wrong(place, f"{name} = {text!r}: a number is expected")
+        value = None if text is None else decimal(text.strip())
+        if text is not None and value is None:
+            raise self.wrong(described(element), f"{name} = {text[:40]!r}: a number is expected")
         return value
 
-    def whole(self, where: str, value: float) -> int:
-        if value != int(value):
-            raise self.wrong(where, f"{value:g}: a whole number is expected")
-        return int(value)
+    def truth(self, element: Element, name: str, *, default: bool) -> bool:
+        text = element.get(name)
+        if text is not None and text not in ("true", "false", "1", "0"):
+            raise self.wrong(described(element), f"{name} = {text[:40]!r}: must be true or false")
+        return default if text is None else text in ("true", "1")
 
-    def _rules(self) -> dict[str, ET.Element]:
-        found = {}
-        for rule in self.each("rules"):
-            variable = rule.get("variable", "")
-            if rule.tag != "assignmentRule":
-                raise self.wrong(f"{rule.tag} of {variable!r}", "not read")
-            found[variable] = rule
-        return found
+    # ------------------------------------------------------------------ units
 
-    def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
-        """Return the events at given times, or the one that reactions trigger."""
-        math = Formulas(self.amount_of, self.wrong, timed=True).read
-        found = [
-            read_event(event, math, self.counts.keys(), self.wrong) for event in self.each("events")
-        ]
-        resets = tuple(event for event in found if isinstance(event, Reset))
-        triggers = [event for event in found if isinstance(event, Trigger)]
-        if len(triggers) > 1 or (triggers and resets):
-            said = "several, and one of them depends on the state: their order is not given"
-            raise self.wrong("listOfEvents", said)
-        if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
-            raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
-        return resets, triggers[0] if triggers else None
+    def _check_units(self) -> None:
+        """Refuse units in which an amount is no number of molecules, or a time no number of seconds."""
+        self.units: dict[str, list[Element]] = {}
+        for each in self.each("UnitDefinitions"):
+            name = each.get("id", "")
+            if name in self.units:
+                raise self.wrong(described(each), "a second one of this id")
+            self.units[name] = each.findall("listOfUnits/unit")  # type: ignore[assignment]
+        self.line = self.model.line
+        wanted = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
+        for attribute, unit in wanted.items():
+            self._check_unit(f"model, {attribute}", self.model.get(attribute), unit)
+        if self.level == 2:  # these names are the units of the model
+            for name, unit in {"substance": "item", "time": "second"}.items():
+                if name in self.units:
+                    self._check_unit(f"unitDefinition {name!r}", name, unit)
 
-    def _counts(self, limits: int | Mapping[str, int] | None) -> dict[str, tuple[int, int | None]]:
-        """Return start and limit of each species that reactions change; the others are constants."""
-        found: dict[str, tuple[int, int | None]] = {}
-        self.fixed: dict[str, float] = {}
-        for species in self.each("species"):
-            name = self.named(species)
-            size = self.sizes.get(species.get("compartment", ""), 1.0)
-            amount = self.real(species, "initialAmount", 0.0)
-            if species.get("initialAmount") is None:
-                amount = self.real(species, "initialConcentration", 0.0) * size
-            in_amounts = species.get("hasOnlySubstanceUnits") == "true" or size == 1.0
-            tree: Expression = Name(name, 1)
-            self.amount_of[name] = (
-                tree if in_amounts else Chain(tree, (("/", Literal(size, 1)),), 1)
+    def _check_unit(self, where: str, name: str | None, wanted: str) -> None:
+        allowed = (wanted, "dimensionless")
+        if name is None or name in allowed:
+            return
+        parts = self.units.get(name)
+        if parts is not None and len(parts) == 1:
+            kind, (part,) = parts[0].get("kind"), parts
+            plain = {"exponent": 1, "scale": 0, "multiplier": 1, "offset": 0}
+            given = {key: self.real(part, key) for key in plain}
+            if kind in allowed and all(given[key] in (None, plain[key]) for key in plain):
+                return
+        shown = "; ".join(
+            " ".join(f"{k}={v}" for k, v in part.attrib.items()) for part in parts or ()
+        )
+        said = f"the unit {name!r}{f' ({shown})' if shown else ''} is not read: must be {wanted}"
+        raise self.wrong(where, f"{said}, numbers are not converted")
+
+    # ------------------------------------------------------------------ species and constants
+
+    def _size(self, compartment: Element) -> Fraction | None:
+        """Return the size of a compartment; None where it has none."""
+        dimensions = compartment.get("spatialDimensions", "3")
+        if dimensions.strip() not in ("0", "1", "2", "3"):
+            raise self.wrong(
+                described(compartment), f"spatialDimensions = {dimensions[:40]!r}: must be 0 to 3"
             )
-            if name in self.rules:
-                continue
-            if "true" in (species.get("boundaryCondition"), species.get("constant")):
-                self.fixed[name] = amount
-                continue
-            start = self.whole(f"species {name!r}, initial amount", amount)
-            found[name] = start, self._limit(name, start, limits)
-        if isinstance(limits, Mapping) and (unknown := set(limits) - set(found)):
-            raise ValueError(f"limits: {min(unknown)!r} is no species that reactions change")
-        return found
+        size = self.real(compartment, "size")
+        if size is not None and (size <= 0 or dimensions == "0"):
+            raise self.wrong(
+                described(compartment),
+                f"size = {compartment.get('size')!r}: must be > 0, and is not given in 0 dimensions",
+            )
+        return Fraction(1) if dimensions == "0" else size
+
+    def _meaning(self, name: str, species: Element) -> None:
+        """Find out whether a species stands for an amount or for a concentration in formulas."""
+        self.line, where = species.line, f"species {name!r}"
+        self._check_unit(f"{where}, substanceUnits", species.get("substanceUnits"), "item")
+        compartment = species.get("compartment")
+        if compartment is not None and compartment not in self.sizes:
+            raise self.wrong(where, f"compartment {compartment!r} is not defined")
+        self.amount_of[name] = Name(name, self.line)
+        if self.truth(species, "hasOnlySubstanceUnits", default=False):
+            return
+        if compartment is None:
+            raise self.wrong(
+                where, "stands for a concentration (hasOnlySubstanceUnits), and has no compartment"
+            )
+        self.concentrations[name] = Name(compartment, self.line)
+        per = (("/", self.concentrations[name]),)
+        self.amount_of[name] = Chain(Name(name, self.line), per, self.line)
+
+    def _amount(self, name: str, value: Expression) -> Expression:
+        """Return the amount of a species whose symbol is set to a value, which may be a concentration."""
+        size = self.concentrations.get(name)
+        return value if size is None else Chain(value, (("*", size),), value.line)
+
+    def _species(self, name: str, species: Element, limits: int | Mapping[str, int] | None) -> None:
+        """Add a species to those that reactions change, or to the constants."""
+        self.line, where = species.line, f"species {name!r}"
+        amount, concentration = (
+            self.real(species, f"initial{kind}") for kind in ("Amount", "Concentration")
+        )
+        given = [
+            self.truth(species, key, default=False) for key in ("boundaryCondition", "constant")
+        ]
+        if amount is not None and concentration is not None:
+            raise self.wrong(where, "initialAmount and initialConcentration: must have one of them")
+        if concentration is not None:
+            compartment = species.get("compartment", "")
+            size = self.sizes.get(compartment)
+            if size is None:
+                raise self.wrong(
+                    where,
+                    f"compartment {compartment!r} has no size, which its initialConcentration needs",
+                )
+            amount = concentration * size
+            self.converted.add(compartment)
+        if name in self.assigned:
+            tree = self._amount(name, self._at_start(self._assigned(name)))
+            if any(given):
+                self.fixed[name] = tree
+            else:
+                start = Call("whole", (tree,), self.line)
+                self.counts[name] = start, self._limit(name, 0, limits)
+            return
+        if amount is None:
+            raise self.wrong(where, "has neither initialAmount nor initialConcentration")
+        if any(given):
+            self.fixed[name] = Literal(float(amount), self.line)
+        else:
+            if amount < 0 or amount.denominator != 1 or amount >= LARGE:
+                said = f"initial amount {float(amount):g}: a whole number of molecules, >= 0, is expected"
+                raise self.wrong(where, said)
+            first = int(amount)
+            self.counts[name] = Literal(first, self.line), self._limit(name, first, limits)
 
     def _limit(self, name: str, start: int, limits: int | Mapping[str, int] | None) -> int | None:
         if limits is None:
@@ -261,33 +335,133 @@ class _Reader:
             limits = limits[name]
         return whole(f"limits[{name!r}]", limits, start, 10**9, why="from its initial amount on")
 
+    def _of_variables(self, kind: str, attribute: str) -> dict[str, Element]:
+        """Return rules or initial assignments by the names of species, parameters and compartments."""
+        found: dict[str, Element] = {}
+        for element in self.each(kind):
+            name = element.get(attribute, "")
+            where = f"{element.tag} of {name!r}"
+            if name not in self.ids or self.ids[name] not in (
+                "species",
+                "parameter",
+                "compartment",
+            ):
+                raise self.wrong(where, "must be of a species, a parameter or a compartment")
+            if self.ids[name] == "compartment" and kind == "Rules":
+                raise self.wrong(where, "a size that changes is not read")
+            if name in found:
+                raise self.wrong(where, "a second one")
+            found[name] = element
+        return found
+
+    def _assigned(self, name: str) -> Expression:
+        element = self.assigned[name]
+        self.line = element.line
+        return self.formulas.read(element, f"initialAssignment of {name!r}")
+
+    def _at_start(self, tree: Expression, inside: tuple[str, ...] = ()) -> Expression:
+        """Return an expression of what is known at time 0, with initial amounts in place of species."""
+        if not isinstance(tree, Name):
+            return mapped(tree, lambda part: self._at_start(part, inside))
+        name = tree.name
+        if name in inside or len(inside) > 20:
+            raise self.wrong(
+                " -> ".join([*inside, name]), "initial values in a circle, or too many in a row"
+            )
+        within = (*inside, name)
+        if name in self.rules:
+            return self._at_start(self._rule(name), within)
+        if name not in self.species:
+            return tree
+        if name in self.assigned:
+            return self._amount(name, self._at_start(self._assigned(name), within))
+        return self.counts[name][0] if name in self.counts else self.fixed[name]
+
+    def _rule(self, name: str) -> Expression:
+        """Return the value of an assignment rule: of a species its amount."""
+        if name not in self._values:
+            element = self.rules[name]
+            self.line = element.line
+            tree = self.formulas.read(element, f"rule of {name!r}")
+            self._values[name] = self._amount(name, tree)
+        return self._values[name]
+
+    def _functions(self) -> dict[str, Function]:
+        found = {}
+        for element in self.each("FunctionDefinitions"):
+            name = self.named(element)
+            bodies = element.findall("math/lambda") or element.findall("math/semantics/lambda")
+            parts = list(bodies[0]) if len(bodies) == 1 else []
+            parameters = [(part.findtext("ci") or "").strip() for part in parts[:-1]]
+            plain = all(part.tag == "bvar" for part in parts[:-1]) and all(parameters)
+            if not parts or not plain or len(set(parameters)) < len(parameters):
+                raise self.wrong(
+                    f"functionDefinition {name!r}",
+                    "a lambda with bound variables and a body is expected",
+                )
+            for node in element.iter():
+                if node is not element:
+                    check_attributes(node, f"functionDefinition {name!r}", self.wrong)  # type: ignore[arg-type]
+            found[name] = Function(tuple(parameters), parts[-1])  # type: ignore[arg-type]
+        return found
+
+    # ------------------------------------------------------------------ events
+
+    def _events(self) -> tuple[tuple[Reset, ...], Trigger | None]:
+        """Return the events at given times, or the one that reactions trigger."""
+        math = Formulas(self.amount_of, self.functions, self.wrong, timed=True).read
+        found = [
+            read_event(event, math, self.counts.keys(), self._amount, self.wrong)
+            for event in self.each("Events")
+        ]
+        resets = tuple(event for event in found if isinstance(event, Reset))
+        triggers = [event for event in found if isinstance(event, Trigger)]
+        if len(triggers) > 1 or (triggers and resets):
+            said = "several, and one of them depends on the state: their order is not given"
+            raise self.wrong("listOfEvents", said)
+        if triggers and set(names_in(triggers[0].condition)) & self.rules.keys():
+            raise self.wrong("listOfEvents", "a trigger that depends on a rule is not read")
+        return resets, triggers[0] if triggers else None
+
+    # ------------------------------------------------------------------ the program
+
     def program(self) -> Program:
         """Return the program of the file."""
         alone = Composition("interleaved", (Composition("module", ("network",)),))
-        found = Program(self.file, "ctmc", composition=alone, resets=self.resets)
-        for parameter in self.each("parameters"):
-            name = self.named(parameter)
+        reactions: dict[int, tuple[int, str]] = {}
+        found = Program(
+            self.file, "ctmc", composition=alone, resets=self.resets, reactions=reactions
+        )
+        for name, parameter in self.parameters.items():
             if name not in self.rules:
-                self._constant(found, name, self.real(parameter, "value", None))
+                self.line = parameter.line
+                self._constant(found, name, self._value(parameter))
         for name, size in self.sizes.items():
-            self._constant(found, name, size)
-        for name, amount in self.fixed.items():
-            self._constant(found, name, amount)
+            if name in self.assigned:
+                self._constant(found, name, self._at_start(self._assigned(name)))
+            elif size is not None:
+                self._constant(found, name, Literal(float(size), self.line))
+            elif needs := [x for x, c in self.concentrations.items() if c.name == name]:
+                said = f"has no size; species {needs[0]!r} stands for a concentration in it"
+                raise self.wrong(f"compartment {name!r}", said)
+        for name, tree in self.fixed.items():
+            self._constant(found, name, tree)
         for name, (start, limit) in self.counts.items():
-            found.check_new(name, 1)
             last = None if limit is None else Literal(limit, 1)
-            found.variables[name] = Variable(name, "int", Literal(0, 1), last, Literal(start, 1), 1)
+            line = self.species[name].line
+            found.variables[name] = Variable(name, "int", Literal(0, 1), last, start, line)
         if self.limited:
             found.check_new(OUTSIDE, 1)
             found.variables[OUTSIDE] = Variable(OUTSIDE, "bool", None, None, Literal(False, 1), 1)
             found.labels[OUTSIDE] = Name(OUTSIDE, 1)
-        for name, rule in self.rules.items():
-            found.check_new(name, 1)
-            found.formulas[name] = self.formulas.read(rule, f"rule of {name!r}")
+        for name in self.rules:
+            found.formulas[name] = self._rule(name)
         for name in (*self.counts, *self.rules):
             found.rewards[name] = (RewardItem(None, self.inside, Name(name, 1), 1),)
         commands = [
-            c for reaction in self.each("reactions") for c in self._reaction(found, reaction)
+            command
+            for number, reaction in enumerate(self.each("Reactions"), FIRST_REACTION)
+            for command in self._reaction(found, reaction, number)
         ]
         if not commands:
             raise self.wrong("model", "has no reactions")
@@ -299,63 +473,126 @@ class _Reader:
         """Whether no limit was exceeded."""
         return Negation("!", Name(OUTSIDE, 1), 1) if self.limited else Literal(True, 1)
 
-    def _constant(self, found: Program, name: str, value: float) -> None:
-        found.check_new(name, 1)
-        found.constants[name] = Constant(name, "double", Literal(value, 1), 1)
+    def _value(self, parameter: Element) -> Expression:
+        """Return the value of a parameter, from an initial assignment where it has one."""
+        name = parameter.get("id", "")
+        if (
+            parameter.tag == "parameter"
+            and self.parameters.get(name) is parameter
+            and name in self.assigned
+        ):
+            return self._at_start(self._assigned(name))
+        value = self.real(parameter, "value")
+        if value is None:
+            raise self.wrong(described(parameter), "has no value")
+        return Literal(float(value), parameter.line)
 
-    def _reaction(self, found: Program, reaction: ET.Element) -> Iterator[Command]:
+    def _constant(self, found: Program, name: str, value: Expression) -> None:
+        found.check_new(name, self.line)
+        found.constants[name] = Constant(name, "double", value, self.line)
+
+    def _reaction(self, found: Program, reaction: Element, number: int) -> Iterator[Command]:
         """Yield the command of a reaction, and that of leaving the limits where it can."""
-        where = f"reaction {reaction.get('id')!r}"
-        if reaction.get("fast") == "true":
+        name = self.named(reaction)
+        where = f"reaction {name!r}"
+        found.reactions[number] = reaction.line, where
+        if self.truth(reaction, "fast", default=False):
             raise self.wrong(where, "fast reactions are not read")
-        law = reaction.find("kineticLaw")
-        if law is None:
-            raise self.wrong(where, "has no kinetic law")
-        own = {}
+        laws: list[Element] = reaction.findall("kineticLaw")  # type: ignore[assignment]
+        if len(laws) != 1:
+            raise self.wrong(where, "must have one kinetic law")
+        (law,) = laws
+        local: dict[str, Expression] = {}
         for kind in ("listOfLocalParameters", "listOfParameters"):
             for parameter in law.findall(f"{kind}/*"):
-                name = self.named(parameter)
-                own[name] = f"{reaction.get('id')}.{name}"
-                self._constant(found, own[name], self.real(parameter, "value", None))
-        rate = self.formulas.read(law, where, own)
+                key = parameter.get("id", "")
+                if not key or key in local:
+                    raise self.wrong(where, f"local parameter {key!r}: must have an id, once")
+                local[key] = Name(f"{name}.{key}", parameter.line)  # type: ignore[attr-defined]
+                self._constant(found, f"{name}.{key}", self._value(parameter))  # type: ignore[arg-type]
+        rate = self.formulas.read(law, where, local)
         changes = self._changes(reaction, where)
         fits, exceeds = self.inside, []
-        for name, change in changes.items():
-            limit = self.counts[name][1]
+        for species in self._needed(changes, rate):
+            fits = _and(fits, Chain(Name(species, 1), ((">", Literal(0, 1)),), 1))
+        there = fits
+        for species, change in changes.items():
+            limit = self.counts[species][1]
             if change > 0 and limit is not None:
                 room = Literal(limit - change, 1)
-                fits = _and(fits, Chain(Name(name, 1), (("<=", room),), 1))
-                exceeds.append(Chain(Name(name, 1), ((">", room),), 1))
+                fits = _and(fits, Chain(Name(species, 1), (("<=", room),), 1))
+                exceeds.append(Chain(Name(species, 1), ((">", room),), 1))
         step = tuple(
-            Assignment(name, Chain(Name(name, 1), (("+", Literal(change, 1)),), 1), 1)
-            for name, change in changes.items()
+            Assignment(species, Chain(Name(species, 1), (("+", Literal(change, 1)),), 1), number)
+            for species, change in changes.items()
         )
         if not step:
             return
-        plain = Command("", fits, (Branch(rate, step),), 1)
+        plain = Command("", fits, (Branch(rate, step),), number)
         yield from ((plain,) if self.trigger is None else triggered(plain, changes, self.trigger))
         if exceeds:
             leaves: Expression = exceeds[0]
             for each in exceeds[1:]:
                 leaves = Chain(leaves, (("|", each),), 1)
-            gone = [Assignment(name, Literal(0, 1), 1) for name in self.counts]
-            gone.append(Assignment(OUTSIDE, Literal(True, 1), 1))
-            yield Command("", _and(self.inside, leaves), (Branch(rate, tuple(gone)),), 1)
+            gone = [Assignment(species, Literal(0, 1), number) for species in self.counts]
+            gone.append(Assignment(OUTSIDE, Literal(True, 1), number))
+            yield Command("", _and(there, leaves), (Branch(rate, tuple(gone)),), number)
 
-    def _changes(self, reaction: ET.Element, where: str) -> dict[str, int]:
+    def _needed(self, changes: Mapping[str, int], rate: Expression) -> Iterator[str]:
+        """Yield species of which a reaction consumes, and on which its law depends without being 0 where there is none.
+
+        A piecewise law is often positive there. Laws that do not depend on a reactant get no condition: they are refused.
+        """
+        names: set[str] = set()
+        fresh = set(names_in(rate))
+        while fresh:
+            names |= fresh
+            fresh = {n for rule in fresh & self.rules.keys() for n in names_in(self._rule(rule))}
+            fresh -= names
+        for name, change in changes.items():
+            if change < 0 and name in names and not _vanishes(rate, name):
+                yield name
+
+    def _changes(self, reaction: Element, where: str) -> dict[str, int]:
         """Return by how much a reaction changes the number of each species."""
         found: dict[str, int] = {}
-        for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1)):
-            for reference in reaction.findall(f"{kind}/speciesReference"):
+        for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
+            references: list[Element] = reaction.findall(f"{kind}/*")  # type: ignore[assignment]
+            for reference in references:
                 name = reference.get("species", "")
-                if reference.find("stoichiometryMath") is not None:
-                    raise self.wrong(where, "stoichiometryMath is not read")
-                amount = self.whole(where, self.real(reference, "stoichiometry", 1.0))
+                if name not in self.species:
+                    raise self.wrong(where, f"{name!r} is no species of the model")
+                if not sign:
+                    continue
+                amount = self.real(reference, "stoichiometry")
+                if amount is None and self.level > 2:
+                    raise self.wrong(where, f"stoichiometry of {name!r} is missing")
+                amount = Fraction(1) if amount is None else amount
+                if amount.denominator != 1 or not 0 <= amount < LARGE:
+                    said = (
+                        f"stoichiometry {float(amount):g} of {name!r}: a whole number is expected"
+                    )
+                    raise self.wrong(where, said)
                 if name in self.counts:
-                    found[name] = found.get(name, 0) + sign * amount
+                    found[name] = found.get(name, 0) + sign * int(amount)
                 elif name not in self.fixed:
-                    raise self.wrong(where, f"{name!r} is no species that reactions may change")
+                    raise self.wrong(
+                        where, f"{name!r} has an assignment rule: reactions cannot change it"
+                    )
         return {name: change for name, change in found.items() if change}
+
+
+def _vanishes(tree: Expression, name: str) -> bool:
+    """Whether a law is 0 for certain where a species is: a product that has it as a factor."""
+    match tree:
+        case Name(other):
+            return other == name
+        case Chain(first, rest) if all(sign in ("*", "/") for sign, _ in rest):
+            factors = [first, *(part for sign, part in rest if sign == "*")]
+            return any(_vanishes(factor, name) for factor in factors)
+        case Call("power", (base, Literal(exponent))):
+            return exponent > 0 and _vanishes(base, name)
+    return False
 
 
 def _and(one: Expression, other: Expression) -> Expression:

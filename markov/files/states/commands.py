@@ -9,7 +9,6 @@ import numpy as np
 
 from markov.computing.memory import check_room
 from markov.files.binding import Bound
-from markov.files.errors import FileError
 from markov.files.program import Branch, Command, Module
 from markov.files.values import Value, boolean
 
@@ -18,9 +17,14 @@ if TYPE_CHECKING:
 
     from markov.files.columns import Columns
 
-__all__ = ["Guarded", "ModuleMoves", "Rows", "joined", "together"]
+__all__ = ["NEGATIVE", "TOO_FEW", "Guarded", "ModuleMoves", "Rows", "joined", "together"]
 
 WRONG_RATE, OUTSIDE = 1, 2
+NEGATIVE = "; a law that is a difference has to be written as two reactions"
+TOO_FEW = (
+    "; its law must be 0 where there are fewer molecules than it takes, such as X (X - 1) for two"
+)
+"""What to write instead where a reaction has such a fault."""
 
 
 @dataclass(frozen=True)
@@ -105,23 +109,23 @@ class _Branch:
 
     def __init__(self, owner: Bound, branch: Branch, command: Command, renamed: Any) -> None:
         self.line, names = command.line, {r.name: k for k, r in enumerate(owner.ranges)}
-        place = owner.place(command.line)
+        fault = owner.program.fault
         self.rate = owner.scope.value(branch.rate, renamed)
         if self.rate.kind == "bool":
-            raise FileError(place, "a rate is a truth value: must be a number")
+            raise fault(command.line, "a rate is a truth value: must be a number")
         self.changes: list[tuple[int, Value]] = []
         self.ranges, self.left = owner.ranges, owner.left
         self.weights = owner.weights
         for change in branch.changes:
-            name, where = renamed.get(change.name, change.name), owner.place(change.line)
+            name = renamed.get(change.name, change.name)
             if name not in names:
-                raise FileError(where, f"{name!r} is no variable")
+                raise fault(change.line, f"{name!r} is no variable")
             value = owner.scope.value(change.value, renamed)
             kind = owner.ranges[names[name]].kind
             if value.kind != kind:
-                raise FileError(where, f"{name}' = a {value.kind}: must be {kind}")
+                raise fault(change.line, f"{name}' = a {value.kind}: must be {kind}")
             if names[name] in self.writes:
-                raise FileError(where, f"{name}' is assigned twice")
+                raise fault(change.line, f"{name}' is assigned twice")
             self.changes.append((names[name], value))
         rewards = {name: k for k, name in enumerate(owner.program.transient)}
         self.width = len(rewards)

@@ -11,12 +11,16 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from markov.files.binding import Bound, bound
 from markov.files.errors import FileError
 from markov.files.names import field_names
+from markov.files.states.commands import NEGATIVE, TOO_FEW
 from markov.files.states.moves import moves_of
 from markov.files.states.tables import groups_of
 from markov.files.syntax import Call, Chain, Choice, Expression, Label, Name, Negation
+from markov.files.values import REAL
 from markov.models.bare import named_state
 from markov.models.rules import ChainModel
 
@@ -123,8 +127,13 @@ def _chosen(cases: list[tuple[Function, Function]], otherwise: Function) -> Func
 
 
 def _power(a: Any, b: Any) -> Any:
+    plain = is_plain(a) and is_plain(b) and isinstance(a, int)
+    if plain and abs(a) > 1 and b * math.log2(abs(a)) > 62:
+        if isinstance(b, int):
+            raise ValueError("a whole number beyond 2^62")
+        a = float(a)  # others may be stand-ins, and are followed exactly
     if isinstance(b, float) and b.is_integer() and not isinstance(a, float):
-        return a ** int(b) if b >= 0 else 1.0 / a ** int(-b)
+        return a ** int(b) if b >= 0 else _quotient(1.0, a ** int(-b))
     if isinstance(b, float) or isinstance(a, float):
         try:
             found = float(a) ** float(b)
@@ -149,7 +158,25 @@ def _logarithm(a: Any, b: Any) -> Any:
     return _quotient(top, bottom)
 
 
+def _as_whole(a: Any) -> Any:
+    if isinstance(a, float) and not a.is_integer():
+        raise ValueError(f"{a:g}: must be a whole number")
+    return math.floor(a)
+
+
+def _real(function: Callable[[Any], Any]) -> Callable[[Any], float]:
+    """Return a function of arrays as one of a number, with the same digits."""
+
+    def call(a: Any) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(float(a)))
+
+    return call
+
+
 _CALLED: dict[str, Callable[..., Any]] = {
+    **{name: _real(call) for name, call in REAL.items()}, "abs": abs, "whole": _as_whole,
+    "power": lambda a, b: _power(a, float(b) if isinstance(b, int) and b < 0 else b),
     "min": min, "max": max, "pow": _power, "mod": _modulo, "log": _logarithm, "floor": math.floor,
     "ceil": math.ceil, "round": lambda a: math.floor(a + 0.5) if isinstance(a, float) else math.floor(a),
 }  # fmt: skip
@@ -165,6 +192,11 @@ def _called(name: str, of: list[Function], place: Any) -> Function:
             raise FileError(place, f"{name}: {error}") from None
 
     return called
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a number is one of Python and no stand-in, which has terms, for those of a box of states."""
+    return isinstance(value, (int, float)) and not hasattr(value, "terms")
 
 
 class _Outcome(NamedTuple):
@@ -265,15 +297,15 @@ class FileRules(ChainModel):
                 rate = way[0].rate(s)
                 for outcome in way[1:]:
                     rate = rate * outcome.rate(s)
-                if isinstance(rate, float):  # others may be stand-ins
+                if is_plain(rate):
                     self.check_rate(s, rate, way[0].line)
                 yield _Move(action, self._target(s, way, rate), rate, _gains(s, way))
 
-    def check_rate(self, s: Any, rate: float, line: int | None = None) -> None:
+    def check_rate(self, s: Any, rate: float, line: int = 0) -> None:
         """Refuse a rate that is negative or no finite number."""
         if not 0.0 <= rate < math.inf:
             said = f"rate {rate:g} in state {tuple(s)}: must be finite, >= 0"
-            raise FileError(self.owner.place(line), said)
+            raise self.program.fault(line, said, NEGATIVE if rate < 0.0 else "")
 
     def _target(self, s: Any, way: tuple[_Outcome, ...], rate: Any) -> Any:
         values = list(s)
@@ -283,8 +315,8 @@ class FileRules(ChainModel):
                 values[k] = value
                 low, high = r.ends
                 if r.kind != "bool" and not (low <= value <= high) and rate != 0:
-                    place = self.owner.place(outcome.line)
-                    raise FileError(place, f"{r.name!r} leaves its range from state {tuple(s)}")
+                    said = f"{r.name!r} leaves its range from state {tuple(s)}"
+                    raise self.program.fault(outcome.line, said, TOO_FEW)
         return self.State(*values)
 
     # ------------------------------------------------------------------ from the program

@@ -12,7 +12,7 @@ from markov.computing.progress import Counter
 from markov.files.binding import Bound
 from markov.files.columns import Columns
 from markov.files.errors import FileError
-from markov.files.states.commands import WRONG_RATE, Rows, together
+from markov.files.states.commands import NEGATIVE, TOO_FEW, WRONG_RATE, Rows, together
 from markov.files.states.explored import Explored
 from markov.files.states.moves import Moves, moves_of
 from markov.files.states.rule_search import explored_by_rules, with_reached_windows
@@ -57,6 +57,8 @@ def explored(
     """
     if program_is_open(bound) and more is None:
         bound = with_reached_windows(bound, most)
+    if not bound.is_numbered and bound.program.start is None:
+        return explored_by_rules(bound, most)
     while True:
         try:
             return _Search(bound, most).run(more)
@@ -290,14 +292,14 @@ def _check(bound: Bound, moves: Moves, rows: Rows, c: Columns) -> None:
     k = int(bad[0])
     line, what = divmod(int(fault[k]), 4)
     state = shown_state(bound, c.codes[:, rows.source[k]])
-    place = bound.program.file, line or None
     if what == WRONG_RATE:
-        raise FileError(place, f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0")
+        said = f"rate {rows.rate[k]:g} in state {state}: must be finite, >= 0"
+        raise bound.program.fault(line, said, NEGATIVE if rows.rate[k] < 0.0 else "")
     bound.left.clear()
     moves.rows(c.take(rows.source[[k]]))  # notes the variables that leave their windows
     if any(bound.ranges[k].is_window for k in bound.left):
         raise OutsideError
-    raise FileError(place, f"a variable leaves its range from state {state}")
+    raise bound.program.fault(line, f"a variable leaves its range from state {state}", TOO_FEW)
 
 
 def shown_state(bound: Bound, codes: NDArray[np.int64]) -> str:

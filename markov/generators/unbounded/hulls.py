@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from markov.generators.unbounded.layouts import Layout, Mode, Move
-from markov.generators.unbounded.polynomials import Terms, Unfollowed, terms_of
+from markov.generators.unbounded.polynomials import Terms, Unfollowed, is_positive, terms_of
 from markov.generators.unbounded.runs import Part, parts_of
 
 if TYPE_CHECKING:
@@ -308,10 +308,7 @@ def _rate(move: Move, width: int) -> Terms:
 def _grows(move: Move, part: Part) -> bool:
     """Whether a move has a positive rate in all states of a part, and makes the sum of components larger."""
     shift = _shift(move, part)
-    width = len(part.corner)
-    rate = _rate(move, width)
-    positive = all(low >= 0 for low, _ in rate.values()) and rate.get((0,) * width, (0,))[0] > 0
-    return bool(positive and shift is not None and sum(shift) > 0)
+    return bool(is_positive(move[2]) and shift is not None and sum(shift) > 0)
 
 
 def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
@@ -331,6 +328,8 @@ def _is_ray(move: Move, mode: Mode, part: Part, offsets: Sequence[int]) -> bool:
         slopes = (fact.get(tuple(int(j == k) for j in range(width)), (0, 0)) for k in range(width))
         if sum(slope[0] * by for slope, by in zip(slopes, shift, strict=True)) < 0:
             return False
+    if is_positive(move[2]):
+        return True
     rate = _rate(move, width)
     rising = all(low >= 0 for m, (low, _) in rate.items() if any(m))
     return rising and value(rate, offsets)[0] > 0

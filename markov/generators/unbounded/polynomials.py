@@ -19,7 +19,7 @@ import numpy as np
 
 from markov.computing.columns import OPERATORS_OF_UFUNCS
 
-__all__ = ["Polynomial", "Unfollowed", "exact", "terms_of"]
+__all__ = ["Polynomial", "Unfollowed", "exact", "is_positive", "terms_of"]
 
 Monomial = tuple[int, ...]
 Interval = tuple[Fraction, Fraction]
@@ -58,12 +58,16 @@ class Polynomial:
         The run of the rules that it belongs to, which answers comparisons.
     terms
         Coefficients by the powers of each offset, as the least and the largest value they may have.
+    positive
+        Whether the number is positive in every state, although the terms alone may not tell: 1/(1 + y) tends to zero.
     """
 
-    __slots__ = ("run", "terms")
+    __slots__ = ("positive", "run", "terms")
 
-    def __init__(self, run: Comparisons, terms: Mapping[Monomial, Interval]) -> None:
-        self.run, self.terms = run, dict(terms)
+    def __init__(
+        self, run: Comparisons, terms: Mapping[Monomial, Interval], *, positive: bool = False
+    ) -> None:
+        self.run, self.terms, self.positive = run, dict(terms), positive
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for
@@ -72,7 +76,11 @@ class Polynomial:
     # ------------------------------------------------------------------ arithmetic
 
     def __add__(self, other: Any) -> Any:
-        return self._made(added(self.terms, self._operand(other)))
+        terms = self._operand(other)
+        positive = (self.positive and is_nonnegative(terms)) or (
+            is_nonnegative(self.terms) and is_positive(other)
+        )
+        return self._made(added(self.terms, terms), positive)
 
     __radd__ = __add__
 
@@ -89,22 +97,23 @@ class Polynomial:
         return self._made(added(self._operand(other), self.terms, -1))
 
     def __mul__(self, other: Any) -> Any:
-        return self._made(multiplied(self.terms, self._operand(other)))
+        positive = is_positive(self) and is_positive(other)
+        return self._made(multiplied(self.terms, self._operand(other)), positive)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return self._divided(self.terms, self._operand(other))
+        return self._divided(self.terms, self._operand(other), is_positive(self))
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._divided(self._operand(other), self.terms)
+        return self._divided(self._operand(other), self.terms, is_positive(other))
 
-    def _divided(self, top: Terms, bottom: Terms) -> Any:
+    def _divided(self, top: Terms, bottom: Terms, positive: bool) -> Any:
         if self.run.nonnegative(negated(bottom), strict=True):
-            top, bottom = negated(top), negated(bottom)
+            top, bottom, positive = negated(top), negated(bottom), False
         elif not self.run.nonnegative(bottom, strict=True):
             raise ZeroDivisionError("division by zero")
-        return self._made(quotient(top, bottom))
+        return self._made(quotient(top, bottom), positive)
 
     def __pow__(self, power: Any) -> Any:
         if type(power) is not int or not 0 <= power <= MAX_POWER:
@@ -112,7 +121,7 @@ class Polynomial:
         found: Terms = {(0,) * self.run.width: (Fraction(1), Fraction(1))}
         for _ in range(power):
             found = multiplied(found, self.terms)
-        return self._made(found)
+        return self._made(found, is_positive(self))
 
     def __mod__(self, divisor: Any) -> int:
         if type(divisor) is not int or not 1 <= divisor <= MAX_DIVISOR:
@@ -176,7 +185,7 @@ class Polynomial:
 
     # ------------------------------------------------------------------ the rest
 
-    def _made(self, terms: Terms) -> Any:
+    def _made(self, terms: Terms, positive: bool = False) -> Any:
         """Return a polynomial, or the number where it is one that Python has."""
         terms = {m: ends for m, ends in terms.items() if ends[0] or ends[1]}
         constant = (0,) * self.run.width
@@ -184,7 +193,7 @@ class Polynomial:
             low, high = terms.get(constant, (ZERO, ZERO))
             if low == high and low.denominator == 1:
                 return int(low)
-        return Polynomial(self.run, terms)
+        return Polynomial(self.run, terms, positive=positive)
 
     def _operand(self, other: Any) -> Terms:
         found = terms_of(other, self.run.width)
@@ -353,6 +362,22 @@ def quotient(top: Terms, bottom: Terms) -> Terms:
         part = min(ends[0] / certain[k], ZERO), max(ends[1] / certain[k], ZERO)
         found = added(found, {place: part})
     return found
+
+
+def is_nonnegative(terms: Terms) -> bool:
+    """Whether no coefficient may be negative."""
+    return all(low >= 0 for low, _ in terms.values())
+
+
+def is_positive(value: Any) -> bool:
+    """Whether a number is positive in every state for certain."""
+    if type(value) is not Polynomial:
+        number = exact(value)
+        return number is not None and number > 0
+    if value.positive:
+        return True
+    constant = value.terms.get((0,) * value.run.width)
+    return constant is not None and constant[0] > 0 and is_nonnegative(value.terms)
 
 
 def is_whole(terms: Terms) -> bool:

@@ -82,3 +82,78 @@ def test_a_graph_goes_out_and_in() -> None:
     graph.add_edge(0, 1)
     with pytest.raises(ValueError, match="0 to 1 has no rate 'rate'"):
         from_networkx(graph)
+
+
+def files(folder: Path, **texts: str) -> Path:
+    """Write files of one name by their endings; return that of the transitions, or the only one."""
+    for ending, text in texts.items():
+        (folder / f"m.{ending}").write_text(text)
+    return folder / f"m.{next(iter(texts))}"
+
+
+FULL = '0="init" 1="deadlock" 2="full"\n0: 0\n2: 2\n'
+RING = "3 3\n0 1 2\n1 2 2\n2 0 4\n"  # pi = 2/5, 2/5, 1/5
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"tra": RING, "lab": FULL, "srew": "3 2\n1 1\n2 2\n"},
+        {"tra": RING, "lab": FULL, "sta": "(n)\n0:(0)\n1:(1)\n2:(2)\n", "srew": "3 2\n1 1\n2 2\n"},
+        {"tra": "ctmc\n0 1 2\n1 2 2\n2 0 4\n", "lab": "#DECLARATION\ninit full\n#END\n0 init\n2 full\n", "srew": "1 1\n2 2\n"},
+    ],
+    ids=["PRISM", "PRISM with states", "Storm"],
+)  # fmt: skip
+def test_labels_and_rewards_are_measures_and_in_properties(
+    tmp_path: Path, texts: dict[str, str]
+) -> None:
+    model = read_explicit(files(tmp_path, **texts))
+    answer = stationary(model)
+    assert (answer["full"], answer["reward"]) == (pytest.approx(0.2), pytest.approx(0.8))
+    values = {
+        'S=? [ "full" ]': 0.2,
+        "R=? [ S ]": 0.8,
+        'R{"reward"}=? [ F "full" ]': 0.5,
+        'T=? [ F "full" ]': 1.0,
+        'P=? [ !"full" U<=1 "full" ]': 1 - 3 * np.exp(-2.0),
+    }
+    for text, value in values.items():
+        assert model.property(text).value == pytest.approx(value, rel=1e-9), text
+
+
+def test_newer_versions_of_prism_name_the_reward(tmp_path: Path) -> None:
+    rewards = '# Reward structure "jobs"\n# State rewards\n3 1\n1 2\n'
+    model = read_explicit(files(tmp_path, tra=RING, srew=rewards))
+    assert stationary(model)["jobs"] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("header", "entries"),
+    [
+        ("coordinate real general", "2 2 2\n1 2 0.25\n2 1 1e0\n"),
+        ("coordinate integer general", "% comment\n2 2 4\n1 2 1\n2 1 4\n1 1 -1\n2 2 -4\n"),
+        ("array real general", "2 2\n0\n1\n0.25\n0\n"),
+    ],
+)
+def test_matrix_market_is_read(tmp_path: Path, header: str, entries: str) -> None:
+    path = files(tmp_path, mtx=f"%%MatrixMarket matrix {header}\n{entries}")
+    assert stationary(read_explicit(path)).pi.tolist() == [0.8, 0.2]
+    own = scipy.io.mmread(str(path))
+    off = np.asarray(own.todense() if hasattr(own, "todense") else own)
+    assert (read_explicit(path).chain.Q.toarray() * (1 - np.eye(2)) == off * (1 - np.eye(2))).all()
+
+
+def test_symmetric_matrices_have_both_halves(tmp_path: Path) -> None:
+    text = "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 3\n"
+    assert read_explicit(files(tmp_path, mtx=text)).chain.Q.toarray().tolist() == [[-3, 3], [3, -3]]
+
+
+def test_a_truncated_matrix_is_refused_at_every_length(tmp_path: Path) -> None:
+    """One cut within a number may have another value; the counts show all others."""
+    text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1.0e-3\n2 1 7.0e-3"
+    for length in range(len(text) - len("7.0e-3")):
+        with pytest.raises(FileError, match=r"m\.mtx"):
+            read_explicit(files(tmp_path, mtx=text[:length]))
+    for end in ("7.0e", "7.0e-", "\0", "7\0"):
+        with pytest.raises(FileError, match=r"m\.mtx, line 4: .*finite number"):
+            read_explicit(files(tmp_path, mtx=text.removesuffix("7.0e-3") + end))

@@ -24,6 +24,8 @@ from markov import (
     write_explicit,
 )
 from markov.errors import FileError
+from markov.proofs.checker import CertificateError
+from markov.proofs.umb_rows import UmbRows
 
 # Files in the unified Markov binary format: what is read, and what is refused with its reason.
 
@@ -381,3 +383,59 @@ def test_the_library_of_the_format_reads_what_is_written(tmp_path: Path, exact: 
     back = read_explicit(tmp_path / "back.umb")
     assert np.abs((back.chain.Q - chain.Q).toarray()).max() <= 1e-15
     assert back.labels["down"].tolist() == (~chain.states.up.astype(bool)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("./state-to-exit-rate.bin", doubles(9, 9, 9), "two members have this name"),
+        ("/state-to-exit-rate.bin", doubles(9, 9, 9), "is no plain member"),
+        ("a/../state-to-exit-rate.bin", doubles(9, 9, 9), "is no plain member"),
+        ("state-to-choices.bin", bytes(1 << 20), "has 1048576 bytes"),
+        ("choice-to-choice-action.bin", bytes((1 << 26) + 1), "has 67108865 bytes"),
+    ],
+)
+def test_solver_and_checker_refuse_the_same_archives(
+    tmp_path: Path, name: str, data: bytes, said: str
+) -> None:
+    """Else they might read two chains from one file."""
+    path = archive(tmp_path / "m.umb", index(), FILES)
+    read_explicit(path)
+    UmbRows(path)
+    path = archive(tmp_path / "m.umb", index(), {**FILES, name: data})
+    for read in (read_explicit, UmbRows):
+        with pytest.raises(ValueError, match=said):
+            read(path)
+
+
+def test_members_that_the_format_has_not_are_refused_and_others_skipped(tmp_path: Path) -> None:
+    path = archive(tmp_path / "m.umb", index(), {**FILES, "choice-to-choice-action.bin": b"1"})
+    assert read_explicit(path).chain.size == 3
+    with pytest.raises(FileError, match=r"'extra\.bin': is no plain member of the format"):
+        read_explicit(archive(tmp_path / "m.umb", index(), {**FILES, "extra.bin": b"1"}))
+
+
+def test_the_checker_has_errors_of_its_own_only(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    zero = {"type": "rational", "size": 128}
+    for about, files in [
+        (index(**{"#states": 300_000_000}), {}),
+        (index(**{"#states": "3"}), {}),
+        (
+            index(**{"#initial-states": 1})
+            | {"transition-system": index()["transition-system"] | {"exit-rate-type": zero}},
+            {"state-to-exit-rate.bin": bytes(48)},
+        ),
+        ({"format-version": 1, "transition-system": 7}, {}),
+        ({"format-version": 1}, {}),
+    ]:
+        with pytest.raises(CertificateError):
+            UmbRows(archive(tmp_path / "m.umb", about, {**FILES, **files}))
+    path = tmp_path / "deep.umb"
+    with tarfile.open(path, "w") as tar:
+        member = tarfile.TarInfo("index.json")
+        member.size = len(deep)
+        tar.addfile(member, io.BytesIO(deep.encode()))
+    for read, error in ((UmbRows, CertificateError), (read_explicit, FileError)):
+        with pytest.raises(error):
+            read(path)

@@ -32,13 +32,13 @@ GENE = """<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core"><model>
 <listOfSpecies><species id="m" initialAmount="0" hasOnlySubstanceUnits="true"/>
 <species id="p" initialAmount="0" hasOnlySubstanceUnits="true"/></listOfSpecies>
 <listOfParameters><parameter id="k" value="2"/></listOfParameters><listOfReactions>
-<reaction id="r1"><listOfProducts><speciesReference species="m"/></listOfProducts>
+<reaction id="r1"><listOfProducts><speciesReference species="m" stoichiometry="1"/></listOfProducts>
 <kineticLaw><math><ci>k</ci></math></kineticLaw></reaction>
-<reaction id="r2"><listOfProducts><speciesReference species="p"/></listOfProducts>
+<reaction id="r2"><listOfProducts><speciesReference species="p" stoichiometry="1"/></listOfProducts>
 <kineticLaw><math><apply><times/><cn>3</cn><ci>m</ci></apply></math></kineticLaw></reaction>
-<reaction id="r3"><listOfReactants><speciesReference species="m"/></listOfReactants>
+<reaction id="r3"><listOfReactants><speciesReference species="m" stoichiometry="1"/></listOfReactants>
 <kineticLaw><math><ci>m</ci></math></kineticLaw></reaction>
-<reaction id="r4"><listOfReactants><speciesReference species="p"/></listOfReactants>
+<reaction id="r4"><listOfReactants><speciesReference species="p" stoichiometry="1"/></listOfReactants>
 <kineticLaw><math><ci>p</ci></math></kineticLaw></reaction>
 </listOfReactions></model></sbml>"""
 
@@ -168,3 +168,15 @@ def test_what_needs_a_list_of_states_names_the_way_out(queues: Any, tmp_path: Pa
     bad = SHORTEST.replace("second > 0 -> 1", "second > 0 -> 3 - second")
     with pytest.raises((FileError, TooLargeError, ValueError), match=r"rate|negative"):
         stationary(read_prism(written(tmp_path, bad, "bad.sm"), most=3_000))
+
+
+def test_rates_that_tend_to_zero_are_positive(tmp_path: Path) -> None:
+    """Discouraged arrivals: pi is Poisson with mean 1.5; the states were listed for minutes before."""
+    path = tmp_path / "m.sm"
+    path.write_text(
+        "ctmc module q n : int init 0;\n"
+        "[] true -> 1.5 / (n + 1) : (n' = n + 1); [] n > 0 -> 1 : (n' = n - 1); endmodule"
+    )
+    answer = stationary(read_prism(path))
+    assert abs(answer.probability((0,)) - np.exp(-1.5)) <= answer.error_bound + 1e-15
+    assert answer.error_bound < 1e-12

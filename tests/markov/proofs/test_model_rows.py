@@ -225,6 +225,7 @@ def shop() -> dict[str, Any]:
     bounded = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": "N"}
     return {
         "jani-version": 1, "name": "shop", "type": "ctmc", "features": ["derived-operators"],
+        "actions": [{"name": name} for name in ("go", "enter", "never")],
         "constants": [{"name": "N", "type": "int"}, {"name": "unused", "type": "real", "value": 0.5}],
         "variables": [
             {"name": "n", "type": bounded, "initial-value": 0},

@@ -16,6 +16,7 @@ from markov.errors import FileError
 from markov.files.parsing.expression_parsing import ExpressionParser
 from markov.files.parsing.jani_expressions import JaniReader
 from markov.files.parsing.jani_properties import JaniProperties
+from markov.files.parsing.prism_parsing import parse_prism
 from markov.files.parsing.property_parsing import parse_properties, parse_property
 from markov.files.parsing.tokens import Cursor, tokens_of
 from markov.files.properties import queries
@@ -155,6 +156,7 @@ def test_one_wrong_property_of_a_file_leaves_the_others(tmp_path: File) -> None:
     }
     assert list(found.labels) == ["late"]
     assert list(found.properties) == ["a", "#2", "c", "#4"]
+    assert found.texts == {"#2": "P=? [ F G n ]", "#4": "P=? [ X n ]"}
     assert found.lines == {"a": 4, "#2": 5, "c": 6, "#4": 7}
     assert isinstance(found.properties["#2"], FileError)
     assert found.properties["c"] == queries.Operator("S", None, None, Name("m", 6), 6)
@@ -278,3 +280,53 @@ def test_what_is_not_read_says_why_when_it_is_asked_for(values: Any, message: st
     assert isinstance(found, FileError)
     assert message in str(found)
     assert str(found).startswith("m.jani: properties[0]: ")
+
+
+@pytest.mark.parametrize(
+    ("storm", "prism"),
+    [
+        ("LRA=? [ n ]", "S=? [ n ]"),
+        ("LRA>0.5 [ n && m ]", "S>0.5 [ n & m ]"),
+        ("P=? [ n || m U m ]", "P=? [ n | m U m ]"),
+    ],
+)
+def test_words_of_storm_are_those_of_prism(storm: str, prism: str) -> None:
+    assert parse_property(storm) == parse_property(prism)
+
+
+def test_a_constant_called_t_is_no_operator() -> None:
+    assert parse_property("S=? [ T=2 ]") == parse_property("S=? [ (T=2) ]")
+    assert parse_property("T=? [ F n ]").reward == (Literal(1, 1), None)
+    with pytest.raises(FileError, match="expected"):
+        parse_property("S=? [ n & & m ]")
+
+
+def test_a_rate_missing_in_a_sum_is_warned_of(tmp_path: File) -> None:
+    path = tmp_path / "m.sm"
+    path.write_text("ctmc module m\nx:[0..2];\n[] x=0 -> 3:(x'=1) + (x'=2);\nendmodule")
+    with pytest.warns(UserWarning, match="m.sm, line 3: an update without a rate"):
+        parse_prism(path)
+    path.write_text("ctmc module m\nx:[0..2];\n[] x=0 -> (x'=1) + (x'=2);\nendmodule")
+    parse_prism(path)
+
+
+def test_keys_that_are_unknown_or_doubled_and_undeclared_actions_are_named(tmp_path: File) -> None:
+    path, queue = tmp_path / "m.jani", jani_queue()
+    text = json.dumps(queue)
+    for old, new, said in (
+        ('"name": "N"', '"name": "N", "unheard": 1', "constants.0.: constant: 'unheard' is not read"),
+        ('"guard"', '"gaurd"', "edge: 'gaurd' is not read"),
+        ('"destinations"', '"action": "go", "destinations"', "action 'go' is not declared"),
+        ('"type": "ctmc"', '"type": "ctmc", "type": "ctmc"', "the key 'type' stands twice"),
+        ('"op": "<"', '"op": "<", "unheard": 1', "expression: 'unheard' is not read"),
+        ('"type": "ctmc"', '"type": "ctmc", "restrict_initial": {"exp": true}', "'restrict_initial' is not read"),
+        ('"type": "ctmc"', '"type": "ctmc", "features": [[]]', "features: .*not read"),
+        ('"elements"', '"unheard": 1, "elements"', "system: 'unheard' is not read"),
+    ):  # fmt: skip
+        assert old in text
+        path.write_text(text.replace(old, new))
+        with pytest.raises(FileError, match=said):
+            read_jani(path)
+    path.write_text(json.dumps(queue | {"variables": 3}))
+    with pytest.raises(FileError, match="'variables' is of a wrong type"):
+        read_jani(path)

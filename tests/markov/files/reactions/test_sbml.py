@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import pytest
 
 from markov import ChainModel, explore, passage, read_sbml, stationary, transient
 from markov.errors import FileError
+from markov.files.reactions.elements import FIELDS
 
 # Reaction networks in SBML: against closed forms, the same rules in Python, and hostile files.
 
@@ -143,20 +145,20 @@ def test_concentrations_boundary_species_and_assignment_rules(read):
         ("<html/>", "no SBML"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><sbml/>', "entities are not read"),
         (network(SPECIES.format("X", 0), ""), "has no reactions"),
-        (network(SPECIES.format("X", 0.5), BIRTH), "'X', initial amount: 0.5: a whole number"),
-        (network(SPECIES.format("X", 0), BIRTH, MU, "<listOfConstraints/>"), "listOfConstraints: not read"),
+        (network(SPECIES.format("X", 0.5), BIRTH), "line 1: species 'X': initial amount 0.5: a whole number"),
+        (network(SPECIES.format("X", 0), BIRTH, MU, "<listOfConstraints/>"), "model 'm': listOfConstraints is not read"),
         (network(SPECIES.format("X", 0), DEATH), "'mu' is not defined"),
         (
             network(SPECIES.format("X", 0), reaction("r", {}, {"Z": 1}, "<cn>1</cn>")),
             "reaction 'r': 'Z' is no species",
         ),
         (
-            network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, "<apply><sin/><cn>1</cn></apply>")),
-            "reaction 'r': sin with 1 arguments is not read",
+            network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, "<apply><rem/><cn>1</cn><cn>2</cn></apply>")),
+            "reaction 'r': rem with 2 arguments is not read",
         ),
-        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, NOW)), "csymbol is not read"),
+        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, NOW)), "csymbol .*/time' depends on the time"),
         (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1}, DEEP)), "nested more than 60 deep"),
-        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1.5}, "<cn>1</cn>")), "1.5: a whole"),
+        (network(SPECIES.format("X", 0), reaction("r", {}, {"X": 1.5}, "<cn>1</cn>")), "stoichiometry 1.5 of 'X': a whole"),
         (
             network(
                 SPECIES.format("X", 0),
@@ -164,7 +166,7 @@ def test_concentrations_boundary_species_and_assignment_rules(read):
                 MU,
                 "<listOfRules><rateRule variable='mu'><math><cn>1</cn></math></rateRule></listOfRules>",
             ),
-            "rateRule of 'mu': not read",
+            "listOfRules: rateRule 'mu' is not read",
         ),
     ],
 )  # fmt: skip
@@ -355,3 +357,295 @@ def test_they_are_refused_before_any_work(
 ) -> None:
     with pytest.raises(FileError, match=said):
         transient(read_with_events(*events), [2.0])
+
+
+# The mathematics of level 2, against Python's.
+
+
+def apply(operator: str, *parts: str) -> str:
+    return f"<apply><{operator}/>{''.join(parts)}</apply>"
+
+
+X, TWO = "<ci>X</ci>", "<cn>2</cn>"
+LAWS = {
+    apply("exp", apply("minus", X)): lambda x: math.exp(-x),
+    apply("ln", apply("plus", X, TWO)): lambda x: math.log(x + 2),
+    apply("log", apply("plus", X, TWO)): lambda x: math.log10(x + 2),
+    apply("log", "<logbase><cn>2</cn></logbase>", apply("plus", X, TWO)): lambda x: math.log2(x + 2),
+    apply("power", X, "<cn>1.5</cn>"): lambda x: x**1.5,
+    apply("power", apply("plus", X, TWO), '<cn type="integer">-2</cn>'): lambda x: (x + 2) ** -2,
+    apply("root", X): math.sqrt,
+    apply("root", "<degree><cn>3</cn></degree>", X): lambda x: x ** (1 / 3),
+    apply("abs", apply("minus", X, "<cn>3</cn>")): lambda x: abs(x - 3),
+    apply("floor", apply("divide", X, TWO)): lambda x: x // 2,
+    apply("ceiling", apply("divide", X, TWO)): lambda x: -(-x // 2),
+    apply("factorial", X): math.factorial,
+    apply("times", "<pi/>", "<exponentiale/>", X): lambda x: math.pi * math.e * x,
+    apply("sin", apply("divide", X, "<cn>4</cn>")): lambda x: math.sin(x / 4),
+    apply("arctan", X): math.atan,
+    apply("sech", X): lambda x: 1 / math.cosh(x),
+    apply("arccoth", apply("plus", X, TWO)): lambda x: math.atanh(1 / (x + 2)),
+    apply("max", X, TWO): lambda x: max(x, 2),
+    apply("times"): lambda x: 1.0,
+    "<cn type='e-notation'> 2.5 <sep/> -1 </cn>": lambda x: 0.25,
+    "<cn type='rational'> 1 <sep/> 8 </cn>": lambda x: 0.125,
+    (
+        "<piecewise><piece><cn>5</cn>"
+        + apply("and", apply("lt", "<cn>1</cn>", X, "<cn>4</cn>"), "<true/>")
+        + f"</piece><piece><cn>7</cn>{apply('xor', apply('eq', X, TWO), apply('geq', X, '<cn>6</cn>'))}</piece>"
+        + "<otherwise><cn>3</cn></otherwise></piecewise>"
+    ): lambda x: 5 if 1 < x < 4 else 7 if x >= 6 else 3,
+    "<semantics><cn>4</cn></semantics>": lambda x: 4,
+}  # fmt: skip
+
+
+def piecewise(value: str, condition: str, otherwise: str = "<cn>0</cn>") -> str:
+    return f"<piecewise><piece>{value}{condition}</piece><otherwise>{otherwise}</otherwise></piecewise>"
+
+
+@pytest.mark.parametrize("limits", [8, None], ids=["by arrays", "by one state"])
+def test_functions_are_those_of_python(read, limits):
+    """X falls from 8 to 0, and Y becomes 1 at the rate of the law."""
+    species = SPECIES.format("X", 8) + SPECIES.format("Y", 0)
+    fall = reaction("fall", {"X": 1}, {}, X)
+    for formula, function in LAWS.items():
+        once = piecewise(formula, apply("eq", "<ci>Y</ci>", "<cn>0</cn>"))
+        chain = read(
+            network(species, fall + reaction("y", {}, {"Y": 1}, once)), limits=limits
+        ).chain
+        states = zip(chain.states.X, chain.states.Y, strict=True)
+        index = {(int(x), int(y)): k for k, (x, y) in enumerate(states)}
+        for x in range(9):
+            rate = chain.Q[index[x, 0], index[x, 1]] if (x, 1) in index else 0.0
+            assert rate == pytest.approx(float(function(x)), rel=1e-14), (formula, x)
+
+
+FUNCTIONS = (
+    "<listOfFunctionDefinitions>"
+    '<functionDefinition id="square"><math><lambda><bvar><ci>X</ci></bvar>'
+    f"{apply('times', X, X)}</lambda></math></functionDefinition>"
+    '<functionDefinition id="hill"><math><lambda><bvar><ci>a</ci></bvar><bvar><ci>mu</ci></bvar>'
+    "<apply><divide/><apply><ci>square</ci><ci>a</ci></apply>"
+    "<apply><plus/><ci>mu</ci><apply><ci>square</ci><ci>a</ci></apply></apply></apply>"
+    "</lambda></math></functionDefinition></listOfFunctionDefinitions>"
+)
+
+
+def test_function_definitions_are_called_with_their_own_names(read):
+    """Parameters hide species and constants of the same name."""
+    law = "<apply><ci>hill</ci><ci>X</ci><cn>3</cn></apply>"
+    text = network(SPECIES.format("X", 4), reaction("r", {"X": 1}, {}, law), MU, FUNCTIONS)
+    Q = read(text).chain.Q
+    assert [Q[x, x - 1] for x in (1, 2, 3, 4)] == pytest.approx([1 / 4, 4 / 7, 9 / 12, 16 / 19])
+
+
+def test_local_parameters_hide_species(read):
+    local = "<listOfParameters><parameter id='X' value='7'/></listOfParameters></kineticLaw>"
+    part = reaction("r", {}, {"Y": 1}, X).replace("</kineticLaw>", local)
+    text = network(SPECIES.format("X", 1) + SPECIES.format("Y", 0), DEATH + part, MU)
+    assert transient(read(text), 1.0)["Y"][0] == pytest.approx(7.0, rel=1e-9)
+
+
+def test_initial_assignments_are_values_at_time_0(read):
+    """Of a parameter, of a species by it and by another species, and of a concentration; constants go into them."""
+    compartment = '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+
+    def assign(symbol: str, value: str) -> str:
+        return f'<initialAssignment symbol="{symbol}"><math>{value}</math></initialAssignment>'
+
+    first = apply("times", "<ci>B</ci>", apply("ln", apply("exp", "<ci>n</ci>")))
+    given = (
+        "<listOfInitialAssignments>"
+        + assign("X", first)
+        + assign("Z", X)
+        + assign("mu", apply("divide", "<ci>n</ci>", "<ci>v</ci>"))
+        + "</listOfInitialAssignments>"
+    )
+    rule = f'<listOfRules><assignmentRule variable="v"><math>{apply("plus", "<ci>B</ci>", X)}</math></assignmentRule></listOfRules>'
+    species = (
+        '<species id="X" hasOnlySubstanceUnits="true"/>'
+        '<species id="B" initialAmount="2" boundaryCondition="true" hasOnlySubstanceUnits="true"/>'
+        '<species id="Z" compartment="c" hasOnlySubstanceUnits="false"/>'
+    )
+    parameters = '<parameter id="mu"/><parameter id="n" value="3"/><parameter id="v"/>'
+    text = network(species, DEATH, parameters, compartment + given + rule)
+    for n in (3, 5):
+        model = read(text, constants={"n": n})
+        found = transient(model, [0.0, 0.5])
+        start = 2 * n
+        assert (found["X"][0], found["Z"][0]) == (start, 2 * start)
+        assert model.bound.constants["mu"] == n / (2 + start)
+        assert found["X"][1] == pytest.approx(start * math.exp(-0.5 * n / (2 + start)), rel=1e-9)
+
+
+def test_an_event_sets_a_concentration(read):
+    compartment = '<listOfCompartments><compartment id="c" size="2"/></listOfCompartments>'
+    species = '<species id="X" compartment="c" initialAmount="1" hasOnlySubstanceUnits="false"/>'
+    events = f"<listOfEvents>{event(at(1.0), assigned('X', '<cn>3</cn>'))}</listOfEvents>"
+    text = network(species, DEATH, MU, compartment + events)
+    assert transient(read(text), [1.0])["X"][0] == pytest.approx(6.0)
+
+
+def test_amounts_of_decimal_concentrations_are_exact(read):
+    """0.29 * 100 is 28.999999999999996 in float64."""
+    compartment = '<listOfCompartments><compartment id="c" size="100"/></listOfCompartments>'
+    species = '<species id="X" compartment="c" initialConcentration="0.29" hasOnlySubstanceUnits="false"/>'
+    text = network(species, DEATH, MU, compartment)
+    assert read(text).chain.size == 30
+    with pytest.raises(ValueError, match=r"constants = \{'c': ...\}"):
+        read(text, constants={"c": 5.0})
+
+
+def test_a_reaction_needs_its_reactants(read):
+    """A piecewise law is often positive without any; where there are some, but too few, it is refused by name."""
+    law = piecewise(X, apply("gt", X, TWO), "<cn>1</cn>")
+    model = read(network(SPECIES.format("X", 4), reaction("r", {"X": 1}, {}, law)))
+    assert sorted(-model.chain.Q.diagonal()) == [0.0, 1.0, 1.0, 3.0, 4.0]
+    pairs = reaction("pair", {"X": 2}, {}, apply("power", X, TWO))
+    for limits in (60, None):
+        with pytest.raises(FileError, match=r"reaction 'pair': .*from state .*X \(X - 1\)"):
+            read(network(SPECIES.format("X", 5), pairs), limits=limits).chain  # noqa: B018
+
+
+def test_errors_name_the_line_and_the_reaction(read):
+    text = network(
+        SPECIES.format("X", 2), DEATH + "\n" + reaction("back", {}, {"X": 1}, apply("minus", X)), MU
+    )
+    for limits in (60, None):
+        with pytest.raises(
+            FileError, match=r"network.xml, line 2: reaction 'back': rate -"
+        ) as caught:
+            stationary(read(text, limits=limits))
+        assert "two reactions" in str(caught.value)
+        assert ".py" not in str(caught.value)
+
+
+# What is not read is refused by its name.
+
+EVERYTHING = f"""<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1">
+<model id="m" substanceUnits="item" extentUnits="item" timeUnits="second" volumeUnits="litre">
+<notes><p foreign="1"/></notes>
+<annotation><anything foreign="1"/></annotation>
+{FUNCTIONS}
+<listOfUnitDefinitions><unitDefinition id="molecules">
+<listOfUnits><unit kind="item" exponent="1" scale="0" multiplier="1"/></listOfUnits></unitDefinition></listOfUnitDefinitions>
+<listOfCompartments><compartment id="c" size="1" spatialDimensions="3" constant="true" units="litre"/></listOfCompartments>
+<listOfSpecies><species id="X" name="x" compartment="c" initialAmount="2" substanceUnits="molecules"
+hasOnlySubstanceUnits="false" boundaryCondition="false" constant="false"/>
+<species id="B" compartment="c" initialAmount="2" hasOnlySubstanceUnits="true" boundaryCondition="true"/></listOfSpecies>
+<listOfParameters><parameter id="mu" value="1" constant="true" units="second"/><parameter id="v" constant="false"/></listOfParameters>
+<listOfInitialAssignments><initialAssignment symbol="mu"><math><cn>1</cn></math></initialAssignment></listOfInitialAssignments>
+<listOfRules><assignmentRule variable="v"><math>{X}</math></assignmentRule></listOfRules>
+<listOfReactions><reaction id="death" reversible="false" fast="false">
+<listOfReactants><speciesReference species="X" stoichiometry="1" constant="true"/></listOfReactants>
+<listOfProducts><speciesReference species="B" stoichiometry="1" constant="true"/></listOfProducts>
+<listOfModifiers><modifierSpeciesReference species="B"/></listOfModifiers>
+<kineticLaw><math><apply><times/><ci>k</ci><ci>X</ci></apply></math>
+<listOfLocalParameters><localParameter id="k" value="1" units="second"/></listOfLocalParameters></kineticLaw></reaction></listOfReactions>
+<listOfEvents><event id="e" useValuesFromTriggerTime="true"><trigger initialValue="true" persistent="true"><math>
+<apply><lt/><ci>X</ci><cn units="second">1</cn></apply></math></trigger>
+<listOfEventAssignments><eventAssignment variable="X"><math><cn>2</cn></math></eventAssignment></listOfEventAssignments></event></listOfEvents>
+</model></sbml>"""
+
+
+def elements(text: str) -> list[tuple[int, str]]:
+    """Return where each start tag that is read ends, and its name."""
+    skipped = {"p", "notes", "annotation", "anything"}
+    found = [(m.end(1), m[1]) for m in re.finditer(r"<([A-Za-z]+)", text)]
+    return [(place, name) for place, name in found if name not in skipped]
+
+
+def test_unknown_attributes_and_elements_are_named_wherever_they_stand(read):
+    assert read(EVERYTHING).chain.size == 2
+    assert set(FIELDS) <= {name for _, name in elements(EVERYTHING)}
+    for place, name in elements(EVERYTHING):
+        text = f"{EVERYTHING[:place]} unheard='1'{EVERYTHING[place:]}"
+        with pytest.raises(FileError, match="'unheard' is not read"):
+            read(text)
+        end = EVERYTHING.index(">", place)
+        if name in FIELDS and EVERYTHING[end - 1] != "/":
+            text = f"{EVERYTHING[: end + 1]}<unheard/>{EVERYTHING[end + 1 :]}"
+            with pytest.raises(FileError, match="unheard is not read"):
+                read(text)
+
+
+PACKAGE = (
+    'xmlns:{0}="http://www.sbml.org/sbml/level3/version1/{0}/version1" {0}:required="{1}" level="3"'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<sbml", '<sbml xmlns:a="urn:a" a:b="1"', "'urn:a}b' is not read"),
+        ('level="3"', PACKAGE.format("comp", "true"), "line 1: package .*/comp/version1 with required='true'"),
+        ('level="3"', 'level="1"', "level '1'.* must be level 2 or 3"),
+        ('<model id="m"', '<model id="m" conversionFactor="mu"', "model 'm': attribute 'conversionFactor'"),
+        ('name="x"', 'conversionFactor="mu"', "line 9: species 'X': attribute 'conversionFactor'"),
+        ('substanceUnits="item"', 'substanceUnits="mole"', "model, substanceUnits: the unit 'mole'"),
+        ('timeUnits="second"', 'timeUnits="hour"', "timeUnits: the unit 'hour' is not read: must be second"),
+        ('scale="0"', 'scale="3"', "species 'X', substanceUnits: the unit 'molecules' .*scale=3"),
+        ('kind="item"', 'kind="mole"', "the unit 'molecules'.*kind=mole"),
+        ('<species id="B"', '<species id="X"', "species 'X': a species has the same id"),
+        ('<parameter id="v"', '<parameter id="c"', "parameter 'c': a compartment has the same id"),
+        ('initialAmount="2" substance', "substance", "species 'X': has neither initialAmount nor initialConcentration"),
+        ('initialAmount="2" substance', 'initialAmount="2" initialConcentration="1" substance', "must have one"),
+        ('initialAmount="2" substance', 'initialAmount="٢" substance', "initialAmount = '٢': a number"),
+        ('"X" stoichiometry="1"', '"X"', "line 15: reaction 'death': stoichiometry of 'X' is missing"),
+        ('size="1"', "", "compartment 'c': has no size; species 'X' stands for a concentration"),
+        ('fast="false"', 'fast="true"', "fast reactions"),
+        ('fast="false"', 'fast="maybe"', "fast = 'maybe': must be true or false"),
+        ('id="k" value="1"', 'id="k"', "localParameter 'k': has no value"),
+        ('modifierSpeciesReference species="B"', 'modifierSpeciesReference species="Q"', "'Q' is no species"),
+        ('assignmentRule variable="v"', 'assignmentRule variable="w"', "assignmentRule of 'w': must be of a species"),
+        ("</listOfRules>", '<assignmentRule variable="v"><math><cn>1</cn></math></assignmentRule></listOfRules>', "a second one"),
+        ("<ci>k</ci>", "<ci>death</ci>", "line 19: 'death' is not defined"),
+        ("<ci>square</ci><ci>a</ci>", "<ci>hill</ci><ci>a</ci>", "functionDefinition 'hill': hill -> hill: functions in a circle"),
+        ("<cn>1</cn>", "<cn>1_0</cn>", "cn '1_0' of type 'real': a number is expected"),
+        ("<cn>1</cn>", "<cn type='integer'>1.0</cn>", "cn '1.0' of type 'integer'"),
+        ("<cn>1</cn>", "<infinity/>", "infinity is not read"),
+        ("<cn>1</cn>", "<piecewise><piece><cn>1</cn><true/></piece></piecewise>", "piecewise without otherwise"),
+        ("<cn>1</cn>", "<cn>1</cn><cn>2</cn>", "one formula"),
+        ("<apply><lt/>", "<apply><lt definitionURL='urn:x'/>", "lt: attribute 'definitionURL'"),
+        ("<trigger", "<delay><math><cn>1</cn></math></delay><trigger", "event 'e': delay is not read"),
+    ],
+)  # fmt: skip
+def test_what_would_change_the_answer_is_refused(read, old, new, message):
+    assert old in EVERYTHING
+    with pytest.raises(FileError, match=message):
+        read(EVERYTHING.replace(old, new)).chain  # noqa: B018
+
+
+def test_packages_that_are_not_required_are_skipped(read):
+    text = EVERYTHING.replace('level="3"', PACKAGE.format("layout", "false"))
+    layout = '<layout:listOfLayouts layout:a="1"><layout:layout/></layout:listOfLayouts></model>'
+    plain = read(EVERYTHING).chain
+    assert (read(text.replace("</model>", layout)).chain.Q != plain.Q).nnz == 0
+
+
+def test_functions_cannot_grow_without_bound(read):
+    doubled = "".join(
+        f'<functionDefinition id="f{k + 1}"><math><lambda><bvar><ci>a</ci></bvar><apply><plus/>'
+        f"<apply><ci>f{k}</ci><ci>a</ci></apply><apply><ci>f{k}</ci><ci>a</ci></apply></apply></lambda></math></functionDefinition>"
+        for k in range(40)
+    )
+    first = '<functionDefinition id="f0"><math><lambda><bvar><ci>a</ci></bvar><ci>a</ci></lambda></math></functionDefinition>'
+    more = f"<listOfFunctionDefinitions>{first}{doubled}</listOfFunctionDefinitions>"
+    law = reaction("r", {}, {"X": 1}, "<apply><ci>f40</ci><cn>1</cn></apply>")
+    with pytest.raises(FileError, match=r"nodes|nested"):
+        read(network(SPECIES.format("X", 1), law, MU, more))
+
+
+def test_level_2_has_one_molecule_by_default(read):
+    """Stoichiometries of 1, and units of the model by their names."""
+    text = network(SPECIES.format("X", 4), DEATH, MU).replace(' stoichiometry="1"', "")
+    with pytest.raises(FileError, match="stoichiometry of 'X' is missing"):
+        read(text)
+    old = text.replace(
+        HEAD, '<sbml xmlns="http://www.sbml.org/sbml/level2" level="2" version="1"><model id="m">'
+    )
+    assert read(old).chain.size == 5
+    units = '<listOfUnitDefinitions><unitDefinition id="substance"><listOfUnits><unit kind="{}"/></listOfUnits></unitDefinition></listOfUnitDefinitions><listOfSpecies>'
+    assert read(old.replace("<listOfSpecies>", units.format("item"))).chain.size == 5
+    with pytest.raises(FileError, match=r"unitDefinition 'substance': .*kind=mole"):
+        read(old.replace("<listOfSpecies>", units.format("mole")))

@@ -1,0 +1,91 @@
+"""Properties of chains whose files list states: their labels and rewards under the language of properties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from markov.files.columns import Columns
+from markov.files.errors import FileError
+from markov.files.models import FileModel
+from markov.files.program import Program, Variable
+from markov.files.states.explored import Explored
+from markov.files.syntax import Literal
+from markov.files.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from markov.chains import MarkovChain
+
+__all__ = ["listed_model"]
+
+
+class ListedModel(FileModel):
+    """A chain of listed states as the model of a file, whose labels and rewards are arrays."""
+
+    def replaced(self, changes: Mapping[str, Any]) -> FileModel:
+        """Refuse values of constants: a list of transitions has none."""
+        raise ValueError(f"constants: {self.name} has none, but {', '.join(changes)} is given")
+
+    def rewards(
+        self, name: Any, place: Any = ("model", None)
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return rewards per second, shape (states,), by name, by number from one, or the first ones for None."""
+        rewards: dict[str, NDArray[np.float64]] = self.chain.model._rewards  # type: ignore[union-attr]
+        names = list(rewards)
+        if name is None and names:
+            name = names[0]
+        if isinstance(name, int) and 1 <= name <= len(names):
+            name = names[name - 1]
+        if name not in rewards:
+            known = ", ".join(map(repr, names)) or "none"
+            raise FileError(place, f"rewards {name!r}: must be one of {known}")
+        return rewards[name], rewards[name]
+
+
+def listed_model(chain: MarkovChain) -> FileModel:
+    """Return the model of a chain that a file lists, with its states, labels, rewards and loops."""
+    listed: Any = chain.model
+    if listed is None:
+        said = "has no labels and no rewards: properties are of .tra and .umb files"
+        raise FileError(("matrix", None), said)
+    codes = chain._codes
+    assert codes is not None
+    variables = {}
+    for component, values in zip(listed._space.components, codes, strict=True):
+        name, kind = component.name, "int" if isinstance(component.values, range) else "names"
+        kind = "bool" if list(component.values[:2]) == [False, True] and kind == "names" else "int"
+        ends = [Literal(int(end), 1) for end in (values.min(), values.max())]
+        variables[name] = (
+            Variable(name, kind, None, None, Literal(False, 1), 1)
+            if kind == "bool"
+            else Variable(name, kind, *ends, ends[0], 1)
+        )
+    program = Program(
+        listed.name, "ctmc", variables=variables, start=Literal(True, 1),
+        labels=dict.fromkeys(listed._labels, Literal(False, 1)), rewards=dict.fromkeys(listed._rewards, ()),
+    )  # fmt: skip
+    model = ListedModel(program)
+    numbers = model.bound.numbers(codes)
+    order = np.argsort(numbers)
+    assert (order == np.arange(len(order))).all()
+
+    def labelled(name: str) -> Value | None:
+        if name not in listed._labels:
+            return None
+        marks = listed._labels[name]
+        reads = frozenset(range(len(variables)))
+        return Value("bool", lambda c: marks[np.searchsorted(numbers, c.states)], reads=reads)
+
+    model.bound.scope.labels = labelled
+    initial = np.flatnonzero(listed.initial)
+    model.__dict__["explored"] = Explored(
+        model.bound, Columns(codes, numbers), chain.Q, listed.loops, initial if len(initial) else np.zeros(1, np.int64),
+        {}, np.zeros((0, chain.size)),
+    )  # fmt: skip
+    model.__dict__["chain"] = chain
+    return model
