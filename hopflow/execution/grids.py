@@ -184,11 +184,12 @@ class Form:
                 )
                 said = f"has the dimensions {after}, at earlier points {before}"
                 raise ValueError(self._refusal(name, value, number, said))
-        for name, (dims, value, _) in row.coords.items() if self.coords is not None else ():
-            before = self.coords.get(name)
-            if name in self.grid.values or (before is not None and before[1] is value):
+        known = self.coords
+        for name, (dims, value, _) in row.coords.items() if known is not None else ():
+            earlier = known.get(name) if known is not None else None
+            if name in self.grid.values or (earlier is not None and earlier[1] is value):
                 continue
-            if before is None or before[0] != tuple(dims) or not _equal(before[1], value):
+            if earlier is None or earlier[0] != tuple(dims) or not _equal(earlier[1], value):
                 said = (
                     "differs from the coordinate at earlier points, so that there is none for all"
                 )

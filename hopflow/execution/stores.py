@@ -46,7 +46,7 @@ DONE, ORDER, COORDS, CHECKSUM = "_done", "_order", "_coords", "_checksum"
 """Array of the points that are done; attributes with the names of the others and of coordinates, and with a checksum."""
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """Attribute with the dimensions of an array, as xarray reads it."""
-RAW = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+RAW: Any = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
 """Options with which xarray reads numbers as they were written."""
 MIN_TEXT_WIDTH = 8
 """Characters of texts on the disk; longer ones double them."""
@@ -117,9 +117,9 @@ class Store:
         if not self.folder.exists():
             group = zarr.open_group(scratch, mode="w", zarr_format=2)
             for name, values in self.grid.values.items():
-                array = _stored(values)
-                field = Field((), array.shape, array.dtype, self.grid.attrs(name))
-                self._array(group, scratch, name, (name,), field, array.shape)[...] = array
+                stored = _stored(values)
+                field = Field((), stored.shape, stored.dtype, self.grid.attrs(name))
+                self._array(group, scratch, name, (name,), field, stored.shape)[...] = stored
             _seal(scratch, {**self.about, OF: json.dumps(self.of), ORDER: None})
             for file in [*scratch.rglob("*"), scratch]:
                 synchronize(file)
@@ -483,9 +483,9 @@ class Store:
         data = xr.open_zarr(self.folder, consolidated=False, chunks=chunks, **RAW)
         order, coords = data.attrs.pop(ORDER), data.attrs.pop(COORDS)
         found: xr.Dataset = data.set_coords(coords)[order]
-        for variable in (found, *found.variables.values()):
-            variable.attrs.pop(CHECKSUM, None)
-            variable.attrs.pop("_FillValue", None)
+        for attrs in (found.attrs, *(variable.attrs for variable in found.variables.values())):
+            attrs.pop(CHECKSUM, None)
+            attrs.pop("_FillValue", None)
         return found
 
     def _netcdf(self, *, verify: bool) -> xr.Dataset:

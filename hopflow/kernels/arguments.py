@@ -80,17 +80,16 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             kinds += kind, 0
             words.append(value)
         elif isinstance(value, np.ndarray):
-            flags, of_strides = value.flags, ()
+            flags = value.flags
+            of_strides: tuple[int, ...] = ()
             if flags.c_contiguous:
                 size = value.ndim
             elif flags.f_contiguous:
                 size = -value.ndim
             else:
                 size, of_strides = value.ndim + STRIDED, value.strides
-            if (
-                flags.carray
-            ):  # contiguous, aligned and writeable: a fifth of the time of `ctypes.data`
-                address = ctypes.addressof(NOTHING.from_buffer(value))
+            if flags.carray:  # aligned and writeable: a fifth of the time of `ctypes.data`
+                address = ctypes.addressof(NOTHING.from_buffer(value))  # type: ignore[arg-type]
             else:
                 address = value.ctypes.data
             _, kinds_of, words_of = _arrays[id(value)] = (
