@@ -312,7 +312,7 @@ class _Asked:
         for name in ("property", "properties"):
             given = getattr(self, name)
             if given:
-                said = "goes with files of PRISM, JANI, SBML, UMB and of transitions (.tra)"
+                said = "goes with PRISM, JANI and SBML files, and with .umb and .tra"
                 raise ValueError(f"{name} = {str(given)!r}: {said}")
         changes = constants_of(self.const)
         if path.suffix in PYTHON:

@@ -36,7 +36,7 @@ class ListedChain(MeasuredByPlace):
     initial
         Whether the chain may start in each state, shape (states,).
     loops
-        Rate from each state to itself, shape (states,).
+        Rate from each state to itself, shape (states,); None: none.
     """
 
     initial: NDArray[np.bool_]
@@ -50,12 +50,12 @@ class ListedChain(MeasuredByPlace):
         labels: Mapping[str, NDArray[np.bool_]],
         rewards: Mapping[str, Vector],
         initial: NDArray[np.bool_],
-        loops: Vector,
+        loops: Vector | None = None,
     ) -> None:
         given = {
             "_name": name, "_listed": space, "State": space.make, "_codes": codes, "params": None,
             "_labels": dict(labels), "_rewards": dict(rewards), "initial": initial,
-            "loops": loops,
+            "loops": np.zeros(codes.shape[1]) if loops is None else loops,
         }  # fmt: skip
         for key, value in given.items():
             object.__setattr__(self, key, value)

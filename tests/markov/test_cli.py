@@ -99,6 +99,10 @@ def test_a_file_of_listed_states_is_solved(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"machine{ending}"
     write_explicit([[-0.25, 0.25], [1.0, -1.0]], path)
     assert "2, 0 of them transient" in call(path)
+    if ending != ".mtx":
+        (found,) = json.loads(call(path, "--property", "S=? [ state = 0 ]", "--json"))
+        assert found["value"] == 0.8
+        return
     with pytest.raises(ValueError, match=r"property = .*: goes with PRISM, JANI and SBML files"):
         call(path, "--property", "S=? [ true ]")
 
