@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.columns import Column
-from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts, flows_from
+from dfcmodel.network.demands.collectives import (
+    FlowsOfSizes,
+    collective_hosts,
+    flows_from,
+    in_one_server,
+)
 from dfcmodel.network.flow_tables import Flows
-from dfcmodel.network.links import Link
+from dfcmodel.network.links import Link, Links
 from hopflow.checks import choice, instance, listed, number, one_number, random_generator, shown
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
@@ -221,6 +226,11 @@ def random_traffic(
     starts = np.sort(random.uniform(0.0, duration, count))
     source = random.integers(len(ends), size=count)
     target = (source + random.integers(1, len(ends), size=count)) % len(ends)
+    links = Links.of(arguments["links"])
+    if links.servers:
+        place = np.array([links.place_of[node] for node in ends])
+        while (within := in_one_server(links, place[source], place[target])).any():
+            target[within] = random.integers(len(ends), size=int(within.sum()))
     drawn = sizes.quantiles(random.uniform(size=count))
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
     pairs = (Column(ends, each, count) for each in (source, target))
