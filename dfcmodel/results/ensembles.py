@@ -243,7 +243,12 @@ class Ensemble(Recorded, Result):
                 style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
                 sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
         title = f"{self.scenario.name}, {len(self)} runs"
-        ax.set(xlabel="time (s)", ylabel="efficiency" if efficient else "goodput / slowest link", ylim=(0, 1.05), title=title)
+        ax.set(
+            xlabel="time (s)",
+            ylabel="efficiency" if efficient else "goodput / slowest link",
+            ylim=(0, 1.05),
+            title=title,
+        )
         ax.legend(fontsize=8)
         if sides is not None:
             sides.set(xlabel="runs", title="mean of each run")
@@ -271,7 +276,11 @@ class Ensemble(Recorded, Result):
             rows[flow.name] = (
                 f"{type(flow.source).__name__}: goodput {own.mean():.4g} packets/s{part} "
                 f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; "
-                + ("" if means is None else f"mean efficiency {means[:, f].mean():.3f} of the path's bandwidth-delay product; ")
+                + (
+                    ""
+                    if means is None
+                    else f"mean efficiency {means[:, f].mean():.3f} of the path's bandwidth-delay product; "
+                )
                 + f"lost {lost[:, f].mean():.0f} packets ({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
         if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):

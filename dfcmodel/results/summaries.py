@@ -138,7 +138,11 @@ def _about_flows(run: Any) -> dict[str, object]:
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
             _goodput(run.scenario, f, goodput[f])
-            + ("" if means is None else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product")
+            + (
+                ""
+                if means is None
+                else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            )
             if np.isnan(took[f])
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )

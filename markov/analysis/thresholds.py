@@ -19,7 +19,15 @@ from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whol
 from hopflow.display.results import Result, figure
 from hopflow.execution.sweeps import sweep
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.units import PacketUnits, WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
+from hopflow.units import (
+    PacketUnits,
+    WholeWithUnit,
+    WithUnit,
+    declares,
+    in_units,
+    quantities,
+    quantity,
+)
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -357,7 +365,9 @@ def _check_states(buffers: tuple[int, int], levels: tuple[int, ...]) -> None:
     if states > MAX_STATES:
         fits = MAX_STATES // (2 * max(levels) * (buffers[1] + 1)) - 1
         way = (
-            f"buffers=({fits}, {buffers[1]})" if fits >= 2 else "fewer levels, or packets of more bytes"
+            f"buffers=({fits}, {buffers[1]})"
+            if fits >= 2
+            else "fewer levels, or packets of more bytes"
         )
         raise ValueError(
             f"buffers = {buffers}: {states:.3g} states with levels = {levels}, must be at most {MAX_STATES:.3g}; write {way}"
