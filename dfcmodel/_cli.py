@@ -321,7 +321,12 @@ def _of_ensemble(many: Ensemble) -> dict[str, object]:
 class _Times:
     """How long and how often is simulated."""
 
-    duration: Annotated[str, typer.Option(help="Simulated time: 60s, or a number of s.")] = "60s"
+    duration: Annotated[
+        str | None,
+        typer.Option(
+            help="Simulated time: 60s, or a number of s; default: 60s, 240s at most while shares drift."
+        ),
+    ] = None
     runs: Annotated[
         int, typer.Option(help="Most seeds per setting; fewer where intervals are below 5 points.")
     ] = 16
@@ -384,7 +389,7 @@ class _Path:
             quantity("bandwidth", self.bandwidth, "rate", size, bare=True),
             quantity("rtt", self.rtt, "time", size, bare=True),
             buffer if in_products else int(quantity("buffer", buffer, "amount", size, bare=True)),
-            duration=quantity("duration", times.duration, "time", bare=True),
+            duration=60.0 if times.duration is None else quantity("duration", times.duration, "time", bare=True),
             warm_up=None if times.warm_up is None else quantity("warm_up", times.warm_up, "time", bare=True),
             discipline=senders.queue(), loss=quantity("loss", self.loss, "share", bare=True), pacing=senders.pacing, packet_size=size,
             recovery=None if senders.recovery == "own" else senders.recovery,
@@ -417,12 +422,20 @@ def compare(
     cli.check_output("csv", csv, ())
     windows = _window_rules("rule", rules)
     found = compare_rules(
-        windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed
-    )
+        windows, path.bottleneck(times, senders), runs=times.runs, seed=times.seed,
+        prolong=times.duration is None,
+    )  # fmt: skip
     if json:
         data = found.to_xarray()
         typer.echo(
-            cli.as_json({"rules": list(map(repr, found.rules)), **data.attrs, "results": data})
+            cli.as_json(
+                {
+                    "rules": list(map(repr, found.rules)),
+                    "ranking": list(map(repr, found.ranking)),
+                    **data.attrs,
+                    "results": data,
+                }
+            )
         )
     else:
         typer.echo(

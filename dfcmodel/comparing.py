@@ -12,6 +12,7 @@ from dfcmodel.sharing.comparisons import Comparison, compare_rules
 from hopflow.checks import choice, listed, shown
 from hopflow.display.results import Result
 from hopflow.display.side_by_side import SideBySide, kind_for
+from hopflow.keywords import takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import declares
 from responsefn import WindowRule
@@ -49,8 +50,11 @@ def compare(
 ) -> Comparison: ...
 @overload
 def compare(*compared: Result | Iterable[Result], **labelled: Result) -> SideBySide[Any]: ...
-@declares(bandwidth="rate", rtt="time", buffer="amount")  # type: ignore[misc]
+@declares(  # type: ignore[misc]
+    bandwidth="rate", rtt="time", buffer="amount", loss="share", duration="time", warm_up="time"
+)
 @renamed(seconds="duration")
+@takes_keywords(QueueOptions)
 def compare(
     *compared: Any,
     rules: Iterable[WindowRule] | None = None,
@@ -64,9 +68,10 @@ def compare(
     """Return two or more runs, ensembles, answers of chains, or window rules side by side.
 
     Runs, ensembles and answers give a table with a column for each and one figure; of runs ``animate`` shows the
-    queues one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet on a path, and sorted by who wins: each alone,
+    queues one above another, of ensembles the table has intervals and the figure bands. Rules are simulated packet by packet on a path: each alone,
     two flows of it together, with equal and with unequal round-trip times, and one flow of it against
-    one of every other rule, over a drop-tail or a managed queue.
+    one of every other rule, over a drop-tail or a managed queue. The table has the winner first; arrays are in the
+    order of the call.
 
     Parameters
     ----------
@@ -92,7 +97,10 @@ def compare(
     loss
         Probability that a packet is lost at random before the queue (0).
     duration, warm_up
-        Simulated time (60) and the part before the measurement (None: a fifth) in s.
+        Simulated time and the part before the measurement (None: a fifth) in s. Without a duration 60 s are simulated.
+        Where the shares of the two halves of the measured time differ by more than chance, as while a flow still gains on
+        another, the setting is simulated for 120 s and then for 240 s. The result says which settings are not settled
+        after that, or after the duration given.
     recovery
         Loss recovery of all senders (see `Packets`; ``"sack"``); None: that of each rule.
     discipline
@@ -120,8 +128,8 @@ def compare(
 
     >>> from responsefn import CUBIC, NewReno
     >>> found = compare(NewReno(), CUBIC(), bandwidth=2000.0, rtt=0.04, buffer=80, duration=30.0)
-    >>> found.rules[0]
-    CUBIC()
+    >>> found.ranking[0], found.rules[0]
+    (CUBIC(), NewReno())
     """
     one = len(compared) == 1 and isinstance(compared[0], Iterable)
     items = compared[0] if one and not isinstance(compared[0], str) else compared
@@ -174,4 +182,6 @@ def _rules(rules: Iterable[WindowRule], options: dict[str, Any]) -> Comparison:
     rules = listed("rules", rules, WindowRule)  # type: ignore[type-abstract]
     often = {name: options.pop(name) for name in ("runs", "seed") if name in options}
     optional = {n: v for n, v in options.items() if n == "recovery" or v is not None}
-    return compare_rules(rules, bottleneck_of(**optional), **often)
+    return compare_rules(
+        rules, bottleneck_of(**optional), prolong="duration" not in optional, **often
+    )

@@ -27,7 +27,7 @@ REQUIRED = "Required["
 def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
     """Return a decorator: the signature of a function with ``**keywords: Unpack[kind]`` names each of them.
 
-    It is what `help`, Jupyter, completion and the decorators of `hopflow.units` read.
+    Keywords of another annotation remain in it: the function takes these and any others. The signature is what `help`, Jupyter, completion and the decorators of `hopflow.units` read.
 
     Parameters
     ----------
@@ -59,7 +59,11 @@ def takes_keywords(kind: Any, defaults: Mapping[str, Any] | None = None) -> Call
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        own = [
+            each
+            for each in signature.parameters.values()
+            if each.kind is not each.VAR_KEYWORD or not str(each.annotation).startswith("Unpack")
+        ]
         shown: Any = function
         listed = sorted([*own, *shared], key=_place)
         shown.__signature__ = signature.replace(parameters=listed)

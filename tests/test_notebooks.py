@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from operator import attrgetter
 from pathlib import Path
 
@@ -14,10 +15,26 @@ from tests.surface import HANG
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 QUICKSTART = FOLDER / "quickstart.md"
+PAGES = Path(__file__).parents[1] / "docs"
+COPIES = ("networks",)
+"""Notebooks that are pages of the documentation, with links that lead there."""
 
 
 def run(notebook) -> None:
     nbclient.NotebookClient(notebook, timeout=int(HANG), kernel_name="python3").execute()
+
+
+def as_notebook(page: str) -> str:
+    """Return a page of the documentation as a notebook of another folder."""
+    page = re.sub(r"\{doc\}`([\w-]+)`", r"[\1](../docs/\1.md)", page)
+    return re.sub(r"\]\((?!https?:|\.\./|#)", "](../docs/", page)
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_notebook_that_is_a_page_says_the_same(name: str) -> None:
+    """Otherwise write ``as_notebook`` of the page to the notebook."""
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    assert (FOLDER / f"{name}.md").read_text(encoding="utf-8") == as_notebook(page)
 
 
 @pytest.mark.longest

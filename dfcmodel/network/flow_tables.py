@@ -6,31 +6,59 @@ import dataclasses
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from dfcmodel.network.columns import Column, Routes, distinct, encoded, present
 from dfcmodel.network.endpoints.stacks import NO_STACK
 from dfcmodel.network.flows import Flow
+from dfcmodel.network.shortest_routes import SPRAY, ShortestRoutes, flow_keys
 from hopflow.fork_safety import cached_property
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dfcmodel.network.links import Links
+
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-__all__ = ["OPTIONS", "Flows", "random_starts"]
+__all__ = ["OPTIONS", "Choices", "Flows", "random_starts"]
 
 OPTIONS = tuple(each for each in dataclasses.fields(Flow) if each.name not in ("name", "path"))
 """Fields of a flow that are columns of a table, each with one value for all flows or one for each."""
 
 
+class Choices(NamedTuple):
+    """How the shortest paths of a table of flows were chosen.
+
+    Attributes
+    ----------
+    links
+        The links of the network, among whose nodes those of the paths are.
+    routes
+        One of `dfcmodel.network.shortest_routes.CHOICES`.
+    number
+        Of each flow among those between its ends, (F,); None: what is hashed was given.
+    """
+
+    links: Links
+    routes: str
+    number: Integers | None
+
+    def paths(self, source: Integers, target: Integers, keys: Integers) -> Routes:
+        """Return the paths between nodes of the links; LookupError with the first flow for which there is none."""
+        chosen = "ecmp" if self.routes == SPRAY else self.routes
+        return ShortestRoutes(self.links).paths(source, target, chosen, keys)
+
+
 class Flows(Sequence[Flow]):
     """Flows as columns, in place of a tuple of `Flow`, which is made when it is asked for.
 
-    `flows_from`, `all_to_all`, `incast` and `permutation` return one, `Scenario` takes it as its ``flows``.
+    `flows_from`, `all_to_all`, `incast` and `permutation` return one, `Scenario` takes it as its ``flows``. Tables are added:
+    the flows of the second one follow, and so do their places in ``after``. Shortest paths that both took by ``"ecmp"``
+    or ``"even"`` over the same links are chosen as of one table, so that jobs do not share the choices of their switches.
 
     Parameters
     ----------
@@ -42,6 +70,8 @@ class Flows(Sequence[Flow]):
         The options of the flows by name, those of `Flow`; a missing one has its default.
     names
         A name for each flow; None: ``"source->target"``, with the number of the flow before it where this is not unique.
+    choices
+        How their shortest paths were chosen; None: they were given.
 
     Examples
     --------
@@ -51,6 +81,9 @@ class Flows(Sequence[Flow]):
     >>> flows = all_to_all((1, 2, 3), sizes=10, source=CBR(100.0), links=links)
     >>> len(flows), flows[1].name, flows[1].path
     (6, '1->3', (1, 2, 3))
+    >>> second = all_to_all((1, 3), sizes=10, source=CBR(100.0), links=links, after=[(1,), ()])
+    >>> len(flows + second), (flows + second)[6].after
+    (8, (7,))
     """
 
     def __init__(
@@ -59,6 +92,7 @@ class Flows(Sequence[Flow]):
         paths: Routes,
         columns: dict[str, Column],
         names: Sequence[str] | None = None,
+        choices: Choices | None = None,
     ) -> None:
         self.nodes, self.paths = tuple(nodes), paths
         if "stack" in columns and any(columns["stack"].values) and "delayed_acks" not in columns:
@@ -69,7 +103,7 @@ class Flows(Sequence[Flow]):
             or Column((getattr(NO_STACK, each.name, each.default),), None, len(paths))
             for each in OPTIONS
         }
-        self._names = names
+        self._names, self.choices = names, choices
         self._derived: dict[Hashable, NDArray[Any]] = {}
 
     @classmethod
@@ -89,7 +123,80 @@ class Flows(Sequence[Flow]):
 
     def with_column(self, name: str, column: Column) -> Flows:
         """Return the table with the values of one option replaced."""
-        return Flows(self.nodes, self.paths, {**self.columns, name: column}, self._names)
+        columns = {**self.columns, name: column}
+        return Flows(self.nodes, self.paths, columns, self._names, self.choices)
+
+    def __add__(self, other: object) -> Flows:
+        """Return the flows of this table and then those of another one, or of a tuple of `Flow`."""
+        if not isinstance(other, (Flows, tuple, list)):
+            return NotImplemented
+        second = Flows.of(other)
+        first = len(self)
+        if not first or not len(second):
+            return second if len(second) else self
+        place = {node: n for n, node in enumerate(self.nodes)}
+        renumbered = np.array([place.setdefault(node, len(place)) for node in second.nodes])
+        paths = Routes(
+            np.concatenate([self.paths.places, renumbered[second.paths.places]]),
+            np.concatenate([self.paths.counts, second.paths.counts]),
+        )
+        columns = {
+            name: _joined(column, second.columns[name])
+            for name, column in self.columns.items()
+            if name != "after"
+        }
+        after = [*self._awaited(0), *second._awaited(first)]
+        columns["after"] = (
+            Column(Routes.of(after), np.arange(len(after)), len(after))
+            if any(after)
+            else Column(((),), None, len(after))
+        )
+        names = [*self.names, *second.names] if self.are_named or second.are_named else None
+        found = Flows(tuple(place), paths, columns, names)
+        return found._chosen_together(self, second)
+
+    def __radd__(self, other: object) -> Flows:
+        """Return the table behind a tuple of `Flow`; itself behind 0, with which `sum` begins."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return Flows.of(other) + self if isinstance(other, tuple) else NotImplemented
+
+    def _awaited(self, first: int) -> list[tuple[int, ...]]:
+        """Return the numbers of the flows for which each one waits, if this table's first flow has the number ``first``."""
+        column = self.columns["after"]
+        if not any(column.values):
+            return [()] * len(self)
+        routes = isinstance(column.values, Routes)
+        number = {} if routes else {name: f for f, name in enumerate(self.names)}
+        try:
+            return [
+                tuple(first + (number[each] if isinstance(each, str) else each) for each in awaited)
+                for awaited in column
+            ]
+        except KeyError as error:
+            raise ValueError(
+                f"after = {error.args[0]!r}: must be a name of a flow of its table"
+            ) from None
+
+    def _chosen_together(self, first: Flows, second: Flows) -> Flows:
+        """Return this table, the sum of two, with the paths that both chose chosen as of one table."""
+        own, others = first.choices, second.choices
+        if own is None or others is None or own.number is None or others.number is None:
+            return self
+        same = own.links is others.links or (
+            own.links == others.links and own.links.seed == others.links.seed
+        )
+        if own.routes != others.routes or own.routes == SPRAY or not same:
+            return self
+        last = self.paths.places[self.paths.begin + self.paths.counts - 1]
+        source, target = self.paths.first.astype(np.int64), last.astype(np.int64)
+        pairs = np.unique(source * len(self.nodes) + target, return_inverse=True)[1].reshape(-1)
+        used = np.zeros(len(self), dtype=np.int64)  # numbers of the first table between two nodes
+        np.maximum.at(used, pairs[: len(first)], own.number + 1)
+        number = np.concatenate([own.number, others.number + used[pairs[len(first) :]]])
+        choices = Choices(own.links, own.routes, number)
+        paths = choices.paths(source, target, flow_keys(source, target, number, own.links.seed))
+        return Flows(self.nodes, paths, self.columns, self._names, choices)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -257,6 +364,14 @@ class Flows(Sequence[Flow]):
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         return first[order], place[group]
+
+
+def _joined(first: Column, second: Column) -> Column:
+    """Return the column of the values of one and then of another."""
+    values = encoded([*first.values, *second.values])
+    own, others = first.whole(), second.whole() + len(first.values)
+    which = values.whole()[np.concatenate([own, others])]
+    return Column(values.values, which if len(values.values) > 1 else None, len(which))
 
 
 def _number_or_nan(value: Any) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
@@ -194,6 +194,10 @@ class Links(Sequence[Link]):
         A link of each kind, which were checked; links of one kind differ only in their ends.
     kind_of
         The kind of each link, shape (L,).
+    seed
+        Of the hash by which its switches choose among shortest paths.
+    servers
+        The server of which each node is an interface, by node; nodes that are not in it are none.
 
     Examples
     --------
@@ -210,9 +214,12 @@ class Links(Sequence[Link]):
         target: Integers,
         kinds: Sequence[Link],
         kind_of: Integers,
+        seed: int = 0,
+        servers: Mapping[Node, int] | None = None,
     ) -> None:
         self.nodes, self.kinds = tuple(nodes), tuple(kinds)
         self.source, self.target, self.kind_of = source, target, kind_of
+        self.seed, self.servers = seed, dict(servers or {})
         self._made: list[Link | None] = [None] * len(source)
 
     @classmethod
@@ -273,7 +280,8 @@ class Links(Sequence[Link]):
         return f"Links({len(self)} links between {len(self.nodes)} nodes: {kinds})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Links, (self.nodes, self.source, self.target, self.kinds, self.kind_of)
+        columns = self.source, self.target, self.kinds, self.kind_of
+        return Links, (self.nodes, *columns, self.seed, self.servers)
 
     @property
     def packet_size(self) -> float | None:

@@ -66,7 +66,7 @@ class NextHops:
         self,
         sources: Sequence[Any],
         targets: Sequence[Any],
-        entropy: NDArray[np.int64] | None,
+        entropy: NDArray[np.int64],
         may_loop: Sequence[bool],
     ) -> list[tuple[Any, ...]]:
         """Return the path of each flow, F of them. Of one that ``may_loop`` it ends where it is back at a node.
@@ -76,8 +76,7 @@ class NextHops:
         ValueError
             Naming the flow, where a node has no way on, or next hops lead back to a node.
         """
-        numbers = range(len(sources)) if entropy is None else entropy.tolist()
-        flows = zip(sources, targets, numbers, may_loop, strict=True)
+        flows = zip(sources, targets, entropy.tolist(), may_loop, strict=True)
         return [self._path(n, *each) for n, each in enumerate(flows)]
 
     def _path(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["CHOICES", "SPRAY", "ShortestRoutes"]
+__all__ = ["CHOICES", "SPRAY", "ShortestRoutes", "flow_keys", "numbers_between"]
 
 SPRAY = "spray"
 CHOICES = ("ecmp", "even", "first", SPRAY)
@@ -51,9 +51,7 @@ class ShortestRoutes:
         self.tail, self.head = tail[order], head[order]
         self.begin = np.searchsorted(self.tail, np.arange(len(self.nodes) + 1))
 
-    def paths(
-        self, source: Integers, target: Integers, choice: str, entropy: Integers | None = None
-    ) -> Routes:
+    def paths(self, source: Integers, target: Integers, choice: str, entropy: Integers) -> Routes:
         """Return the nodes of a shortest path of each flow, all from their sources to their targets.
 
         Parameters
@@ -63,7 +61,7 @@ class ShortestRoutes:
         choice
             One of `CHOICES`.
         entropy
-            A number of each flow, not negative, which ``"ecmp"`` hashes, shape (F,); None: its place.
+            A number of each flow, not negative, which ``"ecmp"`` hashes, shape (F,).
 
         Raises
         ------
@@ -80,9 +78,8 @@ class ShortestRoutes:
         found.places[found.begin] = at = source.copy()
         found.places[found.begin + counts - 1] = target
         moving = np.flatnonzero(left > 0)
-        numbers = np.arange(len(source)) if entropy is None else entropy
         for step in range(1, int(left.max(initial=0)) + 1):
-            at[moving] = self._next(at[moving], number[moving], numbers[moving], (distance, choice))
+            at[moving] = self._next(at[moving], number[moving], entropy[moving], (distance, choice))
             found.places[found.begin[moving] + step] = at[moving]
             moving = moving[left[moving] > step]
         return found
@@ -185,6 +182,40 @@ class ShortestRoutes:
         elif choice == "ecmp" and several.max() > 1:
             chosen = hashed(entropy, at)
         return np.asarray(self.head[out[first[group] + chosen % several[group]]])
+
+
+def numbers_between(source: Integers, target: Integers) -> Integers:
+    """Return the number of each flow among those between the same two nodes, in their order, shape (F,).
+
+    >>> numbers_between(np.array([0, 0, 1, 0]), np.array([5, 5, 5, 6])).tolist()
+    [0, 1, 0, 0]
+    """
+    order = np.lexsort((target, source))
+    pairs = np.stack([source[order], target[order]])
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = (pairs[:, 1:] != pairs[:, :-1]).any(axis=0)
+    begin = np.flatnonzero(first)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order)) - np.repeat(begin, np.diff([*begin, len(order)]))
+    return number
+
+
+def flow_keys(source: Integers, target: Integers, number: Integers, seed: int) -> Integers:
+    """Return what ``"ecmp"`` hashes of each flow: a number below 2^39 from its ends, its number between these and a seed.
+
+    Parameters
+    ----------
+    source, target
+        The places of the ends among the nodes of the links, shape (F,).
+    number
+        Of the flow among those between these two, shape (F,).
+    seed
+        Of the switches' hash.
+    """
+    key = hashed(source, target) >> 23
+    for own in (number, np.full(len(number), seed)):
+        key = hashed(key, own) >> 23
+    return key
 
 
 def hashed(flow: Integers, node: Integers) -> Integers:

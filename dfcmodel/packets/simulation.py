@@ -195,7 +195,11 @@ class _Sampled:
         return np.asarray(np.where(receives_feedback, np.maximum(0.0, found - opening), found))
 
     def window(self) -> NDArray[np.float64]:
-        return np.asarray(self.records.window[self.last].T)
+        found = np.asarray(self.records.window[self.last].T)
+        table = self.plan.scenario.table
+        # senders send at most max_window, as the fluid records it; rate rules have no window
+        allowed = np.where(table.of_kind(WindowRule), table.numbers("max_window"), np.inf)
+        return np.minimum(found, allowed[:, np.newaxis])
 
     def round_trip(self) -> NDArray[np.float64]:
         return np.asarray(self.records.round_trip[self.last].T)

@@ -209,25 +209,32 @@ class Ensemble(Recorded, Result):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw each flow's efficiency over time, and a histogram of the runs' means.
+        """Draw each flow's goodput over the rate of its slowest link over time, and a histogram of the runs' means.
 
-        The line is the median of the runs; the bands contain the middle 50 % and 90 % of them.
+        Of the scenarios of takano2006 its efficiency is drawn. The line is the median of the runs; the bands contain the middle 50 % and 90 % of them.
 
         Parameters
         ----------
         ax
-            Axes to draw only the efficiency on; None makes a new figure with both panels.
+            Axes to draw only the course over time on; None makes a new figure with both panels.
 
         Returns
         -------
-        The Axes of the efficiency.
+        The Axes of the course over time.
         """
         sides = None
         if ax is None:
             _, (ax, sides) = figure(8.0, 3.6, ncols=2, width_ratios=(2, 1), sharey=True)
-        means = self.mean_efficiency()
+        rates = np.asarray(self.scenario.slowest_rates)
+        efficient = self.scenario.has_efficiency
+        means = self.mean_efficiency() if efficient else self.goodput.to_numpy() / rates
         for f, flow in enumerate(self.scenario.flows):
-            values = np.stack([run.efficiency.values[f] for run in self.runs])
+            values = np.stack(
+                [
+                    run.efficiency.values[f] if efficient else run.goodput.values[f] / rates[f]
+                    for run in self.runs
+                ]
+            )
             (line,) = ax.plot(self.time, np.median(values, axis=0), lw=1.0, label=flow.name)
             for inside, alpha in ((0.5, 0.3), (0.9, 0.12)):
                 ends = np.quantile(values, (0.5 - inside / 2, 0.5 + inside / 2), axis=0)
@@ -236,14 +243,19 @@ class Ensemble(Recorded, Result):
                 style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
                 sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
         title = f"{self.scenario.name}, {len(self)} runs"
-        ax.set(xlabel="time (s)", ylabel="efficiency", ylim=(0, 1.05), title=title)
+        ax.set(
+            xlabel="time (s)",
+            ylabel="efficiency" if efficient else "goodput / slowest link",
+            ylim=(0, 1.05),
+            title=title,
+        )
         ax.legend(fontsize=8)
         if sides is not None:
             sides.set(xlabel="runs", title="mean of each run")
         return ax
 
     def summary(self) -> dict[str, object]:
-        """Return scenario, intervals of the goodput, mean efficiency, losses, imbalance and step."""
+        """Return scenario, intervals of the goodput, losses, imbalance and step, of takano2006 also the mean efficiency."""
         rows: dict[str, object] = {
             "status": of_several([run.status for run in self.runs]),
             "scenario": self.scenario.name,
@@ -253,7 +265,8 @@ class Ensemble(Recorded, Result):
         }
         if self.packet_jitter:
             rows["packet jitter"] = f"up to {self.packet_jitter:.3g} s before each packet"
-        goodput, means = self.goodput.to_numpy(), self.mean_efficiency()
+        goodput = self.goodput.to_numpy()
+        means = self.mean_efficiency() if self.scenario.has_efficiency else None
         low, high = mean_interval(goodput)
         lost, total = np.array([run.lost_by_flow for run in self.runs]), goodput.sum()
         for f, flow in enumerate(self.scenario.flows):
@@ -262,9 +275,13 @@ class Ensemble(Recorded, Result):
             part = f" ({own.mean() / self.scenario.slowest_rates[f]:.3f} of the slowest link{part})"
             rows[flow.name] = (
                 f"{type(flow.source).__name__}: goodput {own.mean():.4g} packets/s{part} "
-                f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; mean efficiency "
-                f"{means[:, f].mean():.3f} of the path's bandwidth-delay product; lost {lost[:, f].mean():.0f} packets "
-                f"({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
+                f"[{low[f]:.4g}, {high[f]:.4g}], runs {own.min():.4g} to {own.max():.4g}; "
+                + (
+                    ""
+                    if means is None
+                    else f"mean efficiency {means[:, f].mean():.3f} of the path's bandwidth-delay product; "
+                )
+                + f"lost {lost[:, f].mean():.0f} packets ({lost[:, f].min():.0f} to {lost[:, f].max():.0f})"
             )
         if repairs := repairs_of(self.scenario.flows, self.runs[0].recoveries or ()):
             rows["recovery"] = repairs

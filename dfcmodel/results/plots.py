@@ -130,14 +130,14 @@ def draw_notifications(run: Records, ax: Any = None) -> Any:
 
 
 def draw_panels(run: Records) -> Any:
-    """Draw goodput, efficiency, windows and occupancy in four panels; return the uppermost Axes."""
-    _, panels = figure(6.4, 8.2, nrows=4, sharex=True)
-    draw_goodput(run, panels[0])
-    draw_efficiency(run, panels[1])
-    draw_windows(run, panels[2])
-    draw_space_time(run, panels[3])
+    """Draw goodput, windows and occupancy, of the paper's scenarios also efficiency, in a panel each; return the uppermost Axes."""
+    efficiency = [draw_efficiency] if run.scenario.has_efficiency else []
+    drawn = [draw_goodput, *efficiency, draw_windows, draw_space_time]
+    _, panels = figure(6.4, 2.0 + 1.55 * len(drawn), nrows=len(drawn), sharex=True)
+    for draw, panel in zip(drawn, panels, strict=True):
+        draw(run, panel)
     panels[0].legend(loc="lower right", fontsize=8)
-    for ax in panels[:3]:
+    for ax in panels[:-1]:
         ax.set_xlabel("")
     return panels[0]
 

@@ -33,7 +33,7 @@ BYTES = "where buffers count bytes"
 ARRAYS = {
     "queued": ((NODE, TIME), "queue", "packets"),
     "lost": ((FLOW, NODE, TIME), "packets lost per interval", "packets"),
-    "window": ((FLOW, TIME), "congestion window", "packets"),
+    "window": ((FLOW, TIME), "congestion window, at most max_window", "packets"),
     "delivered": ((FLOW, TIME), "packets acknowledged", "packets"),
     "backlog": ((FLOW, TIME), "host's queue", "packets"),
     "round_trip": ((FLOW, TIME), "latest measured round-trip time", "s"),

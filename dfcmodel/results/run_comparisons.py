@@ -70,7 +70,9 @@ class RunComparison(SideBySide[Trajectory]):
         return {label: _column(run, shown) for label, run in self.compared.items()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw goodput, efficiency and queues over time, a column of panels for each run, on common scales.
+        """Draw goodput and queues over time, a column of panels for each run, on common scales.
+
+        Runs of the scenarios of takano2006 have a panel of its efficiency, too.
 
         Parameters
         ----------
@@ -89,18 +91,21 @@ class RunComparison(SideBySide[Trajectory]):
             ax.legend(fontsize=8)
             return ax
         runs = self.compared
-        size = 1.0 + 4.0 * len(runs), 7.6
-        _, panels = figure(*size, nrows=3, ncols=len(runs), sharex=True, squeeze=False)
+        shows_efficiency = all(run.scenario.has_efficiency for run in runs.values())
+        rows = 3 if shows_efficiency else 2
+        size = 1.0 + 4.0 * len(runs), 2.2 + 1.8 * rows
+        _, panels = figure(*size, nrows=rows, ncols=len(runs), sharex=True, squeeze=False)
         top = max(float(run.queued.max()) for run in runs.values())
         for column, (label, run) in zip(panels.T, runs.items(), strict=True):
             draw_goodput(run, column[0]).set(title=label, xlabel="")
-            draw_efficiency(run, column[1]).set_xlabel("")
-            draw_space_time(run, column[2], top)
+            if shows_efficiency:
+                draw_efficiency(run, column[1]).set_xlabel("")
+            draw_space_time(run, column[-1], top)
             column[0].legend(loc="lower right", fontsize=8)
         highest = max(panel.get_ylim()[1] for panel in panels[0])
         for panel in panels[0]:
             panel.set_ylim(0.0, highest)
-        panels[2, 0].set_xlim(0.0, max(float(run.time[-1]) for run in runs.values()))
+        panels[-1, 0].set_xlim(0.0, max(float(run.time[-1]) for run in runs.values()))
         for panel in panels[:, 1:].flat:
             panel.set_ylabel("")
         return panels[0, 0]

@@ -132,11 +132,17 @@ def _about_flows(run: Any) -> dict[str, object]:
     recoveries = run.recoveries or [""] * len(flows)
     differ = recoveries_differ(recoveries)
     lost, took = run.lost_by_flow, run.finished - run.started
-    goodput, means = run.mean_goodput(), run.mean_efficiency()
+    goodput = run.mean_goodput()
+    means = run.mean_efficiency() if run.scenario.has_efficiency else None
     rows: dict[str, object] = {}
     for f, flow in enumerate(flows[:MAX_ROWS]):
         achieved = (
-            f"{_goodput(run.scenario, f, goodput[f])}, efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            _goodput(run.scenario, f, goodput[f])
+            + (
+                ""
+                if means is None
+                else f", efficiency {means[f]:.3f} of the path's bandwidth-delay product"
+            )
             if np.isnan(took[f])
             else f"{flow.size:g} packets in {readable_text(took[f], 's')}"
         )

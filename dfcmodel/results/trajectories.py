@@ -258,12 +258,12 @@ class Trajectory(Records, Result):
         return completion_times(self)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw goodput, efficiency, windows and occupancy over time in four panels.
+        """Draw goodput, windows and occupancy over time in a panel each, of the scenarios of takano2006 also its efficiency.
 
         Parameters
         ----------
         ax
-            Axes to draw only the goodput on; None makes a new figure with the four panels.
+            Axes to draw only the goodput on; None makes a new figure with all panels.
 
         Returns
         -------

@@ -60,6 +60,8 @@ class Shared:
     ----------
     rate
         Packets/s delivered in order, shape (F,).
+    half_rates
+        The same in the first and in the second half of the measured time, shape (2, F).
     loss
         Packets lost over packets delivered and lost, shape (F,).
     delay
@@ -73,6 +75,7 @@ class Shared:
     """
 
     rate: NDArray[np.float64]
+    half_rates: NDArray[np.float64]
     loss: NDArray[np.float64]
     delay: float
     utilisation: float
@@ -249,9 +252,11 @@ class Bottleneck:
         run = trajectory(plan, run_engine(plan), 0.0)
         begin = round(self.warm_up / step)
         delivered, lost, span = run.counts(run.time[begin - 1] if begin else 0.0)
+        late, _, late_span = run.counts(run.time[(begin + len(run.time)) // 2 - 1])
         queued = run.queued[list(scenario.senders).index("in")][begin:]
         return Shared(
             rate=delivered / span,
+            half_rates=np.array([(delivered - late) / (span - late_span), late / late_span]),
             loss=lost / np.maximum(lost + delivered, 1.0),
             delay=float(queued.mean()) / self.bandwidth,
             utilisation=float(delivered.sum()) / (span * self.bandwidth),

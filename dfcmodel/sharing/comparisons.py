@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dfcmodel.network.endpoints.flow_recoveries import by_recovery
 from dfcmodel.sharing.bottlenecks import Bottleneck, Shared, checked_rules, mean_of, within_limits
-from dfcmodel.sharing.seed_budgets import WIDTH, is_narrow, run_seeds, seeds_text
-from hopflow.checks import listed, seed_number, whole
+from dfcmodel.sharing.seed_budgets import FEWEST_SEEDS, WIDTH, is_narrow, run_seeds, seeds_text
+from hopflow.checks import flag, listed, seed_number, whole
 from hopflow.display.results import Result, figure
 from hopflow.execution.progress import progress_bar
 from responsefn import WindowRule
@@ -43,22 +43,31 @@ ABOVE_CAPACITY = (
     "a rate above the path's: data are counted when they are in order, and a retransmission after the warm-up closed a gap of before; "
     "a longer duration makes the difference small"
 )
+NOT_SETTLED = (
+    "not settled: the two halves of the measured time differ by more than chance, and the interval says nothing of that; "
+    "a longer duration gives other shares"
+)
 BUDGET = 16
 """Most seeds of a setting by default."""
 LONGER = 2.0
 """Ratio of the round-trip times from which the exponent of the unfairness is taken."""
+DURATION_FACTORS = (1.0, 2.0, 4.0)
+"""Durations over the path's, one after another, until a setting is settled."""
+SMALLEST_DRIFT = 0.5 * WIDTH
+"""Difference of the halves of the measured time that is never taken for a drift: half of the interval that is narrow."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """R rules on one path, the winner first.
+    """R rules on one path, in the order of the call.
 
-    The order is by the mean share against the other rules, for a rule alone by its rate.
+    The table and the figure have the winner first: by the mean share against the other rules, for a rule alone by its
+    rate. `ranking` has the rules in that order.
 
     Attributes
     ----------
     rules
-        The R rules in that order.
+        The R rules in the order of the call, as in all arrays.
     path
         The bottleneck.
     runs
@@ -66,6 +75,14 @@ class Comparison(Result):
         over the bandwidth) is at most five percentage points wide.
     seeds, alone_seeds
         That each pair and each rule alone got, shapes (R, R) and (R,).
+    durations, alone_durations
+        Simulated time of each pair and of each rule alone in s, shapes (R, R) and (R,): that of the path, or up to four
+        times as long where `compare` got no duration and the setting was not settled before. The warm-up is the same
+        fraction of it.
+    settled, alone_settled
+        Whether the two halves of the measured time agree, shapes (R, R) and (R,): whether the mean difference of the
+        share (alone: of the rate over the bandwidth) is within its 95 % interval over the seeds, or at most 2.5 percentage
+        points. One or two seeds have no usable interval, and may differ by five points.
     share, share_half_width
         Share of the row's rule against one flow of the column's rule, shape (R, R); on the diagonal the
         larger share of two flows of the rule. The half width is Student's over the seeds; `share_interval` ends at 0
@@ -87,6 +104,8 @@ class Comparison(Result):
     >>> found = compare([NewReno()], bandwidth=500.0, rtt=0.04, buffer=20, duration=10.0, runs=2)
     >>> found.share.shape, len(found.caveats)
     ((1, 1), 4)
+    >>> bool(found.settled.all())
+    True
     """
 
     rules: tuple[WindowRule, ...]
@@ -94,6 +113,10 @@ class Comparison(Result):
     runs: int
     seeds: NDArray[np.int64]
     alone_seeds: NDArray[np.int64]
+    durations: Floats
+    alone_durations: Floats
+    settled: NDArray[np.bool_]
+    alone_settled: NDArray[np.bool_]
     share: Floats
     share_half_width: Floats
     rate: Floats
@@ -103,6 +126,17 @@ class Comparison(Result):
     jain: Floats
     rtt_exponent: Floats
     rtt_exponent_half_width: Floats
+
+    @property
+    def ranking(self) -> tuple[WindowRule, ...]:
+        """The rules, the winner first."""
+        return tuple(self.rules[n] for n in self._order)
+
+    @property
+    def _order(self) -> list[int]:
+        """The positions of the rules, the winner first."""
+        score = self.rate if len(self.rules) == 1 else self.against_others
+        return [int(n) for n in np.argsort(-score, kind="stable")]
 
     @property
     def share_interval(self) -> Floats:
@@ -131,13 +165,18 @@ class Comparison(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What the numbers leave out, and what they count that was sent before."""
-        return (*CAVEATS, ABOVE_CAPACITY) if np.any(self.rate > self.path.bandwidth) else CAVEATS
+        """What the numbers leave out, what they count that was sent before, and whether some are not settled."""
+        settled = self.settled.all() and self.alone_settled.all()
+        above = np.any(self.rate > self.path.bandwidth)
+        return (*CAVEATS, *[ABOVE_CAPACITY] * bool(above), *[NOT_SETTLED] * (not settled))
 
     @property
     def against_others(self) -> Floats:
         """Mean share against the other rules, shape (R,); NaN for a rule alone."""
-        return _against_others(self.share)
+        R = len(self.share)
+        if R == 1:
+            return np.full(1, np.nan)
+        return np.asarray((self.share.sum(axis=1) - np.diag(self.share)) / (R - 1))
 
     def to_xarray(self) -> xarray.Dataset:
         """Return shares over ``rule`` and ``against``, the other measures over ``rule``."""
@@ -148,12 +187,12 @@ class Comparison(Result):
         pairs = {
             "share": self.share, "share_half_width": self.share_half_width,
             "share_low": low, "share_high": high, "seeds": self.seeds, "wide": self.wide,
-            "undecided": self.undecided,
+            "undecided": self.undecided, "settled": self.settled,
         }  # fmt: skip
         units = {
             "rate": "packets/s", "rate_half_width": "packets/s", "delay": "s", "loss": "1",
             "jain": "1", "rtt_exponent": "1", "rtt_exponent_half_width": "1", "against_others": "1",
-            "alone_seeds": "1", "alone_wide": "1",
+            "alone_seeds": "1", "alone_wide": "1", "alone_settled": "1", "alone_durations": "s",
         }  # fmt: skip
         variables: dict[str, Any] = {
             name: (("rule", "against"), values, {"units": "1"}) for name, values in pairs.items()
@@ -161,6 +200,9 @@ class Comparison(Result):
         variables |= {
             name: ("rule", getattr(self, name), {"units": u}) for name, u in units.items()
         }
+        variables["durations"] = (("rule", "against"), self.durations, {"units": "s"})
+        ranks = np.argsort(self._order) + 1
+        variables["rank"] = ("rule", ranks, {"units": "1", "long_name": "1: the winner"})
         path = {name: getattr(self.path, name) for name in ("bandwidth", "rtt", "buffer", "loss")}
         return xr.Dataset(
             variables,
@@ -176,14 +218,13 @@ class Comparison(Result):
             f"{path.discipline!r}, random loss {path.loss:g}; {path.warm_up:g} .. {path.duration:g} s",
             "recovery": self._recovery_text(),
             "seeds": self._seeds_text(),
+            "settled": self._settled_text(),
         }
-        for n, rule in enumerate(self.rules):
+        for rank, n in enumerate(self._order, 1):
             others = [
-                f"{self._share_text(n, m)} against {other!r}"
-                for m, other in enumerate(self.rules)
-                if m != n
+                f"{self._share_text(n, m)} against {self.rules[m]!r}" for m in self._order if m != n
             ]
-            rows[f"{n + 1}. {rule!r}"] = (
+            rows[f"{rank}. {self.rules[n]!r}"] = (
                 "; ".join(others) + ("; " if others else "")
                 + f"alone {self.rate[n]:.5g}{_within(self.rate_half_width[n], '.2g')} packets/s, "
                 f"queueing delay {1e3 * self.delay[n]:.3g} ms, loss {self.loss[n]:.2g}; two of it: Jain "
@@ -206,23 +247,40 @@ class Comparison(Result):
     def _seeds_text(self) -> str:
         """Return how many seeds the settings got, and which intervals are wide after all of them."""
         used = seeds_text(np.append(self.seeds, self.alone_seeds))
-        rows = [
-            f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
-            for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
-            if self.wide[n, m]
-        ]
-        rows += [f"{self.rules[n]!r} alone" for n in np.flatnonzero(self.alone_wide)]
+        rows = self._settings(self.wide, self.alone_wide)
         said = f"wider than that after {self.runs}: {', '.join(rows)}" if rows else "all are"
         return f"{used} per setting, until the interval is at most five points wide; {said}"
 
+    def _settled_text(self) -> str:
+        """Return which settings are not settled, and which were simulated for longer than the path's duration."""
+        drifting = self._settings(~self.settled, ~self.alone_settled)
+        said = f"not settled: {', '.join(drifting)}" if drifting else "the halves of all runs agree"
+        for duration in np.unique([*self.durations.ravel(), *self.alone_durations]):
+            if duration > self.path.duration:
+                longer = self._settings(
+                    self.durations == duration, self.alone_durations == duration
+                )
+                said += f"; {duration:g} s: {', '.join(longer)}"
+        return said
+
+    def _settings(self, pairs: NDArray[np.bool_], alone: NDArray[np.bool_]) -> list[str]:
+        """Return the names of some settings."""
+        rows = [
+            f"{self.rules[n]!r} and {'another one' if n == m else repr(self.rules[m])}"
+            for n, m in itertools.combinations_with_replacement(range(len(self.rules)), 2)
+            if pairs[n, m]
+        ]
+        return rows + [f"{self.rules[n]!r} alone" for n in np.flatnonzero(alone)]
+
     def _share_text(self, n: int, m: int, gap: str = " ") -> str:
-        """Return a share with its interval, as text."""
+        """Return a share with its interval, as text, and whether it drifts."""
         low, high = 100 * self.share_interval[:, n, m]
         ends = f"{gap}({low:.0f} .. {high:.0f})" if np.isfinite(low) else ""
-        return f"{100 * self.share[n, m]:.0f} %{ends}"
+        drift = "" if self.settled[n, m] else f"{gap}not settled"
+        return f"{100 * self.share[n, m]:.0f} %{ends}{drift}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each row's rule against each column's, with its interval; return the Axes.
+        """Draw the share of each row's rule against each column's, the winner first, with its interval; return the Axes.
 
         Cells whose interval includes one half are grey: who has more is not decided by these seeds. Those whose interval
         is wider than five points after all seeds have a dashed frame.
@@ -231,19 +289,22 @@ class Comparison(Result):
 
         axes: Axes = figure(6.4, 5.2)[1] if ax is None else ax
         axes.set_facecolor("0.85")
-        shown = np.ma.masked_array(self.share, self.undecided)
+        order = self._order
+        ranked = np.ix_(order, order)
+        shown = np.ma.masked_array(self.share[ranked], self.undecided[ranked])
         axes.imshow(shown, vmin=0.0, vmax=1.0, cmap="RdBu")
-        for n, m in np.ndindex(self.share.shape):
+        for row, column in np.ndindex(shown.shape):
+            n, m = order[row], order[column]
             dark = abs(self.share[n, m] - 0.5) > 0.3 and not self.undecided[n, m]
             axes.text(
-                m, n, self._share_text(n, m, "\n"), ha="center", va="center", fontsize=9,
+                column, row, self._share_text(n, m, "\n"), ha="center", va="center", fontsize=9,
                 color="white" if dark else "black",
             )  # fmt: skip
             if self.wide[n, m]:
                 axes.add_patch(
-                    Rectangle((m - 0.46, n - 0.46), 0.92, 0.92, fill=False, linestyle="--")
+                    Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, linestyle="--")
                 )
-        names = [repr(rule) for rule in self.rules]
+        names = [repr(rule) for rule in self.ranking]
         axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
         axes.set_yticks(range(len(names)), names)
         note = "in brackets 95 % intervals; grey: undecided; dashed: wider than 5 points"
@@ -257,6 +318,7 @@ def compare_rules(
     *,
     runs: int = BUDGET,
     seed: int | np.random.Generator = 0,
+    prolong: bool = False,
 ) -> Comparison:
     """Return which of some rules wins on a path, by packet-level simulation.
 
@@ -275,6 +337,8 @@ def compare_rules(
         alone, is at most five percentage points wide. The exponent gets the seeds of the rule's equal flows.
     seed
         The first of the seeds.
+    prolong
+        Whether a setting that is not settled is simulated again, twice and then four times as long as the path says.
 
     Raises
     ------
@@ -286,57 +350,83 @@ def compare_rules(
     first, runs = seed_number("seed", seed, most=2**30) % 2**30, whole("runs", runs, 1, 10_000)
     seeds = range(first, first + runs)
     R = len(chosen)
-    share, half, used = np.empty((R, R)), np.empty((R, R)), np.empty((R, R), np.int64)
-    used_alone = np.empty(R, np.int64)
-    alone, alone_half, delay, lost, jain, exponent, exponent_half = np.empty((7, R))
+    factors = DURATION_FACTORS if flag("prolong", prolong) else DURATION_FACTORS[:1]
+    share, half, durations = np.empty((3, R, R))
+    used, settled = np.empty((R, R), np.int64), np.empty((R, R), np.bool_)
+    used_alone, settled_alone = np.empty(R, np.int64), np.empty(R, np.bool_)
+    alone, alone_half, delay, lost, jain, exponent, exponent_half, durations_alone = np.empty(
+        (8, R)
+    )
     tasks = [*((n,) for n in range(R)), *itertools.combinations_with_replacement(range(R), 2)]
     for who in progress_bar(tasks, desc="compare", unit="setting"):
-        flows = [chosen[n] for n in who]
-        found = _runs(path, flows, seeds)
-        if not all(run.rate.sum() > 0.0 for run in found):
-            raise ValueError(
-                f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
-                "must be longer, or the loss smaller"
-            )
+        for factor in factors:
+            longer = path.changed(duration=factor * path.duration, warm_up=factor * path.warm_up)
+            setting = _run_setting(longer, [chosen[n] for n in who], seeds)
+            if setting.settled:
+                break
+        found = setting.runs
         n, m = who[0], who[-1]
         if len(who) == 1:
-            used_alone[n] = len(found)
+            used_alone[n], settled_alone[n] = len(found), setting.settled
+            durations_alone[n] = setting.path.duration
             alone[n], alone_half[n] = mean_of([run.rate[0] for run in found])
             delay[n] = np.mean([run.delay for run in found])
             lost[n] = np.mean([run.loss[0] for run in found])
             continue
         used[n, m] = used[m, n] = len(found)
-        share[n, m], half[n, m] = mean_of([_measure(run, path, equal=n == m) for run in found])
+        settled[n, m] = settled[m, n] = setting.settled
+        durations[n, m] = durations[m, n] = setting.path.duration
+        share[n, m], half[n, m] = mean_of([_measure(run.rate, path, n == m) for run in found])
         if n == m:
             jain[n] = np.mean([run.jain for run in found])
-            exponent[n], exponent_half[n] = _exponent(path, chosen, n, seeds[: len(found)])
+            exponent[n], exponent_half[n] = _exponent(setting.path, chosen, n, seeds[: len(found)])
         else:
             share[m, n], half[m, n] = 1.0 - share[n, m], half[n, m]
-    order = np.argsort(-(alone if R == 1 else _against_others(share)), kind="stable")
     return Comparison(
-        rules=tuple(chosen[n] for n in order), path=path, runs=runs,
-        seeds=used[np.ix_(order, order)], alone_seeds=used_alone[order], share=share[np.ix_(order, order)], share_half_width=half[np.ix_(order, order)],
-        rate=alone[order], rate_half_width=alone_half[order], delay=delay[order],
-        loss=lost[order], jain=jain[order], rtt_exponent=exponent[order],
-        rtt_exponent_half_width=exponent_half[order],
+        rules=chosen, path=path, runs=runs, seeds=used, alone_seeds=used_alone, durations=durations,
+        alone_durations=durations_alone, settled=settled, alone_settled=settled_alone, share=share, share_half_width=half,
+        rate=alone, rate_half_width=alone_half, delay=delay, loss=lost, jain=jain, rtt_exponent=exponent,
+        rtt_exponent_half_width=exponent_half,
     )  # fmt: skip
 
 
-def _runs(path: Bottleneck, flows: list[WindowRule], seeds: range) -> list[Shared]:
-    """Return the runs of one flow or two, until the interval of what they measure is narrow."""
+class _Setting(NamedTuple):
+    """Runs of one flow or two, the path with their duration, and whether their halves agree."""
+
+    runs: list[Shared]
+    path: Bottleneck
+    settled: bool
+
+
+def _run_setting(path: Bottleneck, flows: list[WindowRule], seeds: range) -> _Setting:
+    """Run one flow or two until the interval of their measure is narrow."""
     equal = flows[0] is flows[-1]
 
     def narrow(runs: list[Shared]) -> bool:
-        return is_narrow([_measure(run, path, equal) for run in runs])
+        return is_narrow([_measure(run.rate, path, equal) for run in runs])
 
-    return run_seeds(lambda seed: path.run(flows, seed=seed), seeds, narrow)
+    runs = run_seeds(lambda seed: path.run(flows, seed=seed), seeds, narrow)
+    if not all(run.rate.sum() > 0.0 for run in runs):
+        raise ValueError(
+            f"duration = {path.duration:g}, loss = {path.loss:g}: nothing arrived after the warm-up of {path.warm_up:g} s; "
+            "must be longer, or the loss smaller"
+        )
+    early, late = (
+        np.array([_measure(run.half_rates[half], path, equal) for run in runs]) for half in (0, 1)
+    )
+    drift, interval = mean_of(late - early)
+    if len(runs) < FEWEST_SEEDS:
+        interval = WIDTH
+    settled = abs(drift) <= max(interval, SMALLEST_DRIFT)  # False where a half is empty
+    return _Setting(runs, path, settled)
 
 
-def _measure(run: Shared, path: Bottleneck, equal: bool) -> float:
+def _measure(rates: Floats, path: Bottleneck, equal: bool) -> float:
     """Return the utilisation of a flow alone, the larger share of two equal flows, or the first one's share."""
-    if len(run.rate) == 1:
-        return float(run.rate[0]) / path.bandwidth
-    return float(run.share.max() if equal else run.share[0])
+    if len(rates) == 1:
+        return float(rates[0]) / path.bandwidth
+    total = float(rates.sum())
+    return float(rates.max() if equal else rates[0]) / total if total else float("nan")
 
 
 def _within(half_width: float, form: str) -> str:
@@ -355,11 +445,3 @@ def _exponent(
             f"duration = {path.duration:g}, loss = {path.loss:g}: a flow delivered nothing after the warm-up"
         )
     return mean_of([float(np.log(short / long) / np.log(LONGER)) for short, long in rates])
-
-
-def _against_others(share: Floats) -> Floats:
-    """Return the mean of each row without the diagonal; NaN without others."""
-    R = len(share)
-    if R == 1:
-        return np.full(1, np.nan)
-    return np.asarray((share.sum(axis=1) - np.diag(share)) / (R - 1))

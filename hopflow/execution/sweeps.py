@@ -14,6 +14,7 @@ import functools
 import importlib
 import inspect
 import itertools
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -36,6 +37,10 @@ __all__ = ["sweep"]
 
 SCALARS = (str, bytes)
 """Iterables that are one value."""
+LIST = re.compile(
+    r"(?:typing\.|collections\.abc\.)?(?:Iterable|Sequence|Collection|[Ll]ist|[Tt]uple)\[[^|]*\](?: \| None)?"
+)
+"""Annotations of parameters whose values are lists."""
 
 
 def sweep(
@@ -78,7 +83,8 @@ def sweep(
         stored is refused.
     **parameters
         The values of each parameter: several (a list, a range, an array) are a dimension of the result, in the order
-        given; one value is the same everywhere. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
+        given; one value is the same everywhere. A parameter that a function annotates as a list, such as ``rules`` of `compare`,
+        takes one list as one value, and a list of lists as several. Strings such as ``"40ms"`` are numbers in the parameter's unit there. If
         a function's parameter declares no unit and all values are such strings, the function is called with the strings, and
         the coordinate has the numbers: s, packets/s, m, packets, bytes or fractions of 1.
         Of scenarios also ``seed``, ``duration``, ``jitter`` and ``packet_jitter`` of `simulate`, and ``since``, from which time
@@ -197,7 +203,7 @@ def _plan(thing: Any, parameters: Mapping[str, Any]) -> _Plan:
         thing = thing()
     kind = _kind_of(thing)
     make, called, own, about = _made(thing, kind)
-    several, fixed = _split(parameters)
+    several, fixed = _split(parameters, _lists_of(make) if kind is None else frozenset())
     if kind is None:
         first = {n: several[n][0] if n in several else fixed[n] for n in parameters}
         kind = _kind_of(_first_made(thing, called, own, first))
@@ -284,11 +290,21 @@ def _required(function: Callable[..., Any]) -> set[str]:
     return {each.name for each in named if each.default is each.empty and each.kind not in variable}
 
 
-def _split(parameters: Mapping[str, Any]) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Return the parameters with several values, as lists, and those with one."""
+def _lists_of(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the parameters of a function whose values are lists, by their annotations."""
+    named = _signature(function).parameters.values()
+    return frozenset(each.name for each in named if LIST.fullmatch(str(each.annotation)))
+
+
+def _split(
+    parameters: Mapping[str, Any], lists: frozenset[str]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Return the parameters with several values, as lists, and those with one, which may be a list for some of them."""
     several, fixed = {}, {}
     for name, given in parameters.items():
         one = isinstance(given, SCALARS) or not isinstance(given, Iterable)
+        if name in lists and isinstance(given, (list, tuple)) and given:
+            one = not all(isinstance(value, (list, tuple)) for value in given)
         if one or getattr(given, "ndim", 1) == 0:
             fixed[name] = given
             continue

@@ -19,7 +19,15 @@ from hopflow.checks import dimensions, one_number, seconds, shown, unboxed, whol
 from hopflow.display.results import Result, figure
 from hopflow.execution.sweeps import sweep
 from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.units import WholeWithUnit, WithUnit, declares, in_units, quantities, quantity
+from hopflow.units import (
+    PacketUnits,
+    WholeWithUnit,
+    WithUnit,
+    declares,
+    in_units,
+    quantities,
+    quantity,
+)
 from markov.models.pause import PauseTandem
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ __all__ = ["ThresholdAdvice", "pause_thresholds"]
 
 THRESHOLDS = 16
 """How many thresholds are solved, unless they are given."""
+MAX_STATES = 4_000_000
+"""States of the chain of a threshold; one of this size takes some seconds."""
 NEGLIGIBLE = 1e-3
 """A relative change of throughput below which no threshold of the range matters for it."""
 MORE_LOST = 2.0
@@ -231,7 +241,8 @@ def pause_thresholds(
         Numbers of rates of the TCP aggregate. The range holds for each of them; the number is the
         part of the model that is known least. ``(1,)``: senders that do not react to losses.
     thresholds
-        To try, packets, or percentages of the port's buffer, such as ``"80%"``, rounded down to packets; None is 16 of
+        To try, packets, sizes such as ``"100kB"``, or percentages of the port's buffer, such as ``"80%"``, rounded down to
+        packets; None is 16 of
         them over the buffer.
     method
         As for `stationary`.
@@ -242,7 +253,9 @@ def pause_thresholds(
     bottleneck_rate
         Of the link behind the port, packets/s; at most ``link_rate``.
     buffers
-        Of the node before the link and of the port, packets.
+        Of the node before the link and of the port, packets, or sizes such as ``"1MB"``: as many packets of 1500 bytes as
+        fit. The chain of a threshold may have 4 million states, 2 * max(levels) * (buffers[0] + 1) * (buffers[1] + 1) at most;
+        the first buffer changes little.
     rtt
         Round-trip time of the TCP flows, s; None with ``levels=(1,)``, where it has no effect.
 
@@ -278,6 +291,7 @@ def pause_thresholds(
     rtt = _round_trip(given["rtt"], levels)
     model = _checked(link_rate, bottleneck_rate, rtt, given["buffers"], load)
     buffers = model.buffers
+    _check_states(buffers, levels)
     one_number("response", response, at_least=0.0, at_most=10.0, hint="in s")
     ceiling = _ceiling(link_rate, float(response), buffers[1])
     one_number("within", within, above=0.0, below=1.0)
@@ -327,7 +341,7 @@ def _checked(
     )
     if isinstance(buffers, (str, Mapping)) or dimensions(buffers) != (2,):
         raise ValueError(f"buffers = {shown(buffers)}: must be two numbers of packets")
-    buffers = tuple(np.asarray(buffers).tolist())
+    buffers = [_fitting(each) for each in np.asarray(buffers, dtype=object).tolist()]
     for k in range(2):
         whole(f"buffers[{k}]", buffers[k], 2, 10**6)
     return PauseTandem(
@@ -338,6 +352,26 @@ def _checked(
         bottleneck_rate=float(bottleneck_rate),
         rtt=float(rtt),
     )
+
+
+def _fitting(amount: Any) -> Any:
+    """Return the whole packets that fit into a size in bytes; another amount as it is."""
+    return math.floor(amount) if isinstance(amount, PacketUnits) else amount
+
+
+def _check_states(buffers: tuple[int, int], levels: tuple[int, ...]) -> None:
+    """Raise ValueError where the chain of a threshold is too large for a table of them."""
+    states = 2 * max(levels) * (buffers[0] + 1) * (buffers[1] + 1)
+    if states > MAX_STATES:
+        fits = MAX_STATES // (2 * max(levels) * (buffers[1] + 1)) - 1
+        way = (
+            f"buffers=({fits}, {buffers[1]})"
+            if fits >= 2
+            else "fewer levels, or packets of more bytes"
+        )
+        raise ValueError(
+            f"buffers = {buffers}: {states:.3g} states with levels = {levels}, must be at most {MAX_STATES:.3g}; write {way}"
+        )
 
 
 def _round_trip(rtt: float | None, levels: tuple[int, ...]) -> float:
@@ -387,7 +421,7 @@ def _packets(threshold: Any, buffer: int) -> Any:
     """Return a threshold in packets; a percentage is of the buffer."""
     if isinstance(threshold, str) and threshold.strip().endswith("%"):
         return math.floor(round(quantity("thresholds", threshold, "share") * buffer, 9))
-    return in_units("thresholds", threshold, "amount")
+    return _fitting(in_units("thresholds", threshold, "amount"))
 
 
 def _wholes(

@@ -106,7 +106,8 @@ def test_compare() -> None:
     path = ["--bandwidth", "6Mbps", "--rtt", "40ms", "--buffer", "20pkt", "--duration", "5s"]
     options = ["compare", "newreno", "cubic", *path, "--runs", "1", "--json"]
     found = json.loads(invoke(options, catch_exceptions=False).stdout)
-    assert sorted(found["rules"]) == ["CUBIC()", "NewReno()"]
+    assert found["rules"] == ["NewReno()", "CUBIC()"]
+    assert sorted(found["ranking"]) == ["CUBIC()", "NewReno()"]
     share = found["results"]["share"]
     assert share["CUBIC()"]["NewReno()"] + share["NewReno()"]["CUBIC()"] == pytest.approx(1.0)
     wide, seeds = (found["results"][name]["CUBIC()"] for name in ("wide", "seeds"))

@@ -11,13 +11,13 @@ from dfcmodel.lossless.datasheets import HEADROOM_UNITS, HeadroomOptions
 from dfcmodel.lossless.paused.headroom_items import FIBRE
 from dfcmodel.lossless.paused.headrooms import headroom
 from dfcmodel.lossless.quantities import bit_rate, metres, size_in_bytes
-from dfcmodel.lossless.topologies.fabrics import with_hosts
+from dfcmodel.lossless.topologies.fabrics import SERVERS, with_hosts
 from dfcmodel.network.columns import encoded
 from dfcmodel.network.links import MAX_BUFFER, MIN_BUFFER, Links, links_from
 from dfcmodel.network.networks import Scenario
 from dfcmodel.network.queueing.buffers import ByteBuffer
 from dfcmodel.network.queueing.disciplines import FIFO, Discipline
-from hopflow.checks import instance, one_number, shown
+from hopflow.checks import instance, one_number, shown, whole
 from hopflow.display.results import table_text
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
@@ -101,6 +101,9 @@ class Fabric:
         Bytes per packet.
     discipline
         Of all links, such as ``PFC(counts="switch")``.
+    seed
+        Of the hash by which switches choose among shortest paths, from 0 to 2^32 - 1. It hashes the two ends of a flow, its
+        number among the flows between these two, and the seed.
 
     Raises
     ------
@@ -129,6 +132,7 @@ class Fabric:
     buffer: str | float = "tomahawk6"
     packet_size: WithUnit = 1500.0
     discipline: Discipline = field(default_factory=FIFO)
+    seed: int = 0
 
     def __post_init__(self) -> None:
         directed_graph(self.switches, "switches")
@@ -137,6 +141,7 @@ class Fabric:
             instance("trunk", self.trunk, Cable, "a Cable, or None")
         one_number("packet_size", self.packet_size, above=0.0, hint="in bytes")
         instance("discipline", self.discipline, Discipline, "a queueing discipline, such as PFC()")
+        whole("seed", self.seed, 0, 2**32 - 1)
         self._port_chip()
         for a, b, data in self.switches.edges(data=True):
             if CABLE in data:
@@ -164,7 +169,7 @@ class Fabric:
         buffers = {cable: PacketUnits(self.port_buffer(cable), size) for cable in self.cables}
         sources, targets = zip(*(ends for ends, _ in self._cabled), strict=True)
         cables = encoded([cable for _, cable in self._cabled])
-        return links_from(
+        links = links_from(
             sources,
             targets,
             rate=cables.map(lambda cable: PacketUnits(cable.bits / bits, size, cable.bits / 8.0)),
@@ -172,6 +177,9 @@ class Fabric:
             buffer=cables.map(buffers.__getitem__),
             discipline=self.discipline,
         )
+        links.seed = self.seed
+        links.servers = dict(zip(self.hosts, self.switches.graph.get(SERVERS, ()), strict=False))
+        return links
 
     @cached_property
     def _cabled(self) -> list[tuple[tuple[Any, Any], Cable]]:

@@ -21,6 +21,8 @@ __all__ = ["dragonfly", "fat_tree", "leaf_spine", "rail_optimized", "torus", "wi
 
 ATTACHED = "attached"
 """Attribute of a graph: the switch of each host, where hosts are not numbered switch by switch."""
+SERVERS = "servers"
+"""Attribute of a graph: the server of each host, where several hosts are interfaces of one server."""
 
 
 def leaf_spine(leaves: int, spines: int, *, hosts: int = 1) -> nx.DiGraph[Any]:
@@ -180,8 +182,9 @@ def torus(sides: Sequence[int], *, hosts: int = 1) -> nx.DiGraph[Any]:
 def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) -> nx.DiGraph[Any]:
     """Return a rail-optimized fabric: the k-th interface of each server is connected to the k-th leaf of its group.
 
-    It is the network between servers. Host n is interface ``n % rails`` of server ``n // rails``; what is sent between
-    interfaces of one server would take a link of the server itself (NVLink), which is not part of this graph.
+    It is the network between servers. Host n is interface ``n % rails`` of server ``n // rails``. Between interfaces of
+    one server traffic takes a link of the server itself (NVLink), which is not part of this graph: `flows_from` and the
+    collectives refuse such flows over a `Fabric` of it.
 
     Parameters
     ----------
@@ -217,6 +220,7 @@ def rail_optimized(servers: int, rails: int, spines: int, *, groups: int = 1) ->
     _connect(graph, itertools.product(leaves, [("spine", j) for j in range(spines)]))
     own = itertools.product(range(groups), range(servers), range(rails))
     graph.graph[ATTACHED] = [("rail", group, k) for group, _, k in own]
+    graph.graph[SERVERS] = [n // rails for n in range(groups * servers * rails)]
     return graph
 
 

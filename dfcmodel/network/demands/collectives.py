@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict, Unpack
 
@@ -20,11 +21,17 @@ from dfcmodel.network.columns import (
     nodes_of,
     present,
 )
-from dfcmodel.network.flow_tables import OPTIONS, Flows
+from dfcmodel.network.flow_tables import OPTIONS, Choices, Flows
 from dfcmodel.network.flows import LARGEST_WINDOW, Flow, around_loop
 from dfcmodel.network.links import Link, Links
 from dfcmodel.network.next_hops import NextHops
-from dfcmodel.network.shortest_routes import CHOICES, SPRAY, ShortestRoutes
+from dfcmodel.network.shortest_routes import (
+    CHOICES,
+    SPRAY,
+    ShortestRoutes,
+    flow_keys,
+    numbers_between,
+)
 from hopflow.checks import choice, listed, random_generator, shown, unboxed
 from hopflow.keywords import takes_keywords
 from hopflow.naming.deprecations import renamed
@@ -35,7 +42,15 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.endpoints.sources import Source
 
-__all__ = ["all_to_all", "collective_hosts", "flows_from", "incast", "permutation"]
+__all__ = [
+    "PAIR",
+    "all_to_all",
+    "collective_hosts",
+    "flows_from",
+    "in_one_server",
+    "incast",
+    "permutation",
+]
 
 Routing: TypeAlias = (
     str | Iterable[Sequence[Hashable]] | Mapping[Any, Mapping[Any, Sequence[Hashable]]]
@@ -43,6 +58,8 @@ Routing: TypeAlias = (
 """How paths are chosen: a name, the paths, or tables of next hops."""
 
 CHECKED_AT_ONCE = ("max_window", "start", "size", "priority", "stop")
+PAIR = "pair"
+"""As ``entropy``: all flows between two nodes are one connection."""
 NUMBERS = (*CHECKED_AT_ONCE, "after", "delays")
 """Options that may differ from flow to flow, and are checked for all at once."""
 
@@ -131,8 +148,8 @@ def flows_from(
     links
         The links of the network.
     routes
-        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the flow's number and the
-        node. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
+        How paths are chosen. ``"ecmp"``: one of the shortest paths, at each node by a hash of the node, the two ends of the flow,
+        its number among the flows between these two, and the ``seed`` of the `Fabric`. ``"even"``: at each node flows to the same destination (of hosts with one link: to the same switch) take
         the links of shortest paths in turn, in the order of the flows; those to the next destination go on where
         they ended, and each node begins one link later than the one before. ``"first"``: by the first such link at each
         node. ``"spray"``: each packet takes one of all shortest paths with one first and last link (``paths`` of `Flow`), ACKs that of ``"ecmp"``.
@@ -145,13 +162,14 @@ def flows_from(
         array of F values. ``after``: an array of the places of flows, -1: none, shape (F,) or (F, K); ``delays``: an array of
         the same shape. ``names``: F names; otherwise a flow is called ``"source->target"``, with its number before
         it where this is not unique.
-        ``entropy``: F whole numbers that ``"ecmp"`` hashes instead of the numbers of the flows. Flows between the same nodes
-        with equal ones take the same path, as those of one connection do.
+        ``entropy``: F whole numbers that ``"ecmp"`` hashes with the node, and nothing else. Flows between the same nodes
+        with equal ones take the same path, as those of one connection do. ``"pair"``: all flows between two nodes are one connection.
 
     Raises
     ------
     ValueError
-        Naming the flow and the parameter, as `Flow` does, or a pair of nodes without a path.
+        Naming the flow and the parameter, as `Flow` does, or a pair of nodes without a path; for two interfaces of one
+        server of a `rail_optimized` fabric, between which no path of the fabric is taken.
 
     Examples
     --------
@@ -176,7 +194,11 @@ def flows_from(
     if names is not None:
         names = listed("names", names, str)
         check_count("names", names, count)
-    entropy = _entropy(options.pop("entropy", None), count)
+    entropy = options.pop("entropy", None)
+    if entropy is not None and not isinstance(entropy, str):
+        entropy = _entropy(entropy, count)
+    elif entropy is not None:
+        choice("entropy", entropy, (PAIR,))
     given: dict[str, Any] = {"size": sizes, "start": starts, "source": source, **options}
     allowed = tuple(each.name for each in OPTIONS)
     columns = {
@@ -188,22 +210,27 @@ def flows_from(
     if isinstance(delays := given.get("delays"), np.ndarray) and delays.dtype.kind in "iuf":
         columns["delays"] = _delays(delays, given.get("after"), count)
     links = _table_of(links)
+    choices: Choices | None = None
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
-        chosen = "ecmp" if routes == SPRAY else routes
-        both = column_of(ends[0]), column_of(ends[1])
-        nodes, paths = _shortest(links, *both, chosen, entropy)
+        source_place, target_place = _check_ends(links, *ends)
+        number, keys = _keys(links, source_place, target_place, entropy)
+        nodes = links.nodes
+        choices = Choices(links, routes, number)
+        paths = _shortest(choices, ends, (source_place, target_place), keys)
         if routes == SPRAY:
             columns["paths"] = _further(links, nodes, paths)
     else:
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
-            routes = NextHops(Links.of(links), routes).paths(*ends, entropy, may_loop)
+            own = (_places(links, nodes) for nodes in ends)
+            hops = NextHops(Links.of(links), routes)
+            routes = hops.paths(*ends, _keys(links, *own, entropy)[1], may_loop)
             if any(may_loop) and any(len(set(path)) < len(path) for path in routes):
                 names = names or _names_of(*ends)
                 ends = ends[0], [path[-1] for path in routes]  # of loops where they close
         nodes, paths = _given(routes, *ends, links)
-    flows = Flows(nodes, paths, columns, names)
+    flows = Flows(nodes, paths, columns, names, choices)
     _check(flows, may_return=not isinstance(routes, str))
     return _around_loops(flows)
 
@@ -280,7 +307,8 @@ def permutation(
     hosts
         At least two nodes.
     seed
-        Seed or generator of the random permutation. A host that it maps to itself has no flow.
+        Seed or generator of the random permutation. A host that it maps to itself, or to another interface of its
+        server in a `rail_optimized` fabric, has no flow.
     **given
         ``sizes``, ``starts``, ``source``, ``links``, ``routes`` and options, as of `flows_from`.
 
@@ -298,7 +326,11 @@ def permutation(
     order = random_generator("seed", seed).permutation(len(ends)).tolist()
     if all(a == b for a, b in enumerate(order)):
         order = order[1:] + order[:1]
-    pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b]
+    servers = getattr(arguments.get("links"), "servers", {})
+    own = [servers.get(node, node) for node in ends]
+    pairs = [(ends[a], ends[b]) for a, b in enumerate(order) if a != b and own[a] != own[b]]
+    if not pairs:
+        raise ValueError(f"hosts = {shown(ends)}: must be of at least two servers")
     sources, targets = zip(*pairs, strict=True)
     return flows_from(sources, targets, **arguments)
 
@@ -395,32 +427,71 @@ def _delays(given: NDArray[Any], after: Any, count: int) -> Column:
     return Column(tuple(pairs), np.arange(count), count)
 
 
-def _shortest(
-    links: Sequence[Link],
-    sources: Column,
-    targets: Column,
-    chosen: str,
-    entropy: NDArray[np.int64] | None = None,
-) -> tuple[Sequence[Hashable], Routes]:
-    """Return the nodes of the network, and shortest paths between pairs of them."""
-    network = ShortestRoutes(links)
-    places = []
-    for name, nodes in (("sources", sources), ("targets", targets)):
-        found = nodes.map(lambda node: network.place.get(node, -1)).array()
-        if (found < 0).any():
-            n = int(np.argmax(found < 0))
+def _places(links: Links, nodes: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return the places of nodes among those of the links, shape (F,); -1: it is none of them."""
+    return np.asarray(column_of(nodes).map(lambda node: links.place_of.get(node, -1)).array())
+
+
+def _check_ends(
+    links: Links, sources: Sequence[Hashable], targets: Sequence[Hashable]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of the ends of flows, (F,) each; ValueError for nodes between which no path is sought."""
+    places = _places(links, sources), _places(links, targets)
+    for name, nodes, place in zip(("sources", "targets"), (sources, targets), places, strict=True):
+        if (place < 0).any():
+            n = int(np.argmax(place < 0))
             raise ValueError(f"{name}[{n}] = {nodes[n]!r}: must be a node of the links")
-        places.append(found)
     same = np.flatnonzero(places[0] == places[1])
     if len(same):
         n = int(same[0])
         raise ValueError(f"targets[{n}] = {targets[n]!r}: must differ from its source")
+    within = np.flatnonzero(in_one_server(links, *places))
+    if len(within):
+        n = int(within[0])
+        rails = max(Counter(links.servers.values()).values())
+        raise ValueError(
+            f"targets[{n}] = {targets[n]!r}: is in the server of {sources[n]!r}, in which traffic does not take the fabric: reduce within the "
+            f"servers, and write one collective per rail, of fabric.hosts[k::{rails}] for k in range({rails}), added with +"
+        )
+    return places
+
+
+def in_one_server(
+    links: Links, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return whether nodes, given by their places in the links, are interfaces of one server, shape (F,)."""
+    if not links.servers:
+        return np.zeros(len(source), dtype=np.bool_)
+    server = np.array([links.servers.get(node, -1) for node in links.nodes])
+    return np.asarray((server[source] == server[target]) & (server[source] >= 0))
+
+
+def _keys(
+    links: Links,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    entropy: NDArray[np.int64] | str | None,
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64]]:
+    """Return the number of each flow among those between its ends, None where entropy is given, and what ECMP hashes, (F,)."""
+    if isinstance(entropy, np.ndarray):
+        return None, entropy
+    number = np.zeros_like(source) if entropy == PAIR else numbers_between(source, target)
+    return number, flow_keys(source, target, number, links.seed)
+
+
+def _shortest(
+    choices: Choices,
+    ends: tuple[Sequence[Hashable], Sequence[Hashable]],
+    places: tuple[NDArray[np.int64], NDArray[np.int64]],
+    keys: NDArray[np.int64],
+) -> Routes:
+    """Return shortest paths between pairs of nodes; ValueError where there is none."""
     try:
-        return network.nodes, network.paths(places[0], places[1], chosen, entropy)
+        return choices.paths(*places, keys)
     except LookupError as error:
         n = error.args[0]
-        msg = f"there is no path from {sources[n]!r} over the links"
-        raise ValueError(f"targets[{n}] = {targets[n]!r}: {msg}") from None
+        msg = f"there is no path from {ends[0][n]!r} over the links"
+        raise ValueError(f"targets[{n}] = {ends[1][n]!r}: {msg}") from None
 
 
 def _further(links: Sequence[Link], nodes: Sequence[Hashable], paths: Routes) -> Column:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.columns import Column
-from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts, flows_from
+from dfcmodel.network.demands.collectives import (
+    PAIR,
+    FlowsGiven,
+    collective_hosts,
+    flows_from,
+)
 from dfcmodel.network.demands.exchanges import (
     Messages,
     binary_tree,
@@ -67,12 +72,14 @@ def all_reduce(
         Time from when a host has what it needs to when it sends on, s.
     **given
         ``starts`` of the first flows, ``source``, ``links``, ``routes`` and options, as of `flows_from`. Flows from one host
-        to the same other one are one connection: ``routes="ecmp"`` gives them the same path.
+        to the same other one are one connection: ``routes="ecmp"`` gives them the same path. Operations are added,
+        ``first + second``: then each has connections of its own.
 
     Raises
     ------
     ValueError
-        For an unknown algorithm, hosts or packets that it cannot divide, and pieces where it has none.
+        For an unknown algorithm, hosts or packets that it cannot divide, pieces where it has none, and flows between
+        interfaces of one server, which do not take a `rail_optimized` fabric.
 
     Examples
     --------
@@ -190,6 +197,6 @@ def _flows_of(
     found = messages(len(ends))
     source, target = (Column(ends, each, len(each)) for each in (found.source, found.target))
     waits = (found.after >= 0).any(axis=1)
-    given = {"entropy": found.source * len(ends) + found.target, **given}
+    given = {"entropy": PAIR, **given}
     times = np.where(waits, delay, starts)
     return flows_from(source, target, found.size, times, after=found.after, **given)

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from dfcmodel.network.columns import Column
-from dfcmodel.network.demands.collectives import FlowsOfSizes, collective_hosts, flows_from
+from dfcmodel.network.demands.collectives import (
+    FlowsOfSizes,
+    collective_hosts,
+    flows_from,
+    in_one_server,
+)
 from dfcmodel.network.demands.flow_files import packet_size_for
 from dfcmodel.network.flow_tables import Flows
+from dfcmodel.network.links import Links
 from hopflow.checks import choice, instance, number, one_number, random_generator, shown
 from hopflow.fork_safety import cached_property
 from hopflow.keywords import takes_keywords
@@ -227,6 +233,11 @@ def random_traffic(
     starts = np.sort(random.uniform(0.0, duration, count))
     source = random.integers(len(ends), size=count)
     target = (source + random.integers(1, len(ends), size=count)) % len(ends)
+    links = Links.of(arguments["links"])
+    if links.servers:
+        place = np.array([links.place_of[node] for node in ends])
+        while (within := in_one_server(links, place[source], place[target])).any():
+            target[within] = random.integers(len(ends), size=int(within.sum()))
     drawn, which = np.unique(sizes.quantiles(random.uniform(size=count)), return_inverse=True)
     packets = np.maximum(1.0, np.ceil(drawn / packet_size))
     if not all(isinstance(rate, PacketUnits) for rate in of_hosts):

@@ -8,11 +8,9 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
 from dfcmodel.network.demands.chakra_flows import TraceFlows
 from dfcmodel.network.demands.chakra_traces import nodes_of_trace
-from dfcmodel.network.demands.collectives import FlowsGiven, collective_hosts
+from dfcmodel.network.demands.collectives import PAIR, FlowsGiven, collective_hosts
 from dfcmodel.network.demands.flow_files import (
     ListedFlows,
     check_given,
@@ -235,8 +233,7 @@ def _read(
         raise ValueError(f"{name}: {error}") from None
     if not found.size:
         raise ValueError(f"{name}: must have an operation in which more than one rank takes part")
-    entropy = np.array(found.source) * len(ends) + np.array(found.target)
-    return found.between(ends, {"entropy": entropy, **given})
+    return found.between(ends, {"entropy": PAIR, **given})
 
 
 def _of_text(text: str, hosts: int, units: _Units, packet_size: float) -> ListedFlows:

@@ -26,6 +26,7 @@ from dfcmodel import (
     Scenario,
     chain,
     choose_level,
+    compare,
     dumbbell,
     ensemble,
     simulate,
@@ -77,8 +78,7 @@ def test_transfers_say_how_long_they_took() -> None:
     ).summary()
     assert "CBR: 10 packets in 10.1 ms, lost 0 packets" in rows["short"]
     assert (
-        "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), efficiency"
-        in rows["long"]
+        "CBR: goodput 990 packets/s (11.88 Mb/s, 0.099 of the slowest link), lost 0" in rows["long"]
     )
 
 
@@ -91,6 +91,27 @@ def test_efficiency_is_stated_relative_to_the_path(run) -> None:
     first = run.scenario.flows[0].name
     value = f"efficiency {run.mean_efficiency()[0]:.3f} of the path's bandwidth-delay product"
     assert value in run.summary()[first]
+
+
+def test_efficiency_is_shown_of_the_scenarios_of_its_paper_alone(run) -> None:
+    other = replace(run, scenario=replace(run.scenario, name="mine"))
+    assert "efficiency" not in repr(other)
+    labels = [ax.get_ylabel() for ax in other.plot().figure.axes[:3]]
+    assert labels == ["goodput (packets/s)", "window (packets)", "node"]
+    for results, shown in (((run, run), True), ((other, other), False), ((run, other), False)):
+        axes = compare(*results).plot().figure.axes
+        assert ("efficiency" in [ax.get_ylabel() for ax in axes]) == shown
+    np.testing.assert_array_equal(other.efficiency, run.efficiency)  # it is still computed
+
+
+@pytest.mark.parametrize("level", ["fluid", "packets"])
+def test_a_window_is_at_most_the_largest_one(level: str) -> None:
+    """RFC 5681: a sender has min(cwnd, rwnd) in flight; the rest of cwnd is of no effect."""
+    flows = [Flow(f"{most}", (1, 2), NewReno(), max_window=most) for most in (30, 45.5)]
+    links = chain(2, rate=1e4, delay=0.02, buffer=1e3)
+    run = simulate(Scenario("two", links, flows, duration=2.0), level=level)
+    assert run.lost_by_flow.sum() == 0.0
+    assert run.window.max(axis=1).tolist() == [30.0, 45.5]
 
 
 def test_goodput_above_the_rate_of_links_is_explained(run) -> None:

@@ -9,8 +9,9 @@ import pytest
 
 import hopflow
 from dfcmodel import CBR, PIE, CoDel, Flow, Scenario, StepMarking, chain, compare, simulate
+from dfcmodel.sharing.comparisons import compare_rules
 from markov import MM1K, stationary
-from responsefn import CUBIC, DCTCP, NewReno, Reno
+from responsefn import BBR, CUBIC, DCTCP, NewReno, Reno
 
 PATH = {"bandwidth": 2000.0, "rtt": 0.04, "buffer": 80, "duration": 40.0}
 
@@ -20,10 +21,63 @@ def found():
     return compare([NewReno(), CUBIC()], runs=2, **PATH)
 
 
-def test_the_winner_is_first(found) -> None:
+def test_arrays_are_in_the_order_of_the_call_and_the_table_has_the_winner_first(found) -> None:
     """RFC 9438: CUBIC gets more than Reno at 80 ms with the queue full and 24 Mb/s."""
-    assert found.rules == (CUBIC(), NewReno())
-    assert found.against_others[0] > 0.5 > found.against_others[1]
+    other = compare([CUBIC(), NewReno()], runs=2, **PATH)
+    for result, order in ((found, [1, 0]), (other, [0, 1])):
+        assert [result.rules[n] for n in order] == [CUBIC(), NewReno()] == [*result.ranking]
+        assert result.share[order[0], order[1]] > 0.5 > result.share[order[1], order[0]]
+        assert result.against_others[order[0]] > 0.5 > result.against_others[order[1]]
+        rows = [name for name in result.summary() if name[0].isdigit()]
+        assert rows == ["1. CUBIC()", "2. NewReno()"]
+        assert result.plot().get_yticklabels()[0].get_text() == "CUBIC()"
+        ranks = result.to_xarray()["rank"]
+        assert [int(ranks.sel(rule=name)) for name in ("CUBIC()", "NewReno()")] == [1, 2]
+    np.testing.assert_array_equal(found.rate, other.rate[::-1])  # of one flow, the same seeds
+
+
+SLOW_PATH = {"bandwidth": "50Mbps", "rtt": "40ms", "buffer": 8 * 166}
+
+
+def test_shares_that_still_drift_are_named_or_simulated_for_longer() -> None:
+    """BBR beside CUBIC at a buffer of 8 BDP gains for minutes: its share after 30 s is no result."""
+    rules = [BBR(), CUBIC()]
+    short = compare(rules, **SLOW_PATH, duration=20, runs=4)
+    assert not short.settled[0, 1]
+    assert (short.durations == 20.0).all()
+    assert short.settled.diagonal().all()
+    assert "not settled: BBR() and CUBIC()" in short.summary()["settled"]
+    assert short.caveats[-1].startswith("not settled")
+    prolonged = compare_rules(rules, short.path, runs=4, prolong=True)
+    assert prolonged.durations[0, 1] > 20.0
+    assert (prolonged.durations.diagonal() == 20.0).all()
+    assert prolonged.share[0, 1] > short.share[0, 1]
+    assert prolonged.settled[0, 1] or prolonged.durations[0, 1] == 80.0
+    data = prolonged.to_xarray()
+    np.testing.assert_array_equal(data.settled, prolonged.settled)
+    np.testing.assert_array_equal(data.durations, prolonged.durations)
+
+
+def test_compare_without_a_duration_prolongs(monkeypatch) -> None:
+    passed = []
+    monkeypatch.setattr(
+        "dfcmodel.comparing.compare_rules", lambda rules, path, **options: passed.append(options)
+    )
+    compare([BBR()], **SLOW_PATH)
+    compare([BBR()], **SLOW_PATH, duration="60s")
+    assert [options["prolong"] for options in passed] == [True, False]
+
+
+def test_a_sweep_of_compare_takes_every_option_of_it() -> None:
+    path = {"bandwidth": 500.0, "rtt": 0.04, "buffer": 20}
+    data = hopflow.sweep(
+        compare, rules=[CUBIC(), NewReno()], duration=["5s", "10s"], loss=0.0, runs=1, **path
+    )
+    assert data.duration.to_numpy().tolist() == [5.0, 10.0]
+    alone = compare([CUBIC(), NewReno()], **path, duration=10.0, runs=1)
+    np.testing.assert_array_equal(data.share.sel(duration=10.0), alone.share)
+    with pytest.raises(ValueError, match=r"duratoin: .* has no such parameter, but .* duration"):
+        hopflow.sweep(compare, rules=[CUBIC()], duratoin=5.0, **path)
 
 
 def test_shares_of_a_pair_add_up_to_one(found) -> None:
@@ -34,7 +88,7 @@ def test_shares_of_a_pair_add_up_to_one(found) -> None:
 
 def test_reno_is_more_unfair_to_long_round_trips_than_cubic(found) -> None:
     """Between 1, at the same loss rate, and 2, synchronized (`rtt_unfairness`), less the queue's delay."""
-    cubic, reno = found.rtt_exponent
+    reno, cubic = found.rtt_exponent
     assert 0.5 < cubic < reno < 2.0
 
 
@@ -43,7 +97,7 @@ def test_it_shows_its_caveats(found) -> None:
     assert all(" ".join(text.split()) in shown for text in found.caveats)
     assert "<img" in found._repr_html_()
     data = found.to_xarray()
-    assert data.share.sel(rule="CUBIC()", against="NewReno()") == found.share[0, 1]
+    assert data.share.sel(rule="CUBIC()", against="NewReno()") == found.share[1, 0]
     assert data.attrs["buffer"] == 80
 
 
@@ -148,7 +202,7 @@ def test_a_rate_above_the_paths_is_explained() -> None:
     path = {"bandwidth": 2500.0 / 3.0, "rtt": 0.02, "buffer": 20, "runs": 2}
     short = compare([CUBIC()], **path, duration=2.0, warm_up=0.5)
     assert short.rate[0] > short.path.bandwidth
-    assert short.caveats[-1].startswith("a rate above the path's")
+    assert any(text.startswith("a rate above the path's") for text in short.caveats)
     longer = compare([CUBIC()], **path, duration=8.0, warm_up=2.0)
     assert not any("above the path's" in text for text in longer.caveats)
 

@@ -308,3 +308,23 @@ def test_a_range_with_more_losses_than_without_pauses_is_that_of_the_chain() -> 
         link_rate="10Gbps", bottleneck_rate="5Gbps", rtt="200us", buffers=(50, 200), levels=(1, 2), load=0.98, thresholds=(14,),
     )  # fmt: skip
     assert str(found.summary()["more is lost"]).endswith("without pauses; in this chain")
+
+
+def test_thresholds_take_sizes_in_bytes_as_whole_packets_that_fit() -> None:
+    """10 kB are 6.7, 25.5 kB 17 and 20 kB 13.3 packets of 1500 bytes."""
+    port = {"link_rate": 100.0, "bottleneck_rate": 15.0, "rtt": 1.0, "levels": (2,)}
+    sizes = pause_thresholds(**port, buffers=("10 kB", "25.5kB"), thresholds=["20kB", "50%"])
+    packets = pause_thresholds(**port, buffers=(6, 17), thresholds=[13, 8])
+    assert sizes.models == packets.models
+    np.testing.assert_array_equal(sizes.table.threshold, packets.table.threshold)
+    with pytest.raises(ValueError, match=r"buffers\[0\] = 6.5: must be a whole number"):
+        pause_thresholds(**port, buffers=(6.5, 17))
+
+
+def test_thresholds_of_a_large_buffer_are_refused_before_work_with_a_way_out() -> None:
+    port = {"link_rate": "40Gbps", "bottleneck_rate": "10Gbps", "rtt": "1ms"}
+    message = r"buffers = \(200, 8000\): 1.29e\+07 states .* must be at most 4e\+06; write buffers=\(61, 8000\)"
+    with pytest.raises(ValueError, match=message):
+        pause_thresholds(**port, buffers=(200, "12MB"))
+    with pytest.raises(ValueError, match="write fewer levels, or packets of more bytes"):
+        pause_thresholds(**port, buffers=(2, 500_000))

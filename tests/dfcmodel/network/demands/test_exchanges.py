@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,17 +17,22 @@ from dfcmodel import (
     PFC,
     Cable,
     Fabric,
+    Flow,
     Flows,
     Packets,
     all_gather,
     all_reduce,
+    all_to_all,
     all_to_all_rounds,
     completion_bounds,
     flows_from,
+    incast,
+    permutation,
+    random_traffic,
     reduce_scatter,
     simulate,
 )
-from dfcmodel.lossless import leaf_spine
+from dfcmodel.lossless import leaf_spine, rail_optimized
 from responsefn import FixedRate
 
 # Messages of collective operations, executed: what each host knows at the end.
@@ -236,6 +245,127 @@ def test_entropy_decides_the_path_of_a_flow() -> None:
     given = {"source": FixedRate(), "links": TWO_TIERS.links}
     same = flows_from(*ends, entropy=np.full(64, 7), **given)
     assert len({flow.path for flow in same}) == 1
-    own = flows_from(*ends, entropy=np.arange(64), **given)
-    assert own == flows_from(*ends, **given)
-    assert len({flow.path for flow in own}) == 4
+    assert len({flow.path for flow in flows_from(*ends, entropy="pair", **given)}) == 1
+    for own in (np.arange(64), None):
+        assert len({flow.path for flow in flows_from(*ends, entropy=own, **given)}) == 4
+
+
+# Several jobs: what a switch hashes, and the sum of their tables.
+
+EIGHT = Fabric(leaf_spine(8, 64, hosts=64), buffer="2 MB", discipline=PFC(counts="switch"))
+
+
+def _fullest_uplink(flows: Iterable[Flow]) -> int:
+    """Return how many of some flows take the fullest link from a leaf to a spine."""
+    return max(Counter(flow.path[1:3] for flow in flows if len(flow.path) == 5).values())
+
+
+def test_jobs_of_separate_calls_collide_by_chance_only() -> None:
+    """512 flows over 512 uplinks: 4 to 6 on the fullest as the Poisson distribution has it, in one call or in eight."""
+    jobs = [
+        HALVING(EIGHT.hosts[k::8], 800, links=EIGHT.links, source=FixedRate()) for k in range(8)
+    ]
+    first = [flow for job in jobs for flow in job[:64]]
+    together = HALVING(EIGHT.hosts, 800, links=EIGHT.links, source=FixedRate())[:512]
+    assert {flow.path for flow in first} == {flow.path for flow in together}  # of equal ends
+    assert _fullest_uplink(first) <= 7
+    total = sum(jobs)
+    assert _fullest_uplink(flow for k in range(8) for flow in total[k * 768 : k * 768 + 64]) <= 7
+
+
+def test_a_path_depends_on_the_ends_of_a_flow_and_not_on_its_place() -> None:
+    ends = [*itertools.permutations(TWO_TIERS.hosts, 2)]
+    given = {"source": FixedRate(), "links": TWO_TIERS.links}
+    paths = {
+        (flow.path[0], flow.path[-1]): flow.path
+        for flow in flows_from(*zip(*ends, strict=True), **given)
+    }
+    assert all(
+        flow.path == paths[flow.path[0], flow.path[-1]]
+        for flow in flows_from(*zip(*ends[::-3], strict=True), **given)
+    )
+    seeded = replace(TWO_TIERS, seed=1)
+    other = flows_from(*zip(*ends, strict=True), source=FixedRate(), links=seeded.links)
+    crossing = [flow.path for flow in other if len(flow.path) == 5]
+    same = sum(path == paths[path[0], path[-1]] for path in crossing) / len(crossing)
+    assert 0.1 < same < 0.4  # of four spines
+
+
+@pytest.mark.parametrize("routes", ["ecmp", "even"])
+def test_tables_are_added_as_jobs_with_connections_of_their_own(routes: str) -> None:
+    given: dict[str, Any] = {"source": FixedRate(), "links": TWO_TIERS.links, "routes": routes}
+    one, two = HALVING(TWO_TIERS.hosts[:8], 64, **given), RING(TWO_TIERS.hosts[:8], 32, **given)
+    both = one + two
+    assert len(both) == len(one) + len(two)
+    assert [flow.size for flow in both] == [flow.size for job in (one, two) for flow in job]
+    assert [flow.after for flow in both[len(one) :]] == [
+        tuple(len(one) + f for f in flow.after) for flow in two
+    ]
+    assert [flow.after for flow in both[: len(one)]] == [flow.after for flow in one]
+    twice = sum([one, one, one])
+    assert len(set(twice.names)) == 3 * len(one)
+    if routes == "ecmp":  # other connections of the same pairs
+        assert len({flow.path for flow in twice}) > len({flow.path for flow in one})
+    assert isinstance(pickle.loads(pickle.dumps(both)), Flows)
+    runs = [
+        simulate(TWO_TIERS.scenario("x", flows, duration=1e-2), Packets(seed=1), sample=1e-2)
+        for flows in (both, tuple(both))
+    ]
+    assert np.array_equal(runs[0].finished, runs[1].finished)
+    assert np.isfinite(runs[0].finished).all()
+
+
+def test_tables_and_single_flows_are_added() -> None:
+    links = TWO_TIERS.links
+    path = flows_from(TWO_TIERS.hosts[:1], TWO_TIERS.hosts[-1:], source=FixedRate(), links=links)[
+        0
+    ].path
+    first = Flow("first", path, FixedRate(), size=4)
+    last = Flow("last", path[::-1], FixedRate(), size=4, after=("first",))
+    job = RING(TWO_TIERS.hosts[:4], 8, source=FixedRate(), links=links)
+    two = first, last
+    total = job + two
+    assert total[-1].after == (len(job),)
+    assert [*total.names][-2:] == ["first", "last"]
+    assert (two + job)[1].after == (0,)
+    assert 0 + job is job
+    with pytest.raises(TypeError):
+        job + 3
+    with pytest.raises(ValueError, match="after = 'first': must be a name of a flow of its table"):
+        job + two[1:]
+
+
+# Servers with several interfaces.
+
+SERVERS = Fabric(rail_optimized(4, 8, 2, groups=2), buffer="2 MB", discipline=PFC(counts="switch"))
+NO_FABRIC = (
+    r"is in the server of \('host', \d+\), .* one collective per rail, of fabric.hosts\[k::8\]"
+)
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_a_collective_within_a_server_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=NO_FABRIC):
+        EXCHANGES[name][0](SERVERS.hosts, 640, source=FixedRate(), links=SERVERS.links)
+
+
+def test_other_traffic_within_a_server_is_refused_or_left_out() -> None:
+    given: dict[str, Any] = {"source": FixedRate(), "links": SERVERS.links}
+    for call in (
+        lambda: all_to_all(SERVERS.hosts, sizes=3, **given),
+        lambda: incast(SERVERS.hosts, SERVERS.hosts[0], sizes=3, **given),
+        lambda: flows_from(SERVERS.hosts[:1], SERVERS.hosts[1:2], **given),
+    ):
+        with pytest.raises(ValueError, match=NO_FABRIC):
+            call()
+    with pytest.raises(ValueError, match="must be of at least two servers"):
+        permutation(SERVERS.hosts[:8], sizes=3, **given)
+    server = {host: n // 8 for n, host in enumerate(SERVERS.hosts)}
+    for flows in (
+        permutation(SERVERS.hosts, 3, sizes=3, **given),
+        random_traffic(SERVERS.hosts, "web search", 0.5, 1e-3, **given),
+    ):
+        assert all(server[flow.path[0]] != server[flow.path[-1]] for flow in flows)
+    rails = sum(RING(SERVERS.hosts[k::8], 80, **given) for k in range(8))
+    run = simulate(SERVERS.scenario("rails", rails, duration=1e-2), Packets(seed=1), sample=1e-2)
+    assert np.isfinite(run.finished).all()
