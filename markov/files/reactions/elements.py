@@ -100,6 +100,7 @@ class Element(ET.Element):
 
         def __iter__(self) -> Iterator[Element]: ...
         def __getitem__(self, key: Any) -> Any: ...
+        def iter(self, tag: Any = None) -> Any: ...  # noqa: D102
         def findall(self, path: str, namespaces: Any = None) -> Any: ...  # noqa: D102
 
 
