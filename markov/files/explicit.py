@@ -214,7 +214,8 @@ def _transitions(path: Path) -> tuple[sp.csr_matrix, bool]:
     check_room(
         f"{path.name}: {n} states", BYTES_PER_TRANSITION * (count if of_storm else n + count)
     )
-    rows, columns, rates = (np.empty(count, dtype=t) for t in (np.int64, np.int64, np.float64))
+    rows, columns = np.empty((2, count), dtype=np.int64)
+    rates = np.empty(count)
     for k, (number, words) in enumerate(lines[1:]):
         place = path.name, number
         if len(words) not in (3, 4):
@@ -374,7 +375,8 @@ def _matrix_market(path: Path) -> sp.csr_matrix:
     if count != len(lines) - 1:
         raise FileError(place, f"{count} entries are announced, {len(lines) - 1} are there")
     check_room(f"{path.name}: {n} states", BYTES_PER_TRANSITION * (n + count))
-    rows, columns, values = (np.empty(count, dtype=t) for t in (np.int64, np.int64, np.float64))
+    rows, columns = np.empty((2, count), dtype=np.int64)
+    values = np.empty(count)
     row, column = (first, 0)
     for k, (number, entry) in enumerate(lines[1:]):
         place = path.name, number

@@ -125,7 +125,8 @@ def _codes_of(values: Any, given: Any) -> NDArray[np.int64]:
     """Return the codes of values of a component: whole numbers as they are, names by their number."""
     given = np.asarray(given)
     if given.dtype.kind not in "UO":
-        return given.astype(np.int64)
+        whole: NDArray[np.int64] = given.astype(np.int64)
+        return whole
     by_name = {name: k for k, name in enumerate(values)}
     codes = np.array([by_name[name] for name in given.ravel().tolist()], dtype=np.int64)
     return codes.reshape(given.shape)

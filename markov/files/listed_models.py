@@ -57,13 +57,13 @@ def listed_model(chain: MarkovChain) -> FileModel:
     assert codes is not None
     variables = {}
     for component, values in zip(listed._space.components, codes, strict=True):
-        name, kind = component.name, "int" if isinstance(component.values, range) else "names"
-        kind = "bool" if list(component.values[:2]) == [False, True] and kind == "names" else "int"
-        ends = [Literal(int(end), 1) for end in (values.min(), values.max())]
+        truth = not isinstance(component.values, range) and list(component.values) == [False, True]
+        name, kind = component.name, "bool" if truth else "int"
+        low, high = (Literal(int(end), 1) for end in (values.min(), values.max()))
         variables[name] = (
             Variable(name, kind, None, None, Literal(False, 1), 1)
-            if kind == "bool"
-            else Variable(name, kind, *ends, ends[0], 1)
+            if truth
+            else Variable(name, kind, low, high, low, 1)
         )
     program = Program(
         listed.name, "ctmc", variables=variables, start=Literal(True, 1),
@@ -71,15 +71,20 @@ def listed_model(chain: MarkovChain) -> FileModel:
     )  # fmt: skip
     model = ListedModel(program)
     numbers = model.bound.numbers(codes)
-    order = np.argsort(numbers)
-    assert (order == np.arange(len(order))).all()
+    assert (np.diff(numbers) > 0).all()
 
     def labelled(name: str) -> Value | None:
         if name not in listed._labels:
             return None
         marks = listed._labels[name]
         reads = frozenset(range(len(variables)))
-        return Value("bool", lambda c: marks[np.searchsorted(numbers, c.states)], reads=reads)
+
+        def run(c: Columns) -> NDArray[np.bool_]:
+            assert c.states is not None
+            found: NDArray[np.bool_] = marks[np.searchsorted(numbers, c.states)]
+            return found
+
+        return Value("bool", run, reads=reads)
 
     model.bound.scope.labels = labelled
     initial = np.flatnonzero(listed.initial)

@@ -179,7 +179,7 @@ def read_umb(path: Path) -> tuple[MarkovChain, dict[str, NDArray[np.bool_]], Vec
     rewards = {name: of[order] for name, of in rewards.items()}
     initial = archive.truths("state-is-initial.bin", n)[order]
     own = sources == targets
-    loops = np.bincount(sources[own], rates[own], n)[order]
+    loops = np.bincount(sources[own], rates[own], n)[order].astype(np.float64)
     model = ListedChain(path.name, space, codes[:, order], labels, rewards, initial, loops)
     built = Built(space, model._codes, with_diagonal(matrix), f"read from {path.name}")
     first = next(iter(rewards.values()), None)

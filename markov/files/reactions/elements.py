@@ -5,13 +5,13 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.parsers import expat
 
 from markov.files.errors import FileError
 from markov.files.parsing.tokens import read_text
 
-__all__ = ["FIELDS", "Element", "Fields", "described", "elements_of", "model_of"]
+__all__ = ["FIELDS", "Element", "Fields", "described", "model_of"]
 
 MAX_DEPTH = 200
 CORE = "http://www.sbml.org/sbml/level"
@@ -96,6 +96,13 @@ class Element(ET.Element):
     line = 1
     space = ""
 
+    if TYPE_CHECKING:  # all elements of a tree are of this class
+
+        def __iter__(self) -> Iterator[Element]: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def iter(self, tag: Any = None) -> Any: ...  # noqa: D102
+        def findall(self, path: str, namespaces: Any = None) -> Any: ...  # noqa: D102
+
 
 def model_of(path: Path) -> tuple[Element, int]:
     """Return the model in a file, in which everything is read or may be skipped, and the level of SBML.
@@ -171,7 +178,7 @@ def _root(text: str, file: str) -> Element:
         parser.Parse(text, True)
     except expat.ExpatError as error:
         raise FileError((file, error.lineno), f"no XML: {error}") from None
-    root: Element = top[0]  # type: ignore[assignment]
+    root: Element = top[0]
     return root
 
 
@@ -186,7 +193,7 @@ def _check(element: Element, file: str, packages: set[str]) -> None:
             raise FileError((file, element.line), f"{where}: attribute {name!r} is not read")
     inside = fields.elements.split()
     skipped = {*fields.skipped_elements.split(), *ALWAYS_SKIPPED.skipped_elements.split()}
-    for child in list(elements_of(element)):
+    for child in list(element):
         if child.space in packages or child.tag in skipped:
             element.remove(child)
             continue
@@ -195,11 +202,6 @@ def _check(element: Element, file: str, packages: set[str]) -> None:
             raise FileError((file, child.line), f"{where}: {described(child)} is not read")
         if child.tag != "math":
             _check(child, file, packages)
-
-
-def elements_of(element: Element) -> Iterator[Element]:
-    """Yield the elements within one."""
-    yield from element  # type: ignore[misc]
 
 
 def described(element: Element) -> str:

@@ -64,14 +64,14 @@ def read_event(
     triggers = event.findall("trigger")
     if len(triggers) != 1:
         raise refuse(where, "must have one trigger")
-    trigger: Element = triggers[0]  # type: ignore[assignment]
+    trigger: Element = triggers[0]
     condition = math(trigger, where)
     changes: list[Assignment] = []
-    for assignment in event.iterfind("listOfEventAssignments/eventAssignment"):
+    for assignment in event.findall("listOfEventAssignments/eventAssignment"):
         name = assignment.get("variable", "")
         if name not in variables or name in {change.name for change in changes}:
             raise refuse(where, f"assigns {name!r}: must be a species that reactions change, once")
-        value = amount(name, math(assignment, where))  # type: ignore[arg-type]
+        value = amount(name, math(assignment, where))
         changes.append(Assignment(name, value, value.line))
     if CLOCK in (name for change in changes for name in names_in(change.value)):
         raise refuse(where, "assigns a value that depends on the time: not read")
@@ -86,7 +86,8 @@ def read_event(
             sides = first, second
             for side, other in ((0, second), (1, first)):
                 late = LATE.get((sign, side))
-                if not isinstance(sides[side], Name) or sides[side].name != CLOCK or late is None:
+                clock = sides[side]
+                if not isinstance(clock, Name) or clock.name != CLOCK or late is None:
                     continue
                 if not {*variables, CLOCK} & set(names_in(other)):
                     return Reset(other, late, tuple(changes))

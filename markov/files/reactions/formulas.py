@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markov.files.parsing.tokens import decimal
 from markov.files.syntax import (
@@ -177,7 +177,7 @@ class Formulas:
     ) -> Expression:
         operator, line = node[0], node.line
         check_attributes(operator, where, self.refuse)
-        qualifier = None
+        qualifier: Any = None
         parts = node[1:]
         if parts and parts[0].tag in ("logbase", "degree"):
             if parts[0].tag != {"log": "logbase", "root": "degree"}.get(operator.tag):
@@ -196,7 +196,7 @@ class Formulas:
             tree = Call("log10", (of[0],), line) if plain else Call("log", (of[0], qualifier), line)
         if tree is None and len(of) == 1 and operator.tag == "root":
             square = qualifier is None or (isinstance(qualifier, Literal) and qualifier.value == 2)
-            inverse = Chain(Literal(1.0, line), (("/", qualifier),), line) if qualifier else None
+            inverse = Chain(Literal(1.0, line), (("/", qualifier),), line)
             tree = Call("sqrt", (of[0],), line) if square else Call("pow", (of[0], inverse), line)
         if tree is None:
             raise self.refuse(where, f"{operator.tag} with {len(of)} arguments is not read")

@@ -33,7 +33,7 @@ from markov.files.program import (
     RewardItem,
     Variable,
 )
-from markov.files.reactions.elements import Element, described, elements_of, model_of
+from markov.files.reactions.elements import Element, described, model_of
 from markov.files.reactions.events import Trigger, read_event, triggered
 from markov.files.reactions.formulas import Formulas, Function, check_attributes
 from markov.files.states.state_space import MAX_STATES
@@ -182,7 +182,7 @@ class _Reader:
     def each(self, kind: str) -> Iterator[Element]:
         """Yield the elements of a list of the model; errors are then at their lines."""
         for part in self.model.findall(f"listOf{kind}"):
-            for element in elements_of(part):
+            for element in part:
                 self.line = element.line
                 yield element
 
@@ -219,7 +219,7 @@ class _Reader:
             name = each.get("id", "")
             if name in self.units:
                 raise self.wrong(described(each), "a second one of this id")
-            self.units[name] = each.findall("listOfUnits/unit")  # type: ignore[assignment]
+            self.units[name] = each.findall("listOfUnits/unit")
         self.line = self.model.line
         wanted = {"substanceUnits": "item", "extentUnits": "item", "timeUnits": "second"}
         for attribute, unit in wanted.items():
@@ -401,8 +401,8 @@ class _Reader:
                 )
             for node in element.iter():
                 if node is not element:
-                    check_attributes(node, f"functionDefinition {name!r}", self.wrong)  # type: ignore[arg-type]
-            found[name] = Function(tuple(parameters), parts[-1])  # type: ignore[arg-type]
+                    check_attributes(node, f"functionDefinition {name!r}", self.wrong)
+            found[name] = Function(tuple(parameters), parts[-1])
         return found
 
     # ------------------------------------------------------------------ events
@@ -498,7 +498,7 @@ class _Reader:
         found.reactions[number] = reaction.line, where
         if self.truth(reaction, "fast", default=False):
             raise self.wrong(where, "fast reactions are not read")
-        laws: list[Element] = reaction.findall("kineticLaw")  # type: ignore[assignment]
+        laws: list[Element] = reaction.findall("kineticLaw")
         if len(laws) != 1:
             raise self.wrong(where, "must have one kinetic law")
         (law,) = laws
@@ -508,8 +508,8 @@ class _Reader:
                 key = parameter.get("id", "")
                 if not key or key in local:
                     raise self.wrong(where, f"local parameter {key!r}: must have an id, once")
-                local[key] = Name(f"{name}.{key}", parameter.line)  # type: ignore[attr-defined]
-                self._constant(found, f"{name}.{key}", self._value(parameter))  # type: ignore[arg-type]
+                local[key] = Name(f"{name}.{key}", parameter.line)
+                self._constant(found, f"{name}.{key}", self._value(parameter))
         rate = self.formulas.read(law, where, local)
         changes = self._changes(reaction, where)
         fits, exceeds = self.inside, []
@@ -557,7 +557,7 @@ class _Reader:
         """Return by how much a reaction changes the number of each species."""
         found: dict[str, int] = {}
         for kind, sign in (("listOfReactants", -1), ("listOfProducts", 1), ("listOfModifiers", 0)):
-            references: list[Element] = reaction.findall(f"{kind}/*")  # type: ignore[assignment]
+            references: list[Element] = reaction.findall(f"{kind}/*")
             for reference in references:
                 name = reference.get("species", "")
                 if name not in self.species:
