@@ -211,6 +211,11 @@ class Scenario(Ingresses):
             ),
         )
 
+    @property
+    def has_efficiency(self) -> bool:
+        """Whether summaries and pictures show the efficiency of takano2006, which its scenarios are judged by."""
+        return self.name.startswith("takano2006/")
+
     def summary(self) -> dict[str, object]:
         """Return the nodes, links and flows in words, by name."""
         kinds = Counter(type(link.discipline).__name__ for link in self.links)

@@ -259,11 +259,6 @@ class RoutedFlows(Described):
         rates = self.by_link(lambda link: link.rate)[self.routes.places]
         return np.asarray(np.minimum.reduceat(rates, self.routes.begin))
 
-    @property
-    def has_efficiency(self) -> bool:
-        """Whether summaries and pictures show the efficiency of takano2006, which its scenarios are judged by."""
-        return self.name.startswith("takano2006/")
-
     @cached_property
     def is_interface(self) -> NDArray[np.bool_]:
         """Whether each link is the interface of a host: it begins at a node from which flows only start, all by ``"nic"``, (L,)."""

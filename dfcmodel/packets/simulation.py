@@ -199,7 +199,7 @@ class _Sampled:
         table = self.plan.scenario.table
         # senders send at most max_window, as the fluid records it; rate rules have no window
         allowed = np.where(table.of_kind(WindowRule), table.numbers("max_window"), np.inf)
-        return np.minimum(found, allowed[:, np.newaxis])
+        return np.asarray(np.minimum(found, allowed[:, np.newaxis]))
 
     def round_trip(self) -> NDArray[np.float64]:
         return np.asarray(self.records.round_trip[self.last].T)

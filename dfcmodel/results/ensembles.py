@@ -9,6 +9,7 @@ import numpy as np
 
 from dfcmodel.network.endpoints.flow_recoveries import repairs_of
 from dfcmodel.results.limits import limits_of_several, said_by_topic
+from dfcmodel.results.plots import goodput_over_time
 from dfcmodel.results.records import Recorded, samples_until
 from dfcmodel.results.summaries import level_of
 from hopflow.checks import number, whole
@@ -229,16 +230,15 @@ class Ensemble(Recorded, Result):
         efficient = self.scenario.has_efficiency
         means = self.mean_efficiency() if efficient else self.goodput.to_numpy() / rates
         for f, flow in enumerate(self.scenario.flows):
-            values = np.stack(
-                [
-                    run.efficiency.values[f] if efficient else run.goodput.values[f] / rates[f]
-                    for run in self.runs
-                ]
-            )
-            (line,) = ax.plot(self.time, np.median(values, axis=0), lw=1.0, label=flow.name)
+            if efficient:
+                time, values = self.time, np.stack([run.efficiency.values[f] for run in self.runs])
+            else:
+                rows = [goodput_over_time(run) for run in self.runs]
+                time, values = rows[0][0], np.stack([own[f] / rates[f] for _, own in rows])
+            (line,) = ax.plot(time, np.median(values, axis=0), lw=1.0, label=flow.name)
             for inside, alpha in ((0.5, 0.3), (0.9, 0.12)):
                 ends = np.quantile(values, (0.5 - inside / 2, 0.5 + inside / 2), axis=0)
-                ax.fill_between(self.time, *ends, color=line.get_color(), alpha=alpha, lw=0)
+                ax.fill_between(time, *ends, color=line.get_color(), alpha=alpha, lw=0)
             if sides is not None:
                 style = {"orientation": "horizontal", "alpha": 0.6, "color": line.get_color()}
                 sides.hist(means[:, f], bins=np.linspace(0, 1, 41), **style)
@@ -246,7 +246,7 @@ class Ensemble(Recorded, Result):
         ax.set(
             xlabel="time (s)",
             ylabel="efficiency" if efficient else "goodput / slowest link",
-            ylim=(0, 1.05),
+            ylim=(0, 1.05 if efficient else None),
             title=title,
         )
         ax.legend(fontsize=8)

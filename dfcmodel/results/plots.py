@@ -21,6 +21,7 @@ __all__ = [
     "draw_notifications",
     "draw_panels",
     "draw_space_time",
+    "goodput_over_time",
     "interval_ends",
     "name_nodes",
     "title_of",
@@ -43,12 +44,17 @@ def interval_ends(run: Records) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     return ends, np.diff(np.concatenate([[0.0], run.time[ends]]))
 
 
+def goodput_over_time(run: Records) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of at most 100 intervals, (T,), and each flow's goodput over them in packets/s, (F, T)."""
+    ends, seconds = interval_ends(run)
+    delivered = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
+    return run.time[ends], np.diff(delivered, axis=1) / seconds
+
+
 def draw_goodput(run: Records, ax: Any) -> Any:
     """Draw each flow's goodput over time, averaged over at most 100 intervals; return the Axes."""
-    ends, seconds = interval_ends(run)
-    told = np.concatenate([np.zeros((len(run.delivered), 1)), run.delivered[:, ends]], axis=1)
-    goodput = np.diff(told, axis=1) / seconds
-    _draw_flows(run, ax, run.time[ends], goodput)
+    time, goodput = goodput_over_time(run)
+    _draw_flows(run, ax, time, goodput)
     if goodput.max() > ABOVE_RATE * max(link.rate for link in run.scenario.links):
         ax.annotate(
             "peaks above the link's rate: data in order, complete with a retransmission",

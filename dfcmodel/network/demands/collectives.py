@@ -211,6 +211,7 @@ def flows_from(
         columns["delays"] = _delays(delays, given.get("after"), count)
     links = _table_of(links)
     choices: Choices | None = None
+    nodes: Sequence[Hashable]
     if isinstance(routes, str):
         choice("routes", routes, CHOICES)
         source_place, target_place = _check_ends(links, *ends)
@@ -223,9 +224,8 @@ def flows_from(
     else:
         if isinstance(routes, Mapping):
             may_loop = [ttl is not None for ttl in columns.get("ttl", [None] * count)]
-            own = (_places(links, nodes) for nodes in ends)
-            hops = NextHops(Links.of(links), routes)
-            routes = hops.paths(*ends, _keys(links, *own, entropy)[1], may_loop)
+            _, keys = _keys(links, _places(links, ends[0]), _places(links, ends[1]), entropy)
+            routes = NextHops(links, routes).paths(*ends, keys, may_loop)
             if any(may_loop) and any(len(set(path)) < len(path) for path in routes):
                 names = names or _names_of(*ends)
                 ends = ends[0], [path[-1] for path in routes]  # of loops where they close

@@ -11,10 +11,10 @@ from responsefn import DCQCN, DCTCP, HPCC, FixedRate
 
 
 def _all_reduce(source, discipline, routes: str) -> dfc.Scenario:
-    """Return an all-reduce of 4 hosts over 2 spines."""
+    """Return an all-reduce of 8 hosts over 2 spines."""
     cables = {"access": dfc.Cable("100Gbps", "10m"), "trunk": dfc.Cable("100Gbps", "50m")}
     fabric = dfc.Fabric(
-        leaf_spine(2, 2, hosts=2), buffer="2 MB", packet_size=4096, discipline=discipline, **cables
+        leaf_spine(2, 2, hosts=4), buffer="2 MB", packet_size=4096, discipline=discipline, **cables
     )
     options = {"source": source, "links": fabric.links, "routes": routes}
     flows = dfc.all_reduce(fabric.hosts, 100, "halving-doubling", **options)
