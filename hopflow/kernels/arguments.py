@@ -11,9 +11,7 @@ A tuple takes the words of its items.
 from __future__ import annotations
 
 import ctypes
-import functools
 import struct
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,10 +34,6 @@ RECORD = -100
 """In place of a number of dimensions: one record."""
 NOTHING = ctypes.c_char * 0
 """What is laid over the memory of an array to learn where it is."""
-_arrays: dict[int, tuple[Callable[[], Any], tuple[Any, ...], tuple[int, ...]]] = {}
-"""A weak reference to an array, its kind and its words, by its identity: it takes 1 us to learn where an array is, and an
-engine is called with a hundred of them after each part of a run. Neither shape nor dtype of an array may be set later."""
-_UNKNOWN: tuple[Callable[[], Any], tuple[Any, ...], tuple[int, ...]] = (object, (), ())
 STRIDED = 100
 """What is added to the number of dimensions of an array that is not contiguous."""
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -70,35 +64,25 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
         For another type of argument.
     """
     for value in values:
-        reference, known_kinds, known_words = _arrays.get(id(value), _UNKNOWN)
-        if reference() is value:
-            kinds += known_kinds
-            words += known_words
-            continue
         kind = type(value)
         if kind in NUMBERS:
             kinds += kind, 0
             words.append(value)
         elif isinstance(value, np.ndarray):
             flags = value.flags
-            of_strides: tuple[int, ...] = ()
             if flags.c_contiguous:
-                size = value.ndim
+                kinds += value.dtype, value.ndim
             elif flags.f_contiguous:
-                size = -value.ndim
+                kinds += value.dtype, -value.ndim
             else:
-                size, of_strides = value.ndim + STRIDED, value.strides
+                kinds += value.dtype, value.ndim + STRIDED
             if flags.carray:  # aligned and writeable: a fifth of the time of `ctypes.data`
-                address = ctypes.addressof(NOTHING.from_buffer(value))  # type: ignore[arg-type]
+                words.append(ctypes.addressof(NOTHING.from_buffer(value)))  # type: ignore[arg-type]
             else:
-                address = value.ctypes.data
-            _, kinds_of, words_of = _arrays[id(value)] = (
-                weakref.ref(value, functools.partial(_forget, id(value))),
-                (value.dtype, size),
-                (address, *value.shape, *of_strides),
-            )
-            kinds += kinds_of
-            words += words_of
+                words.append(value.ctypes.data)
+            words += value.shape
+            if kinds[-1] > STRIDED:
+                words += value.strides
         elif isinstance(value, tuple):
             kinds += kind, len(value)
             flatten(value, kinds, words)
@@ -110,10 +94,6 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             raise TypeError(
                 f"an argument of type {kind.__name__}: must be an array, a tuple, or one of {allowed}"
             )
-
-
-def _forget(key: int, _: Any) -> None:
-    _arrays.pop(key, None)
 
 
 def describe(kinds: tuple[Any, ...]) -> str:
