@@ -177,11 +177,11 @@ def _fabric_seconds(scenario: Scenario, method: Packets, duration: float) -> flo
     """Return the predicted CPU seconds of packets in a lossless fabric."""
     table, links = scenario.table, scenario.routes.counts
     packets = np.array(offered_packets(scenario, duration))
-    listens = np.array(table.of_kind(WindowRule, RateRule))
+    receives_feedback = np.array(table.of_kind(WindowRule, RateRule))
     is_constant = table.each("source", lambda source: getattr(source, "is_constant", False))
     repairs = column_of(method.repair_of(scenario)).map(lambda repair: repair == "none").array()
-    listens &= ~(is_constant & repairs)
-    hops, ack_hops = (float(np.dot(packets, links * does)) for does in (1.0, listens))
+    receives_feedback &= ~(is_constant & repairs)
+    hops, ack_hops = (float(np.dot(packets, links * does)) for does in (1.0, receives_feedback))
     spent = FABRIC_FLOW_NANOSECONDS * len(table)
     if not is_likely_fabric(scenario, method):
         per_hop = max(GENERAL_HOP_NANOSECONDS[rule.counts] for rule in _rules(scenario))

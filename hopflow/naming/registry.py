@@ -21,7 +21,7 @@ def object_of_file(
 ) -> Any:
     """Return the object that a Python file of the user's defines.
 
-    It is the value of the variable, or else an instance of the one subclass of ``base`` that the file defines, or else the one
+    It is the value of the variable, otherwise an instance of the one subclass of ``base`` that the file defines, otherwise the one
     object in it of ``base`` or of ``others``.
 
     Parameters

@@ -114,7 +114,7 @@ def test_compare() -> None:
     assert (wide["NewReno()"], seeds["NewReno()"]) == (True, 1)  # one seed has no interval
     assert found["results"]["alone_wide"]["CUBIC()"] is True
     options[2] = "tfrc"
-    with pytest.raises(ValueError, match=r"TFRC\(\) must be rules of a window"):
+    with pytest.raises(ValueError, match=r"TFRC\(\): must be a rule of a window"):
         invoke(options, catch_exceptions=False)
 
 
