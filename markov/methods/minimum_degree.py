@@ -56,23 +56,23 @@ def minimum_degree_order(
     array or None
         None when it took too long.
     """
-    if seconds <= SHORT or not sys.executable:
-        from scipy.sparse.linalg import spilu
+    if seconds > SHORT and sys.executable:
+        packed = io.BytesIO()
+        np.savez(packed, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
+        command = [sys.executable, "-c", SCRIPT]
+        try:
+            done = subprocess.run(
+                command,
+                check=True,
+                input=packed.getvalue(),
+                capture_output=True,
+                timeout=max(patience, SHORT),
+            )
+            return np.asarray(np.load(io.BytesIO(done.stdout)), dtype=np.int64)
+        except subprocess.TimeoutExpired:
+            return None
+        except (subprocess.CalledProcessError, OSError, ValueError):
+            pass  # no such process here: the order, and so the method, must not depend on that
+    from scipy.sparse.linalg import spilu
 
-        return np.asarray(spilu(matrix, **DROP_ALL).perm_c, dtype=np.int64)
-    packed = io.BytesIO()
-    np.savez(packed, data=matrix.data, indices=matrix.indices, indptr=matrix.indptr)
-    command = [sys.executable, "-c", SCRIPT]
-    try:
-        done = subprocess.run(
-            command,
-            check=False,
-            input=packed.getvalue(),
-            capture_output=True,
-            timeout=max(patience, SHORT),
-        )
-    except (subprocess.TimeoutExpired, OSError):
-        return None
-    if done.returncode:
-        return None
-    return np.asarray(np.load(io.BytesIO(done.stdout)), dtype=np.int64)
+    return np.asarray(spilu(matrix, **DROP_ALL).perm_c, dtype=np.int64)

@@ -74,6 +74,9 @@ def test_an_order_found_in_another_process_is_the_same_or_given_up(monkeypatch):
     here = minimum_degree.minimum_degree_order(matrix, 0.0, 0.0)
     there = minimum_degree.minimum_degree_order(matrix, math.inf, HANG)
     np.testing.assert_array_equal(here, there)
+    monkeypatch.setattr(minimum_degree, "SCRIPT", "import sys; sys.stdin.read(); sys.exit(1)")
+    np.testing.assert_array_equal(here, minimum_degree.minimum_degree_order(matrix, math.inf, HANG))
+    monkeypatch.setattr(minimum_degree, "SCRIPT", "import time; time.sleep(3600)")
     monkeypatch.setattr(minimum_degree, "SHORT", 1e-3)
     assert minimum_degree.minimum_degree_order(matrix, math.inf, 0.0) is None
 
