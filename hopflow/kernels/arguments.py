@@ -32,6 +32,8 @@ NUMBERS: dict[type, tuple[str, str]] = {
 FLOATS = (float, np.float64)
 RECORD = -100
 """In place of a number of dimensions: one record."""
+NOTHING = ctypes.c_char * 0
+"""What is laid over the memory of an array to learn where it is."""
 STRIDED = 100
 """What is added to the number of dimensions of an array that is not contiguous."""
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -67,13 +69,17 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
             kinds += kind, 0
             words.append(value)
         elif isinstance(value, np.ndarray):
-            if value.flags.c_contiguous:
+            flags = value.flags
+            if flags.c_contiguous:
                 kinds += value.dtype, value.ndim
-            elif value.flags.f_contiguous:
+            elif flags.f_contiguous:
                 kinds += value.dtype, -value.ndim
             else:
                 kinds += value.dtype, value.ndim + STRIDED
-            words.append(value.ctypes.data)
+            if flags.carray:  # contiguous, aligned and writeable: a fifth of the time of `ctypes.data`
+                words.append(ctypes.addressof(NOTHING.from_buffer(value)))
+            else:
+                words.append(value.ctypes.data)
             words += value.shape
             if kinds[-1] > STRIDED:
                 words += value.strides
