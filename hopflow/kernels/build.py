@@ -58,8 +58,8 @@ from numba.core import cgutils, itanium_mangler, typed_passes, untyped_passes
 from numba.core import ir as numba_ir
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, _LowerResult
-from numba.core.cpu import CPUContext
 from numba.core.compiler_machinery import FunctionPass, LoweringPass, PassManager, register_pass
+from numba.core.cpu import CPUContext
 from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.core.types.functions import BaseFunction, Dispatcher
@@ -531,7 +531,11 @@ def quicken() -> None:
     It searches all definitions of an operator for each operation, a tenth of the time of its front end. Names of functions
     have digests of the types of arguments: those of records, each field by name, took 13 kB, at each call.
     """
-    resolve, equal, mangled = BaseFunction.get_call_type, TargetConfig.__eq__, itanium_mangler.mangle_args
+    resolve, equal, mangled = (
+        BaseFunction.get_call_type,
+        TargetConfig.__eq__,
+        itanium_mangler.mangle_args,
+    )
     resolved: dict[Any, Any] = {}
 
     def get_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -572,7 +576,11 @@ def quicken() -> None:
 
     for owner, name, by in (
         (CPUContext, "load_additional_registries", once(CPUContext.load_additional_registries)),
-        (TypingContext, "load_additional_registries", once(TypingContext.load_additional_registries)),
+        (
+            TypingContext,
+            "load_additional_registries",
+            once(TypingContext.load_additional_registries),
+        ),
         (itanium_mangler, "mangle_args", lambda kinds: digest_of(tuple(kinds))),
         (numba_ir.Stmt, "list_vars", list_vars),
         (numba_ir.Expr, "list_vars", list_vars),
