@@ -27,12 +27,12 @@ USER_FOLDERS = {
     "JUPYTER_DATA_DIR": "jupyter/data",
     "JUPYTER_RUNTIME_DIR": "jupyter/runtime",
     "PIP_CACHE_DIR": "pip",
+    "XDG_CACHE_HOME": "caches",  # of other packages, such as scapy
     "HOME": "home",
 }
-"""Variables with folders of this run. HOME must be empty at the end."""
+"""Variables with folders of this run. HOME must be empty at the end, and hopflow must have written to its own cache only."""
 UNSET = (
     "NUMBA_CACHE_DIR",
-    "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
@@ -98,9 +98,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _home_writes(config: pytest.Config) -> str:
     """Return a message that lists what the tests wrote to home folders; empty if nothing."""
     home = config.stash[RUN] / "home"
-    scapy = home / ".cache" / "scapy"  # scapy keeps its tables there, and has no setting for it
-    files = (path for path in home.rglob("*") if not path.is_dir() and scapy not in path.parents)
-    written = [path.relative_to(home).as_posix() for path in files]
+    own = config.stash[RUN] / USER_FOLDERS["XDG_CACHE_HOME"] / "hopflow"
+    files = (path for folder in (home, own) for path in folder.rglob("*") if not path.is_dir())
+    written = [path.relative_to(config.stash[RUN]).as_posix() for path in files]
     if written:
         return f"the tests wrote to the home folder: {', '.join(sorted(written)[:20])}"
     if USER_CACHE in config.stash and config.stash[USER_CACHE].exists():

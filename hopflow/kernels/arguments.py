@@ -76,7 +76,7 @@ def flatten(values: tuple[Any, ...], kinds: list[Any], words: list[Any]) -> None
                 kinds += value.dtype, -value.ndim
             else:
                 kinds += value.dtype, value.ndim + STRIDED
-            if flags.carray:  # aligned and writeable: a fifth of the time of `ctypes.data`
+            if flags.carray:  # aligned and writeable: a third of the time of `ctypes.data`
                 words.append(ctypes.addressof(NOTHING.from_buffer(value)))  # type: ignore[arg-type]
             else:
                 words.append(value.ctypes.data)
