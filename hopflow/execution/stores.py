@@ -569,7 +569,7 @@ def _stored(values: list[Any]) -> NDArray[Any]:
 def _on_disk(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of an array on the disk, where texts have room to grow."""
     if dtype.kind != "U":
-        return dtype
+        return np.dtype(dtype.str)  # NumPy has two types of the same 64 bits, Zarr knows one
     characters = dtype.itemsize // np.dtype("U1").itemsize
     return np.dtype(f"U{max(MIN_TEXT_WIDTH, 1 << (characters - 1).bit_length())}")
 
