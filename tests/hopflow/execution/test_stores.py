@@ -209,7 +209,7 @@ from hopflow.execution.sweeping import over_grid
 
 def rows(points):
     for x in points:
-        yield Row({"x": (("place",), np.full(200, float(x)), {})}, {})
+        yield Row({"y": (("place",), np.full(200, float(x)), {})}, {})
 
 def peak(points, folder):
     grid = Grid({"x": range(points)}, lambda point: point["x"])
