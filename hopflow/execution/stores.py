@@ -46,7 +46,7 @@ DONE, ORDER, COORDS, CHECKSUM = "_done", "_order", "_coords", "_checksum"
 """Array of the points that are done; attributes with the names of the others and of coordinates, and with a checksum."""
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """Attribute with the dimensions of an array, as xarray reads it."""
-RAW = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+RAW: Mapping[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
 """Options with which xarray reads numbers as they were written."""
 MIN_TEXT_WIDTH = 8
 """Characters of texts on the disk; longer ones double them."""
@@ -110,9 +110,9 @@ class Store:
 
         scratch, old = self._beside("new"), self._beside("old")
         if old.exists():  # a process was killed while it replaced an array
-            for array in old.iterdir():
-                if not (self.folder / array.name).exists():
-                    array.rename(self.folder / array.name)
+            for kept in old.iterdir():
+                if not (self.folder / kept.name).exists():
+                    kept.rename(self.folder / kept.name)
             shutil.rmtree(old)
         if not self.folder.exists():
             group = zarr.open_group(scratch, mode="w", zarr_format=2)
@@ -483,9 +483,9 @@ class Store:
         data = xr.open_zarr(self.folder, consolidated=False, chunks=chunks, **RAW)
         order, coords = data.attrs.pop(ORDER), data.attrs.pop(COORDS)
         found: xr.Dataset = data.set_coords(coords)[order]
-        for variable in (found, *found.variables.values()):
-            variable.attrs.pop(CHECKSUM, None)
-            variable.attrs.pop("_FillValue", None)
+        for attrs in (found.attrs, *(variable.attrs for variable in found.variables.values())):
+            attrs.pop(CHECKSUM, None)
+            attrs.pop("_FillValue", None)
         return found
 
     def _netcdf(self, *, verify: bool) -> xr.Dataset:
