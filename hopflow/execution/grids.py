@@ -184,12 +184,11 @@ class Form:
                 )
                 said = f"has the dimensions {after}, at earlier points {before}"
                 raise ValueError(self._refusal(name, value, number, said))
-        known = self.coords
-        for name, (dims, value, _) in row.coords.items() if known is not None else ():
-            earlier = known.get(name) if known is not None else None
-            if name in self.grid.values or (earlier is not None and earlier[1] is value):
+        for name, (dims, value, _) in row.coords.items() if self.coords is not None else ():
+            if name in self.grid.values:
                 continue
-            if earlier is None or earlier[0] != tuple(dims) or not _equal(earlier[1], value):
+            first = (self.coords or {}).get(name)
+            if first is None or first[0] != tuple(dims) or not _equal(first[1], value):
                 said = (
                     "differs from the coordinate at earlier points, so that there is none for all"
                 )
@@ -273,6 +272,8 @@ def missing(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _equal(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
     one, other = np.asarray(one), np.asarray(other)
     numbers = one.dtype.kind in "fc" and other.dtype.kind in "fc"
     return np.array_equal(one, other, equal_nan=numbers)

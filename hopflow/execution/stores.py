@@ -46,7 +46,7 @@ DONE, ORDER, COORDS, CHECKSUM = "_done", "_order", "_coords", "_checksum"
 """Array of the points that are done; attributes with the names of the others and of coordinates, and with a checksum."""
 DIMENSIONS = "_ARRAY_DIMENSIONS"
 """Attribute with the dimensions of an array, as xarray reads it."""
-RAW: Any = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+RAW: Mapping[str, Any] = {"mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
 """Options with which xarray reads numbers as they were written."""
 MIN_TEXT_WIDTH = 8
 """Characters of texts on the disk; longer ones double them."""
@@ -110,16 +110,16 @@ class Store:
 
         scratch, old = self._beside("new"), self._beside("old")
         if old.exists():  # a process was killed while it replaced an array
-            for array in old.iterdir():
-                if not (self.folder / array.name).exists():
-                    array.rename(self.folder / array.name)
+            for kept in old.iterdir():
+                if not (self.folder / kept.name).exists():
+                    kept.rename(self.folder / kept.name)
             shutil.rmtree(old)
         if not self.folder.exists():
             group = zarr.open_group(scratch, mode="w", zarr_format=2)
             for name, values in self.grid.values.items():
-                stored = _stored(values)
-                field = Field((), stored.shape, stored.dtype, self.grid.attrs(name))
-                self._array(group, scratch, name, (name,), field, stored.shape)[...] = stored
+                array = _stored(values)
+                field = Field((), array.shape, array.dtype, self.grid.attrs(name))
+                self._array(group, scratch, name, (name,), field, array.shape)[...] = array
             _seal(scratch, {**self.about, OF: json.dumps(self.of), ORDER: None})
             for file in [*scratch.rglob("*"), scratch]:
                 synchronize(file)
@@ -569,7 +569,7 @@ def _stored(values: list[Any]) -> NDArray[Any]:
 def _on_disk(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return the type of an array on the disk, where texts have room to grow."""
     if dtype.kind != "U":
-        return dtype
+        return np.dtype(dtype.str)  # NumPy has two types of the same 64 bits, Zarr knows one
     characters = dtype.itemsize // np.dtype("U1").itemsize
     return np.dtype(f"U{max(MIN_TEXT_WIDTH, 1 << (characters - 1).bit_length())}")
 

@@ -134,8 +134,10 @@ def _dataset(
             values[...] = None if dtype.kind == "O" else np.nan
         for n, array in column.items():
             values[n] = array.tolist() if array.ndim == 0 and dtype.kind == "O" else array
-        shape = (*grid.shape, *field.shape)
-        swept[name] = (*grid.values, *field.dims), values.reshape(shape), field.attrs
+        dims, values = (*grid.values, *field.dims), values.reshape((*grid.shape, *field.shape))
+        absent = dtype.kind == "O" and any(value is None for value in values.flat)
+        # xarray makes NaN of None among texts, except in a variable that is already made
+        swept[name] = xr.Variable(dims, values, field.attrs, fastpath=absent)
     data = xr.Dataset(swept, coords={**(form.coords or {}), **grid.coords()}, attrs=dict(about))
     if interrupted:
         raise Interrupted(data, f"{done} of {len(grid)} points")

@@ -10,6 +10,7 @@ no counts either.
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -447,7 +448,9 @@ def write_explicit(model: Any, path: str | Path, *, exact: bool = False) -> None
         from scipy.io import mmwrite
 
         with replacing(path) as scratch:
-            mmwrite(str(scratch), chain.Q, precision=17)
+            content = io.BytesIO()  # of a file SciPy reports no failed write
+            mmwrite(content, chain.Q, precision=17)
+            scratch.write_bytes(content.getvalue())
         return
     rates = sp.coo_matrix(off_diagonal(chain.Q))
     lines = [f"{chain.size} {rates.nnz}"]

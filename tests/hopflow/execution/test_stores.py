@@ -209,7 +209,7 @@ from hopflow.execution.sweeping import over_grid
 
 def rows(points):
     for x in points:
-        yield Row({"x": (("place",), np.full(200, float(x)), {})}, {})
+        yield Row({"y": (("place",), np.full(200, float(x)), {})}, {})
 
 def peak(points, folder):
     grid = Grid({"x": range(points)}, lambda point: point["x"])
@@ -346,6 +346,7 @@ def test_two_hundred_sweeps_of_random_values(store, tmp_path):
         ([{".zattrs": 2.0}, 1], "the name of a result in a store must be a text"),
         ([{"_done": 2.0}, 1], "the name of a result in a store must be a text"),
         ([{3: 2.0}, 1], "3 at x = 0 is 2.0: the name of a result in a store must be a text"),
+        ([2**63, -1], "value at x = 1 is -1: a store keeps"),
         ([2**70, 1], "value at x = 0 is 1180591620717411303424: a store keeps"),
     ],
     ids=lambda each: str(each)[:40],
