@@ -341,6 +341,200 @@ def first_line(file: Path) -> str:
     return text.split("\n\n")[0].replace("\n", " ").rstrip(".").replace("|", r"\|")
 
 
+def readers() -> str:
+    """Return a table for each reader: what it takes, uses, skips and refuses, and its limits."""
+    tables = (*_network_readers(), *_switch_readers(), *_trace_readers(), *_model_readers())
+    return "\n".join(f"## {title}\n\n{table(('', ''), rows)}" for title, rows in tables)
+
+
+def _reader(title: str, *calls: Any, **rows: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the heading and the rows of a reader; what is refused is in the docstring of the first function."""
+    names = ", ".join(
+        f"`{call.__module__.partition('.')[0]}.{call.__qualname__}`" for call in calls
+    )
+    refused = section(calls[0], "Raises").replace("|", r"\|")
+    texts = {"readers": names, **rows, "refused": refused}
+    return title, [
+        (name.replace("_", " ").capitalize(), text.replace("``", "`"))
+        for name, text in texts.items()
+        if text
+    ]
+
+
+def section(call: Any, name: str) -> str:
+    """Return the text of a section of a docstring, in one line."""
+    text = inspect.getdoc(call) or ""
+    match = re.search(
+        rf"^{name}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE
+    )
+    lines = [] if match is None else match[1].splitlines()
+    if name == "Raises":  # an error in each line that is not indented, then when
+        lines = [line if line.startswith(" ") else f"*{line}*:" for line in lines if line]
+    return " ".join(line.strip() for line in lines)
+
+
+def _names(names: Iterable[Any]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _size(limit: int) -> str:
+    return f"{limit / 2**20:g} MiB" if limit < 2**30 else f"{limit / 2**30:g} GiB"
+
+
+def _network_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
+    import dfcmodel
+    from dfcmodel.network.demands import (
+        chakra_flows,
+        chakra_traces,
+        connection_matrices,
+        flow_files,
+        layer_workloads,
+        mahimahi,
+    )
+    from dfcmodel.network.scenario_files import toml_reading
+
+    yield _reader(
+        "Scenarios", dfcmodel.load_scenario,
+        formats="TOML 1.0, as `save_scenario` writes it; its keys are in [Scenario files](scenario-files.md).",
+        used="Every key.", skipped="Nothing.",
+        units="Strings carry their unit.", limits=f"{_size(toml_reading.MAX_BYTES)}; dotted keys of at most 256 parts.",
+    )  # fmt: skip
+    refused = "; ".join(f"`{name}`: {why}" for name, why in connection_matrices.NOT_READ.items())
+    yield _reader(
+        "Connection matrices of htsim", dfcmodel.read_connection_matrix, dfcmodel.load_connection_matrix,
+        formats="The text format of csg-htsim.",
+        used=f"{_names(connection_matrices.HEADER)}; of connections {_names(n for n in connection_matrices.OF_CONNECTIONS if n != 'id')}; of triggers `id`, `count`, `oneshot`, `barrier`.",
+        skipped="Lines that begin with `#`, empty lines, and the values of `id` of connections.",
+        units="Starts in ps, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.", not_read=refused + ".",
+    )  # fmt: skip
+    fixed = ", ".join(
+        f"`{name}` other than {only} ({why})"
+        for name, (only, why) in layer_workloads.NOT_READ.items()
+    )
+    words = " and ".join(str(place + 1) for place in layer_workloads.NOT_USED)
+    yield _reader(
+        "Workloads of SimAI and ASTRA-sim 1", dfcmodel.read_workload, dfcmodel.load_workload,
+        formats=f"Text, kinds {_names(layer_workloads.KINDS)}.",
+        used=f"{_names(layer_workloads.SIZES)}; operations {_names(layer_workloads.OPERATIONS)}, groups by the ends `_EP`, `_DP_EP`.",
+        skipped=f"{_names(layer_workloads.WITHOUT_MEANING)}, and the words {words} of a layer.",
+        not_read=fixed + ".", units="Times in ns unless `tick` is given, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)}.",
+    )  # fmt: skip
+    used = "; ".join(f"`{kind.name}`: {_names(names)}" for kind, names in chakra_flows.USED.items())
+    yield _reader(
+        "Execution traces of MLCommons Chakra", dfcmodel.read_workload, dfcmodel.load_workload,
+        formats=f"Protocol Buffers, schemas {_names(chakra_traces.VERSIONS)}, also compressed with gzip.",
+        used=f"Nodes {_names(kind.name for kind in chakra_traces.READ)}, their dependencies and durations; attributes of {used}.",
+        skipped=f"Attributes {_names(chakra_flows.NOT_USED)}; all of nodes of metadata; of nodes the fields {_names(chakra_traces.NOT_USED)} (the time of the start, inputs, outputs).",
+        units="Durations in us, sizes in bytes.", limits=f"{_size(flow_files.MAX_FILE_BYTES)} for each rank, uncompressed.",
+    )  # fmt: skip
+    yield _reader(
+        "Traces of Mahimahi", dfcmodel.read_mahimahi,
+        formats="Text, one time in each line.", used="The times.", skipped="Empty lines, and what follows `#`.",
+        units=f"ms; an opportunity has {mahimahi.OPPORTUNITY:g} bytes.", limits=f"{_size(mahimahi.MAX_BYTES)}, {mahimahi.MAX_BINS:,} bins.",
+    )  # fmt: skip
+
+
+def _switch_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
+    from dfcmodel import lossless
+    from dfcmodel.lossless.audits import config_databases, profiles, table_files
+    from dfcmodel.lossless.topologies import topology_files
+
+    yield _reader(
+        "Topologies", topology_files.load_topology,
+        formats="TOML, also the file of a scenario.",
+        used=f"{_names(topology_files.KEYS)}; `source` and `target` of links; `path`, `paths` and `priority` of flows, and `priority` of `flow`.",
+        skipped=f"{_names(topology_files.OF_A_SCENARIO)} (except for the priority), and the other keys of links and flows that a scenario has.",
+        limits=f"{_size(topology_files.MAX_BYTES)}.",
+    )  # fmt: skip
+    limits = f"{_size(table_files.MAX_BYTES)}, {table_files.MAX_ROWS:,} rows."
+    yield _reader(
+        "Headroom tables: lookup files and CSV", lossless.read_table,
+        formats="`pg_profile_lookup.ini` of SONiC; CSV with a heading.",
+        used=_names(name for name in table_files.COLUMNS if name not in ("threshold", "xon_offset")) + ".",
+        skipped="`threshold`, `xon_offset`; comments of a lookup file.",
+        units="Speed in Mb/s, cable with its unit, others in bytes.", limits=limits,
+    )  # fmt: skip
+    used = {
+        "BUFFER_PROFILE": ("size", "xon", "xoff", "headroom_type"), "BUFFER_PG": ("profile",),
+        "PORT_QOS_MAP": ("pfc_enable", "pfc_to_pg_map"),
+    }  # fmt: skip
+    yield _reader(
+        "Headroom tables: SONiC's configuration and templates", lossless.read_table,
+        formats="`config_db.json`, dumps of the database, `buffers.json.j2`.",
+        used="; ".join((
+            *(f"`{name}`: {_names(fields)}" for name, fields in used.items()),
+            "`PORT`: `speed`, `admin_status`", "`CABLE_LENGTH`", "`DEVICE_METADATA`: `buffer_model`", _names(config_databases.PFC_MAPS),
+        )) + ".",
+        skipped="; ".join((
+            *(f"`{name}`: {_names(n for n in config_databases.FIELDS[name] if n not in fields)}" for name, fields in used.items()),
+            "other fields of `PORT` and `DEVICE_METADATA`",
+            f"other tables, unless their name resembles one of {_names(config_databases.TABLES)}",
+        )) + ".",
+        units="Speed in Mb/s, cable with its unit, others in bytes.", limits=f"{limits[:-1]}, {config_databases.MAX_TABLES:,} tables.",
+    )  # fmt: skip
+    assert set(used["BUFFER_PROFILE"]) <= set(profiles.PROFILE_FIELDS)
+
+
+def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
+    import dfcmodel
+    import responsefn
+    from hopflow import text_files
+    from responsefn.measurements import captures, qlog_events, samples
+
+    objects = {
+        "a file": qlog_events.LOG, "a trace": qlog_events.TRACE, "`configuration`": qlog_events.CONFIGURATION,
+        "`common_fields`": qlog_events.COMMON, "an event": qlog_events.EVENT, "`header`": qlog_events.HEADER, "`raw`": qlog_events.RAW,
+        **{f"`{kind}`": fields for kind, fields in qlog_events.DATA.items()},
+    }  # fmt: skip
+    yield _reader(
+        "qlog", responsefn.read_qlog, dfcmodel.read_qlog_trace,
+        formats=f"JSON, JSON-SEQ and lines; versions {_names(sorted(qlog_events.VERSIONS))}, and schemas {_names(sorted(qlog_events.SCHEMAS))}.",
+        used=f"Events {_names(qlog_events.KINDS)}. Fields of " + "; of ".join(f"{name}: {_names(fields.used)}" for name, fields in objects.items()) + ".",
+        skipped=f"Events {_names(sorted(qlog_events.SKIPPED_EVENTS))}. Fields of " + "; of ".join(f"{name}: {_names(sorted(fields.skipped))}" for name, fields in objects.items() if fields.skipped) + ". Further ones by `skip=`.",
+        units=f"`time_units`: {_names(qlog_events.UNITS)}, without it ms; `time_format`: {_names(qlog_events.CUMULATIVE)}.",
+        limits=f"{_size(text_files.MAX_BYTES)}.",
+    )  # fmt: skip
+    yield _reader(
+        "ss -ti", responsefn.read_ss, formats="Output of `ss` of iproute2.",
+        used=_names(sorted(samples.USED)) + ".", skipped=_names(sorted(samples.SKIPPED)) + ", and processes (`users`). Further ones by `skip=`.",
+        units="Round-trip times in ms, rates in bit/s with `k`, `M`, `G`.", limits=f"{_size(samples.MAX_SS)}.",
+    )  # fmt: skip
+    links = ", ".join(f"{number} ({name})" for number, name in captures.LINKS.items())
+    blocks = ", ".join(f"0x{number:x} ({name})" for number, name in captures.SKIPPED_BLOCKS.items())
+    yield _reader(
+        "Packet captures", responsefn.read_pcap, formats="pcap with times in us or ns, pcapng, also compressed with gzip.",
+        used=f"TCP over IPv4 and IPv6; link types {links}.", skipped=f"Packets that are not TCP, tunnels among them; blocks of pcapng {blocks}; options other than the MSS and timestamps.",
+        limits=f"{_size(captures.MAX_BYTES)} uncompressed, {captures.MAX_CAPTURED:,} bytes for each packet, {_size(captures.MAX_BLOCK)} for each block of pcapng.",
+    )  # fmt: skip
+
+
+def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
+    import markov
+    from markov.files.parsing import tokens
+    from markov.results import Stationary
+
+    for title, call, formats in (
+        (
+            "Models in the PRISM language",
+            markov.read_prism,
+            "Text, `ctmc` and `dtmc`; properties in CSL and PCTL.",
+        ),
+        ("Models in JANI", markov.read_jani, "JSON, `ctmc`, with properties."),
+        ("Reaction networks in SBML", markov.read_sbml, "XML, levels 2 and 3 (core)."),
+        (
+            "Chains listed by states",
+            markov.read_explicit,
+            "`.tra` with `.sta`, `.lab` and `.srew` beside it; `.umb`; `.mtx` (Matrix Market).",
+        ),
+    ):
+        texts = f"{_size(tokens.MAX_BYTES)} of text."
+        yield _reader(title, call, formats=formats, notes=section(call, "Notes"), limits=texts)
+    yield _reader(
+        "Results", Stationary.load, formats="Files that `save` of a result of the same class wrote.",
+        used="All. A result of another class is refused.",
+    )  # fmt: skip
+
+
 MAKE: dict[str, Callable[[], str]] = {
     "methods": methods,
     "chains": chains,
@@ -348,8 +542,9 @@ MAKE: dict[str, Callable[[], str]] = {
     "bbr_cases": bbr_cases,
     "worst_shares": worst_shares,
     "starvation": starvation,
+    "readers": readers,
 }
-PAGES = ("markov.md", "scenario-files.md")
+PAGES = ("markov.md", "readers.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 

@@ -94,7 +94,8 @@ def read_ss(source: str | Path, *, skip: Iterable[str] = ()) -> Samples:
     A connection begins with a line of two queue lengths and two addresses, whose ports may be names, indented or not.
     Connections without data, without a round-trip time or without a delivery rate are left out, as are
     those whose delivery rate the kernel marks with ``app_limited``: it is a rate of the application.
-    Other fields that ``ss`` prints are skipped; others are refused.
+    A word without a colon that is no known flag is the name of the congestion control. Other fields that ``ss`` prints are skipped;
+    others are refused.
 
     Parameters
     ----------
@@ -214,7 +215,8 @@ def _add_fields(
             said = "may be skipped by skip=" if colon else "or a second name of a rule"
             raise ValueError(f"{place}: unknown field {shown(name)}, which {said}")
         if name in fields:
-            raise ValueError(f"{place}: {name!r} is given twice for one connection")
+            both = f"{shown(fields[name])} and {shown(value)}"
+            raise ValueError(f"{place}: {name!r} is given twice for one connection: {both}")
         fields[name] = value
 
 

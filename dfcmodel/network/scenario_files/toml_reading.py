@@ -21,7 +21,8 @@ links and flows::
 
 Plain numbers are packets, packets/s and s, as everywhere; strings carry their unit. Bits and bytes
 are converted to packets of ``packet_size`` bytes. A buffer in bytes, ``"150 kB"`` or, in cells,
-``{size = "150 kB", cell = 80}``, is a `ByteBuffer`.
+``{size = "150 kB", cell = 80}``, is a `ByteBuffer`. Every key is used: one that its table does not have is refused, as is a key
+that is given twice.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +47,24 @@ from dfcmodel.network.scenario_files.toml_keys import (
     required,
     sources_of,
 )
-from hopflow.checks import file_path, listed, listed_for
+from hopflow.checks import file_path, listed, listed_for, shown
+from hopflow.text_files import parse_toml, read_text
 from hopflow.units import quantities_of, quantity
 from responsefn import WindowRule
 
 __all__ = ["ScenarioFileError", "load_scenario", "read_scenario"]
 
 Key = tuple[str | int, ...]
+
+MAX_BYTES = 8 * 2**20
+"""Bytes of a scenario's file: some 80,000 links and flows."""
+TOKEN = re.compile(
+    r'"{3}(?:[^"\\]|\\.|"(?!""))*+"{3,5}|"(?:[^"\\\n]|\\.)*+"'
+    r"|'{3}(?:[^']|'(?!''))*+'{3,5}|'[^'\n]*+'"
+    r"|#[^\n]*+|[][{}=,\n]|[^][{}=,\s#\"']++(?:[ ][0-9]{2}:[0-9:.]++)?",
+    re.DOTALL,
+)
+"""Strings, comments, punctuation, ends of lines and words of TOML."""
 
 
 class ScenarioFileError(ValueError):
@@ -74,7 +86,7 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     Parameters
     ----------
     path
-        The file, encoded in UTF-8.
+        The file, of at most 8 MiB: UTF-8 with or without a byte-order mark, or UTF-16 with one.
     rules
         User-defined window rules that the file may name, in addition to those of `responsefn`.
 
@@ -82,7 +94,8 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     ------
     ScenarioFileError
         A ValueError that names the file, the line and the key: for unknown or missing keys, values
-        out of range, wrong units, and everything that `Link`, `Flow` and `Scenario` refuse.
+        out of range, wrong units, and everything that `Link`, `Flow` and `Scenario` refuse; for a file that is larger, cannot
+        be read, or is no TOML.
 
     Examples
     --------
@@ -97,10 +110,11 @@ def load_scenario(path: str | Path, rules: Iterable[type[WindowRule]] = ()) -> S
     path = file_path("path", path)
     rules = listed("rules", rules, type, "a class of rules")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ScenarioFileError(f"path = {path}: cannot be read ({reason})") from None
+        text = read_text("path", path, MAX_BYTES)
+    except OSError as error:
+        raise ScenarioFileError(f"path = {path}: cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise ScenarioFileError(str(error)) from None
     return read_scenario(text, rules, file=str(path))
 
 
@@ -109,8 +123,8 @@ def read_scenario(
 ) -> Scenario:
     """Read a scenario from TOML; parameters and errors as for `load_scenario`."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = parse_toml(text)
+    except ValueError as error:
         raise ScenarioFileError(f"{file}: {error}") from None
     try:
         return _Reader(rules).scenario(document)
@@ -137,7 +151,7 @@ class _Reader:
         fields = {key: value for key, value in document.items() if key not in ("link", "flow")}
         if "packet_size" in fields:
             size = self.value(Scenario, "packet_size", fields["packet_size"], ("packet_size",))
-            if isinstance(size, (int, float)) and size > 0:  # the scenario refuses others
+            if isinstance(size, (int, float)) and 0 < size < 1e300:  # the scenario refuses others
                 self.packet_size = float(size)
         link = self.defaults(Link, document, "link", OWN_KEYS["link"])
         flow = self.defaults(Flow, document, "flow", OWN_KEYS["flow"])
@@ -179,7 +193,7 @@ class _Reader:
 
     def table(self, value: Any, key: Key) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise _BadKey(key, f"{value!r}: must be a table of keys and values")
+            raise _BadKey(key, f"{shown(value)}: must be a table of keys and values")
         return value
 
     def make(self, kind: type[Any], given: Mapping[str, Any], key: Key, **made: Any) -> Any:
@@ -202,7 +216,7 @@ class _Reader:
             fields[name] = self.value(kind, name, value, places[name])
         try:
             return kind(**fields, **made)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             about = _about(str(error), fields)
             place = (*places[about[0]], *about[1:]) if about else key
             raise _BadKey(place, str(error)) from None
@@ -245,7 +259,7 @@ class _Reader:
         if not isinstance(kind, str) or kind not in kinds:
             own = "; classes of your own: load_scenario(path, rules=[...])"
             listed = listed_for(kind, sorted(kinds)) + (own if kinds is self.sources else "")
-            raise _BadKey((*key, "kind"), f"{kind!r}: must be one of {listed}")
+            raise _BadKey((*key, "kind"), f"{shown(kind)}: must be one of {listed}")
         return self.make(kinds[kind], given, key)
 
 
@@ -289,36 +303,93 @@ def _dotted(key: Key) -> str:
 
 
 def _line(text: str, key: Key) -> int:
-    """Return the first line up to which the text contains a key, or the nearest key above it.
+    r"""Return the line of a valid text where a key is given, or the nearest key above it.
 
-    The text up to a line is parsed with up to two closing brackets appended.
+    >>> _line("links = [\n {rate = 1},\n {rate = 2}]\n[flow]\nsource.kind = 3", ("links", 1, "rate"))
+    3
     """
-    lines = text.splitlines()
-
-    def up_to(n: int) -> Any:
-        for end in range(n, len(lines) + 1):
-            for closing in ("", "]", "]]"):
-                try:
-                    return tomllib.loads("\n".join(lines[:end]) + closing)
-                except tomllib.TOMLDecodeError:
-                    continue
-        return tomllib.loads(text)
-
-    while key and not _holds(tomllib.loads(text), key):
-        key = key[:-1]
-    low, high = 1, max(1, len(lines))
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _holds(up_to(middle), key) else (middle + 1, high)
-    return low
+    line, length = 1, 0
+    for place, number in _Places(text).pairs():
+        common = len(place) if place == key[: len(place)] else 0
+        if common > length:
+            line, length = number, common
+            if length == len(key):
+                break
+    return line
 
 
-def _holds(document: Any, key: Key) -> bool:
-    for part in key:
-        if isinstance(part, int):
-            if not isinstance(document, list) or part >= len(document):
-                return False
-        elif not isinstance(document, dict) or part not in document:
-            return False
-        document = document[part]
-    return True
+class _Places:
+    """The keys of a valid TOML text, each with its line."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = TOKEN.finditer(text)
+        self.line = self.following = 1
+        self.tables: dict[Key, int] = {}
+
+    def next(self) -> str:
+        """Return the next token, "" at the end; ends of lines are tokens, comments are not."""
+        for match in self.tokens:
+            token = match[0]
+            self.line = self.following
+            self.following += token.count("\n")
+            if token[0] != "#":
+                return token
+        return ""
+
+    def pairs(self) -> Iterator[tuple[Key, int]]:
+        """Yield keys in the order of the text."""
+        table: Key = ()
+        while token := self.next():
+            if token == "[":
+                token = self.next()
+                array = token == "["
+                table = self.resolved(self.key(self.next() if array else token))
+                if array:
+                    self.tables[table] = self.tables.get(table, -1) + 1
+                    table = (*table, self.tables[table])
+                yield from ((table[:n], self.line) for n in range(1, len(table) + 1))
+            elif token not in ("\n", "]"):
+                yield from self.pair(table, token)
+
+    def resolved(self, names: Key) -> Key:
+        """Return the place of a header's table, with the numbers of the last tables in arrays."""
+        place: Key = ()
+        for name in names:
+            if place in self.tables:
+                place = (*place, self.tables[place])
+            place = (*place, name)
+        return place
+
+    def key(self, token: str) -> Key:
+        """Return the parts of a dotted key up to ``=`` or ``]``."""
+        names: list[str] = []
+        while token not in ("=", "]", ""):
+            if token[0] in "\"'":
+                names.append(tomllib.loads(f"k={token}")["k"])
+            else:
+                names += filter(None, token.split("."))
+            token = self.next()
+        return tuple(names)
+
+    def pair(self, table: Key, token: str) -> Iterator[tuple[Key, int]]:
+        """Yield the keys of a pair whose key begins with a token."""
+        line = self.line
+        place = (*table, *self.key(token))
+        yield from ((place[:n], line) for n in range(len(table) + 1, len(place) + 1))
+        yield from self.value(place, self.next())
+
+    def value(self, place: Key, token: str) -> Iterator[tuple[Key, int]]:
+        """Yield the keys in a value that begins with a token."""
+        if token not in ("[", "{"):
+            return
+        number, closed = 0, {"[": "]", "{": "}"}[token]
+        is_list = token == "["
+        while (token := self.next()) not in (closed, ""):
+            if token == ",":
+                number += 1
+            elif token != "\n":
+                if is_list:
+                    yield (*place, number), self.line
+                    yield from self.value((*place, number), token)
+                else:
+                    yield from self.pair(place, token)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -340,3 +341,12 @@ def test_nodes_come_back(nodes) -> None:
 def test_keys_that_are_no_bare_keys_are_quoted() -> None:
     one = scenario(source=Greek(α=0.25))
     assert read_scenario(write_scenario(one), (Greek,)) == one
+
+
+def test_byte_order_marks(tmp_path: Path) -> None:
+    """Files of Windows are read: UTF-8 and UTF-16 with a mark."""
+    path = save_scenario(takano2006("1"), tmp_path / "one.toml")
+    text = path.read_text(encoding="utf-8")
+    for encoding in ("utf-8-sig", "utf-16"):
+        path.write_bytes(text.encode(encoding))
+        assert load_scenario(path) == takano2006("1"), encoding
