@@ -153,7 +153,10 @@ def check_form(rule: Dynamics, event: str) -> None:
     static = inspect.getattr_static(type(rule), event)
     function = getattr(static, "__func__", static)
     place = shown_event(rule, event)
-    if not isinstance(static, staticmethod):
+    of_bases = [getattr(vars(base).get(event), "__func__", None) for base in type(rule).__mro__[1:]]
+    if (
+        not isinstance(static, staticmethod) and function not in of_bases
+    ):  # on_mark = Base.on_mark is static
         raise RuleError(
             f"{place}: write @staticmethod above it, and the arguments s, q, e: no self"
         )

@@ -22,7 +22,7 @@ def call(*arguments: object):
 
 def test_scenario_by_name_with_all_outputs(tmp_path) -> None:
     out = {
-        option: tmp_path / "new" / name
+        option: tmp_path / name
         for option, name in (("plot", "out.png"), ("netcdf", "run.nc"), ("save", "one.toml"))
     }
     options = [text for option, path in out.items() for text in (f"--{option}", path)]

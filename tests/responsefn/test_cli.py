@@ -29,7 +29,7 @@ def test_inverse() -> None:
 
 def test_catalogue_and_picture(tmp_path) -> None:
     assert "CUBIC" in call().output
-    file = tmp_path / "new" / "curves.png"
+    file = tmp_path / "curves.png"
     assert call("reno", "--plot", file).exit_code == 0
     with Image.open(file) as picture:
         assert picture.width > 500

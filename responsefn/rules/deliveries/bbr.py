@@ -164,8 +164,8 @@ class BBR(DeliveryRule):
             rate = (e.delivered - e.prior_delivered) / e.interval
         s = note_losses(s, q, e)
         s = congestion_signals(s, q, e, rate)
-        s = full_pipe(s, q, e, rate)
         s = aggregation(s, q, e)
+        s = full_pipe(s, q, e, rate)
         s = probing_cycle(s, q, e, rate)
         s = round_trip_time(s, q, e)
         if s.loss_round_start > 0.0:  # AdvanceLatestDeliverySignals

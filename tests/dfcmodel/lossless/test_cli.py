@@ -40,7 +40,7 @@ def test_command_prints_the_parts_and_json(tmp_path) -> None:
     arguments = ["headroom", "--rate", "400Gbps", "--cable", "300m", "--cell", "192"]
     shown = invoke(arguments, catch_exceptions=False)
     assert "225,792 B (1,176 cells)" in shown.output
-    plot = tmp_path / "new" / "parts.png"
+    plot = tmp_path / "parts.png"
     made = invoke([*arguments, "--json", "--plot", str(plot)])
     assert json.loads(made.output)["bytes"] == headroom("400Gbps", "300m", cell=192).bytes
     assert plot.stat().st_size > 1000

@@ -11,8 +11,9 @@ import pytest
 
 from dfcmodel import CBR, Packets, dumbbell, simulate, takano2006
 from responsefn import DeliveryRule, RateRule, Reno
+from responsefn.errors import RuleError
 from tests.dfcmodel.packets.conftest import plan_of
-from tests.oracles.engines import ENGINES, NAMES
+from tests.oracles.engines import ENGINES
 
 
 def test_acks_can_take_propagation_delays_alone(one_link) -> None:
@@ -100,20 +101,37 @@ class NoPace(DeliveryRule):
         return s._replace(pacing_rate=s.pacing_rate * (math.inf - math.inf))
 
 
-@pytest.mark.parametrize("simulate", ENGINES, ids=NAMES)
+TIME = "t = [0-9.]+ s"
+NO_NUMBER = {
+    name: f"{TIME}: the {name} of flow 'flow' is not a number" for name in ("window", "rate")
+}
+
+
 @pytest.mark.parametrize(
-    ("rule", "error", "message"),
+    ("rule", "message", "of_oracle"),
     [
-        (Beyond(), OverflowError, "the window of flow 'flow' is .* packets, more than 2147483646"),
-        (NoNumber(), ArithmeticError, "the window of flow 'flow' is not a number"),
-        (NoRate(), ArithmeticError, "the rate of flow 'flow' is not a number"),
-        (NoPace(), ArithmeticError, "the rate of flow 'flow' is not a number"),
+        (
+            Beyond(),
+            rf"Beyond.on_ack returns cwnd = 1e\+18: must be 1 to 1e\+15 packets .*, flow 'flow', {TIME}",
+            f"{TIME}: the window of flow 'flow' is .* packets, more than 2147483646",
+        ),
+        (
+            NoNumber(),
+            "NoNumber.on_ack returns cwnd = nan for .*: must be a number",
+            NO_NUMBER["window"],
+        ),
+        (NoRate(), NO_NUMBER["rate"], NO_NUMBER["rate"]),
+        (
+            NoPace(),
+            f"NoPace.on_delivery returns a number that is NaN; .*, flow 'flow', {TIME}",
+            NO_NUMBER["rate"],
+        ),
     ],
     ids=["beyond", "no number", "no rate", "no pace"],
 )
-def test_a_window_or_rate_that_is_none_stops_the_run_with_time_and_place(
-    one_link, rule, error, message, simulate
-) -> None:
+def test_a_window_or_rate_that_is_none_stops_the_run(one_link, rule, message, of_oracle) -> None:
+    """With the place in the rule, or the time; of a window rule, a mistake in its first calls is found before the run."""
     scenario = replace(one_link, flows=(replace(one_link.flows[0], name="flow", source=rule),))
-    with pytest.raises(error, match=rf"t = [0-9.]+ s: {message}"):
-        simulate(scenario, Packets(seed=1), duration=1.0)
+    for engine, text in zip(ENGINES, (message, of_oracle), strict=True):
+        with pytest.raises((RuleError, ArithmeticError), match=text):
+            engine(scenario, Packets(seed=1), duration=1.0)

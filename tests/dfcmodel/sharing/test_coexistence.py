@@ -29,6 +29,7 @@ from responsefn import (
     WindowRule,
     simulate_rule,
 )
+from responsefn.errors import RuleError
 from validation import evidence
 
 # Flows that share a bottleneck: balances, known shares, ns-2's pairs.
@@ -269,7 +270,7 @@ def test_nothing_comes_back():
 
 
 def test_a_window_that_is_no_number():
-    with pytest.raises(ArithmeticError, match=r"the window of flow .1. is not a number"):
+    with pytest.raises(RuleError, match=r"Own\.on_ack returns cwnd = nan for .*: must be a number"):
         coexist([Own(a=math.nan), Reno()], **PATH, duration=1.0)
 
 

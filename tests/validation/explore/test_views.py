@@ -279,7 +279,10 @@ def test_the_code_gives_the_rows(choices: dict[str, str]) -> None:
     found, names = drawn(BY_NAME["audit"], **choices)
     audit = names["audit"]
     assert found.table is not None
-    assert [row[4:] for row in found.table.rows] == [row.columns[4:] for row in audit.rows]
+    where = [row.where if found.table.heading[-1] == "profile" else () for row in audit.rows]
+    expected = [row.columns[4:] + more for row, more in zip(audit.rows, where, strict=True)]
+    assert [row[4:] for row in found.table.rows] == expected
+    assert any(map(any, where)) is (choices.get("table") == PROFILES)
     assert [row[2] for row in found.table.rows] == [f"{row.row.xoff:,}" for row in audit.rows]
     assert found.finding.startswith(f"{len(audit.rows)} rows: ")
     judged = [row for row in audit.rows if row.needs.any_sizes is not None]

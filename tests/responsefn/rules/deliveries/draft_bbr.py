@@ -1,7 +1,7 @@
 """The pseudocode of draft-ietf-ccwg-bbr, statement by statement with its names: against it `BBR` is tested.
 
-Numbers are those of the draft, not the parameters of the rule. What the draft has for aggregated ACKs, offloading, idle
-applications and spurious losses is not here, as it is not in the rule.
+Numbers are those of the draft, not the parameters of the rule. What the draft has for offloading, idle applications and
+spurious losses is not here, as it is not in the rule. The largest aggregation of ten rounds is kept in two halves of five.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ class DraftBBR:
     def bdp_multiple(self, gain: float) -> float:  # BBRBDPMultiple
         return 10.0 if self.min_rtt == inf else gain * self.bw * self.min_rtt
 
-    def max_inflight(self, gain: float) -> float:  # BBRInflight, BBRQuantizationBudget
-        found = max(self.bdp_multiple(gain), self.send_quantum, 4.0)
+    def max_inflight(
+        self, gain: float, extra_acked: float = 0.0
+    ) -> float:  # BBRInflight, BBRQuantizationBudget
+        found = max(self.bdp_multiple(gain) + extra_acked, self.send_quantum, 4.0)
         return found + 2.0 if self.mode == UP else found
 
     def cruise_inflight(self) -> float:  # BBRInflight(BBR.max_bw, 1.0) of IsTimeToCruise
@@ -150,6 +152,21 @@ class DraftBBR:
             self.bw_shortterm = max(self.bw_latest, 0.7 * self.bw_shortterm)
             self.inflight_shortterm = max(self.inflight_latest, 0.7 * self.inflight_shortterm)
         self.is_loss_in_round = 0.0
+
+    def update_ack_aggregation(self, e: Any) -> None:  # Sect. 5.5.9
+        interval = e.time - self.extra_acked_start
+        expected_delivered = self.bw * interval
+        if self.extra_acked_delivered <= expected_delivered:
+            self.extra_acked_delivered, self.extra_acked_start = 0.0, e.time
+            expected_delivered = 0.0
+        self.extra_acked_delivered += e.acked
+        extra = min(self.extra_acked_delivered - expected_delivered, self.cwnd)
+        filter_len = 5.0 if self.full_bw_reached else 1.0
+        if self.round_count - self.extra_acked_round >= filter_len:
+            self.extra_acked_before, self.extra_acked_now = self.extra_acked_now, extra
+            self.extra_acked_round = self.round_count
+        else:
+            self.extra_acked_now = max(self.extra_acked_now, extra)
 
     # Sect. 5.3.1 and 5.3.2, Startup and Drain
 
@@ -315,7 +332,10 @@ class DraftBBR:
             self.recovery_round = self.round_count
         elif self.recovering and not e.recovering:
             self.cwnd = max(self.cwnd, self.prior_cwnd)
-        largest = self.max_inflight(2.25 if self.mode == UP else 2.0)
+        extra_acked = max(self.extra_acked_now, self.extra_acked_before)
+        largest = self.max_inflight(
+            2.25 if self.mode == UP else 2.0, extra_acked
+        )  # UpdateMaxInflight
         if self.full_bw_reached:
             self.cwnd = min(self.cwnd + e.acked, largest)
         elif self.cwnd < largest or e.delivered < 10.0:
@@ -338,6 +358,7 @@ class DraftBBR:
             rate = (e.delivered - e.prior_delivered) / e.interval
         self.handle_lost_packet(e)
         self.update_congestion_signals(e, rate)
+        self.update_ack_aggregation(e)
         self.check_full_bw_reached(e, rate)
         self.check_startup_high_loss(e)
         self.check_drain(e)
