@@ -15,12 +15,9 @@ from tests.surface import PACKAGES, for_each
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "architecture.md").read_text(encoding="utf-8")
-WALKS = (DOCS / "architecture-walks.md").read_text(encoding="utf-8")
 CHOICES = (DOCS / "architecture-choices.md").read_text(encoding="utf-8")
 PICTURE = (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8")
-PATHS = sorted(
-    {path for path in re.findall(r"`([\w./-]+)`", PAGE + WALKS + CHOICES) if "/" in path}
-)
+PATHS = sorted({path for path in re.findall(r"`([\w./-]+)`", PAGE + CHOICES) if "/" in path})
 FOLDERS = sorted(
     path.parent.relative_to(ROOT)
     for package in PACKAGES
@@ -40,14 +37,6 @@ def test_a_subpackage_is_in_the_table_and_in_the_picture(folder: Path) -> None:
     table = PAGE.partition("| package |")[2].partition("\n## ")[0]
     assert f"`{folder.as_posix()}/`" in table
     assert ".".join(folder.parts) in PICTURE
-
-
-def test_functions_in_the_walks_are_where_the_pages_say() -> None:
-    named = re.findall(r"`(\w+)`\s+in\s+`([\w/]+\.py)`", PAGE + WALKS)
-    functions = [(name, path) for name, path in named if name.islower()]
-    assert len(functions) >= 8
-    for function, path in functions:
-        assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), function
 
 
 def test_registries_on_the_page_are_where_it_says() -> None:
