@@ -25,10 +25,10 @@ from tqdm import tqdm
 from benchmarks import first_answers
 from benchmarks.timing import Row, compare
 from responsefn import catalogue, invert
-from responsefn.responses.base import Response
-from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
-from responsefn.responses.equations import formula_of
-from responsefn.responses.input_checks import loss_rate
+from responsefn.closed_forms.plateau_ratio import solve_plateau
+from responsefn.equations import formula_of
+from responsefn.inputs import loss_rate
+from responsefn.response import Response
 
 RTT = 0.1
 MANY = 1_000_000

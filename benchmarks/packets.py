@@ -36,7 +36,7 @@ from dfcmodel.packets.layouts.arrays import lay_out
 from dfcmodel.packets.plans import Plan
 from dfcmodel.packets.records import Records
 from dfcmodel.packets.simulation import plan_scenario
-from responsefn.responses.rule_events import signatures_of
+from responsefn.rule_events import signatures_of
 from validation.networks.packet_networks import dumbbell_scenario, parking_lot_scenario
 
 ROUNDS, LEAST = 7, 0.5

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Row, compare
-from responsefn import BIC, CUBIC, HTCP, Illinois, Scalable, Westwood
+from responsefn import BIC, CUBIC, HTCP, Illinois, Scalable, Westwood, cycles
+from responsefn.diagnostics import quiet
 from responsefn.linux import LinuxBIC, LinuxCUBIC, LinuxHTCP, LinuxIllinois
-from responsefn.responses.loss_cycles import cycles
-from responsefn.responses.response_warnings import quiet
 
 LOSSES = (1e-2, 1e-4, 1e-6)
 RTTS = (0.01, 0.1)
@@ -72,15 +71,15 @@ def _rows(rule: Any, p: float, rtt: float) -> list[Row]:
 @contextmanager
 def _unchecked(by_acks: bool) -> Iterator[None]:
     """Let the solution be the one that the check chose, without the check."""
-    differs = cycles._differs
+    differs = cycles._compare_with_acks
 
     def chosen(cases: Any, *_: Any) -> Any:
         count = len(cases.packets)
         return np.full(count, by_acks), np.ones(count)
 
-    setattr(cycles, "_differs", chosen)  # noqa: B010  # mypy refuses the assignment
+    setattr(cycles, "_compare_with_acks", chosen)  # noqa: B010  # mypy refuses the assignment
     try:
         with quiet():
             yield
     finally:
-        cycles._differs = differs
+        cycles._compare_with_acks = differs

@@ -18,12 +18,12 @@ from responsefn import (
     Independent,
     Reno,
     fused,
+    inverse,
     invert,
     simulate_curve,
     simulate_rule,
 )
-from responsefn.responses import rule_kernels
-from responsefn.responses.loss_cycles import cycle_inverse
+from responsefn.simulation.single_flow import iterate_power_map
 
 RTT = 0.1
 MANY = 4_000_000
@@ -87,7 +87,7 @@ def rows() -> list[Row]:
             ],
             SOME,
         )
-    cycles = make_kernel(rule_kernels.power_cycles)
+    cycles = make_kernel(iterate_power_map)
     packets = np.random.default_rng(0).geometric(1e-4, MANY)
 
     def peaks():
@@ -163,7 +163,7 @@ def _per_item(rows: list[Row], items: int) -> list[Row]:
 def _brentq(rule, rates):
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, b, p, t_RTO
+    from responsefn.closed_forms.symbolic import R, b, p, t_RTO
 
     expression = rule.expression.subs({R: RTT, b: 1, t_RTO: 4 * RTT})
     scalar = sp.lambdify(p, expression, modules="math")
@@ -176,7 +176,7 @@ def _brentq(rule, rates):
 
 def _invert_anew(rule, rates):
     """Invert including the scan of the whole response at the first call."""
-    cycle_inverse.forget()
+    inverse.clear_scans()
     return invert(rule, rates, RTT)
 
 

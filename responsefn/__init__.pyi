@@ -2,7 +2,12 @@
 from . import errors as errors
 from . import linux as linux
 from . import results as results
+from .compiled_laws import fused
+from .corrections import Corrected
+from .curves import curve
+from .inverse import invert
 from .jax_rules import rule_twin, twin
+from .laws import PFTK, TFRC, Law, Mathis
 from .measurements.captures import read_pcap
 from .measurements.fitting import fit
 from .measurements.samples import read_qlog, read_ss
@@ -10,11 +15,6 @@ from .metrics.fairness import friendliness, jain_index, match, smoothness
 from .metrics.rtt_exponents import rtt_unfairness
 from .metrics.tfrc_loss_intervals import LossHistory, loss_events
 from .metrics.transients import aggressiveness, convergence_time, responsiveness
-from .responses.closed_forms.compiled_laws import fused
-from .responses.corrections import Corrected
-from .responses.curves import curve
-from .responses.inverse import invert
-from .responses.laws import PFTK, TFRC, Law, Mathis
 from .rule_catalogue import catalogue
 from .rules.abe import ABE
 from .rules.adaptive_reno import ARENO

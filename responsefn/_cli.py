@@ -12,7 +12,7 @@ from hopflow.console import command_line as cli
 from hopflow.units import quantity
 
 if TYPE_CHECKING:
-    from responsefn.responses.curves import Curve
+    from responsefn.curves import Curve
 
 __all__ = ["commands"]
 
@@ -102,7 +102,7 @@ def response(
     """Print the rates of rules over the loss event rate, or with --invert the loss event rate."""
     import numpy as np
 
-    from responsefn.responses.curves import curve
+    from responsefn.curves import curve
     from responsefn.rule_catalogue import rule_named
 
     cli.check_output("plot", plot)
@@ -151,8 +151,8 @@ def response(
 def _invert(
     name: str, rate: float, rtt: float, capacity: float | None, unit_check: bool, json: bool
 ) -> None:
-    from responsefn.responses.equations import domain_of
-    from responsefn.responses.inverse import invert
+    from responsefn.equations import domain_of
+    from responsefn.inverse import invert
     from responsefn.rule_catalogue import rule_named
 
     rule = rule_named("invert", name)
@@ -185,7 +185,7 @@ def _print(table: Curve, packet_size: float) -> None:
 
     What is outside of a rule's domain has a star, and a line below says so.
     """
-    from responsefn.responses.equations import domain_of
+    from responsefn.equations import domain_of
 
     _print_rates(table, packet_size)
     for rule, inside in zip(table.rules, table.in_domain, strict=True):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from responsefn.responses.base import Response
+    from responsefn.response import Response
 
 __all__ = ["short_calls"]
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hopflow.checks import instance
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses.base import Response
-from responsefn.responses.closed_forms.lambert import lambert_w
-from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
+from responsefn.closed_forms.lambert import lambert_w
+from responsefn.closed_forms.plateau_ratio import solve_plateau
+from responsefn.response import Response
 from responsefn.rules.base import WindowRule
 from responsefn.traced_branches import Functions, Table, all_branches, on_values
 

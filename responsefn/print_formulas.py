@@ -14,9 +14,9 @@ import sympy as sp
 
 from hopflow.whole_files import replacing
 from responsefn import catalogue
-from responsefn.responses.closed_forms.evaluation import Code
-from responsefn.responses.closed_forms.printed import DERIVATIONS, FILE
-from responsefn.responses.closed_forms.symbolic import Formula
+from responsefn.closed_forms.evaluation import Code
+from responsefn.closed_forms.printed import DERIVATIONS, FILE
+from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["printed_text"]
 

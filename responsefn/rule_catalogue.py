@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from hopflow.checks import choice
 from hopflow.display.results import Result
 from hopflow.naming.registry import Registry, object_of_file
-from responsefn.responses.base import Response
-from responsefn.responses.equations import domain_of, equation_of, table_of
-from responsefn.responses.laws import PFTK, TFRC, Mathis
+from responsefn.equations import domain_of, equation_of, table_of
+from responsefn.laws import PFTK, TFRC, Mathis
+from responsefn.response import Response
 from responsefn.rules.abe import ABE
 from responsefn.rules.adaptive_reno import ARENO
 from responsefn.rules.base import WindowRule
@@ -192,7 +192,7 @@ class Catalogue(Result):
         """Draw the responses that need no capacity at an RTT of 0.1 s; return the Axes."""
         import numpy as np
 
-        from responsefn.responses.curves import curve
+        from responsefn.curves import curve
 
         drawn = [entry for entry in self.entries if entry.capacity != "needed"]
         axes = curve(drawn, np.geomspace(1e-7, 0.1, 61), 0.1).plot(ax)

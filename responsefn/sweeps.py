@@ -8,7 +8,7 @@ from typing import Any
 from hopflow.execution.grids import Row
 from hopflow.parameters import canonical_text
 from hopflow.units import quantities_of
-from responsefn.responses.base import Response
+from responsefn.response import Response
 
 __all__ = ["SETTINGS", "about", "checked", "rows", "units", "variant"]
 

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "hopflow": {"hopflow.kernels"},
     "hopflow.kernels": {"hopflow.changes", "hopflow.fork_safety", "hopflow.functions", "hopflow.execution.progress", "hopflow.whole_files"},
     "responsefn": {"hopflow", "responsefn"},
-    "responsefn.responses.kernel": {"hopflow.kernels"},
+    "responsefn.kernel": {"hopflow.kernels"},
     "markov": {"hopflow"},
     "dfcmodel": {"hopflow", "responsefn", "markov", "dfcmodel"},
     "dfcmodel.engine.kernel": {"hopflow.kernels", "hopflow.tcp_constants", "dfcmodel.theory.feedback_law"},
@@ -41,7 +41,6 @@ REMAINING_CYCLES = {
     "markov: analysis driver infinite results time",
     "markov: chains methods multigrid",
     "markov.files: models parsing",
-    "responsefn.responses: base closed_forms equations inverse loss_cycles",
     "responsefn.rules: linux vegas",
     "validation: checks claims display judgements networks records statistics",
 }

@@ -15,7 +15,7 @@ import numpy as np
 from hopflow.errors import RuleError
 from hopflow.status import NotSolvedError
 from markov.computing.memory import TooLargeError
-from responsefn.responses.errors import AmbiguousRateError, UnreachableRateError
+from responsefn.diagnostics import AmbiguousRateError, UnreachableRateError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = tuple(

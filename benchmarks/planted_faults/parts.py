@@ -54,13 +54,13 @@ PARTS: dict[str, tuple[Group, ...]] = {
         Group("rules", ("responsefn/rules/**/*.py",), 5.0, ("tests/responsefn/rules",)),
         Group(
             "laws",
-            ("responsefn/responses/laws.py", "responsefn/metrics/*.py"),
+            ("responsefn/laws.py", "responsefn/metrics/*.py"),
             2.0,
             ("tests/responsefn/responses", "tests/responsefn/metrics"),
         ),
         Group(
             "responsefn kernels",
-            ("responsefn/responses/kernel/*.py",),
+            ("responsefn/kernel/*.py",),
             2.0,
             ("tests/responsefn/simulation", "tests/responsefn/responses"),
         ),

@@ -25,7 +25,7 @@ from dfcmodel.network.run_tables import LAST_PART
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import engine
 from hopflow.long_runs import check_stop
-from responsefn.responses.rule_events import refuse_fault
+from responsefn.rule_events import refuse_fault
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ from dfcmodel.network.callback_events import Signature
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import rules_of
 from dfcmodel.network.queueing.disciplines import manager_of
-from responsefn.responses.rule_events import signatures_of
+from responsefn.rule_events import signatures_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from dfcmodel.engine.fluid import Fluid
     from dfcmodel.network.links import Link
     from dfcmodel.network.networks import Scenario
-    from responsefn.responses.rule_events import RuleSignature
+    from responsefn.rule_events import RuleSignature
 
     Floats = NDArray[np.float64]
 

@@ -36,8 +36,7 @@ from dfcmodel.engine.kernel.records import (
 from dfcmodel.network.endpoints.sources import CBR, OnOff
 from dfcmodel.network.flows import Flow, acks_per_packet, first_state
 from responsefn import Elapsed, Feedback, RateRule, WindowRule
-from responsefn.responses.event_checks import acts_on_single_acks
-from responsefn.responses.rule_events import (
+from responsefn.rule_events import (
     RuleSignature,
     event_of,
     events_of,
@@ -45,6 +44,7 @@ from responsefn.responses.rule_events import (
     signature_of,
 )
 from responsefn.rules.base import answers_marks
+from responsefn.single_acks import acts_on_single_acks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -240,7 +240,7 @@ def source_events_of(signatures: tuple[RuleSignature, ...], *, compiled: bool = 
     Parameters
     ----------
     signatures
-        Classes of rules and the names of their parameters (`responsefn.responses.rule_events`).
+        Classes of rules and the names of their parameters (`responsefn.rule_events`).
     compiled
         False returns plain Python functions, which take a flow's record.
 

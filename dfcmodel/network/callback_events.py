@@ -17,7 +17,7 @@ from dfcmodel.network.queueing.disciplines import Arrivals
 from dfcmodel.network.queueing.link_laws import MAX_END_STATE, LinkEvent
 from dfcmodel.network.queueing.programs import QueuedPacket, SwitchProgram
 from hopflow.kernels import build_callbacks
-from responsefn.responses.rule_events import (
+from responsefn.rule_events import (
     MAX_PARAMETERS,
     MAX_STATE,
     checked_signature,

@@ -55,7 +55,7 @@ from hopflow.fork_safety import cached_property
 from hopflow.kernels import engine
 from hopflow.long_runs import LONGER, parts
 from responsefn import Delivery, DeliveryRule, Elapsed, Feedback, RateRule
-from responsefn.responses.rule_events import (
+from responsefn.rule_events import (
     RuleSignature,
     event_of,
     events_of,

@@ -1,6 +1,11 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
-from ..responses.errors import AmbiguousRateError, RuleError, UnreachableRateError
-from ..responses.response_warnings import SeveralAttractorsWarning, SlowApproachWarning
+from ..diagnostics import (
+    AmbiguousRateError,
+    RuleError,
+    SeveralAttractorsWarning,
+    SlowApproachWarning,
+    UnreachableRateError,
+)
 
 __all__ = [
     "AmbiguousRateError",

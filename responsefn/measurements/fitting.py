@@ -13,15 +13,15 @@ from hopflow.checks import shown
 from hopflow.display.results import Result, figure
 from hopflow.intervals import reach
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.input_checks import (
+from responsefn.diagnostics import quiet
+from responsefn.inputs import (
     capacity,
     loss_rate,
     packet_rate,
     round_trip,
     same_shape,
 )
-from responsefn.responses.response_warnings import quiet
+from responsefn.response import Response
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,9 @@ import numpy as np
 
 from hopflow.checks import choice, instance, number, one_number
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.input_checks import plain
-from responsefn.responses.labels import keeps_labels
-from responsefn.responses.response_warnings import quiet
+from responsefn.diagnostics import quiet
+from responsefn.inputs import keeps_labels, plain
+from responsefn.response import Response
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:

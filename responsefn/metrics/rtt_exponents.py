@@ -8,9 +8,9 @@ import numpy as np
 
 from hopflow.checks import instance, one_number
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.input_checks import capacity, loss_rate, round_trip
-from responsefn.responses.response_warnings import quiet
+from responsefn.diagnostics import quiet
+from responsefn.inputs import capacity, loss_rate, round_trip
+from responsefn.response import Response
 
 __all__ = ["UnfairnessExponents", "rtt_unfairness"]
 

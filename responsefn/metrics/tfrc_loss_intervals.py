@@ -8,10 +8,10 @@ import numpy as np
 
 from hopflow.checks import flag, instance, number, one_number, whole
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.input_checks import packet_rate, round_trip
-from responsefn.responses.inverse import invert
-from responsefn.responses.laws import TFRC
+from responsefn.inputs import packet_rate, round_trip
+from responsefn.inverse import invert
+from responsefn.laws import TFRC
+from responsefn.response import Response
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

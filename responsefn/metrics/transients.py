@@ -11,10 +11,10 @@ from typing import Any
 
 from hopflow.checks import instance, one_number, whole
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.input_checks import capacity, round_trip
-from responsefn.responses.inverse import invert
-from responsefn.responses.laws import TFRC, Law
+from responsefn.inputs import capacity, round_trip
+from responsefn.inverse import invert
+from responsefn.laws import TFRC, Law
+from responsefn.response import Response
 from responsefn.rules.base import Event, WindowRule
 
 __all__ = ["aggressiveness", "convergence_time", "responsiveness"]

@@ -1,10 +1,10 @@
 # The public names of the module by the modules that define them: read on first use, and by type checkers.
+from ..compiled_laws import Fused
+from ..curves import Curve
 from ..jax_rules import RuleTwin
 from ..measurements.fitting import Fit
 from ..measurements.samples import Samples
 from ..metrics.rtt_exponents import UnfairnessExponents
-from ..responses.closed_forms.compiled_laws import Fused
-from ..responses.curves import Curve
 from ..rule_catalogue import Catalogue
 from ..simulation.single_flow_results import SimulatedResponse
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import RenoGrowth, cut
 from responsefn.rules.classic import AIMD
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["ABE"]
 

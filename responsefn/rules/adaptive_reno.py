@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import PacketUnits, quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 
 __all__ = ["ARENO", "congestion"]

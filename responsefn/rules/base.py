@@ -12,26 +12,26 @@ import numpy as np
 from hopflow.checks import one_number
 from hopflow.functions import maximum, where
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
-from responsefn.responses.dynamics import Event
-from responsefn.responses.equations import formula_of
-from responsefn.responses.input_checks import (
+from responsefn.diagnostics import warns
+from responsefn.dynamics import Event
+from responsefn.equations import formula_of
+from responsefn.inputs import (
     LossRates,
     capacity,
+    keeps_labels,
     loss_rate,
     plain,
     round_trip,
     same_shape,
     spread,
 )
-from responsefn.responses.labels import keeps_labels
-from responsefn.responses.response_warnings import warns
+from responsefn.response import Response
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from responsefn.responses.dynamics import Cycle
-    from responsefn.responses.input_checks import Bandwidth, Rates
+    from responsefn.dynamics import Cycle
+    from responsefn.inputs import Bandwidth, Rates
 
 __all__ = ["Event", "RenoGrowth", "WindowRule", "answers_marks", "cut", "grow"]
 
@@ -64,7 +64,7 @@ class WindowRule(Response, ABC):
     return the new state, ``s._replace(...)``. Text, dictionaries, NumPy and what changes something
     outside of the state are refused.
 
-    A rule without `formula` has the response of its numerical cycle (`responsefn.responses.loss_cycles.cycles`): the
+    A rule without `formula` has the response of its numerical cycle (`responsefn.cycles`): the
     three functions are all that it takes to get rates, inverse, metrics and plots. The cycle begins at Reno's peak, or
     at ``expected_peak(p, rtt)``, in packets, of a rule that has this method.
 
@@ -238,7 +238,7 @@ class WindowRule(Response, ABC):
         unit_check
             Whether to refuse an ``rtt`` of 5 s or more.
         """
-        from responsefn.responses.loss_cycles.cycles import solve
+        from responsefn.cycles import solve
 
         p, rtt = loss_rate(p), round_trip(rtt, unit_check)
         same_shape(p=p, rtt=rtt)
@@ -274,8 +274,8 @@ class WindowRule(Response, ABC):
         >>> [round(rate) for rate in Illinois().attractors(0.02, 0.1)], Reno().attractors(0.02, 0.1)
         ([612, 87], (86.5...,))
         """
-        from responsefn.responses.loss_cycles.attractors import distinct
-        from responsefn.responses.loss_cycles.cycles import solve
+        from responsefn.attractors import distinct
+        from responsefn.cycles import solve
 
         p, rtt = one_number("p", loss_rate(p)), one_number("rtt", round_trip(rtt, unit_check))
         peak = float(np.asarray(self.peak_window(p, rtt, bandwidth, unit_check=False)))
@@ -340,16 +340,16 @@ class WindowRule(Response, ABC):
 
     def _numerical(self, name: str, p: Any, rtt: Any, bandwidth: float | None) -> Any:
         """Return a field of the numerical cycle; with the rate say what else there is to know of it."""
-        from responsefn.responses.loss_cycles.cycle_loops import steps_kept
+        from responsefn.cycles import reuse_steps
 
-        with steps_kept():
+        with reuse_steps():
             cycle = self.cycle(p, rtt, bandwidth, unit_check=False)
             if name == "rate" and warns():
                 self._comment(p, rtt, bandwidth, cycle)
         return getattr(cycle, name)
 
     def _comment(self, p: Any, rtt: Any, bandwidth: float | None, known: Cycle) -> None:
-        from responsefn.responses.loss_cycles.attractors import comment
+        from responsefn.attractors import comment
 
         p, rtt = (np.ascontiguousarray(each) for each in np.broadcast_arrays(p, rtt))
         flat = {field.name: getattr(known, field.name).ravel() for field in fields(known)}
@@ -451,7 +451,7 @@ def _holds_at_ends(rule: WindowRule, losses: LossRates, rtt: Any) -> bool:
     """Return whether the closed form holds at both ends of p and so between; False: not known."""
     if losses.values.size < MIN_ARRAY or rtt.ndim:
         return False
-    from responsefn.responses.closed_forms.regions import range_of
+    from responsefn.response import range_of
 
     ends = range_of(rule, float(rtt))
     return ends is not None and ends[0] <= losses.ends[0] and losses.ends[1] <= ends[1]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["BIC"]
 
@@ -143,7 +143,7 @@ class BIC(WindowRule):
 def _search(reno: bool) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, R, b, p
+    from responsefn.closed_forms.symbolic import Formula, R, b, p
     from responsefn.rules.classic import Reno
 
     S, s, low = sp.symbols("S_max S_min W_low", positive=True)

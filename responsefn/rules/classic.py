@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
 
@@ -196,7 +196,7 @@ class Tahoe(RenoGrowth):
 def _aimd_cycle(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import (
+    from responsefn.closed_forms.symbolic import (
         Formula,
         PowerGrowth,
         R,
@@ -230,7 +230,7 @@ def _aimd_cycle(form: str) -> Formula:
 def _halving_cycle(form: str) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import a, b
+    from responsefn.closed_forms.symbolic import a, b
 
     general, halving = _aimd_cycle(form), {a: sp.Integer(1), b: sp.Rational(1, 2)}
     return general.subs(halving)
@@ -240,7 +240,7 @@ def _halving_cycle(form: str) -> Formula:
 def _tahoe_cycle() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, R, p
+    from responsefn.closed_forms.symbolic import Formula, R, p
 
     W = sp.Symbol("W", positive=True)
 

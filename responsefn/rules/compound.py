@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import queued
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["CTCP"]
 
@@ -131,7 +131,7 @@ def _power_growth(linear: bool) -> Formula:
     """Return the closed forms; ``linear`` for k = 0, where alpha alone must be at least 1."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, b, p
+    from responsefn.closed_forms.symbolic import Formula, PowerGrowth, R, b, p
 
     alpha, k, W = sp.symbols("alpha k W", positive=True)
     rounds = (1 - (1 - b) ** (1 - k)) * W ** (1 - k) / (alpha * (1 - k))

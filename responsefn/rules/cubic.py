@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["CUBIC", "begin_curve"]
 
@@ -216,7 +216,7 @@ class _Symbols(NamedTuple):
 def _cubic(friendly: bool, published: bool) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, R, p
+    from responsefn.closed_forms.symbolic import Formula, R, p
 
     given = _symbols()
     beta = given.beta
@@ -239,7 +239,7 @@ def _symbols() -> _Symbols:
     """Return RFC 9438's mean window, from the cubic, with the condition that K is at least `FEWEST_ROUNDS` round trips."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, p
+    from responsefn.closed_forms.symbolic import R, p
 
     C, beta, K, t = sp.symbols("C beta K t", positive=True)
     peak = C * K**3 / (1 - beta)  # the window is back at the peak after K seconds
@@ -261,7 +261,7 @@ def _line(given: _Symbols) -> tuple[Any, Any, Any]:
     """Return rate times R and peak of the Reno-friendly window, and the K that reaches its peak together with it."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, a, b, p
+    from responsefn.closed_forms.symbolic import R, a, b, p
     from responsefn.rules.classic import AIMD
 
     slope = 3 * (1 - given.beta) / (1 + given.beta)
@@ -276,8 +276,8 @@ def _published(given: _Symbols, top: Any, condition: Any) -> Formula:
     """Return the larger of RFC 9438's two responses."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.cubic_region import ends
-    from responsefn.responses.closed_forms.symbolic import Formula, R, p
+    from responsefn.closed_forms.cubic_region import ends
+    from responsefn.closed_forms.symbolic import Formula, R, p
 
     reno, peak, longest = _line(given)
     larger = given.window > reno
@@ -297,8 +297,8 @@ def _friendly(given: _Symbols, length: Any, plateau: Any, condition: Any) -> For
     """
     import sympy as sp
 
-    from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
-    from responsefn.responses.closed_forms.symbolic import Formula, R, p
+    from responsefn.closed_forms.cubic_region import PlateauRatio, ends
+    from responsefn.closed_forms.symbolic import Formula, R, p
 
     C, beta = given.C, given.beta
     reno, of_line, longest = _line(given)

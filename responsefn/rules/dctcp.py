@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["DCTCP"]
 
@@ -124,7 +124,7 @@ class DCTCP(WindowRule):
 
 @printed_for(())
 def _dctcp() -> Formula:
-    from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
+    from responsefn.closed_forms.symbolic import Formula, R, T, p
 
     condition = p <= 0.015
     return Formula(2 / (p * R), None, 2 / (T * R), condition=condition)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["HSTCP"]
 
@@ -135,7 +135,7 @@ class HSTCP(WindowRule):
 def _highspeed() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, R, p
+    from responsefn.closed_forms.symbolic import Formula, R, p
 
     low_p, slope = (
         sp.Rational(1, 1000),

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import WindowRule
 
 __all__ = ["HTCP"]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import QueueRule
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["Illinois"]
 
@@ -92,7 +92,7 @@ class Illinois(WindowRule):
 def _illinois() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import a, b, p
+    from responsefn.closed_forms.symbolic import a, b, p
     from responsefn.rules.classic import AIMD
 
     fast = AIMD().closed_form().subs({a: sp.Integer(10), b: sp.Rational(1, 8)})

@@ -12,7 +12,7 @@ from hopflow.functions import maximum
 from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import WindowRule
 from responsefn.rules.classic import Reno
 from responsefn.rules.cubic import HyStartCUBICState

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import RenoGrowth, cut
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["Relentless"]
 
@@ -52,7 +52,7 @@ class Relentless(RenoGrowth):
 def _relentless() -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, R, T, p
+    from responsefn.closed_forms.symbolic import Formula, R, T, p
 
     peak = 1 / p + sp.Rational(1, 2)
     least = sp.Rational(2, 5)  # from where on the peak is below 3

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import where
 from hopflow.units import quantities
-from responsefn.responses import references
-from responsefn.responses.closed_forms.printed import printed_for
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
-    from responsefn.responses.closed_forms.symbolic import Formula
+    from responsefn.closed_forms.symbolic import Formula
 
 __all__ = ["Scalable"]
 
@@ -95,7 +95,7 @@ class Scalable(WindowRule):
 def _scalable(published: bool) -> Formula:
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import Formula, PowerGrowth, R, T, a, b, p
+    from responsefn.closed_forms.symbolic import Formula, PowerGrowth, R, T, a, b, p
 
     growth = PowerGrowth(sp.Integer(1), a, 1 - b)
     per_p = a / b if published else a / sp.log(1 / (1 - b))

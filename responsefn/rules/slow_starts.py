@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.dynamics import Cycle, Event
-from responsefn.responses.references import RFC3742, RFC9406, Reference
+from responsefn.dynamics import Cycle, Event
+from responsefn.references import RFC3742, RFC9406, Reference
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:

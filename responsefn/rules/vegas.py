@@ -13,7 +13,7 @@ from hopflow.checks import choice, is_endless, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 from responsefn.rules.linux.versions import whole

@@ -13,7 +13,7 @@ import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
 from hopflow.parameters import Parametrized
-from responsefn.responses.input_checks import plain
+from responsefn.inputs import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

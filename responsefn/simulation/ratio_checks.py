@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hopflow.display.results import Result, figure
-from responsefn.responses.response_warnings import quiet
+from responsefn.diagnostics import quiet
 from responsefn.rules.base import WindowRule
 from responsefn.rules.bic import BIC
 from responsefn.rules.classic import AIMD, Reno, Tahoe

@@ -8,43 +8,47 @@ that is what a response function describes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from hopflow.checks import choice, number, one_number, random_generator, shown, whole
-from hopflow.kernels import make_kernel
+from hopflow.kernels import engine, make_kernel
 from hopflow.keywords import check_keywords, takes_keywords
 from hopflow.naming.deprecations import renamed
 from hopflow.units import WithUnit, quantities
-from responsefn.responses import rule_kernels as templates
-from responsefn.responses.dynamics import Event
-from responsefn.responses.equations import formula_of
-from responsefn.responses.input_checks import capacity, round_trip
-from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
-from responsefn.responses.rule_checks import check_dynamics
+from responsefn import steps
+from responsefn.cycles import KERNEL, begin_at_peak, blocks_agree
+from responsefn.dynamics import Event
+from responsefn.equations import formula_of
+from responsefn.inputs import capacity, round_trip
+from responsefn.kernel.flow import FAULT_STATE, PATH, ROWS
+from responsefn.rule_checks import check_dynamics, raise_fault
 from responsefn.rules.base import WindowRule
 from responsefn.simulation.losses import Deterministic, Gilbert, Losses
 from responsefn.simulation.single_flow_results import SimulatedResponse, measured
-from responsefn.simulation.single_flow_runs import Path, Run, blocks_follow, by_blocks_or_acks
+from responsefn.steps import compile_step, write_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["simulate_curve", "simulate_rule"]
+__all__ = ["follow_runs", "simulate_curve", "simulate_rule"]
 
-LEAST_LOSS = 1e-15
+SMALLEST_P = 1e-15
 """Smallest loss event rate: packets between losses are counted in whole numbers."""
 BLOCKS_BELOW = 1e-4
 """Loss rates below this one are simulated in blocks of ACKs unless told otherwise."""
-RUNS, EVENTS_OF_A_RUN = 16, 1000
+MAX_RUNS, MIN_EVENTS_OF_RUN = 16, 1000
 """Maximum number of independent runs, and minimum number of losses of each."""
+COMPARED_ACKS, COMPARED_CYCLES, MAX_COMPARED_ACKS = 2_000_000, 4, 10_000_000
+"""ACKs of a run that are simulated ACK by ACK and in blocks; minimum number of cycles, up to the last number of ACKs."""
+BLOCK_ERROR = 0.004
+"""Relative difference of rates, or of windows before a loss, above which a run goes ACK by ACK."""
 
 
 class FlowOptions(TypedDict, total=False):
@@ -100,7 +104,7 @@ def simulate_rule(
     method
         ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
         p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
-        law (`responsefn.responses.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
+        law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
     seed
         Seed or generator.
     unit_check
@@ -151,8 +155,8 @@ def simulate_curve(
     >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
     [387, 122]
     """
-    asked = check_keywords(simulate_curve, options)
-    bandwidth, buffer, method, seed, unit_check = (asked[name] for name in DEFAULTS)
+    keywords = check_keywords(simulate_curve, options)
+    bandwidth, buffer, method, seed, unit_check = (keywords[name] for name in DEFAULTS)
     losses = Deterministic() if losses is None else losses
     if not isinstance(rule, WindowRule):
         raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
@@ -160,17 +164,17 @@ def simulate_curve(
         raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
     check_dynamics(rule)
     random_generator("seed", seed)
-    at = np.atleast_1d(number("p", p, at_least=LEAST_LOSS, at_most=1.0))
-    if at.ndim > 1:
-        raise ValueError(f"p has shape {at.shape}: must be a list of loss rates")
+    loss_rates = np.atleast_1d(number("p", p, at_least=SMALLEST_P, at_most=1.0))
+    if loss_rates.ndim > 1:
+        raise ValueError(f"p has shape {loss_rates.shape}: must be a list of loss rates")
     rtt = one_number("rtt", round_trip(rtt, unit_check))
     if isinstance(events, (str, bytes)):
         raise TypeError(f"events = {events!r}: must be one number, or one for each p")
-    many = isinstance(events, Iterable) and bool(getattr(events, "ndim", 1))
-    given: tuple[Any, ...] = tuple(events) if many else (events,)  # type: ignore[arg-type]
-    if len(given) not in (1, len(at)):
-        raise ValueError(f"events = {given!r}: must be one number, or one for each p")
-    drawn = [whole("events", count, 50, 100_000_000) for count in given]
+    is_list = isinstance(events, Iterable) and bool(getattr(events, "ndim", 1))
+    counts: tuple[Any, ...] = tuple(events) if is_list else (events,)  # type: ignore[arg-type]
+    if len(counts) not in (1, len(loss_rates)):
+        raise ValueError(f"events = {counts!r}: must be one number, or one for each p")
+    counts = tuple(whole("events", count, 50, 100_000_000) for count in counts)
     choice("method", method, ("auto", "acks", "blocks", "cycles"))
     if bandwidth is None and buffer is not None:
         raise ValueError(
@@ -184,52 +188,176 @@ def simulate_curve(
     limit = math.inf
     if buffer is not None:
         limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
-    starts = begin_at_peak(rule, at, np.full(at.shape, rtt), bandwidth)
+    starts = begin_at_peak(rule, loss_rates, np.full(loss_rates.shape, rtt), bandwidth)
     starts[:, 0] = np.minimum(starts[:, 0], limit)
-    starts = np.array([_after_loss(rule, start, rtt, service) for start in starts])
-    runs = []
-    for n, loss in enumerate(at):
-        how = ("blocks" if loss < BLOCKS_BELOW else "acks") if method == "auto" else method
-        parts = _gaps(losses, float(loss), drawn[n % len(drawn)], seed)
-        runs += [Run(n, how, part, starts[n]) for part in parts]
     path = Path(rtt, service, limit, isinstance(losses, Gilbert))
-    if method == "blocks" and not all(blocks_follow(rule, run, path) for run in runs):
-        raise ValueError(
-            f"method = 'blocks': must be 'acks' or 'auto' for {rule!r}, which acts at some ACKs only"
+    runs = []
+    for n, (loss_rate, state) in enumerate(zip(loss_rates, starts, strict=True)):
+        # a run starts after a loss, as every cycle does
+        peak = rule.State(*map(float, state))
+        start = rule.on_loss(peak, rule.params, Event(0.0, max(rtt, peak[0] * service)))
+        run_method = (
+            ("blocks" if loss_rate < BLOCKS_BELOW else "acks") if method == "auto" else method
         )
-    cycles = {
-        run: _by_cycles(rule, losses, run, rtt, bandwidth) for run in runs if run.method == "cycles"
-    }
-    done = cycles | by_blocks_or_acks(rule, [run for run in runs if run not in cycles], path)
+        gaps = _draw_gaps(losses, float(loss_rate), counts[n % len(counts)], seed)
+        runs += [Run(n, run_method, row, np.array(tuple(start))) for row in gaps]
+    if method == "cycles":
+        rows = {run: _map_cycles(rule, losses, run, rtt, bandwidth) for run in runs}
+    else:
+        rows = _simulate(rule, runs, path, explicit=method == "blocks")
     return tuple(
         measured(
             rule,
             losses,
-            float(loss),
+            float(loss_rate),
             rtt,
-            next(run.method for run in done if run.at == n),
-            [rows for run, rows in done.items() if run.at == n],
+            next(run.method for run in rows if run.index == n),
+            [columns for run, columns in rows.items() if run.index == n],
         )
-        for n, loss in enumerate(at)
+        for n, loss_rate in enumerate(loss_rates)
     )
 
 
-def _gaps(losses: Losses, p: float, count: int, seed: int | np.random.Generator) -> Ints:
+def _draw_gaps(losses: Losses, p: float, count: int, seed: int | np.random.Generator) -> Ints:
     """Return the packets from loss to loss of independent runs, shape (runs, losses of each)."""
     # deterministic losses are the same in every run
-    most = 1 if isinstance(losses, Deterministic) else RUNS
-    alike = max(1, min(most, count // EVENTS_OF_A_RUN))
-    gaps = losses.gaps(p, alike * -(-count // alike), random_generator("seed", seed))
-    return gaps.reshape(alike, -1)
+    max_runs = 1 if isinstance(losses, Deterministic) else MAX_RUNS
+    runs = max(1, min(max_runs, count // MIN_EVENTS_OF_RUN))
+    gaps = losses.gaps(p, runs * -(-count // runs), random_generator("seed", seed))
+    return gaps.reshape(runs, -1)
 
 
-def _after_loss(rule: WindowRule, start: Floats, rtt: float, service: float) -> tuple[float, ...]:
-    """Return the state after a loss, with which a run begins as every cycle does."""
-    state = rule.State(*map(float, start))
-    return tuple(rule.on_loss(state, rule.params, Event(0.0, max(rtt, state[0] * service))))
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run at the loss rate with this index: packets from loss to loss, and the first state."""
+
+    index: int
+    method: str
+    gaps: Ints
+    start: Floats
 
 
-def _by_cycles(
+class Path(NamedTuple):
+    """Round-trip time and time per packet in s, the window that loses a packet, and whether losses of a window merge."""
+
+    rtt: float
+    service: float
+    limit: float
+    merge: bool
+
+
+class InvalidBlockError(Exception):
+    """A block of ACKs ends at an invalid window, which single ACKs may not make."""
+
+
+def _simulate(
+    rule: WindowRule, runs: Sequence[Run], path: Path, *, explicit: bool
+) -> dict[Run, Floats]:
+    """Return the rows of the kernel's `runs` of each run, ACK by ACK where blocks of ACKs differ.
+
+    Raises
+    ------
+    ValueError
+        If blocks were asked for (``explicit``) and differ.
+    """
+    agrees: dict[int, bool] = {}
+    for run in runs:
+        if run.method == "blocks" and (explicit or run.index not in agrees):
+            agrees[run.index] = _blocks_agree(rule, run, path) and agrees.get(run.index, True)
+    if explicit and not all(agrees.values()):
+        raise ValueError(
+            f"method = 'blocks': must be 'acks' or 'auto' for {rule!r}, which acts at some ACKs only"
+        )
+    by_blocks = [run for run in runs if run.method == "blocks" and agrees[run.index]]
+    rows: dict[Run, Floats] = {}
+    if by_blocks:
+        try:
+            rows = follow_runs(rule, by_blocks, path)
+        except InvalidBlockError:
+            by_blocks = []
+    by_acks = [
+        run if run.method == "acks" else replace(run, method="acks")
+        for order in ("acks", "blocks")
+        for run in runs
+        if run.method == order and run not in by_blocks
+    ]
+    return rows | (follow_runs(rule, by_acks, path) if by_acks else {})
+
+
+def _blocks_agree(rule: WindowRule, run: Run, path: Path) -> bool:
+    """Return whether the first losses of a run have the same times and windows in blocks and ACK by ACK."""
+    if rule.counts_acks:
+        return False
+    p, bandwidth = len(run.gaps) / run.gaps.sum(), 1.0 / path.service if path.service else None
+    if path.limit == math.inf and not blocks_agree(rule, p, path.rtt, bandwidth):
+        return False
+    sums = np.cumsum(run.gaps)
+    acks = max(COMPARED_ACKS, min(MAX_COMPARED_ACKS, int(sums[:COMPARED_CYCLES].max())))
+    count = max(1, int(np.searchsorted(sums, acks, side="right")))
+    gaps = np.minimum(run.gaps[:count], MAX_COMPARED_ACKS)
+    times, windows = [], []
+    for method in ("blocks", "acks"):
+        try:
+            (rows,) = follow_runs(rule, [replace(run, method=method, gaps=gaps)], path).values()
+        except InvalidBlockError:
+            return False
+        second_half = rows[len(rows) // 2 :]
+        times.append(second_half[:, 0].sum() / second_half[:, 1].sum())
+        windows.append(second_half[:, 4].mean())
+    difference = max(abs(math.log(by_blocks / by_acks)) for by_blocks, by_acks in (times, windows))
+    return bool(difference <= BLOCK_ERROR)
+
+
+def follow_runs(
+    rule: WindowRule, runs: Sequence[Run], path: Path, *, compiled: bool = True
+) -> dict[Run, Floats]:
+    """Return the rows of the kernel's `runs` of each run, all of one method, the longest run first.
+
+    Raises
+    ------
+    RuleError
+        For an invalid window.
+    InvalidBlockError
+        For an invalid window that a block of ACKs makes.
+    """
+    runs = sorted(runs, key=lambda run: -int(run.gaps.sum()))
+    step = steps.block if runs[0].method == "blocks" else steps.ack
+    to_next_loss = compile_step(steps.to_next_loss, rule, step=step, compiled=compiled)
+    loss = compile_step(steps.loss, rule, compiled=compiled)
+    lengths = np.array([len(run.gaps) for run in runs])
+    first = np.concatenate([[0], np.cumsum(lengths)])
+    starts = np.array([run.start for run in runs])
+    gaps = np.concatenate([run.gaps for run in runs]).astype(np.float64)
+    table = np.zeros(1, PATH)
+    table[0] = path.rtt, path.service, path.limit, path.merge
+    if not compiled:
+        table = table.view(np.recarray)
+    kernel = engine(KERNEL, "runs", compiled=compiled)
+    rows, complete = first, False
+    while not complete:  # a buffer may lose more packets than were drawn
+        if path.limit < math.inf:
+            rows = np.concatenate([[0], np.cumsum(2 * np.diff(rows) + 64)])
+        numbers = np.zeros(ROWS)
+        write_parameters(numbers, rule)
+        out, counts = np.empty((rows[-1], 5)), np.zeros(len(runs), dtype=np.int64)
+        fault = np.zeros(FAULT_STATE + starts.shape[1])
+        cases = gaps, first, starts, rows
+        complete = kernel(cases, table, (to_next_loss, loss), numbers, (out, counts, fault))
+        if fault[0] and step is steps.block:
+            raise InvalidBlockError
+        raise_fault((rule,), fault)
+    return {run: out[rows[j] : rows[j] + counts[j]] for j, run in enumerate(runs)}
+
+
+def iterate_power_map(packets: Ints, kept: float, growth: float, start: float, out: Floats) -> None:
+    """Template: a power of the window before each loss, which every cycle maps linearly."""
+    power = start
+    for n in range(packets.shape[0]):
+        power = kept * power + growth * packets[n]
+        out[n] = power
+
+
+def _map_cycles(
     rule: WindowRule,
     losses: Losses,
     run: Run,
@@ -248,7 +376,7 @@ def _by_cycles(
     packets, start = run.gaps, float(run.start[0])
     powers = np.empty(len(packets))
     before = start / kept if kept > 0.0 else 0.0  # the run begins after a loss
-    make_kernel(templates.power_cycles)(packets, kept**m, m * g, before**m, powers)
+    make_kernel(iterate_power_map)(packets, kept**m, m * g, before**m, powers)
     peak = powers ** (1.0 / m)
     low = kept * np.concatenate([[before], peak[:-1]])
     rounds = (

@@ -98,7 +98,7 @@ def measured(
     method: str,
     runs: Sequence[Floats],
 ) -> SimulatedResponse:
-    """Return the totals of the rows of `responsefn.responses.kernel.runs`, of consecutive runs.
+    """Return the totals of the rows of `responsefn.kernel.runs`, of consecutive runs.
 
     The first fifth of each run is not measured.
     """

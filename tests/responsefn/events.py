@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from responsefn.responses.dynamics import Event
+from responsefn.dynamics import Event
 
 __all__ = ["Event"]

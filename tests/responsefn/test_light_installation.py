@@ -14,8 +14,8 @@ import pytest
 import sympy as sp
 
 from responsefn import AIMD, Reno
+from responsefn.closed_forms.printed import FILE, PrintedFormula
 from responsefn.print_formulas import printed_text
-from responsefn.responses.closed_forms.printed import FILE, PrintedFormula
 from tests.surface import printed_by, python
 
 ROOT = Path(__file__).parents[2]

@@ -16,13 +16,13 @@ from dfcmodel.packets.layouts.managers import lay_out_called, marks_leaving
 from dfcmodel.packets.layouts.memory import aligned
 from dfcmodel.packets.layouts.senders import write_numbers
 from dfcmodel.packets.routed_plans import ENDLESS
-from responsefn.responses.rule_events import signature_of
+from responsefn.rule_events import signature_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
-    from responsefn.responses.rule_events import RuleSignature
+    from responsefn.rule_events import RuleSignature
 
 __all__ = ["MOST_SLOTS", "Windows", "lay_out_fabric", "windows_of"]
 

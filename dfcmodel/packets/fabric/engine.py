@@ -22,7 +22,7 @@ from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.execution.progress import alone, progress_bar
 from hopflow.kernels import engine
 from hopflow.long_runs import parts
-from responsefn.responses.rule_events import signatures_of
+from responsefn.rule_events import signatures_of
 
 if TYPE_CHECKING:
     from dfcmodel.packets.plans import Plan

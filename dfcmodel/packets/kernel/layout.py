@@ -81,7 +81,7 @@ ON_ACK, ON_LOSS, ON_TIMEOUT, ON_MARK, ON_DELIVERY = 0, 1, 2, 3, 4
 """Events of a window rule: columns of ``events``. Of a rate rule the first and third are feedback and time,
 of an arrival process the first is the next arrival."""
 MAX_STATE, MAX_PARAMETERS, SEEN = 16, 16, 7
-"""Numbers that a window rule or a queue manager may have (`responsefn.responses.rule_events`), and
+"""Numbers that a window rule or a queue manager may have (`responsefn.rule_events`), and
 that a manager sees of an arrival."""
 
 MAX_OWN = 8

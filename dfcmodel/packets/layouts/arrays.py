@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dfcmodel.packets.plans import Plan
-    from responsefn.responses.rule_events import RuleSignature
+    from responsefn.rule_events import RuleSignature
 
 __all__ = ["Layout", "lay_out", "trace_ports"]
 

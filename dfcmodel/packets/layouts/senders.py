@@ -27,7 +27,7 @@ from dfcmodel.packets.routed_plans import ENDLESS
 from hopflow.kernels import make_kernel
 from hopflow.tcp_constants import INITIAL_RTO, OLD_INITIAL_RTO
 from responsefn import DeliveryRule, RateRule, WindowRule
-from responsefn.responses.rule_events import RuleSignature, numbers_of, parameters_at, signature_of
+from responsefn.rule_events import RuleSignature, numbers_of, parameters_at, signature_of
 from responsefn.rules.base import answers_marks
 from responsefn.rules.rates.rate_rule import sees_telemetry, window_place
 

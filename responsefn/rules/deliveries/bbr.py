@@ -9,7 +9,7 @@ from hopflow.checks import one_number
 from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
-from responsefn.responses.references import Reference
+from responsefn.references import Reference
 from responsefn.rules.deliveries.bbr_model import (
     aggregation,
     congestion_signals,

@@ -9,7 +9,7 @@ from hopflow.checks import choice, one_number
 from hopflow.parameters import extends
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
-from responsefn.responses.references import Reference
+from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down, window_to_restore
 

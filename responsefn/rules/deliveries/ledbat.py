@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import series
 from hopflow.units import quantities
-from responsefn.responses.references import RFC6817
+from responsefn.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT", "base_of", "delay_of", "filtered"]

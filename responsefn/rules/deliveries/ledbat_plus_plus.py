@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses.references import LEDBAT_PLUS_PLUS
+from responsefn.references import LEDBAT_PLUS_PLUS
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
 

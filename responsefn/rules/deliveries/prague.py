@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
-from responsefn.responses.references import Reference
+from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Prague"]

@@ -9,7 +9,7 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum
 from hopflow.parameters import series
 from hopflow.tcp_constants import INITIAL_WINDOW
-from responsefn.responses.references import SEARCH_DRAFT
+from responsefn.references import SEARCH_DRAFT
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["SEARCH"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.parameters import series
 from hopflow.units import PacketUnits, quantities
-from responsefn.responses.references import Reference
+from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Vivace"]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import choice, one_number
 from hopflow.parameters import series
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 

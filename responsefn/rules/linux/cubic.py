@@ -9,7 +9,7 @@ from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.cubic import HyStartCUBICState
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow import where
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import grow
 from responsefn.rules.highspeed_tcp import DECREASES, table_row
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut

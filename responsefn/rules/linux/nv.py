@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 
 __all__ = ["LinuxNV"]

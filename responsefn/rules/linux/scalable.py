@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import grow
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.linux.versions import CURRENT, LinuxRule
 from responsefn.rules.vegas import Vegas
 

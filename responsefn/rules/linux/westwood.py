@@ -8,7 +8,7 @@ from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import QueueRule
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.delay_based import QueueRule
 from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from hopflow.checks import choice, one_number
 from hopflow.units import PacketUnits, WithUnit, quantities
-from responsefn.responses.input_checks import loss_rate, plain, round_trip, same_shape, spread
-from responsefn.responses.labels import keeps_labels
-from responsefn.responses.references import Reference
+from responsefn.inputs import keeps_labels, loss_rate, plain, round_trip, same_shape, spread
+from responsefn.references import Reference
 from responsefn.rules.rates.rate_rule import RateRule
 
 if TYPE_CHECKING:

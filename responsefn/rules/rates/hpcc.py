@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.units import PacketUnits, quantities
-from responsefn.responses.references import Reference
+from responsefn.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["HPCC"]

@@ -8,7 +8,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.units import WithUnit, quantities
-from responsefn.responses.base import Response
+from responsefn.response import Response
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -128,7 +128,7 @@ def test_takano2006_is_equal_to_ns2_packet_for_packet(name: str, rate: float, ag
 def test_memory_does_not_depend_on_the_simulated_time(one_link) -> None:
     from dfcmodel.network.flows import window_rules
     from dfcmodel.packets.layouts.arrays import lay_out
-    from responsefn.responses.rule_events import signatures_of
+    from responsefn.rule_events import signatures_of
 
     sizes = []
     for duration in (1.0, 100.0):

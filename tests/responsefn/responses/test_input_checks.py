@@ -40,16 +40,16 @@ from responsefn import (
     rtt_unfairness,
     simulate_rule,
 )
+from responsefn.diagnostics import collect_remarks, quiet, warns
+from responsefn.equations import formula_of
 from responsefn.errors import (
     AmbiguousRateError,
     RuleError,
     SeveralAttractorsWarning,
     UnreachableRateError,
 )
-from responsefn.responses.base import Response
-from responsefn.responses.equations import formula_of
-from responsefn.responses.input_checks import PIECE, loss_rate
-from responsefn.responses.response_warnings import collected, quiet, warns
+from responsefn.inputs import PIECE, loss_rate
+from responsefn.response import Response
 from tests.surface import for_each
 
 # Loss event rates, round-trip times, rates and capacities that cannot be meant are refused everywhere.
@@ -216,7 +216,7 @@ def test_quiet_and_collected_remarks():
         with quiet():
             assert not warns()
             Illinois().rate(0.02, 0.1)
-        with collected() as remarks:
+        with collect_remarks() as remarks:
             Illinois().rate(0.02, 0.1)
     assert warns()
     assert remarks[0].beside[0, 0] == pytest.approx(86.5, rel=0.01)  # Reno's law, sqrt(3/(2p))/R

@@ -31,8 +31,7 @@ from responsefn import (
     simulate_rule,
 )
 from responsefn.errors import RuleError
-from responsefn.responses.event_checks import acts_on_single_acks
-from responsefn.responses.rule_events import (
+from responsefn.rule_events import (
     MAX_PARAMETERS,
     MAX_STATE,
     events_of,
@@ -40,6 +39,7 @@ from responsefn.responses.rule_events import (
     signature_of,
 )
 from responsefn.rules.base import Event
+from responsefn.single_acks import acts_on_single_acks
 from tests.responsefn.simulation.kernel_rules import RULES, CountedReno, PerRound, Timer
 from tests.surface import for_each
 

@@ -23,7 +23,7 @@ from responsefn import (
     simulate_curve,
     simulate_rule,
 )
-from responsefn.simulation import single_flow, single_flow_runs
+from responsefn.simulation import single_flow
 from responsefn.simulation.ratio_checks import EXACT, RTT, TOLERANCE, ratios
 from responsefn.simulation.single_flow_results import measured
 
@@ -94,11 +94,11 @@ def test_cycle_map_does_what_blocks_of_acks_do(rule):
 )
 def test_plain_python_does_the_same(p, losses, events, options, monkeypatch):
     """Every loop as it is written, beside its machine code: equal to the last bit."""
-    monkeypatch.setattr(single_flow, "EVENTS_OF_A_RUN", 20)  # several runs
+    monkeypatch.setattr(single_flow, "MIN_EVENTS_OF_RUN", 20)  # several runs
     ask = functools.partial(simulate_rule, AIMD(0.7, 0.4), p, RTT, losses, events=events, **options)
     compiled = ask()
-    plain = functools.partial(single_flow_runs.follow, compiled=False)
-    monkeypatch.setattr(single_flow_runs, "follow", plain)
+    plain = functools.partial(single_flow.follow_runs, compiled=False)
+    monkeypatch.setattr(single_flow, "follow_runs", plain)
     for name in ("rate", "mean_window", "packet_mean_window", "loss_event_rate"):
         assert getattr(ask(), name) == getattr(compiled, name), name
 

@@ -98,7 +98,7 @@ def precise_exceeds_recovery() -> bool:
     """
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import a
+    from responsefn.closed_forms.symbolic import a
 
     W, kept = sp.symbols("W kept", positive=True)  # kept = 1 - b
     b = 1 - kept

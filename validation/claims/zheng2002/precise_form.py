@@ -60,7 +60,7 @@ def printed_response() -> sympy.Expr:
     """Return the precise response function as zheng2002 prints it (Sect. 2.1), packets/s."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, a, b, p
+    from responsefn.closed_forms.symbolic import R, a, b, p
 
     root = sp.sqrt(p * (b - 2) * a * (p * b * a - 8 * b - 2 * p * a))
     return (p * a * (b - 2) + root) / (4 * p * b * R)
@@ -68,7 +68,7 @@ def printed_response() -> sympy.Expr:
 
 def printed_loss_rate(window: sympy.Expr) -> sympy.Expr:
     """Return p of the peak window in packets as zheng2002 prints it (Sect. 2.1)."""
-    from responsefn.responses.closed_forms.symbolic import a, b
+    from responsefn.closed_forms.symbolic import a, b
 
     return 2 * a / (b * (2 - b) * window**2 + a * (2 - b) * window)
 
@@ -87,7 +87,7 @@ def signed(expression: sympy.Expr) -> sympy.Expr:
     """
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import b
+    from responsefn.closed_forms.symbolic import b
 
     x = sp.Symbol("x", positive=True)
     plain = expression.subs(b, x / (1 + x)).replace(
@@ -106,7 +106,7 @@ def expansion() -> sympy.Expr:
     """Return the factor of sqrt(p) by which the printed form of TCP(1,1/2) starts to fall."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, a, b, p
+    from responsefn.closed_forms.symbolic import R, a, b, p
 
     root_p = sp.Symbol("s", positive=True)
     tcp = printed_response().subs({a: 1, b: sp.Rational(1, 2), p: root_p**2})
@@ -119,7 +119,7 @@ def measure() -> PreciseForm:
     """Compare the printed form with the printed p(W), and with the form derived."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import R, T, a, b, p
+    from responsefn.closed_forms.symbolic import R, T, a, b, p
 
     W = sp.Symbol("W", positive=True)
     printed, ours = printed_response(), AIMD(form="precise").formula()

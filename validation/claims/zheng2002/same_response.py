@@ -103,7 +103,7 @@ def same_form(form: str) -> bool:
     """Return whether SymPy finds a form equal for TCP(3b/(2-b), b) and TCP(1,1/2)."""
     import sympy as sp
 
-    from responsefn.responses.closed_forms.symbolic import a, b
+    from responsefn.closed_forms.symbolic import a, b
 
     rate = AIMD(form=form).formula().rate
     chosen = rate.subs(a, 3 * b / (2 - b))

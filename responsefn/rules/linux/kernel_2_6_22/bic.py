@@ -7,7 +7,7 @@ from typing import Any
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import grow
 from responsefn.rules.linux.bic import LinuxBIC
 from responsefn.rules.linux.versions import OLD, of_kernel

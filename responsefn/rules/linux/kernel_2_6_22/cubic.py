@@ -9,7 +9,7 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.cubic import CUBIC, begin_curve
 from responsefn.rules.linux.cubic import LinuxCUBIC
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.linux.htcp import LinuxHTCP, judged, measured
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.illinois import LinuxIllinois

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from hopflow.checks import one_number
 from hopflow.functions import minimum
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.base import WindowRule, cut, grow
 from responsefn.rules.linux.scalable import LinuxScalable
 from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel

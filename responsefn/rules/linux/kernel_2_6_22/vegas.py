@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from hopflow.parameters import extends
-from responsefn.responses import references
+from responsefn import references
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.versions import OLD, of_kernel
 

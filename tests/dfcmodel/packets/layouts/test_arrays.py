@@ -30,7 +30,7 @@ from dfcmodel.packets.layouts.memory import (
 )
 from dfcmodel.packets.watchdogs import PortWatchdog
 from responsefn import NewReno
-from responsefn.responses.rule_events import signatures_of
+from responsefn.rule_events import signatures_of
 from tests.dfcmodel.packets.conftest import plan_of, random_classes, random_scenario
 from tests.oracles.engines import check_records, plan_scenario
 

@@ -25,13 +25,13 @@ from responsefn import (
     invert,
     simulate_rule,
 )
-from responsefn.responses.closed_forms import symbolic
-from responsefn.responses.closed_forms.cubic_region import PlateauRatio, ends
-from responsefn.responses.closed_forms.evaluation import LAMBERT_W
-from responsefn.responses.closed_forms.lambert import lambert_w
-from responsefn.responses.closed_forms.plateau_ratio import solve_plateau
-from responsefn.responses.closed_forms.printing import statements
-from responsefn.responses.closed_forms.regions import BORDER, range_of
+from responsefn.closed_forms import symbolic
+from responsefn.closed_forms.cubic_region import PlateauRatio, ends
+from responsefn.closed_forms.evaluation import LAMBERT_W
+from responsefn.closed_forms.lambert import lambert_w
+from responsefn.closed_forms.plateau_ratio import solve_plateau
+from responsefn.closed_forms.printing import statements
+from responsefn.response import BORDER, range_of
 from tests.responsefn.closed_rules import RTT, SMOOTH, P
 from tests.surface import for_each
 

@@ -26,25 +26,25 @@ from responsefn import (
     Westwood,
     WindowRule,
     catalogue,
+    cycles,
     friendliness,
     invert,
+    rule_checks,
     simulate_rule,
 )
-from responsefn.errors import RuleError
-from responsefn.linux import WestwoodPlus
-from responsefn.responses import rule_checks
-from responsefn.responses.dynamics import Cycle, Event
-from responsefn.responses.equations import domain_of, equation_of, formula_of, table_of
-from responsefn.responses.loss_cycles import cycle_loops, cycles
-from responsefn.responses.loss_cycles.cycle_loops import (
+from responsefn.cycles import (
     Cases,
     Limits,
-    approach,
+    begin_at_peak,
     check,
-    run,
+    find_cycles,
+    follow_approach,
+    solve,
 )
-from responsefn.responses.loss_cycles.cycle_starts import begin_at_peak
-from responsefn.responses.loss_cycles.cycles import solve
+from responsefn.dynamics import Cycle, Event
+from responsefn.equations import domain_of, equation_of, formula_of, table_of
+from responsefn.errors import RuleError
+from responsefn.linux import WestwoodPlus
 from tests.responsefn.simulation.kernel_rules import CountedReno, PerRound, Timer
 from tests.surface import for_each
 
@@ -89,7 +89,7 @@ class Stamped(WindowRule):
 
 def test_an_invalid_window_is_reported(monkeypatch):
     """In a state that no sample has."""
-    monkeypatch.setattr(cycle_loops, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
+    monkeypatch.setattr(cycles, "sample_states", lambda rule: [rule.State(cwnd=40.0)])
     monkeypatch.setattr(rule_checks, "WINDOWS", (40.0,))
     with pytest.raises(RuleError, match=r"Stamped\.on_loss returns cwnd = -\d+.*: must be 1"):
         Stamped(cut=2.0).rate(np.geomspace(1e-4, 1e-3, 7), RTT)
@@ -149,14 +149,16 @@ def cases(p: float, rtt: float) -> Cases:
 def test_plain_python_and_machine_code_find_the_same_cycle(acks):
     """To the last bit: both do the same additions."""
     limits = Limits(2e4, 128, acks)
-    one, two = (run(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True))
+    one, two = (
+        find_cycles(cases(0.01, 0.1), limits, compiled=compiled) for compiled in (False, True)
+    )
     np.testing.assert_array_equal(one.columns, two.columns)
     np.testing.assert_array_equal(one.ends, two.ends)
 
 
 def test_blocks_of_a_smooth_rule_pass_the_check():
     """The square-root law 1/R sqrt(3/(2p)) is the rate; half a packet in a window of 40 is a percent."""
-    found = run(cases(1e-3, 0.1), Limits(1e6, 64))
+    found = find_cycles(cases(1e-3, 0.1), Limits(1e6, 64))
     assert found.columns[0, 0] == pytest.approx(387.3, rel=0.01)
     error, followed, later = check(cases(1e-3, 0.1), found, Limits(2e4, 1e7))[0]
     assert error < 0.004
@@ -166,7 +168,7 @@ def test_blocks_of_a_smooth_rule_pass_the_check():
 
 def test_segments_of_a_long_cycle_are_followed():
     """3 segments of a tenth of the steps each, where these agree; otherwise up to 2500 ACKs from the beginning."""
-    found = run(cases(1e-4, 0.1), Limits(1e6, 64))
+    found = find_cycles(cases(1e-4, 0.1), Limits(1e6, 64))
     error, followed, later = check(cases(1e-4, 0.1), found, Limits(10, 2500))[0]
     assert error < 0.004
     assert 0.0 < followed < 0.25
@@ -182,7 +184,7 @@ def test_segments_of_a_rule_that_acts_at_some_acks_differ(rule):
     """At p = 1e-6 a sample has some percent of the cycle, and the timer runs out a few times in it."""
     at, rtts = np.array([1e-6]), np.array([0.1])
     start = Cases(rule, 1 / at, rtts, 0.0, begin_at_peak(rule, at, rtts, None))
-    found = run(start, Limits(1e6, 64))
+    found = find_cycles(start, Limits(1e6, 64))
     for most in (5e4, 1e6):  # the timer has not run out in the first 5 %
         assert check(start, found, Limits(1e4, most))[0, 0] > 0.004
 
@@ -190,16 +192,16 @@ def test_segments_of_a_rule_that_acts_at_some_acks_differ(rule):
 def test_loss_events_until_a_rate_is_reached():
     """From 1 packet Reno's peak follows W^2 -> W^2/4 + 2/p: within 1 % after a few losses."""
     start = cases(1e-4, 0.1)
-    rate = run(start, Limits(1e6, 64)).columns[:, 0]
+    rate = find_cycles(start, Limits(1e6, 64)).columns[:, 0]
     low = start._replace(starts=np.array([[1.0, 2.0]]))
     one = np.ones(1, dtype=np.int64)
-    events = approach(low, rate, Limits(1e6, 100, same=0.01), one)
+    events = follow_approach(low, rate, Limits(1e6, 100, same=0.01), one)
     assert 2 <= events[0, 0] <= 8
-    far = approach(low, 2.0 * rate, Limits(1e6, 100, same=0.01), one)
+    far = follow_approach(low, 2.0 * rate, Limits(1e6, 100, same=0.01), one)
     assert np.isinf(far[0, 0])
     assert far[0, 1:] == pytest.approx(rate[0], rel=1e-3)
     budget = np.array([10.0])
-    short = approach(low, rate, Limits(1e6, 100, same=0.01), one, budget)
+    short = follow_approach(low, rate, Limits(1e6, 100, same=0.01), one, budget)
     assert np.isinf(short[0, 0])
 
 
@@ -311,9 +313,9 @@ def test_a_slow_climb_ends_where_the_cycle_says(rule, p):
     """Between two losses the window grows by less than a packet: 4096 cycles end far below the capacity."""
     rtt, capacity = np.array([0.08]), 8333.0
     start = begin_at_peak(rule, np.array([p]), rtt, capacity)
-    cases = cycle_loops.Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
-    limits = cycle_loops.Limits(cycles.LONG_BUDGET, cycles.MAX_LONG_CYCLES)
-    climb = cycle_loops.run(cases, limits).columns[0]
+    cases = Cases(rule, np.array([1 / p]), rtt, 1 / capacity, start)
+    limits = Limits(cycles.MAX_DRIFT_BLOCKS, 1024 * cycles.MAX_CYCLES)
+    climb = find_cycles(cases, limits).columns[0]
     assert climb[0] == pytest.approx(capacity, rel=1e-4)
     assert rule.rate(p, 0.08, bandwidth=capacity) == pytest.approx(climb[0], rel=1e-6)
     if rule == Westwood():  # (1/(4 p W))^2 packets from loss to loss, summed up to the capacity

@@ -12,7 +12,7 @@ import sympy as sp
 
 import responsefn
 from responsefn import AIMD, independent_constant
-from responsefn.responses.closed_forms.symbolic import a, b, p
+from responsefn.closed_forms.symbolic import a, b, p
 from validation import Verdict
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002 import (

@@ -1,0 +1,112 @@
+"""Closed forms of the catalogue as Python code that was printed beforehand: numbers without SymPy.
+
+``printed.json`` holds the code of each closed form, for each set of its symbols that may be arrays.
+`responsefn.print_formulas` writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hopflow.naming.packages import left_out
+from responsefn.closed_forms.evaluation import Branch, Code, Statements
+
+if TYPE_CHECKING:
+    from responsefn.closed_forms.symbolic import Formula
+
+__all__ = ["DERIVATIONS", "FILE", "PrintedFormula", "printed_for"]
+
+FILE = Path(__file__).with_name("printed.json")
+DERIVATIONS: dict[str, Callable[[], Formula]] = {}
+"""Functions that derive the printed closed forms with SymPy, by the keys of the file."""
+
+
+class PrintedFormula:
+    """A `Formula` whose code is in the file; SymPy derives its expressions when one of them is read."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key
+        self._codes: dict[str, Code | None] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of protocols such as copying
+            raise AttributeError(name)
+        return getattr(self._formula, name)
+
+    @cached_property
+    def _formula(self) -> Formula:
+        try:
+            return DERIVATIONS[self._key]()
+        except ImportError as error:
+            raise left_out(error, "symbolic closed forms of responses") from None
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the closed form holds for all loss event rates."""
+        return self.code("condition") is None
+
+    def code(self, name: str) -> Code | None:
+        """Return an attribute as Python code, or None without one; see `Formula.code`."""
+        if name not in self._codes:
+            entry = _contents()[self._key][name]
+            self._codes[name] = entry and self._stored(name, entry)
+        return self._codes[name]
+
+    def bounds(self) -> tuple[bool, list[tuple[bool, Code]]] | None:
+        """Return the bounds of which the condition consists; see `printing.bounds_of`."""
+        entry = _contents()[self._key]["bounds"]
+        if entry is None:
+            return None
+        one_suffices, ends = entry
+        return one_suffices, [(lower, self._stored("bounds", end)) for lower, end in ends]
+
+    def _stored(self, name: str, entry: dict[str, Any]) -> Code:
+        def branches(arrays: frozenset[str]) -> list[Branch]:
+            key = " ".join(sorted(arrays))
+            if key not in entry["branches"]:  # a parameter is an array
+                return list(self._formula.code(name).branches(arrays))  # type: ignore[union-attr]
+            return [
+                (condition and Statements(*condition), Statements(*value))
+                for condition, value in entry["branches"][key]
+            ]
+
+        def plain() -> Statements:
+            return Statements(*entry["plain"])
+
+        return Code(frozenset(entry["names"]), entry["is_condition"], branches, plain)
+
+
+def printed_for(
+    *arguments: tuple[Any, ...],
+) -> Callable[[Callable[..., Formula]], Callable[..., Formula]]:
+    """Return a decorator of a function that derives a closed form, whose results are in the file.
+
+    Parameters
+    ----------
+    *arguments
+        Arguments of the function for which the file has its result. With others, SymPy derives it.
+    """
+
+    def decorate(derive: Callable[..., Formula]) -> Callable[..., Formula]:
+        keys = {each: " ".join([derive.__name__.strip("_"), *map(str, each)]) for each in arguments}
+        for each, key in keys.items():
+            DERIVATIONS[key] = partial(derive, *each)
+
+        @cache
+        def formula(*given: Any) -> Formula:
+            if keys.get(given) in _contents():
+                return cast("Formula", PrintedFormula(keys[given]))
+            return derive(*given)
+
+        return formula
+
+    return decorate
+
+
+@cache
+def _contents() -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(FILE.read_text(encoding="utf-8"))["formulas"])

@@ -1,0 +1,251 @@
+"""Response curves: the rates of several rules and laws over the loss event rate, to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hopflow.checks import dimensions, listed, number, one_number, shown
+from hopflow.display.results import Result, figure
+from hopflow.units import in_units, quantities
+from responsefn.attractors import tabulate_remarks
+from responsefn.diagnostics import collect_remarks
+from responsefn.equations import domain_of
+from responsefn.inputs import round_trip
+from responsefn.response import Response
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    Bools = NDArray[np.bool_]
+
+__all__ = ["Curve", "curve"]
+
+LINES = ("-", "--", "-.", ":")
+MARKERS = "osD^vPX"
+FADED = "faded: outside of the rule's domain"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Curve(Result):
+    """Rates of rules and laws over the loss event rate.
+
+    Attributes
+    ----------
+    rules
+        The n rules and laws.
+    p
+        Loss event rates, shape (m,).
+    rtt
+        Round-trip time in s.
+    rate
+        Rates in packets/s, shape (n, m).
+    bandwidth
+        Capacity in packets/s that rules saw which see the queue; None where none was given.
+    attractors
+        Rates in packets/s to which a rule comes from different windows, largest first and NaN for none, shape
+        (n, m, 3): ``rate`` is one of them.
+    searched
+        Whether the search for other attractors was finished; False where the rate is a closed form that is known to be
+        the only one, or where a run of the search needs more steps than it is given (`SeveralAttractorsWarning`); shape
+        (n, m).
+    loss_events
+        Where a connection needs more than 10,000 loss events to come within 1 % of the rate, how many; NaN
+        elsewhere; shape (n, m).
+
+    Examples
+    --------
+    >>> from responsefn import Reno, curve
+    >>> curve(Reno(), [1e-4, 1e-2], rtt=0.1).mean_window.round(2)
+    array([[122.47,  12.25]])
+    """
+
+    rules: tuple[Response, ...]
+    p: NDArray[np.float64]
+    rtt: float
+    rate: NDArray[np.float64]
+    bandwidth: float | None = None
+    attractors: NDArray[np.float64] | None = None
+    loss_events: NDArray[np.float64] | None = None
+    searched: Bools | None = None
+
+    @property
+    def in_domain(self) -> Bools:
+        """Whether p is within the domain of the rule or law, shape (n, m)."""
+        return np.stack([rule.in_domain(self.p) for rule in self.rules])
+
+    @property
+    def mean_window(self) -> NDArray[np.float64]:
+        """Mean windows in packets, ``rate * rtt``, shape (n, m)."""
+        return self.rate * self.rtt
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return ``rate`` and ``mean_window`` over the dimensions ``rule`` and ``p``."""
+        import xarray as xr
+
+        dims = ("rule", "p")
+        more = {
+            name: (each, values)
+            for name, each, values in (
+                ("attractors", (*dims, "attractor"), self.attractors),
+                ("loss_events", dims, self.loss_events),
+                ("searched", dims, self.searched),
+            )
+            if values is not None
+        }
+        return xr.Dataset(
+            more
+            | {
+                "rate": (dims, self.rate, {"units": "packets/s", "long_name": "rate"}),
+                "mean_window": (
+                    dims,
+                    self.mean_window,
+                    {"units": "packets", "long_name": "mean window"},
+                ),
+                "in_domain": (dims, self.in_domain, {"long_name": "p is within the rule's domain"}),
+            },
+            coords={
+                "rule": [repr(rule) for rule in self.rules],
+                "p": ("p", self.p, {"units": "1", "long_name": "loss event rate"}),
+            },
+            attrs={"rtt": self.rtt, "rtt_units": "s"},
+        )
+
+    def summary(self) -> dict[str, object]:
+        """Return the ranges of p and of each rule's rate."""
+        ranges: dict[str, object] = {
+            "p": f"{self.p.min():g} .. {self.p.max():g} ({self.p.size} values)",
+            "rtt": f"{self.rtt:g} s",
+        }
+        for rule, rate, inside in zip(self.rules, self.rate, self.in_domain, strict=True):
+            beyond = f"; {(~inside).sum()} values outside of {domain_of(rule)}"
+            ranges[repr(rule)] = (
+                f"{rate.min():.4g} .. {rate.max():.4g} packets/s{'' if inside.all() else beyond}"
+            )
+        ranges |= self._remarks()
+        return ranges
+
+    def _remarks(self) -> dict[str, object]:
+        """Return at how many p each rule has several attractors, or needs many loss events."""
+        remarks: dict[str, object] = {}
+        for n, rule in enumerate(self.rules):
+            several = 0 if self.attractors is None else int((self.attractors[n, :, 1] > 0.0).sum())
+            slow = 0 if self.loss_events is None else int((self.loss_events[n] > 0.0).sum())
+            if several:
+                remarks[f"several attractors, {rule!r}"] = f"at {several} of {self.p.size} values"
+            if slow:
+                remarks[f"over 10,000 loss events, {rule!r}"] = f"at {slow} of {self.p.size} values"
+        return remarks
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        points: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
+    ) -> Axes:
+        """Draw rate against p on logarithmic axes, faded outside each rule's domain, as the legend says.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; None makes new ones.
+        points
+            Packet simulations to put on top: label to (p, rate in packets/s).
+
+        Returns
+        -------
+        The Axes. ``curve(...).plot().figure.savefig("curves.pdf")`` saves the picture.
+        """
+        axes: Axes = figure()[1] if ax is None else ax
+        order = np.argsort(self.p)
+        for index, (rule, rate) in enumerate(zip(self.rules, self.rate, strict=True)):
+            p, sorted_rate = self.p[order], rate[order]
+            style = LINES[index % len(LINES)]
+            (line,) = axes.loglog(p, sorted_rate, style, label=repr(rule))
+            outside = ~rule.in_domain(p)
+            if outside.any():
+                line.set_ydata(np.where(outside, np.nan, sorted_rate))
+                # the neighbours inside join the two parts
+                near = outside | np.roll(outside, 1) | np.roll(outside, -1)
+                faded = np.where(near, sorted_rate, np.nan)
+                axes.loglog(p, faded, style, color=line.get_color(), alpha=0.25)
+        if not self.in_domain.all():
+            axes.plot([], [], color="0.3", alpha=0.25, label=FADED)
+        for index, (label, (at, rates)) in enumerate((points or {}).items()):
+            axes.loglog(at, rates, MARKERS[index % len(MARKERS)], markersize=4, label=label)
+        axes.set(
+            xlabel="loss event rate p",
+            ylabel="rate (packets/s)",
+            title=f"Response at a round trip of {self.rtt:g} s",
+        )
+        axes.grid(alpha=0.3)
+        axes.legend()
+        return axes
+
+
+@quantities(rtt="time", bandwidth="rate", p="share")
+def curve(
+    rules: Response | Iterable[Response],
+    p: ArrayLike | None = None,
+    rtt: float | str = 0.1,
+    bandwidth: float | str | None = None,
+    *,
+    unit_check: bool = True,
+) -> Curve:
+    """Return the rates of rules and laws over the loss event rate.
+
+    Parameters
+    ----------
+    rules
+        Rules and laws; one alone may stand without brackets.
+    p
+        Loss event rates, 0 < p <= 1, shape (m,); None for 1e-6 to 0.1.
+    rtt
+        Round-trip time in s, or a text such as ``"40ms"``.
+    bandwidth
+        Capacity in packets/s, or a text such as ``"1Mbps"`` (in packets of 1500 bytes), for rules
+        that see the queue.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more.
+
+    Raises
+    ------
+    ValueError
+        For no rules or one given twice, a loss event rate outside 0 to 1, and an ``rtt`` that is not one number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from responsefn import TFRC, Reno, curve
+    >>> curve([Reno(), TFRC()], p=np.logspace(-4, -1, 31), rtt=0.04)
+    Curve
+      p       0.0001 .. 0.1 (31 values)
+      rtt     0.04 s
+      Reno()  96.82 .. 3062 packets/s; 7 values outside of p <= 0.02
+      TFRC()  44.25 .. 3059 packets/s
+    """
+    given = (rules,) if isinstance(rules, Response) else rules
+    chosen = listed("rules", given, Response, "a rule or law, such as Reno() or TFRC()")
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ValueError(f"rules = {chosen!r}: must be at least one, each given once")
+    p = np.geomspace(1e-6, 0.1, 101) if p is None else p
+    p = number("p", p, above=0.0, at_most=1.0).copy()
+    if p.ndim != 1 or p.size == 0:
+        raise ValueError(f"p has shape {p.shape}: must be a list of one or more loss event rates")
+    if dimensions(rtt) != ():
+        raise ValueError(f"rtt = {shown(rtt)}: must be one number")
+    rtt = one_number("rtt", round_trip(rtt, unit_check))
+    bandwidth = in_units("bandwidth", bandwidth, "rate")
+    rates, remarks = [], []
+    for rule in chosen:
+        with collect_remarks() as rule_remarks:
+            rates.append(np.asarray(rule.rate(p, rtt, bandwidth, unit_check=unit_check)))
+        remarks.append(rule_remarks)
+    rate = np.stack(rates)
+    attractors, loss_events, searched = tabulate_remarks(p, rate, remarks)
+    p.flags.writeable = rate.flags.writeable = False
+    return Curve(chosen, p, rtt, rate, bandwidth, attractors, loss_events, searched)

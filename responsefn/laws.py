@@ -1,0 +1,253 @@
+"""Laws: closed forms of a rate that come without a window rule, TFRC's equation and PFTK's model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hopflow.checks import choice, number, one_number, seconds
+from hopflow.units import quantities
+from responsefn import references
+from responsefn.closed_forms.printed import printed_for
+from responsefn.inputs import plain, round_trip
+from responsefn.response import Response
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from responsefn.closed_forms.symbolic import Formula
+
+__all__ = ["PFTK", "TFRC", "Law", "Mathis"]
+
+
+class Law(Response):
+    """Base of laws: a rate equation with ``packets_per_ack`` (b) and the timeout ``rto`` (t_RTO).
+
+    A subclass states its equation in `formula`, in the symbols p, R, b and t_RTO.
+
+    Examples
+    --------
+    >>> from responsefn import Law, Mathis
+    >>> issubclass(Mathis, Law)
+    True
+    """
+
+    def check(self) -> None:
+        """Check the ranges of the parameters."""
+        one_number("packets_per_ack", self.params.packets_per_ack, at_least=1.0)
+        if self.params.rto is not None:
+            one_number("rto", self.params.rto, above=0.0)
+            seconds("rto", self.params.rto)
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:
+        """Return b and t_RTO; the timeout is four round trips where no other was given."""
+        rto = self.params.rto
+        return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
+
+    @quantities(rtt="time", p="share")
+    def mean_window(
+        self, p: ArrayLike, rtt: ArrayLike, *, unit_check: bool = True
+    ) -> float | NDArray[np.float64]:
+        """Return ``rate * rtt`` in packets; parameters and shapes as for `rate`."""
+        rate = np.asarray(self.rate(p, rtt, unit_check=unit_check))
+        return plain(rate * round_trip(rtt, unit_check))
+
+
+@quantities(rto="time")
+class TFRC(Law):
+    """The throughput equation of TCP-friendly rate control (RFC 5348, Sect. 3.1).
+
+    In packets/s, the RFC's equation with the segment size s = 1 packet::
+
+        T = 1 / (R sqrt(2bp/3) + t_RTO 3 sqrt(3bp/8) p (1 + 32 p^2))
+
+    ``form="zheng2002"`` is the misprint of that paper (Sect. 2.2), which lacks the 3 and the square
+    root in the timeout term: t_RTO (3bp/8) p (1 + 32 p^2). It is kept to show by how much it fails.
+
+    Domain: all of 0 < p <= 1, as TFRC's receivers use it; of the misprint, none.
+
+    Parameters
+    ----------
+    packets_per_ack
+        b, packets that one ACK acknowledges, >= 1; 1 is the RFC's recommendation.
+    rto
+        t_RTO in s; None is the RFC's recommendation of four round trips.
+    form
+        ``"rfc5348"``, or ``"zheng2002"`` for the misprint.
+
+    Examples
+    --------
+    >>> round(TFRC().rate(0.01, rtt=0.1), 3)
+    112.332
+    """
+
+    class Params(NamedTuple):
+        """Packets per ACK; retransmission timeout in s, None for four round trips; which print."""
+
+        packets_per_ack: float = 1
+        rto: float | None = None
+        form: str = "rfc5348"
+
+    reference = references.RFC5348
+
+    def check(self) -> None:
+        """Check the ranges of the parameters and the name of the form."""
+        super().check()
+        choice("form", self.params.form, ("rfc5348", "zheng2002"))
+
+    def cite(self) -> str:
+        """Return where the equation comes from, or the paper that misprints it."""
+        return str(references.ZHENG if self.params.form == "zheng2002" else self.reference)
+
+    def formula(self) -> Formula:
+        """Return the rate in p, R, b and t_RTO."""
+        return _tfrc(self.params.form)
+
+
+class Mathis(Law):
+    """The square-root law of Mathis, Semke, Mahdavi and Ott: T = sqrt(3 / (2bp)) / R.
+
+    The constant sqrt(3/2) = 1.22 is that of periodic loss with one ACK per packet; `AIMD` derives
+    it from the loss cycle. RFC 3649 and RFC 9438 round it to 1.2, 2 % less.
+
+    Domain: p <= 0.02; timeouts, which take over above, are not in it: at p = 0.05 it is 45 %
+    above PFTK with t_RTO = 4 R, at 0.1 83 %.
+
+    Parameters
+    ----------
+    packets_per_ack
+        b, packets that one ACK acknowledges, >= 1 (2 with delayed ACKs).
+
+    Examples
+    --------
+    >>> round(Mathis().mean_window(0.01, rtt=0.1), 3)
+    12.247
+    """
+
+    class Params(NamedTuple):
+        """Packets per ACK."""
+
+        packets_per_ack: float = 1
+
+    reference = references.MATHIS
+    domain = (0.0, 0.02)
+
+    def check(self) -> None:
+        """Check the range of b."""
+        one_number("packets_per_ack", self.params.packets_per_ack, at_least=1.0)
+
+    def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
+        """Return b."""
+        return {"b": self.params.packets_per_ack}
+
+    def formula(self) -> Formula:
+        """Return the rate and its inverse in p, T, R and b."""
+        return _mathis()
+
+
+@quantities(rto="time")
+class PFTK(Law):
+    """The model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998) without window limit.
+
+    The full form::
+
+        T = ((1-p)/p + w + Q/(1-p)) / (R (b/2 w + 1) + Q t_RTO f(p)/(1-p))
+        w = (2+b)/(3b) + sqrt(8(1-p)/(3bp) + ((2+b)/(3b))^2)
+        Q = min(1, (1-(1-p)^3) (1 + (1-p)^3 (1-(1-p)^(w-3))) / (1-(1-p)^w))
+        f = 1 + p + 2p^2 + 4p^3 + 8p^4 + 16p^5 + 32p^6
+
+    and the approximate form::
+
+        T = 1 / (R sqrt(2bp/3) + t_RTO min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2))
+
+    w is the mean window at a loss, Q the probability that the loss ends in a timeout: 1 exactly
+    where w <= 3, and computed so that neither p = 1 nor small p loses digits.
+
+    Domain: Reno with losses correlated within a round trip and independent between round trips.
+    Source: secondary (the equations as widely printed; the paper itself was not read).
+
+    Parameters
+    ----------
+    packets_per_ack
+        b, packets that one ACK acknowledges, >= 1 (2 with delayed ACKs).
+    rto
+        t_RTO, the first timeout, in s; None is four round trips.
+    form
+        ``"full"`` or ``"approximate"``.
+
+    Examples
+    --------
+    >>> round(PFTK(rto=0.2).rate(0.01, rtt=0.1), 3)
+    115.694
+    """
+
+    class Params(NamedTuple):
+        """Packets per ACK; timeout in s, None for four round trips; form of the model."""
+
+        packets_per_ack: float = 1
+        rto: float | None = None
+        form: str = "full"
+
+    reference = references.PADHYE
+
+    def check(self) -> None:
+        """Check the ranges of the parameters and the name of the form."""
+        super().check()
+        choice("form", self.params.form, ("full", "approximate"))
+
+    def check_inverse(self, rtt: NDArray[np.float64]) -> None:
+        """Refuse a timeout shorter than the round trip: the full form may then rise with p."""
+        if self.params.form == "full" and self.params.rto is not None:
+            hint = "with rto below it the full form may rise with p; see form='approximate'"
+            number("rtt", rtt, at_most=self.params.rto, hint=hint)
+
+    def formula(self) -> Formula:
+        """Return the rate in p, R, b and t_RTO."""
+        return _pftk(self.params.form)
+
+
+@printed_for(())
+def _mathis() -> Formula:
+    import sympy as sp
+
+    from responsefn.closed_forms.symbolic import Formula, R, T, b, p
+
+    return Formula(sp.sqrt(3 / (2 * b * p)) / R, None, 3 / (2 * b * (R * T) ** 2))
+
+
+@printed_for(("rfc5348",), ("zheng2002",))
+def _tfrc(form: str) -> Formula:
+    import sympy as sp
+
+    from responsefn.closed_forms.symbolic import Formula, R, b, p, t_RTO
+
+    timeout = 3 * b * p / 8 * p * (1 + 32 * p**2)
+    if form == "rfc5348":
+        timeout = 3 * sp.sqrt(3 * b * p / 8) * p * (1 + 32 * p**2)
+    return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
+
+
+@printed_for(("full",), ("approximate",))
+def _pftk(form: str) -> Formula:
+    import sympy as sp
+    from sympy.codegen.cfunctions import expm1, log1p
+
+    from responsefn.closed_forms.symbolic import Formula, R, b, p, t_RTO
+
+    if form == "approximate":
+        share = 3 * sp.sqrt(3 * b * p / 8)
+        timeout = sp.Piecewise((share, share < 1), (1, True)) * p * (1 + 32 * p**2)
+        return Formula(1 / (R * sp.sqrt(2 * b * p / 3) + t_RTO * timeout))
+    kept = 1 - p
+    offset = (2 + b) / (3 * b)
+    w = offset + sp.sqrt(8 * kept / (3 * b) + p * offset**2) / sp.sqrt(p)
+    any_of_three, any_of_window = p * (3 - 3 * p + p**2), -expm1(w * log1p(-p))  # 1 - (1-p)^n
+    Q = sp.Piecewise(
+        (any_of_three * (kept**3 + any_of_window) / any_of_window, w > 3), (sp.Integer(1), True)
+    )
+    backoff = 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
+    # numerator and denominator times p (1 - p), so that neither end divides by zero
+    packets = kept**2 + p * (kept * w + Q)
+    duration = p * (R * kept * (b / 2 * w + 1) + Q * t_RTO * backoff)
+    return Formula(packets / duration)

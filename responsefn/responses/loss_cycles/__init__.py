@@ -1,1 +1,0 @@
-"""The loss cycle of a rule, solved numerically, and its inverse."""

@@ -1,0 +1,319 @@
+"""Window rules as data: compiled apart, called by address from the engines of both levels.
+
+An event applies a rule's function to the window in a flow's record, ``w``: its state from w[0] on, its
+parameters from w[16] on. It also takes the time and the round-trip time in s, and how many ACKs came and
+how many of them are marked.
+
+An event of a window rule that returns a window or threshold that cannot be leaves the rest of the state, and replaces the first parameter by NaN and the next ones by what it was called with (`FAULT`). Later events of this flow do nothing, and
+`refuse_fault`, which the engines call between the parts of a run, raises the rule's error.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hopflow.errors import RuleError
+from hopflow.kernels import build_callbacks
+from responsefn.rule_checks import (
+    MAX_WINDOW,
+    MIN_WINDOW,
+    check_dynamics,
+    check_form,
+    invalid_window,
+    refuse_event,
+    shown_event,
+)
+
+if TYPE_CHECKING:
+    from responsefn.dynamics import Dynamics
+
+__all__ = [
+    "MAX_PARAMETERS",
+    "MAX_STATE",
+    "SIGNATURE",
+    "RuleSignature",
+    "checked_signature",
+    "event_of",
+    "events_of",
+    "kind_of",
+    "numbers_of",
+    "on_record",
+    "parameters_at",
+    "places",
+    "refuse_fault",
+    "sampled_event_of",
+    "signature_of",
+    "signatures_of",
+]
+
+MAX_STATE, MAX_PARAMETERS = 16, 16
+"""Numbers that a window rule or a queue manager may have; the records of both engines have room for
+as many."""
+
+MOST_NUMBERS = 64
+"""State and parameters together of a rule of deliveries; its samples come after them."""
+RuleSignature = tuple[type[Any], tuple[str, ...]]
+"""A class of window rules and the names of its numeric parameters: what its events are made of."""
+SIGNATURE = "void(CPointer(float64), float64, float64, float64, float64)"
+"""Of what is called by address: an array (the rows of runs, see `rule_kernels`; a flow's window, see
+`rule_events`) and four numbers."""
+NUMBERS = ("time", "rtt", "acks", "marks")
+"""What an event takes besides the record."""
+EVENTS = ("on_ack", "on_loss", "on_timeout")
+SEVERAL_ACKS = "on_acks"
+"""The event of several ACKs at once. It is compiled with the others: both levels then have one unit of object code."""
+
+CHANGES = ("on_ack", "on_loss", "on_timeout", "on_mark", "on_drop", "on_delivery")
+"""Functions of window rules that return a state, by the number by which a fault names them."""
+FUNCTIONS = (*CHANGES, "on_feedback", "on_time", "on_telemetry")
+"""Functions of window and rate rules."""
+FAULT = ("event", "cwnd", "time", "rtt", "acks", "marks", "old_cwnd", "old_ssthresh")
+"""What follows the NaN in a record: number of the function, the window that it returned, its event, the state before."""
+
+
+def numbers_of(rule: Dynamics) -> dict[str, float]:
+    """Return the parameters that a rule's dynamics can use: the numbers among them."""
+    numbers = {
+        name: float(value)
+        for name, value in rule.params._asdict().items()
+        if isinstance(value, (int, float))
+    }
+    return numbers or {"unused": 0.0}
+
+
+def kind_of(rule: Dynamics) -> RuleSignature:
+    """Return the class and the names of the numeric parameters of a rule, however many there are."""
+    return type(rule), tuple(numbers_of(rule))
+
+
+def signature_of(rule: Dynamics) -> RuleSignature:
+    """Return a rule's class and the names of the parameters that its dynamics can use.
+
+    Raises
+    ------
+    RuleError
+        For functions that cannot be those of a rule, such as one without ``@staticmethod``, and for window rules that fail in plain
+        Python, or return a window below one packet.
+    ValueError
+        For more numbers than a flow's record holds.
+    """
+    if hasattr(rule, "on_ack") and not hasattr(rule, "on_delivery"):
+        check_dynamics(rule)
+    for name in FUNCTIONS:
+        if getattr(rule, name, None) is not None:
+            check_form(rule, name)
+    signature: RuleSignature = checked_signature(rule, kind_of(rule)[1])
+    return signature
+
+
+def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
+    """Return the signatures of window rules, each once."""
+    return tuple(dict.fromkeys(map(signature_of, rules)))
+
+
+def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:
+    """Return the class of a rule or queue manager and the names of its parameters, if there is room."""
+    fields = len(owner.State._fields)
+    room = MOST_NUMBERS - len(names) if hasattr(owner, "on_delivery") else MAX_STATE
+    for what, n, most in (
+        ("fields of State", fields, room),
+        ("parameters", len(names), MAX_PARAMETERS),
+    ):
+        if n > most:
+            raise ValueError(f"{what} of {type(owner).__name__} = {n}: must be at most {most}")
+    return type(owner), names
+
+
+def events_of(
+    signatures: tuple[RuleSignature, ...], *, several: bool = True, compiled: bool = True
+) -> Any:
+    """Return the events of window rules, shape (rules, 3): addresses, or Python functions.
+
+    With ``several`` an event is that of a number of ACKs, which moves the state by that multiple of what one
+    does; without, each ACK is an event of its own, and the state is what the rule returns, to the
+    last bit.
+    """
+    table = np.empty(
+        (max(1, len(signatures)), len(EVENTS)), dtype=np.uint64 if compiled else object
+    )
+    table.fill(0)
+    for row, (rule, names) in zip(table, signatures, strict=False):
+        callbacks = build_callbacks(
+            {f"rule_{event}": getattr(rule, event) for event in EVENTS},
+            {
+                "State": rule.State._fields,
+                "Params": names,
+                "Event": ("time", "rtt"),
+            },
+            {name: _adapter((rule, names), name) for name in (*EVENTS, SEVERAL_ACKS)},
+            SIGNATURE,
+            compiled=compiled,
+        )
+        for n, event in enumerate((SEVERAL_ACKS if several else "on_ack", *EVENTS[1:])):
+            callback = callbacks[event]
+            row[n] = callback.address if compiled else on_record(callback)
+    return table
+
+
+def event_of(
+    signature: RuleSignature, function: Callable[..., Any], fields: tuple[str, ...], compiled: bool
+) -> Any:
+    """Return the event of another function of a rule, which sees as many of four numbers as ``fields`` has names."""
+    rule, names = signature
+    state, params = rule.State._fields, places(parameters_at(rule), len(names))
+    seen = ", ".join(NUMBERS[: len(fields)])
+    lines = [
+        f"def event(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, function.__name__, f"Params({params}), Event({seen})", "rule"),
+        *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
+    ]
+    callback = build_callbacks(
+        {"rule": function},
+        {"State": state, "Params": names, "Event": fields},
+        {"event": "\n".join(lines)},
+        SIGNATURE,
+        compiled=compiled,
+    )["event"]
+    return callback.address if compiled else on_record(callback)
+
+
+def parameters_at(rule: type[Any]) -> int:
+    """Return the place of the first parameter: behind the state, or room for one of 16 numbers."""
+    return max(MAX_STATE, len(rule.State._fields))
+
+
+def sampled_event_of(signature: RuleSignature, name: str, fields: tuple[str, ...]) -> Any:
+    """Return the address of an event of more than four numbers: the rest of its sample stands behind state and parameters."""
+    rule, names = signature
+    state, params = rule.State._fields, places(parameters_at(rule), len(names))
+    rest = places(MOST_NUMBERS, len(fields) - 4)
+    lines = [
+        f"def event(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, name, f"Params({params}), Sample({', '.join(NUMBERS)}, {rest})", "rule"),
+        *(f"    w[{n}] = new.{name}" for n, name in enumerate(state)),
+    ]
+    callbacks = build_callbacks(
+        {"rule": getattr(rule, name)},
+        {"State": state, "Params": names, "Sample": fields},
+        {"event": "\n".join(lines)},
+        SIGNATURE,
+    )
+    return callbacks["event"].address
+
+
+@functools.cache
+def _adapter(signature: RuleSignature, name: str) -> str:
+    """Return the text of an event: a rule's function between arrays of numbers and NamedTuples.
+
+    Several ACKs move the state by that multiple of what one ACK does, except for fields that the
+    rule sets outright; a field that an ACK does not change stays, also where it is infinite.
+    """
+    rule, names = signature
+    params = places(parameters_at(rule), len(names))
+    event = "on_ack" if name == SEVERAL_ACKS else name
+    lines = [
+        f"def {name}(w, {', '.join(NUMBERS)}):",
+        *_guarded(rule, event, f"Params({params}), Event(time, rtt)", f"rule_{event}"),
+    ]
+    for n, field in enumerate(rule.State._fields):
+        value = f"new.{field}"
+        if name == SEVERAL_ACKS and field not in rule.assigned:
+            change = f"old.{field} + acks * (new.{field} - old.{field})"
+            value = f"{change} if new.{field} != old.{field} else old.{field}"
+        lines.append(f"    w[{n}] = {value}")
+    return "\n".join(lines)
+
+
+def on_record(event: Callable[..., None]) -> Callable[..., None]:
+    """Return an event in plain Python that takes a flow's record instead of its address."""
+
+    def apply(flow: Any, *numbers: float) -> None:
+        window = [flow.cwnd, flow.ssthresh, *flow.rule_state, *flow.parameters]
+        event(window, *map(float, numbers))
+        flow.cwnd, flow.ssthresh = window[:2]
+        flow.rule_state[:] = window[2:MAX_STATE]
+        flow.parameters[:] = window[MAX_STATE:]
+
+    return apply
+
+
+def _guarded(rule: type[Any], event: str, arguments: str, called: str) -> list[str]:
+    """Return the lines that call a function of a rule, and end the event where a window rule returns what cannot be.
+
+    A window below one packet, or without one for rules that pace, is the rule's fault only if it is below the last one:
+    engines may have set that one.
+    """
+    fields = rule.State._fields
+    call = [
+        f"    old = State({places(0, len(fields))})",
+        f"    new = {called}(old, {arguments})",
+    ]
+    if event not in CHANGES or fields[0] != "cwnd":
+        return call
+    first = parameters_at(rule)
+    low = "new.cwnd <= 0.0" if "pacing_rate" in fields else f"new.cwnd < {MIN_WINDOW!r}"
+    wrong = [f"not new.cwnd <= {MAX_WINDOW!r}", f"{low} and new.cwnd < old.cwnd"]
+    wrong += [f"new.{name} != new.{name}" for name in ("ssthresh", "pacing_rate") if name in fields]
+    values = [CHANGES.index(event), "new.cwnd", *NUMBERS, "old.cwnd"]
+    values += ["old.ssthresh"] if fields[1:2] == ("ssthresh",) else []
+    return [
+        f"    if w[{first}] != w[{first}]:",
+        "        return",
+        *call,
+        f"    if {' or '.join(wrong)}:",
+        *(f"        w[{first + 1 + n}] = {value}" for n, value in enumerate(values)),
+        f"        w[{first}] = 1e308 * 10.0 - 1e308 * 10.0",
+        "        w[0] = new.cwnd",
+        "        return",
+    ]
+
+
+def refuse_fault(rule: Dynamics, numbers: Any, where: str) -> None:
+    """Raise the error of a window rule whose event has returned what cannot be.
+
+    Parameters
+    ----------
+    rule
+        The rule of a flow.
+    numbers
+        The flow's record from the window on.
+    where
+        The scenario and the flow, for the message.
+
+    Raises
+    ------
+    RuleError
+        Naming file and line of the function, what it returned, the state before, and when.
+    """
+    first = parameters_at(type(rule))
+    if not math.isnan(numbers[first]):
+        return
+    name, value = next(iter(numbers_of(rule).items()))
+    if math.isnan(value):
+        raise RuleError(f"{name} = nan of {rule!r}: must be a number")
+    fault = SimpleNamespace(
+        **dict(zip(FAULT, map(float, numbers[first + 1 : first + 1 + len(FAULT)]), strict=True))
+    )
+    event, fields = CHANGES[int(fault.event)], rule.State._fields
+    place = f"{where}, t = {fault.time:g} s"
+    if event == "on_delivery":  # its sample is not kept
+        returned = (
+            "returns a number that is NaN" if fault.cwnd > 0.0 else invalid_window(fault.cwnd)
+        )
+        raise RuleError(f"{shown_event(rule, event)} {returned}; {place}")
+    state = [fault.old_cwnd, fault.old_ssthresh, *map(float, numbers[2 : len(fields)])]
+    try:
+        refuse_event(rule, event, rule.State(*state[: len(fields)]), fault, fault.cwnd)
+    except RuleError as error:
+        raise RuleError(f"{error}; {place}") from None
+
+
+def places(first: int, n: int) -> str:
+    """Return ``n`` numbers of an event's array as text."""
+    return "".join(f"w[{first + i}]," for i in range(n))
