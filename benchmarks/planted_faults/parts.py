@@ -56,13 +56,18 @@ PARTS: dict[str, tuple[Group, ...]] = {
             "laws",
             ("responsefn/laws.py", "responsefn/metrics/*.py"),
             2.0,
-            ("tests/responsefn/responses", "tests/responsefn/metrics"),
+            ("tests/responsefn/test_laws.py", "tests/responsefn/closed_forms", "tests/responsefn/metrics"),
         ),
         Group(
             "responsefn kernels",
             ("responsefn/kernel/*.py",),
             2.0,
-            ("tests/responsefn/simulation", "tests/responsefn/responses"),
+            (
+                "tests/responsefn/simulation",
+                "tests/responsefn/test_cycles.py",
+                "tests/responsefn/test_attractors.py",
+                "tests/responsefn/test_rule_events.py",
+            ),
         ),
     ),
     "markov": (

@@ -33,9 +33,20 @@ if TYPE_CHECKING:
     from responsefn.dynamics import Cycle
     from responsefn.inputs import Bandwidth, Rates
 
-__all__ = ["Event", "RenoGrowth", "WindowRule", "answers_marks", "cut", "grow"]
+__all__ = [
+    "Event",
+    "RenoGrowth",
+    "WindowRule",
+    "answers_marks",
+    "cut",
+    "grow",
+    "whole",
+    "whole_cut",
+]
 
 
+ROUNDING = 1e-9
+"""Packets by which sums of fractions may be below a whole number: 50 additions of 1/50."""
 MIN_ARRAY = 64
 """Entries from which it pays to look at the ends of a range first."""
 STARTS = 9
@@ -52,6 +63,16 @@ def grow(s: Any, step: Any) -> Any:
 def cut(s: Any, kept: Any) -> Any:
     """Return the state out of slow start with a window of ``kept`` packets; one is the least."""
     return s._replace(cwnd=maximum(1.0, kept), ssthresh=maximum(2.0, kept))
+
+
+def whole(packets: Any) -> Any:
+    """Return a window in whole packets: windows of Linux are integers, the ACKs between them are counted."""
+    return 1.0 * math.floor(packets + ROUNDING)
+
+
+def whole_cut(s: Any, kept: Any) -> Any:
+    """Return the state with a window of ``kept`` packets, without their fraction; two is the least."""
+    return cut(s, max(2.0, whole(kept)))
 
 
 class WindowRule(Response, ABC):

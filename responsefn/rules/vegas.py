@@ -14,9 +14,8 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn import references
-from responsefn.rules.base import cut
+from responsefn.rules.base import cut, whole
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
-from responsefn.rules.linux.versions import whole
 
 __all__ = ["NS2Vegas", "Vegas"]
 

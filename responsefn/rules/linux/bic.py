@@ -9,7 +9,8 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
 from responsefn import references
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+from responsefn.rules.base import whole
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxBIC"]
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import choice, one_number
 from hopflow.parameters import series
 from responsefn import references
+from responsefn.rules.base import whole
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxCDG"]
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow import where
 from responsefn import references
-from responsefn.rules.base import grow
+from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.highspeed_tcp import DECREASES, table_row
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxHSTCP"]
 

@@ -9,8 +9,9 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from responsefn import references
+from responsefn.rules.base import whole
 from responsefn.rules.htcp import HTCP
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxHTCP", "judged", "measured"]
 

@@ -10,8 +10,9 @@ from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn import references
+from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxHybla"]
 

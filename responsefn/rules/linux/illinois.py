@@ -9,8 +9,9 @@ from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
 from responsefn import references
+from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxIllinois"]
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import extends
 from responsefn import references
+from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxLP"]
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.units import quantities
 from responsefn import references
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+from responsefn.rules.base import whole
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxNV"]
 

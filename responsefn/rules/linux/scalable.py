@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum
 from responsefn import references
-from responsefn.rules.base import grow
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.base import grow, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxScalable"]
 

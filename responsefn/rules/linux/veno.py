@@ -10,9 +10,9 @@ from hopflow.functions import minimum, where
 from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn import references
-from responsefn.rules.base import grow
+from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole, whole_cut
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxVeno"]
 

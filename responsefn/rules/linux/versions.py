@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import math
 from typing import Any, ClassVar
 
 from hopflow.checks import choice
-from responsefn.rules.base import WindowRule, cut
+from responsefn.rules.base import WindowRule
 
-__all__ = ["CURRENT", "OLD", "LinuxRule", "of_kernel", "whole", "whole_cut"]
+__all__ = ["CURRENT", "OLD", "LinuxRule", "of_kernel"]
 
 CURRENT, OLD = "6.12", "2.6.22"
 """The kernel of a rule that names none, and the one whose modules ns-2.35 has taken over."""
-ROUNDING = 1e-9
-"""Packets by which sums of fractions may be below a whole number: 50 additions of 1/50."""
 
 
 class LinuxRule(WindowRule):
@@ -56,13 +53,3 @@ def of_kernel(version: str) -> Any:
         return kind
 
     return named
-
-
-def whole(packets: Any) -> Any:
-    """Return a window in whole packets: windows of Linux are integers, the ACKs between them are counted."""
-    return 1.0 * math.floor(packets + ROUNDING)
-
-
-def whole_cut(s: Any, kept: Any) -> Any:
-    """Return the state with a window of ``kept`` packets, without their fraction; two is the least."""
-    return cut(s, max(2.0, whole(kept)))

@@ -9,8 +9,9 @@ from hopflow.checks import one_number
 from hopflow.parameters import extends
 from hopflow.units import quantities
 from responsefn import references
+from responsefn.rules.base import whole
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule, whole
+from responsefn.rules.linux.versions import CURRENT, LinuxRule
 
 __all__ = ["LinuxYeAH"]
 

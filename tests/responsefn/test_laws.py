@@ -18,7 +18,7 @@ from responsefn import (
     Scalable,
 )
 
-PUBLISHED = Path(__file__).parents[3] / "validation" / "published"
+PUBLISHED = Path(__file__).parents[2] / "validation" / "published"
 RTT = 0.048
 
 
