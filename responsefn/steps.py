@@ -8,7 +8,7 @@ ACKs arrive at the rate cwnd/RTT; in slow start, where they acknowledge the smal
 lower rate by which the window doubles in a round trip. The round-trip time is ``rtt``, or the time that the bottleneck
 takes for a window at ``service`` seconds per packet if that is longer.
 """
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, name-defined, has-type, used-before-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, name-defined, has-type, used-before-def, misc"
 # ruff: noqa: F821, F841
 
 from __future__ import annotations
