@@ -219,7 +219,9 @@ def test_quiet_and_collected_remarks():
         with collect_remarks() as remarks:
             Illinois().rate(0.02, 0.1)
     assert warns()
-    assert remarks[0].other_rates[0, 0] == pytest.approx(86.5, rel=0.01)  # Reno's law, sqrt(3/(2p))/R
+    assert remarks[0].other_rates[0, 0] == pytest.approx(
+        86.5, rel=0.01
+    )  # Reno's law, sqrt(3/(2p))/R
 
 
 # What rules and laws share: forms derived once, slopes, long arrays.
