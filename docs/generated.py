@@ -510,25 +510,71 @@ def _trace_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
 
 def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     import markov
-    from markov.files.parsing import tokens
+    from markov.files import umb_reading
+    from markov.files.parsing import jani_expressions, tokens
+    from markov.files.reactions import elements, formulas
     from markov.results import Stationary
 
-    for title, call, formats in (
-        (
-            "Models in the PRISM language",
-            markov.read_prism,
-            "Text, `ctmc` and `dtmc`; properties in CSL and PCTL.",
-        ),
-        ("Models in JANI", markov.read_jani, "JSON, `ctmc`, with properties."),
-        ("Reaction networks in SBML", markov.read_sbml, "XML, levels 2 and 3 (core)."),
-        (
-            "Chains listed by states",
-            markov.read_explicit,
-            "`.tra` with `.sta`, `.lab` and `.srew` beside it; `.umb`; `.mtx` (Matrix Market).",
-        ),
-    ):
-        texts = f"{_size(tokens.MAX_BYTES)} of text."
-        yield _reader(title, call, formats=formats, notes=section(call, "Notes"), limits=texts)
+    texts = f"{_size(tokens.MAX_BYTES)} of text."
+    yield _reader(
+        "Models in the PRISM language", markov.read_prism, formats="Text, `ctmc` and `dtmc`; properties in CSL and PCTL.",
+        used="The whole language of these two kinds of models.", skipped="Comments.",
+        notes=section(markov.read_prism, "Notes"), limits=texts,
+    )  # fmt: skip
+    keys = "; ".join(
+        f"`{kind}`: {_names(names.split())}" for kind, names in jani_expressions.KEYS.items()
+    )
+    yield _reader(
+        "Models in JANI", markov.read_jani, formats="JSON, `ctmc`, with properties.", used=f"Keys of {keys}.",
+        skipped="`comment` in every object, `metadata` of the model.", notes=section(markov.read_jani, "Notes"), limits=texts,
+    )  # fmt: skip
+    levels = ", ".join(
+        f"level {level} versions {', '.join(versions)}"
+        for level, versions in elements.VERSIONS.items()
+    )
+    used = "; ".join(
+        f"`{tag}`: {_names(fields.used.split())}"
+        for tag, fields in elements.FIELDS.items()
+        if fields.used
+    )
+    skipped = "; ".join(
+        f"`{tag}`: {_names(fields.skipped.split() + fields.skipped_elements.split())}"
+        for tag, fields in elements.FIELDS.items()
+        if fields.skipped or fields.skipped_elements
+    )
+    always = _names(
+        (elements.ALWAYS_SKIPPED.skipped + " " + elements.ALWAYS_SKIPPED.skipped_elements).split()
+    )
+    operators = _names(
+        sorted(
+            {
+                *formulas.EMPTY,
+                *formulas.BINARY,
+                *formulas.ASCENDING,
+                *formulas.CALLED,
+                *formulas.OF_INVERSE,
+                *formulas.INVERSE_OF,
+                *formulas.CONSTANTS,
+                "not",
+                "power",
+                "root",
+                "log",
+                "piecewise",
+                "lambda",
+            }
+        )
+    )
+    yield _reader(
+        "Reaction networks in SBML", markov.read_sbml, formats=f"XML, {levels} (core).",
+        used=f"Attributes of {used}. MathML: {operators}, and function definitions.",
+        skipped=f"{always} in every element, and packages that are not required. Attributes and elements of {skipped}.",
+        units="None is converted; units of substances, extents and times that disagree are refused.", notes=section(markov.read_sbml, "Notes"), limits=texts,
+    )  # fmt: skip
+    yield _reader(
+        "Chains listed by states", markov.read_explicit, formats="`.tra` with `.sta`, `.lab` and `.srew` beside it; `.umb`; `.mtx` (Matrix Market).",
+        skipped=f"Comments; the action after a rate in `.tra`; of `.umb`, what a Markov chain does not need: members that begin with {_names(umb_reading.SKIPPED)}, except for {_names((*umb_reading.NEEDED, *umb_reading.NEEDED_FOLDERS))}.",
+        not_read="`.drn` of Storm.", notes=section(markov.read_explicit, "Notes"), limits=texts,
+    )  # fmt: skip
     yield _reader(
         "Results", Stationary.load, formats="Files that `save` of a result of the same class wrote.",
         used="All. A result of another class is refused.",

@@ -157,9 +157,11 @@ def _markov() -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-SBML = """<sbml><model><listOfSpecies><species id="X" initialAmount="3"/></listOfSpecies><listOfParameters>
+SBML = """<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" version="1"><model><listOfSpecies>
+<species id="X" initialAmount="3" hasOnlySubstanceUnits="true"/></listOfSpecies><listOfParameters>
 <parameter id="mu" value="1"/></listOfParameters><listOfReactions><reaction id="death" reversible="false">
-<listOfReactants><speciesReference species="X" stoichiometry="1"/></listOfReactants><kineticLaw><math><apply><times/>
+<listOfReactants><speciesReference species="X" stoichiometry="1"/></listOfReactants><kineticLaw>
+<math xmlns="http://www.w3.org/1998/Math/MathML"><apply><times/>
 <ci>mu</ci><ci>X</ci></apply></math></kineticLaw></reaction></listOfReactions></model></sbml>"""
 JANI = """{"jani-version": 1, "name": "m", "type": "ctmc", "variables": [], "properties": [],
 "system": {"elements": [{"automaton": "m"}]}, "automata": [{"name": "m", "locations": [{"name": "a"}, {"name": "b"}],

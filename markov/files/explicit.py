@@ -193,7 +193,7 @@ def _counts(path: Path, lines: list[tuple[int, list[str]]], what: str) -> tuple[
     """Return the two counts of a first line; that of the other lines must be right."""
     words = lines[0][1] if lines else []
     if len(words) != 2 or not all(map(WHOLE.fullmatch, words)):
-        said = f"numbers of states and of {what} are expected"
+        said = f"{' '.join(words)[:20]!r}: numbers of states and of {what} are expected"
         raise FileError((path.name, lines[0][0] if lines else 1), said)
     n, count = map(int, words)
     if n < 1 or count != len(lines) - 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +22,15 @@ in_a_browser = pytest.mark.skipif(bool(NO_BROWSER), reason=f"not installed: {NO_
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Start the system's Chromium."""
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start the system's Chromium, with a folder of its own for crash reports."""
     from playwright.sync_api import sync_playwright
 
+    settings = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path_factory.mktemp("settings"))}
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], env=settings
+        )
         yield browser
         browser.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -221,7 +222,11 @@ def in_chromium(folder: Path, page: Path) -> str:
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
     options += [f"--user-data-dir={folder / 'user'}", "--virtual-time-budget=60000"]
     command = ["chromium", *options, "--dump-dom", page]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG).stdout
+    settings = {**os.environ, "XDG_CONFIG_HOME": str(folder / "settings")}  # of its crash reports
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=HANG, env=settings
+    )
+    return run.stdout
 
 
 def sizes(folder: Path, pages: list[Path], width: int) -> dict[str, tuple[int, int]]:
