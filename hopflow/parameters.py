@@ -10,6 +10,8 @@ A class declares its parameters once, in an inner ``NamedTuple``::
     Reno(b=0.25).params        # Params(a=1.0, b=0.25)
     Reno(b=0.25).b             # 0.25
     Reno().replace(b=0.25)     # the same, checked again
+
+`param` in the place of a default states unit, range and source of the parameter, too.
 """
 
 from __future__ import annotations
@@ -19,19 +21,120 @@ import inspect
 import operator
 from collections import namedtuple
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 
-from hopflow.checks import shown
+from hopflow.checks import choice, one_number, shown
 from hopflow.display.html_tables import table_html
 from hopflow.units import BARE, Dimension, PacketUnits, quantity
 
-__all__ = ["Parametrized", "Swept", "canonical_text", "extends", "in_packets_of", "series", "swept"]
+__all__ = [
+    "Declaration",
+    "Parametrized",
+    "Swept",
+    "canonical_text",
+    "extends",
+    "in_packets_of",
+    "param",
+    "series",
+    "swept",
+]
 
 
 K = TypeVar("K", bound=type)
 P = TypeVar("P", bound="Parametrized")
+T = TypeVar("T")
+
+
+class Declaration(NamedTuple):
+    """Default, unit, source and range of a parameter; see `param`."""
+
+    default: Any
+    unit: str = "1"
+    source: str = ""
+    above: float | None = None
+    at_least: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+    choices: tuple[Any, ...] | None = None
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ValueError for a value out of range; None is allowed where it is the default."""
+        if self.choices is not None:
+            choice(name, value, self.choices)
+        elif self.has_range and not (value is None and self.default is None):
+            unit = BARE.get(cast("Dimension", self.unit), self.unit)
+            one_number(
+                name,
+                value,
+                above=self.above,
+                at_least=self.at_least,
+                below=self.below,
+                at_most=self.at_most,
+                hint="" if unit == "1" else f"in {unit}",
+            )
+
+    @property
+    def has_range(self) -> bool:
+        """Whether a bound is stated."""
+        return any(bound is not None for bound in self[3:7])
+
+    @property
+    def range_text(self) -> str:
+        """The allowed values in words.
+
+        >>> param(0.5, above=0.0, at_most=1.0).range_text
+        '> 0, <= 1'
+        """
+        if self.choices is not None:
+            return ", ".join(map(repr, self.choices))
+        bounds = {">": self.above, ">=": self.at_least, "<": self.below, "<=": self.at_most}
+        return ", ".join(f"{sign} {at:g}" for sign, at in bounds.items() if at is not None)
+
+
+def param(
+    default: T,
+    unit: str = "1",
+    *,
+    source: str = "",
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    choices: tuple[Any, ...] | None = None,
+) -> T:
+    """Declare a parameter in a class ``Params``: its default, with unit, source and allowed values.
+
+    Parameters
+    ----------
+    default
+        The value of the parameter where none is given. If it is None, None is an allowed value.
+    unit
+        ``"rate"``, ``"time"``, ``"amount"``, ``"share"`` or another `hopflow.units.Dimension` of a parameter that may be a
+        string with a unit, such as ``"40ms"``; otherwise a unit in words, such as ``"round trips"``; ``"1"``: none.
+    source
+        Where the default is from: document, section, and the number as it stands there.
+    above, at_least, below, at_most
+        Bounds of one number; without any of them the parameter is not checked.
+    choices
+        All allowed values.
+
+    Examples
+    --------
+    >>> from typing import NamedTuple
+    >>> class Window(Parametrized):
+    ...     class Params(NamedTuple):
+    ...         b: float = param(0.5, source="RFC 5681, Sect. 3.1, eq. 4", above=0.0, at_most=1.0)
+    >>> Window(), Window().b, Window.declared["b"].source
+    (Window(), 0.5, 'RFC 5681, Sect. 3.1, eq. 4')
+    >>> Window(b=2.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: b = 2: must be a finite number > 0 and <= 1
+    """
+    declared = Declaration(default, unit, source, above, at_least, below, at_most, choices)
+    return cast("T", declared)  # what `Parametrized` replaces by the default
 
 
 def extends(base: type[Any]) -> Callable[[K], K]:
@@ -148,6 +251,18 @@ def _in_units(name: str, value: Any, dimension: Dimension, declared: object = "i
     return int(found) if whole else found
 
 
+def _take_declarations(params: Any) -> dict[str, Declaration]:
+    """Return the declarations that stand for defaults of a NamedTuple, and put their defaults there."""
+    stated = params._field_defaults
+    taken = {name: value for name, value in stated.items() if isinstance(value, Declaration)}
+    if taken:
+        defaults = {**stated, **{name: each.default for name, each in taken.items()}}
+        params._field_defaults = defaults
+        params.__new__.__defaults__ = tuple(defaults.values())
+        params._declarations = taken
+    return cast("dict[str, Declaration]", getattr(params, "_declarations", {}))
+
+
 class Parametrized:
     """An immutable value object whose constructor takes the fields of its class ``Params``.
 
@@ -158,6 +273,8 @@ class Parametrized:
     ----------
     params
         The parameters as the NamedTuple that the class declares.
+    declared
+        Unit, source and range of each parameter of the class that is declared by `param`.
 
     Raises
     ------
@@ -184,12 +301,18 @@ class Parametrized:
     Params: ClassVar[type[Any]] = _NoParams
     UNITS: ClassVar[Mapping[str, Dimension]] = {}
     """Dimensions of the parameters that may be given as texts with a unit, such as ``"40ms"``."""
+    declared: ClassVar[Mapping[str, Declaration]] = {}
+    """The declarations of the parameters that have one, by name; a subclass inherits those of its parameters."""
     params: Any
     _given: set[str]
     __slots__ = ("__dict__", "_given", "params")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        declared = {**cls.declared, **_take_declarations(cls.Params)}
+        cls.declared = {name: declared[name] for name in cls.Params._fields if name in declared}
+        units = {name: each.unit for name, each in cls.declared.items() if each.unit in BARE}
+        cls.UNITS = {**cls.UNITS, **cast("dict[str, Dimension]", units)}
         for name in cls.Params._fields:
             if hasattr(cls, name):
                 msg = f"{cls.__name__}: a parameter cannot be called {name!r}, an attribute has that name"
@@ -213,6 +336,8 @@ class Parametrized:
         }
         object.__setattr__(self, "params", params._replace(**frozen))
         object.__setattr__(self, "_given", {*self.Params._fields[: len(args)], *kwargs})
+        for name, declaration in self.declared.items():
+            declaration.check(name, frozen[name])
         self.check()
 
     def check(self) -> None:
