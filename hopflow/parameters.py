@@ -75,6 +75,14 @@ class Declaration(NamedTuple):
                 hint="" if unit == "1" else f"in {unit}",
             )
 
+    def completed_by(self, base: Declaration | None) -> Declaration:
+        """Return the declaration with unit and range of a base class's parameter where it states none itself."""
+        if base is None:
+            return self
+        stated = self if self.has_range or self.choices is not None else base
+        unit = base.unit if self.unit == "1" else self.unit
+        return Declaration(self.default, unit, self.source, *stated[3:])
+
     @property
     def has_range(self) -> bool:
         """Whether a bound is stated."""
@@ -274,7 +282,8 @@ class Parametrized:
     params
         The parameters as the NamedTuple that the class declares.
     declared
-        Unit, source and range of each parameter of the class that is declared by `param`.
+        Unit, source and range of each parameter of the class that is declared by `param`. A declaration in a derived class
+        that states no unit or no range has those of the base class.
 
     Raises
     ------
@@ -309,10 +318,19 @@ class Parametrized:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        declared = {**cls.declared, **_take_declarations(cls.Params)}
-        cls.declared = {name: declared[name] for name in cls.Params._fields if name in declared}
-        units = {name: each.unit for name, each in cls.declared.items() if each.unit in BARE}
-        cls.UNITS = {**cls.UNITS, **cast("dict[str, Dimension]", units)}
+        declared: dict[str, Declaration] = {}
+        units: dict[str, Any] = {}
+        for base in reversed(
+            cls.__mro__[1:]
+        ):  # of several bases the first one counts, as for attributes
+            declared |= vars(base).get("declared", {})
+            units |= vars(base).get("UNITS", {})
+        for name, declaration in _take_declarations(cls.Params).items():
+            declared[name] = declaration.completed_by(declared.get(name))
+        units |= {name: each.unit for name, each in declared.items() if each.unit in BARE}
+        fields = cls.Params._fields
+        cls.declared = {name: each for name, each in declared.items() if name in fields}
+        cls.UNITS = {name: of for name, of in units.items() if name in fields or name not in declared}
         for name in cls.Params._fields:
             if hasattr(cls, name):
                 msg = f"{cls.__name__}: a parameter cannot be called {name!r}, an attribute has that name"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, one_number
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn.diagnostics import quiet
 from responsefn.dynamics import Event
 from responsefn.inputs import loss_rate, plain, round_trip, same_shape
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Corrected"]
 
 
-@quantities(rto="time", max_window="amount")
 class Corrected(Response):
     r"""The response of a window rule, corrected for effects outside its loss cycle.
 
@@ -68,28 +66,36 @@ class Corrected(Response):
         """The rule and its corrections."""
 
         rule: Any
-        recovery: int = 0
-        rto: float | None = None
-        packets_per_ack: float = 1.0
-        max_window: float | None = None
+        recovery: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: no correction unless asked for",
+        )
+        rto: float | None = param(
+            None, "time", above=0.0, source="own choice: no correction unless asked for"
+        )
+        packets_per_ack: float = param(
+            1.0, at_least=1.0, source="own choice: no correction unless asked for"
+        )
+        max_window: float | None = param(
+            None,
+            "amount",
+            at_least=1.0,
+            source="own choice: no correction unless asked for",
+        )
 
     domain = (0.0, 0.05)
 
     def check(self) -> None:
-        """Check the rule and the ranges of the options."""
+        """Check that the rule is one of a window, and that packets per ACK have a meaning for it."""
         q = self.params
         if not isinstance(q.rule, Response) or not hasattr(q.rule, "on_loss"):
             raise TypeError(f"rule = {q.rule!r}: must be a window rule, such as Reno()")
-        choice("recovery", q.recovery, (0, 1))
-        if q.rto is not None:
-            one_number("rto", q.rto, above=0.0)
-        if one_number("packets_per_ack", q.packets_per_ack, at_least=1.0) > 1.0 and _timed(q.rule):
+        if q.packets_per_ack > 1.0 and _timed(q.rule):
             raise ValueError(
                 f"packets_per_ack = {q.packets_per_ack:g}: must be 1 for {q.rule!r}, whose window "
                 "grows with the time, not with ACKs"
             )
-        if q.max_window is not None:
-            one_number("max_window", q.max_window, at_least=1.0)
 
     def cite(self) -> str:
         """Return the source of the rule, and that of the timeouts."""

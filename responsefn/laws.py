@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, seconds
+from hopflow.checks import number
+from hopflow.parameters import param
 from hopflow.units import quantities
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
@@ -33,12 +34,15 @@ class Law(Response):
     True
     """
 
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("packets_per_ack", self.params.packets_per_ack, at_least=1.0)
-        if self.params.rto is not None:
-            one_number("rto", self.params.rto, above=0.0)
-            seconds("rto", self.params.rto)
+    class Params(NamedTuple):
+        """Packets per ACK; retransmission timeout in s, None for four round trips."""
+
+        packets_per_ack: float = param(
+            1, at_least=1.0, source="RFC 5348, Sect. 3.1: b = 1 is recommended"
+        )
+        rto: float | None = param(
+            None, "time", above=0.0, at_most=1000.0, source="RFC 5348, Sect. 4.3: t_RTO = 4 R"
+        )
 
     def bindings(self, rtt: Any) -> dict[str, Any]:
         """Return b and t_RTO; the timeout is four round trips where no other was given."""
@@ -54,7 +58,6 @@ class Law(Response):
         return plain(rate * round_trip(rtt, unit_check))
 
 
-@quantities(rto="time")
 class TFRC(Law):
     """The throughput equation of TCP-friendly rate control (RFC 5348, Sect. 3.1).
 
@@ -85,16 +88,19 @@ class TFRC(Law):
     class Params(NamedTuple):
         """Packets per ACK; retransmission timeout in s, None for four round trips; which print."""
 
-        packets_per_ack: float = 1
-        rto: float | None = None
-        form: str = "rfc5348"
+        packets_per_ack: float = param(1, source="RFC 5348, Sect. 3.1: b = 1 is recommended")
+        rto: float | None = param(
+            None,
+            "time",
+            source="RFC 5348, Sect. 3.1: t_RTO = 4 R, of Sect. 4.3",
+        )
+        form: str = param(
+            "rfc5348",
+            choices=("rfc5348", "zheng2002"),
+            source="own choice: the equation, not the misprint of zheng2002",
+        )
 
     reference = references.RFC5348
-
-    def check(self) -> None:
-        """Check the ranges of the parameters and the name of the form."""
-        super().check()
-        choice("form", self.params.form, ("rfc5348", "zheng2002"))
 
     def cite(self) -> str:
         """Return where the equation comes from, or the paper that misprints it."""
@@ -128,14 +134,14 @@ class Mathis(Law):
     class Params(NamedTuple):
         """Packets per ACK."""
 
-        packets_per_ack: float = 1
+        packets_per_ack: float = param(
+            1,
+            at_least=1.0,
+            source="Mathis et al. 1997, Table 1: periodic loss, an ACK for each packet",
+        )
 
     reference = references.MATHIS
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the range of b."""
-        one_number("packets_per_ack", self.params.packets_per_ack, at_least=1.0)
 
     def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
         """Return b."""
@@ -146,7 +152,6 @@ class Mathis(Law):
         return _mathis()
 
 
-@quantities(rto="time")
 class PFTK(Law):
     """The model of Padhye, Firoiu, Towsley and Kurose (SIGCOMM 1998) without window limit.
 
@@ -185,16 +190,22 @@ class PFTK(Law):
     class Params(NamedTuple):
         """Packets per ACK; timeout in s, None for four round trips; form of the model."""
 
-        packets_per_ack: float = 1
-        rto: float | None = None
-        form: str = "full"
+        packets_per_ack: float = param(
+            1,
+            source="own choice: one ACK per packet, as in the papers' simulations",
+        )
+        rto: float | None = param(
+            None,
+            "time",
+            source="RFC 5348, Sect. 3.1: t_RTO = 4 R, of Sect. 4.3",
+        )
+        form: str = param(
+            "full",
+            choices=("full", "approximate"),
+            source="Padhye et al. 1998, eq. 32 in place of eq. 33",
+        )
 
     reference = references.PADHYE
-
-    def check(self) -> None:
-        """Check the ranges of the parameters and the name of the form."""
-        super().check()
-        choice("form", self.params.form, ("full", "approximate"))
 
     def check_inverse(self, rtt: NDArray[np.float64]) -> None:
         """Refuse a timeout shorter than the round trip: the full form may then rise with p."""

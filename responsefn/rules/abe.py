@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.base import RenoGrowth, cut
 from responsefn.rules.classic import AIMD
@@ -38,16 +38,17 @@ class ABE(RenoGrowth):
     class Params(NamedTuple):
         """Part of the window that a mark leaves."""
 
-        beta_ecn: float = 0.8
+        beta_ecn: float = param(
+            0.8,
+            at_least=0.5,
+            below=1.0,
+            source="RFC 8511, Sect. 3.1: 0.8 for NewReno",
+        )
 
     recovery: ClassVar[str] = "sack"
     signal: ClassVar[str] = "mark"
     reference = references.RFC8511
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the range of the part."""
-        one_number("beta_ecn", self.params.beta_ecn, at_least=0.5, below=1.0)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import PacketUnits, quantities
+from hopflow.parameters import param
+from hopflow.units import PacketUnits
 from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 
 __all__ = ["ARENO", "congestion"]
 
 
-@quantities(unit_rate="rate")
 class ARENO(WindowRule):
     r"""TCP-Adaptive Reno (Shimonishi and Murase): a Reno window and a probe beside it.
 
@@ -63,9 +62,23 @@ class ARENO(WindowRule):
     class Params(NamedTuple):
         """Capacity per packet of growth, in packets/s; a flag; part of RTT_cong kept."""
 
-        unit_rate: float = PacketUnits(10e6 / 12000, 1500.0)
-        inclusive: int = 0
-        memory: float = 0.5
+        unit_rate: float = param(
+            PacketUnits(10e6 / 12000, 1500.0),
+            "rate",
+            above=0.0,
+            source="Shimonishi and Murase 2005: M = 10 Mb/s, packets of 1500 bytes",
+        )
+        inclusive: int = param(
+            0,
+            choices=(0, 1),
+            source="the implementations for ns-3: W_inc beside Reno's packet",
+        )
+        memory: float = param(
+            0.5,
+            at_least=0.0,
+            below=1.0,
+            source="Shimonishi and Murase 2005: RTT_cong averages with a half",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "loss_rtt", "top_rate")
     capacity: ClassVar[str] = "needed"
@@ -77,12 +90,6 @@ class ARENO(WindowRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("unit_rate", self.params.unit_rate, above=0.0)
-        choice("inclusive", self.params.inclusive, (0, 1))
-        one_number("memory", self.params.memory, at_least=0.0, below=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

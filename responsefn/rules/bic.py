@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
+from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, grow
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["BIC"]
 
 
-@quantities(largest="amount", smallest="amount", low_window="amount")
 class BIC(WindowRule):
     r"""BIC TCP (Xu, Harfoush and Rhee 2004): binary search for the window of the last loss.
 
@@ -78,11 +77,34 @@ class BIC(WindowRule):
     class Params(NamedTuple):
         """Decrease, bounds of the increase in packets, Reno's region in packets, a flag."""
 
-        b: float = 0.125
-        largest: float = 32.0
-        smallest: float = 0.01
-        low_window: float = 14.0
-        fast_convergence: int = 1
+        b: float = param(
+            0.125,
+            above=0.0,
+            at_most=1.0,
+            source="Xu, Harfoush and Rhee 2004, Sect. IV: beta = 0.125",
+        )
+        largest: float = param(
+            32.0,
+            "amount",
+            source="Xu, Harfoush and Rhee 2004, Sect. IV: S_max = 32",
+        )
+        smallest: float = param(
+            0.01,
+            "amount",
+            at_least=1e-09,
+            source="Xu, Harfoush and Rhee 2004, Sect. IV: S_min = 0.01",
+        )
+        low_window: float = param(
+            14.0,
+            "amount",
+            at_least=0.0,
+            source="Xu, Harfoush and Rhee 2004, Sect. III: low_window = 14; tcp_bic.c, low_window",
+        )
+        fast_convergence: int = param(
+            1,
+            choices=(0, 1),
+            source="Xu, Harfoush and Rhee 2004, Sect. III; tcp_bic.c, fast_convergence = 1",
+        )
 
     recovery: ClassVar[str] = "sack"
     reference = references.BIC
@@ -94,12 +116,8 @@ class BIC(WindowRule):
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
-        one_number("b", self.params.b, above=0.0, at_most=1.0)
-        one_number("smallest", self.params.smallest, at_least=1e-9)
         hint = "smallest <= largest"
         one_number("largest", self.params.largest, at_least=self.params.smallest, hint=hint)
-        one_number("low_window", self.params.low_window, at_least=0.0)
-        choice("fast_convergence", self.params.fast_convergence, (0, 1))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
@@ -71,18 +71,21 @@ class AIMD(WindowRule):
     class Params(NamedTuple):
         """Increase in packets per round trip, decrease as a fraction, response function."""
 
-        a: float = 1.0
-        b: float = 0.5
-        form: str = "sqrt"
+        a: float = param(1.0, above=0.0, source="RFC 5681, Sect. 3.1: one segment per round trip")
+        b: float = param(
+            0.5,
+            above=0.0,
+            at_most=1.0,
+            source="RFC 5681, Sect. 3.1, eq. 4: half of FlightSize",
+        )
+        form: str = param(
+            "sqrt",
+            choices=FORMS,
+            source="own choice: the law of Mathis et al. 1997, to which the others are corrections",
+        )
 
     reference = references.ZHENG
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the ranges of a and b and the name of the form."""
-        one_number("a", self.params.a, above=0.0)
-        one_number("b", self.params.b, above=0.0, at_most=1.0)
-        choice("form", self.params.form, FORMS)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -120,15 +123,15 @@ class Reno(RenoGrowth):
     class Params(NamedTuple):
         """Response function."""
 
-        form: str = "sqrt"
+        form: str = param(
+            "sqrt",
+            choices=FORMS,
+            source="own choice: the law of Mathis et al. 1997, to which the others are corrections",
+        )
 
     recovery: ClassVar[str] = "reno"
     reference = references.RFC5681
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the name of the form."""
-        choice("form", self.params.form, FORMS)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["CTCP"]
 
 
-@quantities(gamma="amount")
 class CTCP(WindowRule):
     r"""Compound TCP (Tan et al. 2006): a loss window like Reno's and a delay window beside it.
 
@@ -68,25 +66,40 @@ class CTCP(WindowRule):
     class Params(NamedTuple):
         """Growth, decrease, exponent; queue threshold in packets, and reduction beyond it."""
 
-        alpha: float = 0.125
-        b: float = 0.5
-        k: float = 0.75
-        gamma: float = 30.0
-        zeta: float = 1.0
+        alpha: float = param(
+            0.125,
+            above=0.0,
+            source="Tan et al. 2006, Sect. IV; draft-sridharan-tcpm-ctcp-02, Sect. 3.5: alpha = 1/8",
+        )
+        b: float = param(
+            0.5,
+            above=0.0,
+            at_most=1.0,
+            source="draft-sridharan-tcpm-ctcp-02, Sect. 3.5: beta = 1/2",
+        )
+        k: float = param(
+            0.75,
+            at_least=0.0,
+            below=1.0,
+            source="draft-sridharan-tcpm-ctcp-02, Sect. 3.5: k = 0.75",
+        )
+        gamma: float = param(
+            30.0,
+            "amount",
+            above=0.0,
+            source="Tan et al. 2006, Sect. III: gamma = 30 packets",
+        )
+        zeta: float = param(
+            1.0,
+            at_least=0.0,
+            source="draft-sridharan-tcpm-ctcp-02, Sect. 3.5: eta = 1",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
     reference = references.CTCP
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("alpha", self.params.alpha, above=0.0)
-        one_number("b", self.params.b, above=0.0, at_most=1.0)
-        one_number("k", self.params.k, at_least=0.0, below=1.0)
-        one_number("gamma", self.params.gamma, above=0.0)
-        one_number("zeta", self.params.zeta, at_least=0.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

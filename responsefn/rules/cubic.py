@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
@@ -113,11 +113,30 @@ class CUBIC(WindowRule):
     class Params(NamedTuple):
         """Packets/s^3; part of the window kept; two flags; which response."""
 
-        C: float = 0.4
-        beta: float = 0.7
-        fast_convergence: int = 0
-        friendly: int = 1
-        form: str = "cycle"
+        C: float = param(0.4, above=0.0, source="RFC 9438, Sect. 5.1: C SHOULD be set to 0.4")
+        beta: float = param(
+            0.7,
+            above=0.0,
+            below=1.0,
+            source="RFC 9438, Sect. 4.6: beta_cubic SHOULD be set to 0.7",
+        )
+        fast_convergence: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: RFC 9438, Sect. 4.7 is a heuristic for the coming of others; its fixed point is the "
+            "same",
+        )
+        friendly: int = param(
+            1,
+            choices=(0, 1),
+            source="RFC 9438, Sect. 4.3: the Reno-friendly region",
+        )
+        form: str = param(
+            "cycle",
+            choices=("cycle", "published"),
+            source="own choice: the cycle of the larger of two windows (RFC 9438, Sect. 4.2), not the larger of two "
+            "responses",
+        )
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
@@ -128,14 +147,6 @@ class CUBIC(WindowRule):
         r",\ \text{loss: } W \leftarrow \beta W"
     )
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("C", self.params.C, above=0.0)
-        one_number("beta", self.params.beta, above=0.0, below=1.0)
-        choice("fast_convergence", self.params.fast_convergence, (0, 1))
-        choice("friendly", self.params.friendly, (0, 1))
-        choice("form", self.params.form, ("cycle", "published"))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

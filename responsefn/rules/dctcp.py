@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule
@@ -59,16 +59,17 @@ class DCTCP(WindowRule):
     class Params(NamedTuple):
         """Gain of the average of the marked part."""
 
-        g: float = 1 / 16
+        g: float = param(
+            1 / 16,
+            above=0.0,
+            at_most=1.0,
+            source="RFC 8257, Sect. 4.2: g = 1/16 in some implementations; the choice is left to the implementation",
+        )
 
     recovery: ClassVar[str] = "sack"
     reference = references.DCTCP
     signal: ClassVar[str] = "mark"
     domain = (0.0, 0.015)
-
-    def check(self) -> None:
-        """Check the range of g."""
-        one_number("g", self.params.g, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 
 __all__ = ["FAST"]
 
 
-@quantities(alpha="amount")
 class FAST(QueueRule):
     r"""FAST TCP (Wei et al. 2006): moves towards alpha packets in the queue, by gamma per round trip.
 
@@ -42,8 +40,13 @@ class FAST(QueueRule):
     class Params(NamedTuple):
         """Packets in the queue, part of the way per round trip."""
 
-        alpha: float = 100.0
-        gamma: float = 0.5
+        alpha: float = param(100.0, "amount", above=0.0, source="ns-2.35's TCP/Fast: alpha_ 100")
+        gamma: float = param(
+            0.5,
+            above=0.0,
+            at_most=1.0,
+            source="Wei et al. 2006, Sect. IV: gamma = 1/2",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("ssthresh", "base_rtt")
     dynamics: ClassVar[str] = (
@@ -51,11 +54,6 @@ class FAST(QueueRule):
         r",\ \text{loss: } W \leftarrow W / 2"
     )
     reference = references.FAST
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("alpha", self.params.alpha, above=0.0)
-        one_number("gamma", self.params.gamma, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

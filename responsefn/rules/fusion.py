@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import queued
@@ -16,7 +14,6 @@ from responsefn.rules.westwood import Westwood
 __all__ = ["Fusion"]
 
 
-@quantities(min_delay="time")
 class Fusion(WindowRule):
     r"""TCP-Fusion (Kaneko et al. 2007, slides): Westwood's decrease, Vegas' target, Reno as a floor.
 
@@ -53,8 +50,14 @@ class Fusion(WindowRule):
     class Params(NamedTuple):
         """D_min in s, gain of the rate estimate."""
 
-        min_delay: float = 1e-3
-        gain: float = 0.125
+        min_delay: float = param(1e-3, "time", above=0.0, source="kaneko2007, slides: D_min = 1 ms")
+        gain: float = param(
+            0.125,
+            above=0.0,
+            at_most=1.0,
+            source="tcp_westwood.c: westwood_do_filter, 7/8 of the old value; stands for the paper's filter: the filter"
+            " of TCPW-RE",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rate")
     rate_estimates: ClassVar[tuple[str, ...]] = ("estimate",)
@@ -67,11 +70,6 @@ class Fusion(WindowRule):
     domain = (0.0, 0.01)
     monotone = False
     why_no_inverse = FULL
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("min_delay", self.params.min_delay, above=0.0)
-        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice
 from hopflow.functions import maximum, minimum, where
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
@@ -97,8 +97,16 @@ class HSTCP(WindowRule):
     class Params(NamedTuple):
         """Which response; whether a and b come from the integer table (1) or the formulas (0)."""
 
-        form: str = "published"
-        table: int = 0
+        form: str = param(
+            "published",
+            choices=("published", "cycle"),
+            source="RFC 3649, Sect. 5: the response function that it prescribes",
+        )
+        table: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: the formulas of RFC 3649, Sect. 7, and not the integer table of Appendix B",
+        )
 
     recovery: ClassVar[str] = "sack"
     reference = references.RFC3649
@@ -107,11 +115,6 @@ class HSTCP(WindowRule):
         r",\ \text{loss: } W \leftarrow (1 - b(W))\, W"
     )
     domain = (1e-7, 1e-3)
-
-    def check(self) -> None:
-        """Check the name of the form and the flag."""
-        choice("form", self.params.form, ("published", "cycle"))
-        choice("table", self.params.table, (0, 1))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
 from responsefn import references
@@ -118,11 +117,33 @@ class ChromiumCUBIC(WindowRule):
     class Params(NamedTuple):
         """Connections, packets/s^3, parts kept and remembered, slow start."""
 
-        connections: int = 2
-        C: float = 410 / 1024
-        beta: float = 0.7
-        remembered: float = 0.85
-        hystart: int = 1
+        connections: int = param(
+            2,
+            at_least=1.0,
+            source="quiche, quic/core/quic_constants.h: kDefaultNumConnections = 2",
+        )
+        C: float = param(
+            410 / 1024,
+            above=0.0,
+            source="quiche, cubic_bytes.cc: kCubeCongestionWindowScale = 410, in 1024ths",
+        )
+        beta: float = param(
+            0.7,
+            above=0.0,
+            below=1.0,
+            source="quiche, cubic_bytes.cc: kDefaultCubicBackoffFactor = 0.7",
+        )
+        remembered: float = param(
+            0.85,
+            above=0.0,
+            at_most=1.0,
+            source="quiche, cubic_bytes.cc: kBetaLastMax = 0.85",
+        )
+        hystart: int = param(
+            1,
+            choices=(0, 1),
+            source="quiche, tcp_cubic_sender_bytes.cc: hybrid slow start is always asked",
+        )
 
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = (
@@ -134,15 +155,6 @@ class ChromiumCUBIC(WindowRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its cycles come to rest slowly, so that its rate is no smooth function of p"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        q = self.params
-        one_number("connections", q.connections, at_least=1.0)
-        one_number("C", q.C, above=0.0)
-        one_number("beta", q.beta, above=0.0, below=1.0)
-        one_number("remembered", q.remembered, above=0.0, at_most=1.0)
-        choice("hystart", q.hystart, (0, 1))
 
     @quantities(p="share", rtt="time")
     def expected_peak(self, p: ArrayLike, rtt: ArrayLike) -> NDArray[np.float64]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import where
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.rules.base import WindowRule, cut, grow
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Scalable"]
 
 
-@quantities(legacy="amount")
 class Scalable(WindowRule):
     r"""Scalable TCP (Kelly 2003): a packets per ACK, whatever the window, and a decrease by b.
 
@@ -57,21 +55,23 @@ class Scalable(WindowRule):
     class Params(NamedTuple):
         """Increase per ACK in packets, decrease as a fraction, which response, legacy window."""
 
-        a: float = 0.01
-        b: float = 0.125
-        form: str = "cycle"
-        legacy: float = 16.0
+        a: float = param(0.01, above=0.0, source="Kelly 2003, Sect. 3.1: cwnd + 0.01 per ACK")
+        b: float = param(0.125, above=0.0, at_most=1.0, source="Kelly 2003, Sect. 3.1: 0.125 cwnd")
+        form: str = param(
+            "cycle",
+            choices=("cycle", "published"),
+            source="own choice: the time average of the cycle",
+        )
+        legacy: float = param(
+            16.0,
+            "amount",
+            at_least=1.0,
+            source="Kelly 2003, Sect. 3.2: lwnd = 16",
+        )
 
     recovery: ClassVar[str] = "sack"
     reference = references.KELLY
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the ranges of the parameters and the name of the form."""
-        one_number("a", self.params.a, above=0.0)
-        one_number("b", self.params.b, above=0.0, at_most=1.0)
-        choice("form", self.params.form, ("cycle", "published"))
-        one_number("legacy", self.params.legacy, at_least=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

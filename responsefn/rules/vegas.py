@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, is_endless, one_number
+from hopflow.checks import is_endless, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import cut, whole
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
@@ -23,7 +22,6 @@ MIN_SAMPLES = 2.0
 """Round-trip times of a round up to which a Vegas that compares by rounds is Reno."""
 
 
-@quantities(alpha="amount", beta="amount", gamma="amount", step="amount", min_window="amount")
 class Vegas(QueueRule):
     r"""TCP Vegas (Brakmo and Peterson 1995): keeps alpha to beta packets in the queue.
 
@@ -82,14 +80,51 @@ class Vegas(QueueRule):
     class Params(NamedTuple):
         """Packets queued that grow, shrink and end slow start; step per round trip; three choices; minimum window."""
 
-        alpha: float = 2.0
-        beta: float = 4.0
-        gamma: float = math.inf
-        step: float = 1.0
-        alternate: int = 0
-        averaged: int = 0
-        by_rounds: int = 0
-        min_window: float = 1.0
+        alpha: float = param(
+            2.0,
+            "amount",
+            above=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_vegas.c: alpha = 2 packets",
+        )
+        beta: float = param(
+            4.0,
+            "amount",
+            source="Linux 2.6.22, net/ipv4/tcp_vegas.c: beta = 4 packets",
+        )
+        gamma: float = param(
+            math.inf,
+            "amount",
+            source="own choice: a loss ends slow start, the modified slow start of Brakmo and Peterson, Sect. 3.3 is "
+            "that of NS2Vegas",
+        )
+        step: float = param(
+            1.0,
+            "amount",
+            above=0.0,
+            source="Brakmo and Peterson 1995, Sect. 3.2: the window moves linearly during the next RTT, by one packet",
+        )
+        alternate: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: a loss ends slow start, the modified slow start of Brakmo and Peterson, Sect. 3.3 is "
+            "that of NS2Vegas",
+        )
+        averaged: int = param(
+            0,
+            choices=(0, 1),
+            source="Brakmo and Peterson 1995, Sect. 3.2: the RTT of a distinguished packet, once per RTT",
+        )
+        by_rounds: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: a share of the step with each ACK",
+        )
+        min_window: float = param(
+            1.0,
+            "amount",
+            at_least=1.0,
+            source="own choice: the least window that sends",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = (
         "ssthresh", "base_rtt", "turn", "least", "samples", "left",
@@ -103,14 +138,9 @@ class Vegas(QueueRule):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         q = self.params
-        one_number("alpha", q.alpha, above=0.0)
         one_number("beta", q.beta, at_least=q.alpha, hint="alpha <= beta")
         if not is_endless(q.gamma):
             one_number("gamma", q.gamma, above=0.0)
-        one_number("step", q.step, above=0.0)
-        for name in ("alternate", "averaged", "by_rounds"):
-            choice(name, getattr(q, name), (0, 1))
-        one_number("min_window", q.min_window, at_least=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
@@ -179,14 +209,23 @@ class NS2Vegas(Vegas):
     class Params(NamedTuple):
         """As of `Vegas`."""
 
-        alpha: float = 1.0
-        beta: float = 3.0
-        gamma: float = 1.0
-        step: float = 1.0
-        alternate: int = 1
-        averaged: int = 1
-        by_rounds: int = 0
-        min_window: float = 2.0
+        alpha: float = param(1.0, source="ns-2.35, tcl/lib/ns-default.tcl: v_alpha_ 1")
+        beta: float = param(3.0, source="ns-2.35, tcl/lib/ns-default.tcl: v_beta_ 3")
+        gamma: float = param(1.0, source="ns-2.35, tcl/lib/ns-default.tcl: v_gamma_ 1")
+        step: float = param(
+            1.0,
+            source="Brakmo and Peterson 1995, Sect. 3.2: the window moves linearly during the next RTT, by one packet",
+        )
+        alternate: int = param(
+            1,
+            source="Brakmo and Peterson 1995, Sect. 3.3: exponential growth only every other RTT",
+        )
+        averaged: int = param(
+            1,
+            source="ns-2.35, tcp-vegas.cc: v_sumRTT_ / v_cntRTT_, the mean of a round trip",
+        )
+        by_rounds: int = param(0, source="own choice: a share of the step with each ACK")
+        min_window: float = param(2.0, source="ns-2.35, tcp-vegas.cc: cwnd_ is at least 2")
 
     reference = references.BRAKMO
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import QueueRule
@@ -47,7 +46,12 @@ class Westwood(WindowRule):
     class Params(NamedTuple):
         """Gain of the rate estimate per round trip."""
 
-        gain: float = 0.125
+        gain: float = param(
+            0.125,
+            above=0.0,
+            at_most=1.0,
+            source="tcp_westwood.c: westwood_do_filter, 7/8 of the old value; stands for the paper's filter",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     rate_estimates: ClassVar[tuple[str, ...]] = ("estimate",)
@@ -60,10 +64,6 @@ class Westwood(WindowRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL
-
-    def check(self) -> None:
-        """Check the range of the gain."""
-        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hopflow.checks import number, one_number, random_generator, whole
-from hopflow.parameters import Parametrized
+from hopflow.parameters import Parametrized, param
 from responsefn.inputs import plain
 
 if TYPE_CHECKING:
@@ -85,11 +85,7 @@ class Gilbert(Losses):
     class Params(NamedTuple):
         """Mean length of a burst in packets."""
 
-        burst: float = 3.0
-
-    def check(self) -> None:
-        """Check the range of the burst."""
-        one_number("burst", self.params.burst, at_least=1.0)
+        burst: float = param(3.0, at_least=1.0, source="own choice: mean length of a burst")
 
     def gaps(self, p: float, count: int, seed: int | np.random.Generator) -> NDArray[np.int64]:
         """Return gaps of 1 within a burst, and geometric ones between bursts."""

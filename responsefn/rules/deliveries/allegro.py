@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
-from hopflow.parameters import series
+from hopflow.parameters import param, series
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -101,10 +100,28 @@ class Allegro(DeliveryRule):
     class Params(NamedTuple):
         """Steepness and threshold of the sigmoid, smallest part of the rate of a trial, a choice."""
 
-        steepness: float = 100.0
-        threshold: float = 0.05
-        step: float = 0.01
-        doubling: int = 1
+        steepness: float = param(
+            100.0,
+            above=0.0,
+            source="PCC-Kernel, branch master, tcp_pcc.c: pcc_alpha = 100",
+        )
+        threshold: float = param(
+            0.05,
+            above=0.0,
+            below=1.0,
+            source="PCC-Kernel, branch master, tcp_pcc.c: pcc_loss_margin = 5, in per cent",
+        )
+        step: float = param(
+            0.01,
+            above=0.0,
+            below=1.0 / MOST_STEPS,
+            source="PCC-Kernel, branch master, tcp_pcc.c: pcc_epsilon_min = 1, pcc_epsilon_part = 100",
+        )
+        doubling: int = param(
+            1,
+            choices=(0, 1),
+            source="Dong et al. 2015: the rate doubles at the start",
+        )
 
     reference = Reference(
         "M. Dong, Q. Li, D. Zarchy, P. B. Godfrey, M. Schapira, PCC: re-architecting congestion control for "
@@ -116,14 +133,6 @@ class Allegro(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"x \mathrel{\times}= 1 \pm \varepsilon,\ u = x (1 - L) / (1 + e^{100 (L - 0.05)}) - x L"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        q = self.params
-        one_number("steepness", q.steepness, above=0.0)
-        one_number("threshold", q.threshold, above=0.0, below=1.0)
-        one_number("step", q.step, above=0.0, below=1.0 / MOST_STEPS)
-        choice("doubling", q.doubling, (0, 1))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

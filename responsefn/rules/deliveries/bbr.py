@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
-from hopflow.units import quantities
 from responsefn.references import Reference
 from responsefn.rules.deliveries.bbr_model import (
     aggregation,
@@ -25,12 +23,6 @@ from responsefn.rules.deliveries.probe_rtt import BBRState
 __all__ = ["BBR"]
 
 
-@quantities(
-    min_rtt_window="time",
-    probe_rtt_interval="time",
-    probe_rtt_duration="time",
-    loss_threshold="share",
-)
 class BBR(DeliveryRule):
     r"""BBR version 3 (draft-ietf-ccwg-bbr): paces at the bandwidth that it measures, bounds what is in flight.
 
@@ -114,19 +106,80 @@ class BBR(DeliveryRule):
     class Params(NamedTuple):
         """Thresholds and gains; times in s."""
 
-        loss_threshold: float = 0.02
-        beta: float = 0.7
-        headroom: float = 0.15
-        startup_gain: float = 2.77
-        drain_gain: float = 0.5
-        down_gain: float = 0.9
-        up_gain: float = 1.25
-        cwnd_gain: float = 2.0
-        margin: float = 0.01
-        min_rtt_window: float = 10.0
-        probe_rtt_interval: float = 5.0
-        probe_rtt_duration: float = 0.2
-        extra_acked_rounds: float = 10.0
+        loss_threshold: float = param(
+            0.02,
+            "share",
+            above=0.0,
+            below=1.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.8: LossThresh = 2 %",
+        )
+        beta: float = param(
+            0.7,
+            above=0.0,
+            below=1.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.8: Beta = 0.7",
+        )
+        headroom: float = param(
+            0.15,
+            at_least=0.0,
+            below=1.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.8: Headroom = 0.15",
+        )
+        startup_gain: float = param(
+            2.77,
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.5: StartupPacingGain = 2.77",
+        )
+        drain_gain: float = param(
+            0.5,
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.5: DrainPacingGain = 0.5",
+        )
+        down_gain: float = param(
+            0.9,
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 5.3.3.1: pacing_gain of 0.90 in ProbeBW_DOWN",
+        )
+        up_gain: float = param(
+            1.25,
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 5.3.3.5: pacing_gain of 1.25 in ProbeBW_UP",
+        )
+        cwnd_gain: float = param(
+            2.0,
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.6: DefaultCwndGain = 2",
+        )
+        margin: float = param(
+            0.01,
+            at_least=0.0,
+            below=1.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.5: PacingMarginPercent = 1",
+        )
+        min_rtt_window: float = param(
+            10.0,
+            "time",
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.16.1: MinRTTFilterLen = 10 s",
+        )
+        probe_rtt_interval: float = param(
+            5.0,
+            "time",
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.16.2: ProbeRTTInterval = 5 s",
+        )
+        probe_rtt_duration: float = param(
+            0.2,
+            "time",
+            above=0.0,
+            source="draft-ietf-ccwg-bbr, Sect. 2.16.2: ProbeRTTDuration = 200 ms",
+        )
+        extra_acked_rounds: float = param(
+            10.0,
+            at_least=0.0,
+            at_most=1000000.0,
+            source="draft-ietf-ccwg-bbr, Sect. 5.5.9: ExtraAckedFilterLen = 10 round trips",
+        )
 
     reference = Reference(
         "N. Cardwell et al., BBR congestion control, draft-ietf-ccwg-bbr, version 3 of the algorithm "
@@ -137,19 +190,6 @@ class BBR(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ B = \Delta\text{delivered} / \Delta t"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        own = self.params
-        for name in ("loss_threshold", "beta"):
-            one_number(name, getattr(own, name), above=0.0, below=1.0)
-        for name in ("headroom", "margin"):
-            one_number(name, getattr(own, name), at_least=0.0, below=1.0)
-        for name in ("startup_gain", "drain_gain", "down_gain", "up_gain", "cwnd_gain"):
-            one_number(name, getattr(own, name), above=0.0)
-        for name in ("min_rtt_window", "probe_rtt_interval", "probe_rtt_duration"):
-            one_number(name, getattr(own, name), above=0.0, hint="in s")
-        one_number("extra_acked_rounds", own.extra_acked_rounds, at_least=0.0, at_most=1e6)
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

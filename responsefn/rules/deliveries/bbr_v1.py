@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
-from hopflow.units import quantities
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down, window_to_restore
@@ -24,14 +22,6 @@ MOST_AHEAD = 0.1
 """s: ACKs are taken to run ahead by at most what is delivered in this time."""
 
 
-@quantities(
-    min_rtt_window="time",
-    probe_rtt_duration="time",
-    probe_packets="amount",
-    aggregated="amount",
-    min_rtt_tick="time",
-    pacing_margin="share",
-)
 class BBRv1(DeliveryRule):
     r"""BBR version 1 (Cardwell et al. 2016): losses bound neither the rate nor, for long, the window.
 
@@ -101,17 +91,69 @@ class BBRv1(DeliveryRule):
     class Params(NamedTuple):
         """Gains; rounds; times in s; a part of the rate; packets; s; rounds; a choice."""
 
-        high_gain: float = 2.0 / math.log(2.0)
-        cwnd_gain: float = 2.0
-        rounds: float = 10.0
-        min_rtt_window: float = 10.0
-        probe_rtt_duration: float = 0.2
-        pacing_margin: float = 0.0
-        probe_packets: float = 0.0
-        aggregated: float = 0.0
-        min_rtt_tick: float = 0.0
-        extra_acked_rounds: float = 0.0
-        segments: int = 0
+        high_gain: float = param(
+            2.0 / math.log(2.0),
+            above=0.0,
+            source="draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4.3.2: 2/ln 2",
+        )
+        cwnd_gain: float = param(
+            2.0,
+            above=0.0,
+            source="Linux, net/ipv4/tcp_bbr.c: bbr_cwnd_gain = 2",
+        )
+        rounds: float = param(
+            10.0,
+            above=0.0,
+            source="draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4.1.1.4: BtlBwFilterLen = 10 round trips",
+        )
+        min_rtt_window: float = param(
+            10.0,
+            "time",
+            above=0.0,
+            source="Linux, net/ipv4/tcp_bbr.c: bbr_min_rtt_win_sec = 10",
+        )
+        probe_rtt_duration: float = param(
+            0.2,
+            "time",
+            above=0.0,
+            source="Linux, net/ipv4/tcp_bbr.c: bbr_probe_rtt_mode_ms = 200",
+        )
+        pacing_margin: float = param(
+            0.0,
+            "share",
+            at_least=0.0,
+            below=1.0,
+            source="own choice: the draft's; tcp_bbr.c has 1 %",
+        )
+        probe_packets: float = param(
+            0.0,
+            "amount",
+            at_least=0.0,
+            source="own choice: the draft's; tcp_bbr.c has 2",
+        )
+        aggregated: float = param(
+            0.0,
+            "amount",
+            at_least=0.0,
+            source="own choice: the packet level does not aggregate ACKs",
+        )
+        min_rtt_tick: float = param(
+            0.0,
+            "time",
+            at_least=0.0,
+            source="ns-3, TcpBbr: the same round-trip time renews the least one; tcp_bbr.c has 1 us",
+        )
+        extra_acked_rounds: float = param(
+            0.0,
+            at_least=0.0,
+            at_most=1000000.0,
+            source="own choice: the draft's; tcp_bbr.c has two slots of bbr_extra_acked_win_rtts = 5",
+        )
+        segments: int = param(
+            0,
+            choices=(0, 1),
+            source="draft-cardwell-iccrg-bbr-congestion-control-00, Sect. 4.2.3.2: 3 send quanta, here of a packet",
+        )
 
     reference = Reference(
         "Linux, net/ipv4/tcp_bbr.c; N. Cardwell et al., BBR: congestion-based congestion control, ACM Queue "
@@ -123,17 +165,6 @@ class BBRv1(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"\text{pacing} = g \max B,\ W \le 2 \max B \min R,\ g = 1.25, 0.75, 1, \dots, 1"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        for name in self.params._fields[:5]:
-            one_number(name, getattr(self.params, name), above=0.0)
-        one_number("pacing_margin", self.params.pacing_margin, at_least=0.0, below=1.0)
-        one_number("probe_packets", self.params.probe_packets, at_least=0.0)
-        one_number("aggregated", self.params.aggregated, at_least=0.0)
-        one_number("extra_acked_rounds", self.params.extra_acked_rounds, at_least=0.0, at_most=1e6)
-        choice("segments", self.params.segments, (0, 1))
-        one_number("min_rtt_tick", self.params.min_rtt_tick, at_least=0.0, hint="in s")
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

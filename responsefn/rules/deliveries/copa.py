@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
-from hopflow.parameters import series
+from hopflow.parameters import param, series
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -84,9 +83,21 @@ class Copa(DeliveryRule):
     class Params(NamedTuple):
         """Inverse of packets in the queue; whether it competes; whether ACKs vote on the velocity."""
 
-        delta: float = 0.5
-        competitive: int = 1
-        voted: int = 0
+        delta: float = param(
+            0.5,
+            above=0.0,
+            source="Arun and Balakrishnan 2018, Sect. 2.2: delta = 0.5",
+        )
+        competitive: int = param(
+            1,
+            choices=(0, 1),
+            source="Arun and Balakrishnan 2018, Sect. 2.2: the mode is part of Copa",
+        )
+        voted: int = param(
+            0,
+            choices=(0, 1),
+            source="Arun and Balakrishnan 2018, Sect. 2.1: the velocity doubles after three round trips",
+        )
 
     reference = Reference(
         "V. Arun, H. Balakrishnan, Copa: practical delay-based congestion control for the Internet, NSDI 2018, "
@@ -97,12 +108,6 @@ class Copa(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"W \mathrel{\pm}= v / (\delta W)\ \text{towards}\ \lambda_t = 1 / (\delta d_q)"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("delta", self.params.delta, above=0.0)
-        choice("competitive", self.params.competitive, (0, 1))
-        choice("voted", self.params.voted, (0, 1))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

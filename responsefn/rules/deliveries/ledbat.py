@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.parameters import series
-from hopflow.units import quantities
+from hopflow.parameters import param, series
 from responsefn.references import RFC6817
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT", "base_of", "delay_of", "filtered"]
 
 
-@quantities(target="time")
 class LEDBAT(DeliveryRule):
     r"""LEDBAT (RFC 6817): a window that aims at a fixed delay of the queue, at most ``target``.
 
@@ -54,19 +51,25 @@ class LEDBAT(DeliveryRule):
     class Params(NamedTuple):
         """Delay in s; gain."""
 
-        target: float = 0.1
-        gain: float = 1.0
+        target: float = param(
+            0.1,
+            "time",
+            above=0.0,
+            at_most=0.1,
+            source="RFC 6817, Sect. 2.5: TARGET MUST be 100 ms or less",
+        )
+        gain: float = param(
+            1.0,
+            above=0.0,
+            at_most=1.0,
+            source="RFC 6817, Sect. 2.5: GAIN MUST be at most 1",
+        )
 
     reference = RFC6817
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("target", self.params.target, above=0.0, at_most=0.1, hint="in s")
-        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

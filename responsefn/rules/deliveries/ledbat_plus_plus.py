@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn.references import LEDBAT_PLUS_PLUS
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
@@ -26,7 +24,6 @@ PERIOD = 9.0
 """Durations of a slowdown until the next one."""
 
 
-@quantities(target="time")
 class LEDBATpp(DeliveryRule):
     r"""LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): LEDBAT with multiplicative decrease and periodic slowdowns.
 
@@ -71,9 +68,23 @@ class LEDBATpp(DeliveryRule):
     class Params(NamedTuple):
         """Delay in s, constant of the decrease, bound of the divisor."""
 
-        target: float = 0.06
-        decrease: float = 1.0
-        divisor: float = 16.0
+        target: float = param(
+            0.06,
+            "time",
+            above=0.0,
+            below=5.0,
+            source="draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.5: 60 ms",
+        )
+        decrease: float = param(
+            1.0,
+            above=0.0,
+            source="draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.3: Constant, 1 recommended",
+        )
+        divisor: float = param(
+            16.0,
+            at_least=1.0,
+            source="draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.2: GAIN = 1 / min(16, ceil(2 TARGET / base))",
+        )
 
     reference = LEDBAT_PLUS_PLUS
     sets_initial_window: ClassVar[bool] = True
@@ -82,12 +93,6 @@ class LEDBATpp(DeliveryRule):
         r"W \mathrel{+}= g,\ d > \tau\text{: } W \mathrel{+}= \max(g - c W (d/\tau - 1), -W/2)"
         r",\ \text{loss: } W \gets W / 2"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("target", self.params.target, above=0.0, below=5.0, hint="in s")
-        one_number("decrease", self.params.decrease, above=0.0)
-        one_number("divisor", self.params.divisor, at_least=1.0)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -6,7 +6,8 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
-from hopflow.units import PacketUnits, quantities
+from hopflow.parameters import param
+from hopflow.units import PacketUnits
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -20,9 +21,6 @@ UNMARKED_DELAY = 0.25
 """Base round-trip times that the average takes of an unmarked packet beyond the target."""
 
 
-@quantities(
-    base_rtt="time", target_qdelay="time", bdp="amount", base_bdp="amount", adjust_bytes="amount"
-)
 class NSCC(DeliveryRule):
     r"""NSCC, the network-signalled congestion control of Ultra Ethernet Transport: a window by delay and ECN.
 
@@ -121,22 +119,92 @@ class NSCC(DeliveryRule):
     class Params(NamedTuple):
         """Times in s; packets; parts."""
 
-        base_rtt: float = 12e-6
-        bdp: float = PacketUnits(150e3 / 4096, 4096.0, 150e3)
-        base_bdp: float = PacketUnits(150e3 / 4096, 4096.0, 150e3)
-        target_qdelay: float = 12e-6
-        alpha: float = 4.0
-        fi: float = 5.0
-        eta: float = 0.15
-        fi_scale: float = 0.25
-        gamma: float = 0.8
-        max_md_jump: float = 0.5
-        max_wnd: float = 1.5
-        qa_gate: float = 3.0
-        qa_threshold: float = 4.0
-        adjust_bytes: float = 8.0
-        adjust_period: float = 1.0
-        delay_alpha: float = 0.0125
+        base_rtt: float = param(
+            12e-6,
+            "time",
+            above=0.0,
+            below=5.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _reference_network_rtt = 12 us",
+        )
+        bdp: float = param(
+            PacketUnits(150e3 / 4096, 4096.0, 150e3),
+            "amount",
+            above=0.0,
+            source="own choice: 100 Gb/s, 12 us, packets of 4096 bytes",
+        )
+        base_bdp: float = param(
+            PacketUnits(150e3 / 4096, 4096.0, 150e3),
+            "amount",
+            above=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _reference_network_linkspeed = 100 Gb/s times 12 us; packets of 4096 "
+            "bytes",
+        )
+        target_qdelay: float = param(
+            12e-6,
+            "time",
+            above=0.0,
+            below=5.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _target_Qdelay is the network's round-trip time without trimming",
+        )
+        alpha: float = param(
+            4.0,
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _alpha = 4.0 * _mss * a * b / _target_Qdelay",
+        )
+        fi: float = param(
+            5.0,
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _fi = 5 * _mss * a",
+        )
+        eta: float = param(
+            0.15,
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _eta = 0.15 * _mss * a",
+        )
+        fi_scale: float = param(
+            0.25,
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _fi_scale = .25 * a",
+        )
+        gamma: float = param(
+            0.8,
+            at_least=0.0,
+            at_most=1.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _gamma = 0.8",
+        )
+        max_md_jump: float = param(
+            0.5,
+            above=0.0,
+            at_most=1.0,
+            source="uet-htsim, htsim/sim/uec.cpp, multiplicative_decrease: at least 0.5",
+        )
+        max_wnd: float = param(
+            1.5,
+            above=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: setMaxWnd(1.5 * _bdp)",
+        )
+        qa_gate: float = param(3.0, source="uet-htsim, htsim/sim/uec.cpp: _qa_gate = 3")
+        qa_threshold: float = param(
+            4.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _qa_threshold = 4 * _target_Qdelay",
+        )
+        adjust_bytes: float = param(
+            8.0,
+            "amount",
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _adjust_bytes_threshold = 8 * _mtu",
+        )
+        adjust_period: float = param(
+            1.0,
+            at_least=0.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _adjust_period_threshold = _network_rtt",
+        )
+        delay_alpha: float = param(
+            0.0125,
+            at_least=0.0,
+            at_most=1.0,
+            source="uet-htsim, htsim/sim/uec.cpp: _delay_alpha = 0.0125",
+        )
 
     reference = Reference(
         "Ultra Ethernet Consortium, htsim model of UET (ultraethernet/uet-htsim, htsim/sim/uec.cpp, commit 40ccb05); Ultra "
@@ -158,20 +226,12 @@ class NSCC(DeliveryRule):
     def check(self) -> None:
         """Check the ranges of the parameters, and set those that follow from others."""
         q = self.params
-        one_number("base_rtt", q.base_rtt, above=0.0, below=5.0, hint="in s")
-        one_number("base_bdp", q.base_bdp, above=0.0, hint="in packets")
         following = {"bdp": q.base_bdp * q.base_rtt / REFERENCE_RTT, "target_qdelay": q.base_rtt}
         derived = {name: value for name, value in following.items() if name not in self._given}
         q = q._replace(**derived)
         object.__setattr__(self, "params", q)
-        one_number("target_qdelay", q.target_qdelay, above=0.0, below=5.0, hint="in s")
-        one_number("bdp", q.bdp, above=0.0, hint="in packets")
-        for name in ("alpha", "fi", "eta", "fi_scale", "adjust_bytes", "adjust_period"):
-            one_number(name, getattr(q, name), at_least=0.0)
-        for name in ("gamma", "delay_alpha"):
-            one_number(name, getattr(q, name), at_least=0.0, at_most=1.0)
-        one_number("max_md_jump", q.max_md_jump, above=0.0, at_most=1.0)
-        one_number("max_wnd", q.max_wnd, above=0.0)
+        for name in derived:
+            self.declared[name].check(name, getattr(q, name))
         for name in ("qa_gate", "qa_threshold"):
             given: Any = getattr(q, name)
             if not is_endless(given):

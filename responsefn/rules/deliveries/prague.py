@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
+from hopflow.parameters import param
 from hopflow.tcp_constants import INITIAL_WINDOW
-from hopflow.units import quantities
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Prague"]
 
 
-@quantities(virtual_rtt="time")
 class Prague(DeliveryRule):
     r"""Prague (draft-briscoe-iccrg-prague-congestion-control-04): a Scalable sender for L4S.
 
@@ -63,8 +61,19 @@ class Prague(DeliveryRule):
     class Params(NamedTuple):
         """Gain of alpha; the least virtual round-trip time, s."""
 
-        g: float = 1 / 16
-        virtual_rtt: float = 0.025
+        g: float = param(
+            1 / 16,
+            above=0.0,
+            at_most=1.0,
+            source="draft-briscoe-iccrg-prague-congestion-control-04, Sect. 2.3.2: g = 1/16",
+        )
+        virtual_rtt: float = param(
+            0.025,
+            "time",
+            at_least=0.0,
+            below=5.0,
+            source="draft-briscoe-iccrg-prague-congestion-control-04, Sect. 2.3.4: 25 ms",
+        )
 
     reference = Reference(
         "L4STeam/linux, net/ipv4/tcp_prague.c, version 0.6, and L4STeam/udp_prague, prague_cc.cpp (the authors' "
@@ -76,11 +85,6 @@ class Prague(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= (R / R_v)^2 / W,\ \text{mark: } W \gets (1 - \tfrac{\alpha}{2}) W"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("g", self.params.g, above=0.0, at_most=1.0)
-        one_number("virtual_rtt", self.params.virtual_rtt, at_least=0.0, below=5.0, hint="in s")
 
     @staticmethod
     def on_mark(s: Any, q: Any, e: Any) -> Any:

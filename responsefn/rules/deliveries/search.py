@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum
-from hopflow.parameters import series
+from hopflow.parameters import param, series
 from hopflow.tcp_constants import INITIAL_WINDOW
 from responsefn.references import SEARCH_DRAFT
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
@@ -64,17 +63,21 @@ class SEARCH(DeliveryRule):
     class Params(NamedTuple):
         """First round-trip times in a window, part that must be missing."""
 
-        factor: float = 3.5
-        threshold: float = 0.26
+        factor: float = param(
+            3.5,
+            above=0.0,
+            source="draft-chung-ccwg-search-09: WINDOW_SIZE_FACTOR 3.5",
+        )
+        threshold: float = param(
+            0.26,
+            above=0.0,
+            below=1.0,
+            source="draft-chung-ccwg-search-09: THRESH 0.26",
+        )
 
     sets_initial_window: ClassVar[bool] = True
     reference = SEARCH_DRAFT
     dynamics: ClassVar[str] = r"W \mathrel{+}= 1,\ \text{loss: } W \gets W / 2"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("factor", self.params.factor, above=0.0)
-        one_number("threshold", self.params.threshold, above=0.0, below=1.0)
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:

@@ -6,8 +6,8 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
+from hopflow.parameters import param
 from hopflow.tcp_constants import INITIAL_WINDOW
-from hopflow.units import quantities
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -17,14 +17,6 @@ UNPACED = 1e12
 """Packets/s: no pacing."""
 
 
-@quantities(
-    base_target="time",
-    ai="amount",
-    fs_range="time",
-    fs_min_cwnd="amount",
-    fs_max_cwnd="amount",
-    min_cwnd="amount",
-)
 class Swift(DeliveryRule):
     r"""Swift (Kumar et al. 2020): AIMD on the delay, with windows of less than a packet.
 
@@ -84,14 +76,45 @@ class Swift(DeliveryRule):
     class Params(NamedTuple):
         """Times in s; packets; parts of the window."""
 
-        base_target: float = 50e-6
-        ai: float = 1.0
-        beta: float = 0.8
-        max_mdf: float = 0.5
-        fs_range: float = 100e-6
-        fs_min_cwnd: float = 0.1
-        fs_max_cwnd: float = 100.0
-        min_cwnd: float = 0.001
+        base_target: float = param(
+            50e-6,
+            "time",
+            above=0.0,
+            below=5.0,
+            source="own choice: twice a round trip of 20 us (htsim's _base_delay) and hops",
+        )
+        ai: float = param(1.0, "amount", above=0.0, source="htsim, sim/swift.cpp: _ai = 1.0")
+        beta: float = param(0.8, above=0.0, at_most=1.0, source="htsim, sim/swift.cpp: _beta = 0.8")
+        max_mdf: float = param(
+            0.5,
+            above=0.0,
+            below=1.0,
+            source="htsim, sim/swift.cpp: _max_mdf = 0.5",
+        )
+        fs_range: float = param(
+            100e-6,
+            "time",
+            at_least=0.0,
+            below=5.0,
+            source="htsim, sim/swift.cpp: _fs_range = 5 * _base_delay, which is 20 us",
+        )
+        fs_min_cwnd: float = param(
+            0.1,
+            "amount",
+            above=0.0,
+            source="htsim, sim/swift.cpp: _fs_min_cwnd = 0.1",
+        )
+        fs_max_cwnd: float = param(
+            100.0,
+            "amount",
+            source="htsim, sim/swift.cpp: _fs_max_cwnd = 100",
+        )
+        min_cwnd: float = param(
+            0.001,
+            "amount",
+            above=0.0,
+            source="own choice: a packet in a thousand round trips; htsim has 10 bytes",
+        )
 
     reference = Reference(
         "G. Kumar et al., Swift: delay is simple and effective for congestion control in the datacenter, SIGCOMM 2020, "
@@ -106,16 +129,9 @@ class Swift(DeliveryRule):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         q = self.params
-        one_number("base_target", q.base_target, above=0.0, below=5.0, hint="in s")
-        one_number("ai", q.ai, above=0.0)
-        one_number("beta", q.beta, above=0.0, at_most=1.0)
-        one_number("max_mdf", q.max_mdf, above=0.0, below=1.0)
-        one_number("fs_range", q.fs_range, at_least=0.0, below=5.0, hint="in s")
-        one_number("fs_min_cwnd", q.fs_min_cwnd, above=0.0, hint="in packets")
         one_number(
             "fs_max_cwnd", q.fs_max_cwnd, above=q.fs_min_cwnd, hint="in packets, above fs_min_cwnd"
         )
-        one_number("min_cwnd", q.min_cwnd, above=0.0, hint="in packets")
 
     def target(self, window: float) -> float:
         """Return the round-trip time in s up to which a window of so many packets grows.

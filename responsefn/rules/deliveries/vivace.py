@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
-from hopflow.parameters import series
-from hopflow.units import PacketUnits, quantities
+from hopflow.parameters import param, series
+from hopflow.units import PacketUnits
 from responsefn.references import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
@@ -39,7 +38,6 @@ INTERVAL = ("begin", "end", "rate", "count", "total", "moment", "sent", "first",
 """What is kept of an interval, besides the number in a probe and whether its utility is unknown."""
 
 
-@quantities(unit_rate="rate")
 class Vivace(DeliveryRule):
     r"""PCC Vivace (Dong et al. 2018): gradient ascent of x^0.9 - 900 x dRTT/dt - 11.35 x L.
 
@@ -127,13 +125,44 @@ class Vivace(DeliveryRule):
     class Params(NamedTuple):
         """Exponent and weights of the utility, part of a probe, slope that counts as zero, packets/s of a unit, a choice."""
 
-        exponent: float = 0.9
-        rtt_weight: float = 900.0
-        loss_weight: float = 11.35
-        probing: float = 0.02
-        rtt_filter: float = 0.02
-        unit_rate: float = UNIT
-        smoothed: int = 0
+        exponent: float = param(
+            0.9,
+            above=0.0,
+            below=1.0,
+            source="Dong et al. 2018, Sect. 4, and PCC-Uspace, pcc_vivace_ucalc.cpp: kExponent = 0.9",
+        )
+        rtt_weight: float = param(
+            900.0,
+            at_least=0.0,
+            source="PCC-Uspace, pcc_vivace_ucalc.cpp: kRTTCoefficient = 900",
+        )
+        loss_weight: float = param(
+            11.35,
+            at_least=0.0,
+            source="Dong et al. 2018, Sect. 4: c = 11.35",
+        )
+        probing: float = param(
+            0.02,
+            above=0.0,
+            below=1.0,
+            source="PCC-Uspace, pcc_vivace_rc.cpp: kProbingStep = 0.02",
+        )
+        rtt_filter: float = param(
+            0.02,
+            at_least=0.0,
+            source="PCC-Uspace, pcc_vivace_ucalc.cpp: kRTTFilter = 0.02",
+        )
+        unit_rate: float = param(
+            UNIT,
+            "rate",
+            above=0.0,
+            source="PCC-Uspace, pcc_vivace_ucalc.cpp: kBitsPerMegabit = 1024 * 1024, in packets of 1500 bytes",
+        )
+        smoothed: int = param(
+            0,
+            choices=(0, 1),
+            source="PCC-Uspace, pcc_vivace_ucalc.cpp: a regression",
+        )
 
     reference = Reference(
         "M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira, PCC Vivace: online-learning "
@@ -145,17 +174,6 @@ class Vivace(DeliveryRule):
     dynamics: ClassVar[str] = (
         r"x \mathrel{+}= m\,\theta\,\mathrm{d}u/\mathrm{d}x,\ u = x^{0.9} - b x\,\mathrm{d}R/\mathrm{d}t - c x L"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        q = self.params
-        one_number("exponent", q.exponent, above=0.0, below=1.0)
-        one_number("rtt_weight", q.rtt_weight, at_least=0.0)
-        one_number("loss_weight", q.loss_weight, at_least=0.0)
-        one_number("probing", q.probing, above=0.0, below=1.0)
-        one_number("rtt_filter", q.rtt_filter, at_least=0.0)
-        one_number("unit_rate", q.unit_rate, above=0.0, hint="packets/s")
-        choice("smoothed", q.smoothed, (0, 1))
 
     @staticmethod
     def on_timeout(s: Any, q: Any, e: Any) -> Any:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.base import whole
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxBIC"]
 
 
-@quantities(largest="amount", low_window="amount")
 class LinuxBIC(LinuxRule):
     r"""BIC as in Linux's tcp_bic.c: a quarter of the way to the last peak, smoothed near it.
 
@@ -62,13 +60,42 @@ class LinuxBIC(LinuxRule):
     class Params(NamedTuple):
         """Decrease, largest increase, smooth_part, Reno's region in packets, packets per ACK, memory, version."""
 
-        b: float = 205 / 1024
-        largest: float = 16.0
-        smooth: float = 20.0
-        low_window: float = 14.0
-        per_ack: float = 31 / 16
-        remembered: float = 1843 / 2048
-        kernel: str = CURRENT
+        b: float = param(
+            205 / 1024,
+            above=0.0,
+            below=1.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: beta = 819, BICTCP_BETA_SCALE 1024",
+        )
+        largest: float = param(
+            16.0,
+            "amount",
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: max_increment = 16",
+        )
+        smooth: float = param(
+            20.0,
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: smooth_part = 20",
+        )
+        low_window: float = param(
+            14.0,
+            "amount",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: low_window = 14",
+        )
+        per_ack: float = param(
+            31 / 16,
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: delayed_ack, 2 << ACK_RATIO_SHIFT less 1, at rest with an ACK per "
+            "packet",
+        )
+        remembered: float = param(
+            1843 / 2048,
+            above=0.0,
+            at_most=1.0,
+            source="Linux 6.12, net/ipv4/tcp_bic.c: (BICTCP_BETA_SCALE + beta) / (2 BICTCP_BETA_SCALE)",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.bic:LinuxBIC2622"
@@ -77,16 +104,6 @@ class LinuxBIC(LinuxRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its cycles alternate over wide ranges of p, where its rate jumps"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        one_number("b", self.params.b, above=0.0, below=1.0)
-        one_number("largest", self.params.largest, above=0.0)
-        one_number("smooth", self.params.smooth, above=0.0)
-        one_number("low_window", self.params.low_window, at_least=0.0)
-        one_number("per_ack", self.params.per_ack, above=0.0)
-        one_number("remembered", self.params.remembered, above=0.0, at_most=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

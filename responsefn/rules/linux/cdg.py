@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
-from hopflow.parameters import series
+from hopflow.parameters import param, series
 from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxCDG"]
 
@@ -92,12 +91,35 @@ class LinuxCDG(LinuxRule, DeliveryRule):
     class Params(NamedTuple):
         """Part kept, probability of cuts, slow start, limit of cuts, shadow window, version."""
 
-        beta: float = 724 / 1024
-        backoff_factor: float = 42.0
-        hystart: int = 3
-        use_ineff: int = 5
-        use_shadow: int = 1
-        kernel: str = CURRENT
+        beta: float = param(
+            724 / 1024,
+            above=0.0,
+            at_most=1.0,
+            source="Linux 6.12, net/ipv4/tcp_cdg.c: backoff_beta = 0.7071 * 1024, a whole number",
+        )
+        backoff_factor: float = param(
+            42.0,
+            "per s",
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_cdg.c: backoff_factor = 42, exp of -1e-6 per microsecond",
+        )
+        hystart: int = param(
+            3,
+            choices=(0, 1, 2, 3),
+            source="Linux 6.12, net/ipv4/tcp_cdg.c: hystart_detect = 3",
+        )
+        use_ineff: int = param(
+            5,
+            "cuts",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_cdg.c: use_ineff = 5",
+        )
+        use_shadow: int = param(
+            1,
+            choices=(0, 1),
+            source="Linux 6.12, net/ipv4/tcp_cdg.c: use_shadow = true",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     reference = references.TCP_CDG_6_12
@@ -106,16 +128,6 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         r"W \mathrel{+}= 1,\ \text{with probability } 1 - e^{-f g}\text{: } W \gets \beta W"
         r",\ \text{loss: } W \gets W / 2"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        q = self.params
-        one_number("beta", q.beta, above=0.0, at_most=1.0)
-        one_number("backoff_factor", q.backoff_factor, above=0.0, hint="per s")
-        choice("hystart", q.hystart, (0, 1, 2, 3))
-        one_number("use_ineff", q.use_ineff, at_least=0.0, hint="cuts")
-        choice("use_shadow", q.use_shadow, (0, 1))
 
     @staticmethod
     def on_delivery(s: Any, q: Any, e: Any) -> Any:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.cubic import HyStartCUBICState
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxCUBIC"]
 
@@ -26,7 +24,6 @@ LARGEST_INCREASE = 2.0
 """ACKs per packet of growth, at least."""
 
 
-@quantities(ack_delay="time")
 class LinuxCUBIC(LinuxRule):
     r"""CUBIC as in Linux's tcp_cubic.c: whole windows, fast convergence, HyStart by ACK trains and delays.
 
@@ -88,13 +85,39 @@ class LinuxCUBIC(LinuxRule):
     class Params(NamedTuple):
         """C in packets/s^3, decrease, detection of HyStart, allowance of its trains in s, version, a flag, count of ACKs."""
 
-        C: float = 410 / 1024
-        b: float = 307 / 1024
-        hystart: int = 3
-        ack_delay: float = 1e-3
-        kernel: str = CURRENT
-        whole_windows: int = 1
-        counted: int = 1
+        C: float = param(
+            410 / 1024,
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_cubic.c: bic_scale = 41, times 10 in 1024ths",
+        )
+        b: float = param(
+            307 / 1024,
+            above=0.0,
+            below=1.0,
+            source="Linux 6.12, net/ipv4/tcp_cubic.c: beta = 717, BICTCP_BETA_SCALE 1024",
+        )
+        hystart: int = param(
+            3,
+            choices=(0, 1, 2, 3),
+            source="Linux 6.12, net/ipv4/tcp_cubic.c: hystart_detect = HYSTART_ACK_TRAIN | HYSTART_DELAY",
+        )
+        ack_delay: float = param(
+            1e-3,
+            "time",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_cubic.c: hystart_ack_delay, at most USEC_PER_MSEC",
+        )
+        kernel: str = KERNEL
+        whole_windows: int = param(
+            1,
+            choices=(0, 1),
+            source="Linux 6.12, include/net/tcp.h: snd_cwnd is a whole number",
+        )
+        counted: int = param(
+            1,
+            choices=(0, 1),
+            source="Linux 6.12, net/ipv4/tcp_cong.c: tcp_cong_avoid_ai counts in snd_cwnd_cnt",
+        )
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.cubic:LinuxCUBIC2622"
@@ -108,16 +131,6 @@ class LinuxCUBIC(LinuxRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        one_number("C", self.params.C, above=0.0)
-        one_number("b", self.params.b, above=0.0, below=1.0)
-        choice("hystart", self.params.hystart, (0, 1, 2, 3))
-        one_number("ack_delay", self.params.ack_delay, at_least=0.0, hint="in s")
-        choice("whole_windows", self.params.whole_windows, (0, 1))
-        choice("counted", self.params.counted, (0, 1))
 
     def in_fluid(self) -> LinuxCUBIC:
         """Return the rule without detection of trains and without a count: a fluid has no single ACKs."""

@@ -9,7 +9,7 @@ from hopflow import where
 from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.highspeed_tcp import DECREASES, table_row
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxHSTCP"]
 
@@ -53,7 +53,7 @@ class LinuxHSTCP(LinuxRule):
     class Params(NamedTuple):
         """Version."""
 
-        kernel: str = CURRENT
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("row",)

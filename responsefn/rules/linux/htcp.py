@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.htcp import HTCP
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxHTCP", "judged", "measured"]
 
@@ -57,8 +56,13 @@ class LinuxHTCP(LinuxRule):
     class Params(NamedTuple):
         """Jiffies per second, version."""
 
-        hz: float = 250.0
-        kernel: str = CURRENT
+        hz: float = param(
+            250.0,
+            "jiffies per second",
+            above=0.0,
+            source="Debian's configuration of Linux 6.12: CONFIG_HZ = 250",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.htcp:LinuxHTCP2622"
@@ -69,11 +73,6 @@ class LinuxHTCP(LinuxRule):
     capacity: ClassVar[str] = "optional"
     reference = references.TCP_HTCP_6_12
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the range of the clock."""
-        super().check()
-        one_number("hz", self.params.hz, above=0.0, hint="jiffies per second")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxHybla"]
 
@@ -22,7 +20,6 @@ MAX_WINDOW = 65535.0
 """Packets."""
 
 
-@quantities(rtt0="time")
 class LinuxHybla(LinuxRule):
     r"""TCP Hybla as in Linux's tcp_hybla.c: growth as over a path with a round trip of ``rtt0``.
 
@@ -55,8 +52,14 @@ class LinuxHybla(LinuxRule):
     class Params(NamedTuple):
         """Reference in s, version."""
 
-        rtt0: float = 0.025
-        kernel: str = CURRENT
+        rtt0: float = param(
+            0.025,
+            "time",
+            above=0.0,
+            below=5.0,
+            source="Linux 6.12, net/ipv4/tcp_hybla.c: rtt0 = 25 ms",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
@@ -70,11 +73,6 @@ class LinuxHybla(LinuxRule):
     why_no_inverse = (
         "its growth is a whole number of 128ths of a packet per ACK, so that its rate jumps with p"
     )
-
-    def check(self) -> None:
-        """Check the range of the reference."""
-        super().check()
-        one_number("rtt0", self.params.rtt0, above=0.0, below=5.0, hint="in s")
 
     def start(self, rtt: float, bandwidth: float | None = None) -> Any:
         """Return the state of a new connection: floor(rho) packets."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxIllinois"]
 
@@ -66,8 +65,12 @@ class LinuxIllinois(LinuxRule):
     class Params(NamedTuple):
         """Round trips of low delay before the largest increase; version."""
 
-        theta: float = 5.0
-        kernel: str = CURRENT
+        theta: float = param(
+            5.0,
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_illinois.c: theta = 5",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.illinois:LinuxIllinois2622"
@@ -78,11 +81,6 @@ class LinuxIllinois(LinuxRule):
     capacity: ClassVar[str] = "optional"
     reference = references.TCP_ILLINOIS_6_12
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the range of theta."""
-        super().check()
-        one_number("theta", self.params.theta, at_least=0.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxLP"]
 
@@ -79,8 +78,14 @@ class LinuxLP(LinuxRule):
     class Params(NamedTuple):
         """Offset in ticks, version."""
 
-        offset: float = 2.0**31
-        kernel: str = CURRENT
+        offset: float = param(
+            2.0**31,
+            "ticks",
+            at_least=0.0,
+            below=WORDS,
+            source="own choice: Linux draws the offset of timestamps for each pair of hosts",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = State._fields[2:]
@@ -90,11 +95,6 @@ class LinuxLP(LinuxRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its estimate of the receiver's clock jumps with the times of ACKs"
-
-    def check(self) -> None:
-        """Check the range of the offset."""
-        super().check()
-        one_number("offset", self.params.offset, at_least=0.0, below=WORDS, hint="in ticks")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

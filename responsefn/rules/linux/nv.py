@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.base import whole
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxNV"]
 
@@ -33,7 +32,6 @@ FIRST_RESET = 2.0
 """s after which the least round-trip time is renewed for the first time."""
 
 
-@quantities(pad="amount", reset_period="time")
 class LinuxNV(LinuxRule):
     r"""TCP NV as in Linux's tcp_nv.c: at most ``pad`` packets more than the path holds, by the largest rate of a round.
 
@@ -93,9 +91,19 @@ class LinuxNV(LinuxRule):
     class Params(NamedTuple):
         """Packets in the queue, period in s, version."""
 
-        pad: float = 10.0
-        reset_period: float = 5.0
-        kernel: str = CURRENT
+        pad: float = param(
+            10.0,
+            "amount",
+            above=CLEARANCE,
+            source="Linux 6.12, net/ipv4/tcp_nv.c: nv_pad = 10",
+        )
+        reset_period: float = param(
+            5.0,
+            "time",
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_nv.c: nv_reset_period = 5 s",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
@@ -110,12 +118,6 @@ class LinuxNV(LinuxRule):
     why_no_inverse = (
         "it holds the capacity over wide ranges of p, where its rate tells nothing of p"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        one_number("pad", self.params.pad, above=CLEARANCE, hint="in packets")
-        one_number("reset_period", self.params.reset_period, above=0.0, hint="in s")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

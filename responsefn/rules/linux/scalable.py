@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxScalable"]
 
@@ -40,21 +40,24 @@ class LinuxScalable(LinuxRule):
     class Params(NamedTuple):
         """ACKs per packet, decrease, version."""
 
-        acks: float = 100.0
-        b: float = 0.125
-        kernel: str = CURRENT
+        acks: float = param(
+            100.0,
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_scalable.c: TCP_SCALABLE_AI_CNT 100",
+        )
+        b: float = param(
+            0.125,
+            above=0.0,
+            below=1.0,
+            source="Linux 6.12, net/ipv4/tcp_scalable.c: TCP_SCALABLE_MD_SCALE 3",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.scalable:LinuxScalable2622"
     }
     reference = references.TCP_SCALABLE_6_12
     domain = (0.0, 0.02)
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        one_number("acks", self.params.acks, above=0.0)
-        one_number("b", self.params.b, above=0.0, below=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

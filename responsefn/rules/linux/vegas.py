@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
+from hopflow.parameters import param
 from responsefn import references
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 from responsefn.rules.vegas import Vegas
 
 __all__ = ["LinuxVegas"]
@@ -43,15 +44,30 @@ class LinuxVegas(LinuxRule, Vegas):
     class Params(NamedTuple):
         """As of `Vegas`; version."""
 
-        alpha: float = 2.0
-        beta: float = 4.0
-        gamma: float = 1.0
-        kernel: str = CURRENT
-        step: float = 1.0
-        alternate: int = 0
-        averaged: int = 0
-        by_rounds: int = 1
-        min_window: float = 2.0
+        alpha: float = param(2.0, source="Linux 6.12, net/ipv4/tcp_vegas.c: alpha = 2")
+        beta: float = param(4.0, source="Linux 6.12, net/ipv4/tcp_vegas.c: beta = 4")
+        gamma: float = param(1.0, source="Linux 6.12, net/ipv4/tcp_vegas.c: gamma = 1")
+        kernel: str = KERNEL
+        step: float = param(
+            1.0,
+            source="Linux 6.12, net/ipv4/tcp_vegas.c: tcp_snd_cwnd(tp) + 1 and - 1",
+        )
+        alternate: int = param(
+            0,
+            source="Linux 6.12, net/ipv4/tcp_vegas.c: tcp_slow_start with each ACK",
+        )
+        averaged: int = param(
+            0,
+            source="Linux 6.12, net/ipv4/tcp_vegas.c: minRTT of the round trip",
+        )
+        by_rounds: int = param(
+            1,
+            source="Linux 6.12, net/ipv4/tcp_vegas.c: once per RTT, after beg_snd_nxt",
+        )
+        min_window: float = param(
+            2.0,
+            source="Linux 6.12, net/ipv4/tcp_vegas.c: tcp_snd_cwnd(tp) < 2 is set to 2",
+        )
 
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.vegas:LinuxVegas2622"
@@ -59,6 +75,6 @@ class LinuxVegas(LinuxRule, Vegas):
     reference = references.TCP_VEGAS_6_12
 
     def check(self) -> None:
-        """Check the version and the ranges of the other parameters."""
+        """Check the version, and the order of the thresholds."""
         LinuxRule.check(self)
         Vegas.check(self)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxVeno"]
 
 
-@quantities(beta="amount")
 class LinuxVeno(LinuxRule):
     r"""TCP Veno as in Linux's tcp_veno.c: Reno that takes losses without a queue for random ones.
 
@@ -50,8 +47,13 @@ class LinuxVeno(LinuxRule):
     class Params(NamedTuple):
         """Packets in the queue of a congested path, version."""
 
-        beta: float = 3.0
-        kernel: str = CURRENT
+        beta: float = param(
+            3.0,
+            "amount",
+            above=0.0,
+            source="Linux 6.12, net/ipv4/tcp_veno.c: beta = 3 << V_PARAM_SHIFT",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "waiting")
@@ -60,11 +62,6 @@ class LinuxVeno(LinuxRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its windows are whole packets at a loss, so that its rate jumps with p"
-
-    def check(self) -> None:
-        """Check the range of beta."""
-        super().check()
-        one_number("beta", self.params.beta, above=0.0, hint="in packets")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -6,12 +6,15 @@ import importlib
 from typing import Any, ClassVar
 
 from hopflow.checks import choice
+from hopflow.parameters import param
 from responsefn.rules.base import WindowRule
 
-__all__ = ["CURRENT", "OLD", "LinuxRule", "of_kernel"]
+__all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "of_kernel"]
 
 CURRENT, OLD = "6.12", "2.6.22"
 """The kernel of a rule that names none, and the one whose modules ns-2.35 has taken over."""
+KERNEL = param(CURRENT, source="own choice: the kernel of today, Debian's 6.12.117")
+"""Parameter by which a rule's version is chosen."""
 
 
 class LinuxRule(WindowRule):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import QueueRule
@@ -15,7 +13,6 @@ from responsefn.rules.delay_based import QueueRule
 __all__ = ["WestwoodPlus"]
 
 
-@quantities(shortest="time")
 class WestwoodPlus(WindowRule):
     r"""Westwood+ as in Linux's tcp_westwood.c: two filters in series, no sample below 50 ms.
 
@@ -53,9 +50,24 @@ class WestwoodPlus(WindowRule):
     class Params(NamedTuple):
         """Gain of each filter per sample, shortest sample in s, whether the estimate waits for the end of recovery."""
 
-        gain: float = 0.125
-        shortest: float = 0.05
-        deferred: float = 0.0
+        gain: float = param(
+            0.125,
+            above=0.0,
+            at_most=1.0,
+            source="Linux 2.6.22, net/ipv4/tcp_westwood.c: westwood_do_filter, (7 a + b) >> 3",
+        )
+        shortest: float = param(
+            0.05,
+            "time",
+            at_least=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_westwood.c: TCP_WESTWOOD_RTT_MIN, HZ/20",
+        )
+        deferred: float = param(
+            0.0,
+            choices=(0.0, 1.0),
+            source="ours: the estimate is taken at the loss; Linux 6.12, net/ipv4/tcp_westwood.c, takes it when the "
+            "recovery ends: 1",
+        )
 
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     rate_estimates: ClassVar[tuple[str, ...]] = ("sampled", "estimate")
@@ -65,12 +77,6 @@ class WestwoodPlus(WindowRule):
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("gain", self.params.gain, above=0.0, at_most=1.0)
-        one_number("shortest", self.params.shortest, at_least=0.0)
-        choice("deferred", self.params.deferred, (0.0, 1.0))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import CURRENT, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule
 
 __all__ = ["LinuxYeAH"]
 
@@ -23,7 +21,6 @@ LEAST_COUNT = 2.0
 """Packets: least estimate of the windows of competing Reno flows."""
 
 
-@quantities(alpha="amount")
 class LinuxYeAH(LinuxRule):
     r"""YeAH TCP as in Linux's tcp_yeah.c: Scalable TCP while the queue is short, Reno with a drain of it otherwise.
 
@@ -75,11 +72,26 @@ class LinuxYeAH(LinuxRule):
     class Params(NamedTuple):
         """Packets in the queue, part of R_min, rounds, version."""
 
-        alpha: float = 80.0
-        phi: float = 8.0
-        rho: float = 16.0
-        zeta: float = 50.0
-        kernel: str = CURRENT
+        alpha: float = param(
+            80.0,
+            "amount",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_yeah.c: TCP_YEAH_ALPHA 80",
+        )
+        phi: float = param(8.0, above=0.0, source="Linux 6.12, net/ipv4/tcp_yeah.c: TCP_YEAH_PHY 8")
+        rho: float = param(
+            16.0,
+            "round trips",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_yeah.c: TCP_YEAH_RHO 16",
+        )
+        zeta: float = param(
+            50.0,
+            "round trips",
+            at_least=0.0,
+            source="Linux 6.12, net/ipv4/tcp_yeah.c: TCP_YEAH_ZETA 50",
+        )
+        kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
@@ -93,14 +105,6 @@ class LinuxYeAH(LinuxRule):
     why_no_inverse = (
         "it judges the queue once per round trip, in whole packets, so that its rate jumps with p"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        super().check()
-        one_number("alpha", self.params.alpha, at_least=0.0, hint="in packets")
-        one_number("phi", self.params.phi, above=0.0)
-        one_number("rho", self.params.rho, at_least=0.0, hint="in round trips")
-        one_number("zeta", self.params.zeta, at_least=0.0, hint="in round trips")
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, one_number
+from hopflow.parameters import param
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn.inputs import keeps_labels, loss_rate, plain, round_trip, same_shape, spread
 from responsefn.references import Reference
@@ -23,14 +23,6 @@ MIN_RATE, MAX_RATE = 1e-3, 1e15
 """Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
 
 
-@quantities(
-    notification="time",
-    alpha_timer="time",
-    timer="time",
-    counter="amount",
-    additive="rate",
-    hyper="rate",
-)
 class DCQCN(RateRule):
     r"""DCQCN (Zhu et al. 2015): rate control of RDMA over Ethernet, as quantized notification has it.
 
@@ -111,15 +103,54 @@ class DCQCN(RateRule):
     class Params(NamedTuple):
         """Gain, times in s, packets, rounds, rates in packets/s, and 1 or 0."""
 
-        g: float = 1 / 256
-        notification: float = 50e-6
-        alpha_timer: float = 55e-6
-        timer: float = 55e-6
-        counter: float = PacketUnits(10e6 / 1500.0, 1500.0)
-        stages: float = 5.0
-        additive: float = PacketUnits(40e6 / 12000.0, 1500.0)
-        hyper: float = PacketUnits(400e6 / 12000.0, 1500.0)
-        remembers: int = 1
+        g: float = param(
+            1 / 256,
+            above=0.0,
+            at_most=1.0,
+            source="Zhu et al. 2015, Sect. 5.2 and Table 2: g = 1/256",
+        )
+        notification: float = param(
+            50e-6,
+            "time",
+            above=0.0,
+            source="Zhu et al. 2015, Sect. 3.3: one notification in 50 us",
+        )
+        alpha_timer: float = param(
+            55e-6,
+            "time",
+            above=0.0,
+            source="Zhu et al. 2015, Sect. 3.3: K = 55 us",
+        )
+        timer: float = param(
+            55e-6,
+            "time",
+            above=0.0,
+            source="Zhu et al. 2015, Sect. 5.2: T = 55 us",
+        )
+        counter: float = param(
+            PacketUnits(10e6 / 1500.0, 1500.0),
+            "amount",
+            above=0.0,
+            source="Zhu et al. 2015, Sect. 5.2: B = 10 MB, packets of 1500 bytes",
+        )
+        stages: float = param(5.0, at_least=1.0, source="Zhu et al. 2015, Sect. 3.3: F = 5")
+        additive: float = param(
+            PacketUnits(40e6 / 12000.0, 1500.0),
+            "rate",
+            above=0.0,
+            source="Zhu et al. 2015, Sect. 3.3: R_AI = 40 Mb/s, packets of 1500 bytes",
+        )
+        hyper: float = param(
+            PacketUnits(400e6 / 12000.0, 1500.0),
+            "rate",
+            at_least=0.0,
+            source="own choice: ten times R_AI, as in quantized congestion notification",
+        )
+        remembers: int = param(
+            1,
+            choices=(0, 1),
+            source="Zhu et al. 2015, Fig. 6: a mark within the interval is answered at its end",
+        )
 
     reference = Reference(
         "Y. Zhu et al., Congestion control for large-scale RDMA deployments, SIGCOMM 2015, Sect. 3 and 5; protocol and "
@@ -134,17 +165,6 @@ class DCQCN(RateRule):
     dynamics: ClassVar[str] = (
         r"R_T \gets R_C,\ R_C \gets (1-\tfrac{\alpha}{2}) R_C;\ R_C \gets \tfrac12 (R_T + R_C)"
     )
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        one_number("g", self.params.g, above=0.0, at_most=1.0)
-        for name in ("notification", "alpha_timer", "timer"):
-            one_number(name, getattr(self.params, name), above=0.0, hint="in s")
-        one_number("counter", self.params.counter, above=0.0, hint="in packets")
-        one_number("stages", self.params.stages, at_least=1.0)
-        one_number("additive", self.params.additive, above=0.0, hint="in packets/s")
-        one_number("hyper", self.params.hyper, at_least=0.0, hint="in packets/s")
-        choice("remembers", self.params.remembers, (0, 1))
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""

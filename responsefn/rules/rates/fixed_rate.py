@@ -6,14 +6,13 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
-from hopflow.units import quantities
+from hopflow.parameters import param
 from responsefn.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["FixedRate"]
 
 
-@quantities(sending_rate="rate")
 class FixedRate(NoLossRate):
     """A constant rate without congestion control: a RoCE sender at line rate, unless told otherwise.
 
@@ -37,7 +36,11 @@ class FixedRate(NoLossRate):
     class Params(NamedTuple):
         """Rate in packets/s."""
 
-        sending_rate: float = math.inf
+        sending_rate: float = param(
+            math.inf,
+            "rate",
+            source="own choice: the rate of the first link, as a RoCE sender without congestion control has it",
+        )
 
     reference = Reference(
         "InfiniBand Trade Association, InfiniBand Architecture Specification, annex A17 (RoCEv2): senders without "

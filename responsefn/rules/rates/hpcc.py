@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
-from hopflow.units import PacketUnits, quantities
+from hopflow.parameters import param
+from hopflow.units import PacketUnits
 from responsefn.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["HPCC"]
 
 
-@quantities(base_rtt="time", additive="amount")
 class HPCC(NoLossRate):
     r"""HPCC, high precision congestion control (Li et al. 2019, Algorithm 1).
 
@@ -78,10 +77,29 @@ class HPCC(NoLossRate):
     class Params(NamedTuple):
         """Time in s, target, steps, packets."""
 
-        base_rtt: float | None = None
-        eta: float = 0.95
-        max_stage: float = 5.0
-        additive: float = PacketUnits(80.0 / 1000.0, 1000.0)
+        base_rtt: float | None = param(
+            None,
+            "time",
+            above=0.0,
+            source="own choice: from the network; Li et al. 2019, Sect. 5.1 has T = 13 us",
+        )
+        eta: float = param(
+            0.95,
+            above=0.0,
+            below=1.0,
+            source="Li et al. 2019, Sect. 5.1: eta = 95 %",
+        )
+        max_stage: float = param(
+            5.0,
+            at_least=0.0,
+            source="Li et al. 2019, Sect. 5.1: maxStage = 5",
+        )
+        additive: float = param(
+            PacketUnits(80.0 / 1000.0, 1000.0),
+            "amount",
+            above=0.0,
+            source="Li et al. 2019, Sect. 5.1: W_AI = 80 bytes, packets of 1000 bytes",
+        )
 
     reference = Reference(
         "Y. Li et al., HPCC: high precision congestion control, SIGCOMM 2019, Algorithm 1",
@@ -91,15 +109,6 @@ class HPCC(NoLossRate):
     follows = "the telemetry of links"
     telemetry = ("sent", "queue", "capacity")
     dynamics: ClassVar[str] = r"W \gets W_c \eta / U + W_{AI},\ R = W / T"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        q = self.params
-        if q.base_rtt is not None:
-            one_number("base_rtt", q.base_rtt, above=0.0, hint="in s")
-        one_number("eta", q.eta, above=0.0, below=1.0)
-        one_number("max_stage", q.max_stage, at_least=0.0)
-        one_number("additive", q.additive, above=0.0, hint="in packets")
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``line_rate`` in packets/s."""

@@ -6,17 +6,14 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import one_number
-from hopflow.parameters import extends
-from hopflow.units import PacketUnits, quantities
+from hopflow.parameters import extends, param
+from hopflow.units import PacketUnits
 from responsefn.references import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["TIMELY", "PatchedTIMELY"]
 
 
-@quantities(
-    delta="rate", t_low="time", t_high="time", min_rtt="time", segment="amount", start_part="share"
-)
 class TIMELY(NoLossRate):
     r"""TIMELY (Mittal et al. 2015), as Zhu et al. (2016, Algorithm 1) state it.
 
@@ -77,14 +74,54 @@ class TIMELY(NoLossRate):
     class Params(NamedTuple):
         """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
-        delta: float = PacketUnits(10e6 / 12000.0, 1500.0)
-        beta: float = 0.8
-        alpha: float = 0.875
-        t_low: float = 50e-6
-        t_high: float = 500e-6
-        min_rtt: float = 20e-6
-        segment: float = PacketUnits(16e3 / 1500.0, 1500.0)
-        start_part: float = 1.0
+        delta: float = param(
+            PacketUnits(10e6 / 12000.0, 1500.0),
+            "rate",
+            above=0.0,
+            source="Zhu et al. 2016, Sect. 4: delta = 10 Mb/s, packets of 1500 bytes",
+        )
+        beta: float = param(
+            0.8,
+            above=0.0,
+            at_most=1.0,
+            source="Mittal et al. 2015, Sect. 4.3; Zhu et al. 2016: beta = 0.8",
+        )
+        alpha: float = param(
+            0.875,
+            above=0.0,
+            at_most=1.0,
+            source="Zhu et al. 2016, Sect. 4: alpha = 0.875",
+        )
+        t_low: float = param(
+            50e-6,
+            "time",
+            above=0.0,
+            source="Mittal et al. 2015, Sect. 4.4: T_low = 50 us",
+        )
+        t_high: float = param(
+            500e-6,
+            "time",
+            source="Mittal et al. 2015, Sect. 4.4: T_high = 500 us",
+        )
+        min_rtt: float = param(
+            20e-6,
+            "time",
+            above=0.0,
+            source="Zhu et al. 2016, Sect. 4: D_minRTT = 20 us",
+        )
+        segment: float = param(
+            PacketUnits(16e3 / 1500.0, 1500.0),
+            "amount",
+            at_least=1.0,
+            source="Zhu et al. 2016, Sect. 4: Seg = 16 KB, packets of 1500 bytes",
+        )
+        start_part: float = param(
+            1.0,
+            "share",
+            above=0.0,
+            at_most=1.0,
+            source="own choice: the rate of the interface, as a sender over RDMA begins",
+        )
 
     reference = Reference(
         "R. Mittal et al., TIMELY: RTT-based congestion control for the datacenter, SIGCOMM 2015, "
@@ -102,14 +139,7 @@ class TIMELY(NoLossRate):
     def check(self) -> None:
         """Check the ranges of the parameters."""
         q = self.params
-        one_number("delta", q.delta, above=0.0, hint="in packets/s")
-        one_number("beta", q.beta, above=0.0, at_most=1.0)
-        one_number("alpha", q.alpha, above=0.0, at_most=1.0)
-        one_number("t_low", q.t_low, above=0.0, hint="in s")
         one_number("t_high", q.t_high, at_least=q.t_low, hint="in s, not below t_low")
-        one_number("min_rtt", q.min_rtt, above=0.0, hint="in s")
-        one_number("segment", q.segment, at_least=1.0, hint="in packets")
-        one_number("start_part", q.start_part, above=0.0, at_most=1.0)
 
     def start(self, line_rate: float) -> Any:
         """Return the state of a new sender, which sends at ``start_part`` of ``line_rate`` in packets/s."""
@@ -147,7 +177,7 @@ class PatchedTIMELY(TIMELY):
     class Params(NamedTuple):
         """Step in packets/s, decrease, weight, times in s, packets, part of a rate."""
 
-        beta: float = 0.008
+        beta: float = param(0.008, source="Zhu et al. 2016, Sect. 4.3: beta = 0.008")
 
     dynamics: ClassVar[str] = (
         r"R \gets \delta (1 - w) + R (1 - \beta w (\mathrm{RTT} - T_{low}) / T_{low}),\ w = 2 g + \tfrac12"

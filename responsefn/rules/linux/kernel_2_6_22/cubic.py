@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
-from hopflow.units import quantities
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.cubic import CUBIC, begin_curve
 from responsefn.rules.linux.cubic import LinuxCUBIC
-from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
 
 __all__ = ["LinuxCUBIC2622"]
 
 
-@quantities(largest="amount")
 @of_kernel(OLD)
 class LinuxCUBIC2622(LinuxCUBIC):
     r"""CUBIC as in Linux 2.6.22's tcp_cubic.c, version 2.1: in whole packets, with fast convergence.
@@ -56,24 +53,16 @@ class LinuxCUBIC2622(LinuxCUBIC):
     class Params(NamedTuple):
         """C in packets/s^3, decrease, largest increase in 0.1 s, packets per ACK."""
 
-        C: float = 410 / 1024
-        b: float = 205 / 1024
-        largest: float = 16.0
-        per_ack: float = 31 / 16
-        kernel: str = CURRENT
+        C: float = param(410 / 1024, above=0.0)
+        b: float = param(205 / 1024, above=0.0, below=1.0)
+        largest: float = param(16.0, "amount", above=0.0)
+        per_ack: float = param(31 / 16, above=0.0)
+        kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
     reference = references.TCP_CUBIC_C
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        LinuxRule.check(self)
-        one_number("C", self.params.C, above=0.0)
-        one_number("b", self.params.b, above=0.0, below=1.0)
-        one_number("largest", self.params.largest, above=0.0)
-        one_number("per_ack", self.params.per_ack, above=0.0)
 
     def in_fluid(self) -> LinuxCUBIC2622:
         """Return the rule itself, which has no HyStart."""

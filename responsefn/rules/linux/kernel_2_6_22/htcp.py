@@ -9,7 +9,7 @@ from hopflow.functions import maximum, minimum, where
 from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.linux.htcp import LinuxHTCP, judged, measured
-from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, of_kernel
 
 __all__ = ["LinuxHTCP2622"]
 
@@ -37,7 +37,7 @@ class LinuxHTCP2622(LinuxHTCP):
     class Params(NamedTuple):
         """Version."""
 
-        kernel: str = CURRENT
+        kernel: str = KERNEL
 
     reference = references.TCP_HTCP_C
 

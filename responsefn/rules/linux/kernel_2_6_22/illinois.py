@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from hopflow.checks import choice, one_number
 from hopflow.functions import maximum, minimum, where
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.illinois import LinuxIllinois
-from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
 
 __all__ = ["LinuxIllinois2622"]
 
@@ -62,20 +61,14 @@ class LinuxIllinois2622(LinuxIllinois):
     class Params(NamedTuple):
         """Round trips of low delay before the largest increase; a flag."""
 
-        theta: float = 5.0
-        keeps_beta: int = 0
-        kernel: str = CURRENT
+        theta: float = param(5.0, at_least=0.0)
+        keeps_beta: int = param(0, choices=(0, 1))
+        kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (
         "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
     )  # fmt: skip
     reference = references.TCP_ILLINOIS_C
-
-    def check(self) -> None:
-        """Check the range of theta and the flag."""
-        LinuxRule.check(self)
-        one_number("theta", self.params.theta, at_least=0.0)
-        choice("keeps_beta", self.params.keeps_beta, (0, 1))
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hopflow.checks import one_number
 from hopflow.functions import minimum
+from hopflow.parameters import param
 from responsefn import references
 from responsefn.rules.base import WindowRule, cut, grow
 from responsefn.rules.linux.scalable import LinuxScalable
-from responsefn.rules.linux.versions import CURRENT, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
 
 __all__ = ["LinuxScalable2622"]
 
@@ -39,17 +39,11 @@ class LinuxScalable2622(LinuxScalable):
     class Params(NamedTuple):
         """ACKs per packet, decrease."""
 
-        acks: float = 50.0
-        b: float = 0.125
-        kernel: str = CURRENT
+        acks: float = param(50.0, above=0.0)
+        b: float = param(0.125, above=0.0, below=1.0)
+        kernel: str = KERNEL
 
     reference = references.TCP_SCALABLE_C
-
-    def check(self) -> None:
-        """Check the ranges of the parameters."""
-        LinuxRule.check(self)
-        one_number("acks", self.params.acks, above=0.0)
-        one_number("b", self.params.b, above=0.0, below=1.0)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:
