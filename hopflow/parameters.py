@@ -320,9 +320,7 @@ class Parametrized:
         super().__init_subclass__(**kwargs)
         declared: dict[str, Declaration] = {}
         units: dict[str, Any] = {}
-        for base in reversed(
-            cls.__mro__[1:]
-        ):  # of several bases the first one counts, as for attributes
+        for base in reversed(cls.__mro__):  # the first of several bases counts, as for attributes
             declared |= vars(base).get("declared", {})
             units |= vars(base).get("UNITS", {})
         for name, declaration in _take_declarations(cls.Params).items():
