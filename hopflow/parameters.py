@@ -328,7 +328,9 @@ class Parametrized:
         units |= {name: each.unit for name, each in declared.items() if each.unit in BARE}
         fields = cls.Params._fields
         cls.declared = {name: each for name, each in declared.items() if name in fields}
-        cls.UNITS = {name: of for name, of in units.items() if name in fields or name not in declared}
+        cls.UNITS = {
+            name: of for name, of in units.items() if name in fields or name not in declared
+        }
         for name in cls.Params._fields:
             if hasattr(cls, name):
                 msg = f"{cls.__name__}: a parameter cannot be called {name!r}, an attribute has that name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -9,10 +10,9 @@ import numpy as np
 from hopflow.checks import number
 from hopflow.parameters import param
 from hopflow.units import quantities
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
 from responsefn.inputs import plain, round_trip
-from responsefn.response import Response
+from responsefn.response import Reference, Response, rfc
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["PFTK", "TFRC", "Law", "Mathis"]
 
+MISPRINT = Reference(
+    "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary"
+)
+"""Paper that misprints TFRC's equation."""
 
-class Law(Response):
+
+class Law(Response, ABC):
     """Base of laws: a rate equation with ``packets_per_ack`` (b) and the timeout ``rto`` (t_RTO).
 
     A subclass states its equation in `formula`, in the symbols p, R, b and t_RTO.
@@ -48,6 +53,10 @@ class Law(Response):
         """Return b and t_RTO; the timeout is four round trips where no other was given."""
         rto = self.params.rto
         return {"b": self.params.packets_per_ack, "t_RTO": 4.0 * rtt if rto is None else rto}
+
+    @abstractmethod
+    def formula(self) -> Formula:
+        """Return the rate in p, R, b and t_RTO."""
 
     @quantities(rtt="time", p="share")
     def mean_window(
@@ -100,11 +109,14 @@ class TFRC(Law):
             source="own choice: the equation, not the misprint of zheng2002",
         )
 
-    reference = references.RFC5348
+    catalogue_rows = ({}, {"form": "zheng2002"})
+    reference = rfc(
+        5348, "S. Floyd et al., TCP friendly rate control (TFRC), 2008", "Sect. 3.1 and 5.4"
+    )
 
     def cite(self) -> str:
         """Return where the equation comes from, or the paper that misprints it."""
-        return str(references.ZHENG if self.params.form == "zheng2002" else self.reference)
+        return str(MISPRINT if self.params.form == "zheng2002" else self.reference)
 
     def formula(self) -> Formula:
         """Return the rate in p, R, b and t_RTO."""
@@ -140,7 +152,12 @@ class Mathis(Law):
             source="Mathis et al. 1997, Table 1: periodic loss, an ACK for each packet",
         )
 
-    reference = references.MATHIS
+    reference = Reference(
+        "M. Mathis et al., The macroscopic behavior of the TCP congestion avoidance algorithm, "
+        "CCR 27(3), 1997; its area below the sawtooth in M. Mathis, A. Morton, RFC 8337, Sect. 5.2",
+        "primary",
+        "10.1145/263932.264023",
+    )
     domain = (0.0, 0.02)
 
     def bindings(self, rtt: Any) -> dict[str, Any]:  # noqa: ARG002
@@ -205,7 +222,10 @@ class PFTK(Law):
             source="Padhye et al. 1998, eq. 32 in place of eq. 33",
         )
 
-    reference = references.PADHYE
+    catalogue_rows = ({}, {"form": "approximate"})
+    reference = Reference(
+        "J. Padhye et al., Modeling TCP throughput, SIGCOMM 1998", doi="10.1145/285237.285291"
+    )
 
     def check_inverse(self, rtt: NDArray[np.float64]) -> None:
         """Refuse a timeout shorter than the round trip: the full form may then rise with p."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -29,15 +29,45 @@ if TYPE_CHECKING:
 
     from responsefn.closed_forms.symbolic import Formula
     from responsefn.inputs import Bandwidth, Rates
-    from responsefn.references import Reference
 
-__all__ = ["Response", "range_of"]
+__all__ = ["Reference", "Response", "range_of", "rfc"]
 
 
 AT_END = 1e-12
 """Relative rounding of a loss event rate at an end of a domain."""
 BORDER = 1e-12
 """Relative distance from the end of the range of a closed form within which each p is checked."""
+
+
+class Reference(NamedTuple):
+    """A source of a rule or law, as `Response.cite` prints it.
+
+    Attributes
+    ----------
+    text
+        Author, title, place, year.
+    source
+        ``"primary"`` where the definition was read in the source itself, in its authors' own code, in a later text
+        of its authors, which is named then, or in the copy of its tables that is bundled, ``"secondary"`` where it
+        is taken from what others write about it, ``"own"`` where it is derived in hopflow.
+    """
+
+    text: str
+    source: str = "secondary"
+    doi: str = ""
+
+    def __str__(self) -> str:
+        link = f", doi:{self.doi}" if self.doi else ""
+        return f"{self.text}{link} (source: {self.source})"
+
+
+def rfc(number: int, text: str, where: str) -> Reference:
+    """Return an RFC as a reference, with its sections: RFCs are always read.
+
+    >>> print(rfc(6582, "T. Henderson et al., The NewReno modification, 2012", "Sect. 3.2"))
+    T. Henderson et al., The NewReno modification, 2012, RFC 6582, Sect. 3.2, doi:10.17487/RFC6582 (source: primary)
+    """
+    return Reference(f"{text}, RFC {number}, {where}", "primary", f"10.17487/RFC{number}")
 
 
 class Response(Parametrized):
@@ -62,10 +92,17 @@ class Response(Parametrized):
         What it does, in LaTeX, where `formula` does not say it.
     solved_by
         What finds the rate where there is no formula; ``"none"`` where nothing does.
+    catalogue_kind
+        What the catalogue calls it: ``"rule"`` (of a window), ``"rate rule"``, ``"delivery rule"`` or ``"law"``.
+    catalogue_rows
+        The parameters of each row that the class has in the catalogue; one row at the defaults where the class itself does
+        not say otherwise.
     """
 
     SWEPT_BY = "responsefn.sweeps"
 
+    catalogue_kind: ClassVar[str] = "law"
+    catalogue_rows: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     reference: ClassVar[Reference | None] = None
     domain: ClassVar[tuple[float, float]] = (0.0, 1.0)
     monotone: ClassVar[bool] = True

@@ -1,7 +1,8 @@
-"""All rules and laws with equation, source and domain, as a table."""
+"""All rules and laws with equation, source and domain, as a table; modules of rules are imported when a row is asked for."""
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,57 +11,8 @@ from hopflow.checks import choice
 from hopflow.display.results import Result
 from hopflow.naming.registry import Registry, object_of_file
 from responsefn.equations import domain_of, equation_of, table_of
-from responsefn.laws import PFTK, TFRC, Mathis
 from responsefn.response import Response
-from responsefn.rules.abe import ABE
-from responsefn.rules.adaptive_reno import ARENO
-from responsefn.rules.base import WindowRule
-from responsefn.rules.bic import BIC
-from responsefn.rules.classic import AIMD, NewReno, Reno, Tahoe
-from responsefn.rules.compound import CTCP
-from responsefn.rules.cubic import CUBIC
-from responsefn.rules.dctcp import DCTCP
-from responsefn.rules.deliveries.allegro import Allegro
-from responsefn.rules.deliveries.bbr import BBR
-from responsefn.rules.deliveries.bbr_v1 import BBRv1
-from responsefn.rules.deliveries.copa import Copa
-from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.deliveries.ledbat import LEDBAT
-from responsefn.rules.deliveries.ledbat_plus_plus import LEDBATpp
-from responsefn.rules.deliveries.nscc import NSCC
-from responsefn.rules.deliveries.prague import Prague
-from responsefn.rules.deliveries.search import SEARCH
-from responsefn.rules.deliveries.swift import Swift
-from responsefn.rules.deliveries.vivace import Vivace
-from responsefn.rules.fast import FAST
-from responsefn.rules.fusion import Fusion
-from responsefn.rules.highspeed_tcp import HSTCP
-from responsefn.rules.htcp import HTCP
-from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux.bic import LinuxBIC
-from responsefn.rules.linux.cdg import LinuxCDG
-from responsefn.rules.linux.cubic import LinuxCUBIC
-from responsefn.rules.linux.highspeed_tcp import LinuxHSTCP
-from responsefn.rules.linux.htcp import LinuxHTCP
-from responsefn.rules.linux.hybla import LinuxHybla
-from responsefn.rules.linux.illinois import LinuxIllinois
-from responsefn.rules.linux.lp import LinuxLP
-from responsefn.rules.linux.nv import LinuxNV
-from responsefn.rules.linux.scalable import LinuxScalable
-from responsefn.rules.linux.vegas import LinuxVegas
-from responsefn.rules.linux.veno import LinuxVeno
-from responsefn.rules.linux.westwood import WestwoodPlus
-from responsefn.rules.linux.yeah import LinuxYeAH
-from responsefn.rules.quic import ChromiumCUBIC, QUICNewReno
-from responsefn.rules.rates.dcqcn import DCQCN
-from responsefn.rules.rates.fixed_rate import FixedRate
-from responsefn.rules.rates.hpcc import HPCC
-from responsefn.rules.rates.rate_rule import RateRule
-from responsefn.rules.rates.timely import TIMELY, PatchedTIMELY
-from responsefn.rules.relentless import Relentless
-from responsefn.rules.scalable import Scalable
-from responsefn.rules.vegas import NS2Vegas, Vegas
-from responsefn.rules.westwood import Westwood
+from responsefn.rules.index import RULES
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,71 +23,8 @@ __all__ = ["GROUP", "Catalogue", "catalogue", "names", "rule_named"]
 GROUP = "hopflow.rules"
 """Entry points by which other distributions offer rules to the commands: ``[project.entry-points."hopflow.rules"]``."""
 
-ENTRIES: tuple[Response, ...] = (
-    Tahoe(),
-    Reno(),
-    NewReno(),
-    QUICNewReno(),
-    ABE(),
-    AIMD(),
-    AIMD(form="precise"),
-    AIMD(form="recovery"),
-    HSTCP(),
-    HSTCP(form="cycle"),
-    HSTCP(table=1),
-    Scalable(),
-    Scalable(form="published"),
-    BIC(),
-    CUBIC(),
-    CUBIC(fast_convergence=1),
-    ChromiumCUBIC(),
-    HTCP(),
-    Relentless(),
-    DCTCP(),
-    Illinois(),
-    CTCP(),
-    Vegas(),
-    Westwood(),
-    FAST(),
-    ARENO(),
-    Fusion(),
-    LinuxBIC(),
-    LinuxCUBIC(),
-    LinuxScalable(),
-    LinuxHSTCP(),
-    LinuxHTCP(),
-    LinuxIllinois(),
-    LinuxVegas(),
-    LinuxHybla(),
-    LinuxVeno(),
-    LinuxYeAH(),
-    LinuxNV(),
-    LinuxLP(),
-    WestwoodPlus(),
-    DCQCN(),
-    TIMELY(),
-    PatchedTIMELY(),
-    HPCC(),
-    FixedRate(),
-    BBR(),
-    BBRv1(),
-    Prague(),
-    LEDBAT(),
-    LEDBATpp(),
-    LinuxCDG(),
-    SEARCH(),
-    Copa(),
-    Swift(),
-    Vivace(),
-    Allegro(),
-    NSCC(),
-    TFRC(),
-    TFRC(form="zheng2002"),
-    PFTK(),
-    PFTK(form="approximate"),
-    Mathis(),
-)
-"""In the order of the table: loss-based rules, rules that see the queue, rate rules, delivery rules, laws."""
+KINDS = ("rule", "rate rule", "delivery rule", "law")
+"""What a response is a rule of, in the order of the table: windows, rates, deliveries; a law has no rule."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -172,7 +61,7 @@ class Catalogue(Result):
             found.append(
                 {
                     "name": repr(entry),
-                    "kind": kind_of_entry(entry),
+                    "kind": entry.catalogue_kind,
                     "equation": equation_of(entry),
                     "capacity": entry.capacity,
                     "domain": domain_of(entry),
@@ -219,26 +108,26 @@ def catalogue(kind: str = "all") -> Catalogue:
     >>> [repr(law) for law in catalogue("law").entries][:2]
     ['TFRC()', "TFRC(form='zheng2002')"]
     """
-    choice("kind", kind, ("all", "rule", "rate rule", "delivery rule", "law"))
-    return Catalogue(tuple(entry for entry in ENTRIES if kind in ("all", kind_of_entry(entry))))
+    kinds = KINDS if choice("kind", kind, ("all", *KINDS)) == "all" else (kind,)
+    entries: list[Response] = []
+    for name, (module, kind_of_class) in RULES.items():
+        if kind_of_class in kinds:
+            entries += rows_of(getattr(importlib.import_module(module), name))
+    return Catalogue(tuple(entries))
 
 
-def kind_of_entry(entry: Response) -> str:
-    """Return ``"rule"``, ``"rate rule"``, ``"delivery rule"`` or ``"law"``."""
-    if isinstance(entry, DeliveryRule):
-        return "delivery rule"
-    if isinstance(entry, RateRule):
-        return "rate rule"
-    return "rule" if isinstance(entry, WindowRule) else "law"
+def rows_of(response: type[Response]) -> list[Response]:
+    """Return the objects of a class that have rows in the catalogue: those of its own `Response.catalogue_rows`."""
+    return [response(**params) for params in vars(response).get("catalogue_rows", ({},))]
 
 
 REGISTRY = Registry(
-    (*(type(entry) for entry in ENTRIES), NS2Vegas),
+    {name: module for name, (module, _) in RULES.items()},
     GROUP,
     Response,
     "a rule or a law, a class such as Reno",
 )
-"""All rules and laws, those of other distributions included. `NS2Vegas` has the response of a `Vegas`, so it is no row of the table."""
+"""All rules and laws, those of other distributions included."""
 
 
 def names() -> list[str]:

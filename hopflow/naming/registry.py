@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import runpy
+from collections.abc import Mapping
 from errno import ENOENT
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from hopflow.checks import choice
 from hopflow.fork_safety import cached_property
@@ -73,7 +75,8 @@ class Registry(Generic[T]):
     Parameters
     ----------
     own
-        Classes of this package; a class that is given twice counts once.
+        Classes of this package; a class that is given twice counts once. Or the modules that define them, by the names
+        of the classes: a module is imported when its class is asked for.
     group
         Entry points by which other distributions offer more: ``[project.entry-points."hopflow.rules"]``.
     base
@@ -82,23 +85,28 @@ class Registry(Generic[T]):
         What an entry point must be, for a message.
     """
 
-    def __init__(self, own: tuple[type[T], ...], group: str, base: type[T] | str, hint: str):
-        self._own = {each.__name__.lower(): each for each in own}
+    def __init__(
+        self,
+        own: tuple[type[T], ...] | Mapping[str, str],
+        group: str,
+        base: type[T] | str,
+        hint: str,
+    ):
+        modules = own if isinstance(own, Mapping) else {}
+        classes = () if isinstance(own, Mapping) else own
+        self._modules = {name.lower(): (module, name) for name, module in modules.items()}
+        self._own = {kind.__name__.lower(): kind for kind in classes}
         self._group, self._base, self._hint = group, base, hint
 
     @cached_property
-    def classes(self) -> dict[str, type[T]]:
-        """All classes by name.
+    def _installed(self) -> dict[str, type[T]]:
+        """The classes that installed distributions offer.
 
         Raises
         ------
         TypeError
             Where an entry point is something else.
         """
-        return self._own | self._installed()
-
-    def _installed(self) -> dict[str, type[T]]:
-        """Return the classes that installed distributions offer."""
         found: dict[str, type[T]] = {}
         for point in entry_points(group=self._group):
             offered = point.load()
@@ -115,7 +123,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted(self.classes)
+        return sorted({*self._own, *self._modules, *self._installed})
 
     def named(self, parameter: str, name: str) -> type[T]:
         """Return the class with this name, in upper or lower case.
@@ -125,4 +133,10 @@ class Registry(Generic[T]):
         ValueError
             Naming the parameter and the closest name.
         """
-        return self.classes[choice(parameter, name.lower(), self.names())]
+        known = choice(parameter, name.lower(), self.names())
+        if known in self._installed:
+            return self._installed[known]
+        if known in self._own:
+            return self._own[known]
+        module, kind = self._modules[known]
+        return cast("type[T]", getattr(importlib.import_module(module), kind))

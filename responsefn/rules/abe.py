@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param
-from responsefn import references
+from responsefn.response import rfc
 from responsefn.rules.base import RenoGrowth, cut
 from responsefn.rules.classic import AIMD
 
@@ -47,7 +47,9 @@ class ABE(RenoGrowth):
 
     recovery: ClassVar[str] = "sack"
     signal: ClassVar[str] = "mark"
-    reference = references.RFC8511
+    reference = rfc(
+        8511, "N. Khademi et al., TCP alternative backoff with ECN (ABE), 2018", "Sect. 3.1"
+    )
     domain = (0.0, 0.02)
 
     @staticmethod

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
 from hopflow.units import PacketUnits
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.base import FULL, WindowRule
 
 __all__ = ["ARENO", "congestion"]
@@ -86,7 +86,7 @@ class ARENO(WindowRule):
         r"W \mathrel{+}= 1 + W_{\mathrm{inc}}(c)"
         r",\ \text{loss: } W \leftarrow W / (1 + c)"
     )
-    reference = references.ARENO
+    reference = Reference("H. Shimonishi, T. Murase, TCP-Adaptive Reno, 2005 and PFLDnet 2006")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL

@@ -156,6 +156,7 @@ class WindowRule(Response, ABC):
         cwnd: float = 1.0
         ssthresh: float = math.inf
 
+    catalogue_kind: ClassVar[str] = "rule"
     assigned: ClassVar[tuple[str, ...]] = ()
     rate_estimates: ClassVar[tuple[str, ...]] = ()
     recovery: ClassVar[str] = "newreno"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule, grow
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ class BIC(WindowRule):
         )
 
     recovery: ClassVar[str] = "sack"
-    reference = references.BIC
+    reference = Reference(
+        "L. Xu, K. Harfoush, I. Rhee, Binary increase congestion control, INFOCOM 2004",
+        doi="10.1109/INFCOM.2004.1354672",
+    )
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= \min(S_{\max}, \max(S_{\min}, \tfrac12 (W_{\max} - W)))"
         r",\ \text{loss: } W \leftarrow (1 - b)\, W"

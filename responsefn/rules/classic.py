@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference, rfc
 from responsefn.rules.base import RenoGrowth, WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -84,7 +84,10 @@ class AIMD(WindowRule):
             source="own choice: the law of Mathis et al. 1997, to which the others are corrections",
         )
 
-    reference = references.ZHENG
+    catalogue_rows = ({}, {"form": "precise"}, {"form": "recovery"})
+    reference = Reference(
+        "Y. Zheng, J. Wen, Performance comparison of TFRC and TCP, 2002, Sect. 2.1", "primary"
+    )
     domain = (0.0, 0.02)
 
     @staticmethod
@@ -130,7 +133,9 @@ class Reno(RenoGrowth):
         )
 
     recovery: ClassVar[str] = "reno"
-    reference = references.RFC5681
+    reference = rfc(
+        5681, "M. Allman, V. Paxson, E. Blanton, TCP congestion control, 2009", "Sect. 3.1, eq. 4"
+    )
     domain = (0.0, 0.02)
 
     @staticmethod
@@ -156,7 +161,7 @@ class NewReno(Reno):
     """
 
     recovery: ClassVar[str] = "newreno"
-    reference = references.RFC6582
+    reference = rfc(6582, "T. Henderson et al., The NewReno modification, 2012", "Sect. 3.2")
 
 
 class Tahoe(RenoGrowth):
@@ -182,7 +187,9 @@ class Tahoe(RenoGrowth):
     """
 
     recovery: ClassVar[str] = "tahoe"
-    reference = references.JACOBSON
+    reference = Reference(
+        "V. Jacobson, Congestion avoidance and control, SIGCOMM 1988", doi="10.1145/52324.52356"
+    )
     domain = (0.0, 0.02)
 
     @staticmethod

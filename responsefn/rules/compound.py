@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import queued
 
@@ -98,7 +98,9 @@ class CTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
-    reference = references.CTCP
+    reference = Reference(
+        "K. Tan et al., A compound TCP approach, INFOCOM 2006", doi="10.1109/INFOCOM.2006.188"
+    )
     domain = (0.0, 0.02)
 
     @staticmethod

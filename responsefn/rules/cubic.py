@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import rfc
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -141,7 +141,12 @@ class CUBIC(WindowRule):
     capacity: ClassVar[str] = "ignored"
     assigned: ClassVar[tuple[str, ...]] = ("since", "peak", "plateau")
     recovery: ClassVar[str] = "sack"
-    reference = references.RFC9438
+    catalogue_rows = ({}, {"fast_convergence": 1})
+    reference = rfc(
+        9438,
+        "L. Xu et al., CUBIC for fast and long-distance networks, 2023",
+        "Sect. 4.2 to 4.7, 5.2",
+    )
     dynamics: ClassVar[str] = (
         r"W = C (t - K)^3 + W_{\max}"
         r",\ \text{loss: } W \leftarrow \beta W"

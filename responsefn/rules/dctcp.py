@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ class DCTCP(WindowRule):
         )
 
     recovery: ClassVar[str] = "sack"
-    reference = references.DCTCP
+    reference = Reference(
+        "S. Bensley et al., Data center TCP (DCTCP), RFC 8257, 2017, Sect. 3.3 to 3.5 (rule); K. De Schepper et al., "
+        "PI2, CoNEXT 2016, as in De Schepper, Briscoe and White, RFC 9332, 2023, Appendix C, eq. 6 (response)",
+        "primary",
+        "10.17487/RFC9332",
+    )
     signal: ClassVar[str] = "mark"
     domain = (0.0, 0.015)
 

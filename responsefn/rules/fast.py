@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 
 __all__ = ["FAST"]
@@ -53,7 +53,9 @@ class FAST(QueueRule):
         r"W \mathrel{+}= \gamma (\alpha - N),\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
-    reference = references.FAST
+    reference = Reference(
+        "D. Wei et al., FAST TCP, IEEE/ACM ToN 14(6), 2006", doi="10.1109/TNET.2006.886335"
+    )
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import queued
 from responsefn.rules.westwood import Westwood
@@ -66,7 +66,7 @@ class Fusion(WindowRule):
         r"W \mathrel{+}= B D_{\min} [N < \alpha] + (\alpha - N) [N > 3 \alpha]"
         r",\ \text{loss: } W \leftarrow \max(R_{\min} / R, \tfrac12)\, W"
     )
-    reference = references.FUSION
+    reference = Reference("K. Kaneko et al., TCP-Fusion, PFLDnet 2007 (slides)", "primary")
     domain = (0.0, 0.01)
     monotone = False
     why_no_inverse = FULL

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import rfc
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -109,7 +109,12 @@ class HSTCP(WindowRule):
         )
 
     recovery: ClassVar[str] = "sack"
-    reference = references.RFC3649
+    catalogue_rows = ({}, {"form": "cycle"}, {"table": 1})
+    reference = rfc(
+        3649,
+        "S. Floyd, HighSpeed TCP for large congestion windows, 2003",
+        "Sect. 5, table of Appendix B",
+    )
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= a(W)"
         r",\ \text{loss: } W \leftarrow (1 - b(W))\, W"

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 
 __all__ = ["HTCP"]
@@ -47,7 +47,9 @@ class HTCP(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("since", "base_rtt", "top_rtt", "kept")
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
-    reference = references.LEITH
+    reference = Reference(
+        "D. Leith, R. Shorten, H-TCP: TCP for high-speed and long-distance networks, PFLDnet 2004"
+    )
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= 2 (1 - \beta) (1 + 10 (t-1) + \tfrac14 (t-1)^2)"
         r",\ \text{loss: } W \leftarrow \beta W,\ \beta = R_{\min} / R_{\max}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 from responsefn.rules.delay_based import QueueRule
 
@@ -56,7 +56,12 @@ class Illinois(WindowRule):
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "top_rtt")
     capacity: ClassVar[str] = "optional"
     recovery: ClassVar[str] = "sack"
-    reference = references.ILLINOIS
+    reference = Reference(
+        "S. Liu, T. Basar, R. Srikant, TCP-Illinois, Performance Evaluation 65, 2008; curves and constants as in Linux's "
+        "tcp_illinois.c, whose authors are S. Hemminger and S. Liu",
+        "primary",
+        "10.1016/j.peva.2007.12.007",
+    )
     domain = (0.0, 0.02)
     single_below: ClassVar[float] = 8.0 / (3.0 * 15.0**2)
 

@@ -11,7 +11,7 @@ from hopflow.functions import maximum
 from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
 from hopflow.units import quantities
-from responsefn import references
+from responsefn.response import Reference, rfc
 from responsefn.rules.base import WindowRule
 from responsefn.rules.classic import Reno
 from responsefn.rules.cubic import HyStartCUBICState
@@ -55,7 +55,11 @@ class QUICNewReno(Reno):
 
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
-    reference = references.RFC9002
+    reference = rfc(
+        9002,
+        "J. Iyengar, I. Swett, QUIC loss detection and congestion control, 2021",
+        "Sect. 7 and Appendix B",
+    )
 
     @staticmethod
     def on_loss(s: Any, q: Any, e: Any) -> Any:
@@ -151,7 +155,11 @@ class ChromiumCUBIC(WindowRule):
     )  # fmt: skip
     recovery: ClassVar[str] = "sack"
     sets_initial_window: ClassVar[bool] = True
-    reference = references.CHROMIUM_CUBIC
+    reference = Reference(
+        "quiche, quic/core/congestion_control/cubic_bytes.cc, tcp_cubic_sender_bytes.cc and hybrid_slow_start.cc, "
+        "github.com/google/quiche, commit bac04054",
+        "primary",
+    )
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its cycles come to rest slowly, so that its rate is no smooth function of p"

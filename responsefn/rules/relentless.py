@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import RenoGrowth, cut
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Relentless(RenoGrowth):
     """
 
     recovery: ClassVar[str] = "sack"
-    reference = references.RELENTLESS
+    reference = Reference("M. Mathis, Relentless congestion control, PFLDnet 2009")
     domain = (0.0, 0.02)
 
     @staticmethod

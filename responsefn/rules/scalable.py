@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from hopflow.functions import where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.closed_forms.printed import printed_for
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule, cut, grow
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Scalable(WindowRule):
         )
 
     recovery: ClassVar[str] = "sack"
-    reference = references.KELLY
+    catalogue_rows = ({}, {"form": "published"})
+    reference = Reference("T. Kelly, Scalable TCP, CCR 33(2), 2003", doi="10.1145/956981.956989")
     domain = (0.0, 0.02)
 
     @staticmethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hopflow.checks import one_number
 from hopflow.units import WithUnit, quantities
 from responsefn.dynamics import Cycle, Event
-from responsefn.references import RFC3742, RFC9406, Reference
+from responsefn.response import Reference, rfc
 from responsefn.rules.base import WindowRule
 
 if TYPE_CHECKING:
@@ -152,7 +152,9 @@ class _SlowStart:
 class _Limited(_SlowStart):
     name: ClassVar[str] = "limited_slow_start"
     constants: ClassVar[dict[str, float]] = {"max_ssthresh": 100.0}
-    slow_start: ClassVar[Reference] = RFC3742
+    slow_start: ClassVar[Reference] = rfc(
+        3742, "S. Floyd, Limited slow-start for TCP with large congestion windows, 2004", "Sect. 2"
+    )
     fields: ClassVar[dict[str, float]] = {}
 
     def check(self) -> None:
@@ -180,7 +182,9 @@ class _HyStart(_SlowStart):
         "min_rtt_thresh": 4e-3, "max_rtt_thresh": 16e-3, "min_rtt_divisor": 8.0, "n_rtt_sample": 8,
         "css_growth_divisor": 4.0, "css_rounds": 5,
     }  # fmt: skip
-    slow_start: ClassVar[Reference] = RFC9406
+    slow_start: ClassVar[Reference] = rfc(
+        9406, "P. Balasubramanian, Y. Huang, M. Olson, HyStart++, 2023", "Sect. 4.2 and 4.3"
+    )
     fields: ClassVar[dict[str, float]] = {
         "last_least": math.inf, "least": math.inf, "samples": 0.0, "left": 0.0,
         "baseline": math.inf, "rounds": 0.0,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import is_endless, one_number
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.base import cut, whole
 from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 
@@ -133,7 +133,12 @@ class Vegas(QueueRule):
         r"W \mathrel{+}= [N < \alpha] - [N > \beta],\ N = W (1 - R_{\min} / R)"
         r",\ \text{loss: } W \leftarrow W / 2"
     )
-    reference = references.VEGAS_BOOK
+    reference = Reference(
+        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995; read in L. Peterson, L. Brakmo, B. Davie, TCP congestion control: a systems approach, "
+        "2022, Sect. 5.1",
+        "primary",
+        "10.1109/49.464716",
+    )
 
     def check(self) -> None:
         """Check the ranges of the parameters."""
@@ -227,7 +232,10 @@ class NS2Vegas(Vegas):
         by_rounds: int = param(0, source="own choice: a share of the step with each ACK")
         min_window: float = param(2.0, source="ns-2.35, tcp-vegas.cc: cwnd_ is at least 2")
 
-    reference = references.BRAKMO
+    catalogue_rows = ()  # the response is that of a Vegas
+    reference = Reference(
+        "L. Brakmo, L. Peterson, TCP Vegas, IEEE JSAC 13(8), 1995", doi="10.1109/49.464716"
+    )
 
 
 def stepped(q: Any, waiting: Any) -> Any:

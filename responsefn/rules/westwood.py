@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
+from responsefn.response import Reference
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import QueueRule
 
@@ -60,7 +60,10 @@ class Westwood(WindowRule):
         r"W \mathrel{+}= 1"
         r",\ \text{loss: } W \leftarrow \mathit{RE}\, R_{\min}"
     )
-    reference = references.WESTWOOD
+    reference = Reference(
+        "C. Casetti et al., TCP Westwood, MobiCom 2001; rate estimation: TCPW-RE, 2002",
+        doi="10.1145/381677.381704",
+    )
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL

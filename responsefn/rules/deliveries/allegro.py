@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param, series
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Allegro"]

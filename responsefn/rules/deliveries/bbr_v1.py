@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import extends, param
 from hopflow.tcp_constants import INITIAL_WINDOW
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down, window_to_restore
 

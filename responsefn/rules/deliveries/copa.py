@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param, series
 from hopflow.tcp_constants import INITIAL_WINDOW
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Copa"]

@@ -102,6 +102,7 @@ class DeliveryRule(WindowRule):
     ValueError: Follow(): has no response function of a loss rate: it follows deliveries; simulate it, dfcmodel.compare
     """
 
+    catalogue_kind: ClassVar[str] = "delivery rule"
     recovery: ClassVar[str] = "sack"
     capacity: ClassVar[str] = "needed"
     solved_by: ClassVar[str] = "none"

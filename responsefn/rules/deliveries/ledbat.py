@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param, series
-from responsefn.references import RFC6817
+from responsefn.response import rfc
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["LEDBAT", "base_of", "delay_of", "filtered"]
@@ -65,7 +65,11 @@ class LEDBAT(DeliveryRule):
             source="RFC 6817, Sect. 2.5: GAIN MUST be at most 1",
         )
 
-    reference = RFC6817
+    reference = rfc(
+        6817,
+        "S. Shalunov et al., Low extra delay background transport (LEDBAT), 2012",
+        "Sect. 2.4.2 and 2.5",
+    )
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= g (\tau - d) / (\tau W),\ \text{loss: } W \gets W / 2"

@@ -6,7 +6,7 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import extends, param
-from responsefn.references import LEDBAT_PLUS_PLUS
+from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filtered
 
@@ -86,7 +86,10 @@ class LEDBATpp(DeliveryRule):
             source="draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.2: GAIN = 1 / min(16, ceil(2 TARGET / base))",
         )
 
-    reference = LEDBAT_PLUS_PLUS
+    reference = Reference(
+        "P. Balasubramanian, O. Ertugay, D. Havey, LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1 to 4.5",
+        "primary",
+    )
     sets_initial_window: ClassVar[bool] = True
     why_no_rate: ClassVar[str] = "its window follows the delay of the queue"
     dynamics: ClassVar[str] = (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.functions import maximum
 from hopflow.parameters import param, series
 from hopflow.tcp_constants import INITIAL_WINDOW
-from responsefn.references import SEARCH_DRAFT
+from responsefn.response import Reference
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["SEARCH"]
@@ -76,7 +76,10 @@ class SEARCH(DeliveryRule):
         )
 
     sets_initial_window: ClassVar[bool] = True
-    reference = SEARCH_DRAFT
+    reference = Reference(
+        "J. Chung et al., SEARCH, draft-chung-ccwg-search-09, as in neqo-transport/src/cc/search.rs, github.com/mozilla/neqo",
+        "primary",
+    )
     dynamics: ClassVar[str] = r"W \mathrel{+}= 1,\ \text{loss: } W \gets W / 2"
 
     @staticmethod

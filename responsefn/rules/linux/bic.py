@@ -7,9 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.rules.base import whole
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxBIC"]
 
@@ -100,7 +99,7 @@ class LinuxBIC(LinuxRule):
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.bic:LinuxBIC2622"
     }
-    reference = references.TCP_BIC_6_12
+    reference = linux_file("tcp_bic.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its cycles alternate over wide ranges of p, where its rate jumps"

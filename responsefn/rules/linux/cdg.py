@@ -6,10 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param, series
-from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.deliveries.delivery_rule import DeliveryRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxCDG"]
 
@@ -122,7 +121,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         kernel: str = KERNEL
 
     older: ClassVar[dict[str, str]] = {}
-    reference = references.TCP_CDG_6_12
+    reference = linux_file("tcp_cdg.c")
     why_no_rate: ClassVar[str] = "its window follows changes of the delay"
     dynamics: ClassVar[str] = (
         r"W \mathrel{+}= 1,\ \text{with probability } 1 - e^{-f g}\text{: } W \gets \beta W"

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.cubic import HyStartCUBICState
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxCUBIC"]
 
@@ -127,7 +126,7 @@ class LinuxCUBIC(LinuxRule):
         "peak", "origin", "plateau", "since", "base_rtt",
         "round_start", "last_ack", "left", "least", "samples", "found", "since_growth",
     )  # fmt: skip
-    reference = references.TCP_CUBIC_6_12
+    reference = linux_file("tcp_cubic.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"

@@ -6,10 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow import where
-from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.highspeed_tcp import DECREASES, table_row
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxHSTCP"]
 
@@ -58,7 +57,7 @@ class LinuxHSTCP(LinuxRule):
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("row",)
     counts_packets: ClassVar[bool] = False
-    reference = references.TCP_HIGHSPEED_6_12
+    reference = linux_file("tcp_highspeed.c")
     domain = (0.0, 0.02)
 
     @staticmethod

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.htcp import HTCP
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxHTCP", "judged", "measured"]
 
@@ -71,7 +70,7 @@ class LinuxHTCP(LinuxRule):
         "since", "base_rtt", "top_rtt", "kept", "throughput", "most", "most_before", "steady",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
-    reference = references.TCP_HTCP_6_12
+    reference = linux_file("tcp_htcp.c")
     domain = (0.0, 0.02)
 
     @staticmethod

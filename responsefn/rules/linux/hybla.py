@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxHybla"]
 
@@ -67,7 +66,7 @@ class LinuxHybla(LinuxRule):
     counts_packets: ClassVar[bool] = False
     counts_in_slow_start: ClassVar[bool] = False
     sets_initial_window: ClassVar[bool] = True
-    reference = references.TCP_HYBLA_6_12
+    reference = linux_file("tcp_hybla.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = (

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxIllinois"]
 
@@ -79,7 +78,7 @@ class LinuxIllinois(LinuxRule):
         "base_rtt", "top_rtt", "left", "samples", "total", "a", "b", "above", "low",
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
-    reference = references.TCP_ILLINOIS_6_12
+    reference = linux_file("tcp_illinois.c")
     domain = (0.0, 0.02)
 
     @staticmethod

@@ -6,10 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxLP"]
 
@@ -91,7 +90,7 @@ class LinuxLP(LinuxRule):
     assigned: ClassVar[tuple[str, ...]] = State._fields[2:]
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
-    reference = references.TCP_LP_6_12
+    reference = linux_file("tcp_lp.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its estimate of the receiver's clock jumps with the times of ACKs"

@@ -6,9 +6,8 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.rules.base import whole
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxNV"]
 
@@ -112,7 +111,7 @@ class LinuxNV(LinuxRule):
     )  # fmt: skip
     capacity: ClassVar[str] = "needed"
     counts_acks: ClassVar[bool] = True
-    reference = references.TCP_NV_6_12
+    reference = linux_file("tcp_nv.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = (

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxScalable"]
 
@@ -56,7 +55,7 @@ class LinuxScalable(LinuxRule):
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.scalable:LinuxScalable2622"
     }
-    reference = references.TCP_SCALABLE_6_12
+    reference = linux_file("tcp_scalable.c")
     domain = (0.0, 0.02)
 
     @staticmethod

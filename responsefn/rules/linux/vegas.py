@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 from hopflow.parameters import param
-from responsefn import references
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 from responsefn.rules.vegas import Vegas
 
 __all__ = ["LinuxVegas"]
@@ -72,7 +71,7 @@ class LinuxVegas(LinuxRule, Vegas):
     older: ClassVar[dict[str, str]] = {
         "2.6.22": "responsefn.rules.linux.kernel_2_6_22.vegas:LinuxVegas2622"
     }
-    reference = references.TCP_VEGAS_6_12
+    reference = linux_file("tcp_vegas.c")
 
     def check(self) -> None:
         """Check the version, and the order of the thresholds."""

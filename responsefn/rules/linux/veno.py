@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import grow, whole, whole_cut
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxVeno"]
 
@@ -58,7 +57,7 @@ class LinuxVeno(LinuxRule):
     older: ClassVar[dict[str, str]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "waiting")
     capacity: ClassVar[str] = "optional"
-    reference = references.TCP_VENO_6_12
+    reference = linux_file("tcp_veno.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = "its windows are whole packets at a loss, so that its rate jumps with p"

@@ -7,14 +7,26 @@ from typing import Any, ClassVar
 
 from hopflow.checks import choice
 from hopflow.parameters import param
+from responsefn.response import Reference
 from responsefn.rules.base import WindowRule
 
-__all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "of_kernel"]
+__all__ = ["CURRENT", "KERNEL", "OLD", "LinuxRule", "linux_file", "of_kernel"]
 
 CURRENT, OLD = "6.12", "2.6.22"
 """The kernel of a rule that names none, and the one whose modules ns-2.35 has taken over."""
 KERNEL = param(CURRENT, source="own choice: the kernel of today, Debian's 6.12.117")
 """Parameter by which a rule's version is chosen."""
+
+
+def linux_file(name: str, version: str = CURRENT) -> Reference:
+    """Return a file of Linux as a reference, with the copy in which it was read."""
+    if version == OLD:
+        return Reference(
+            f"Linux 2.6.22, net/ipv4/{name}, as in ns-2.35", "primary"
+        )  # its tcp/linux/src
+    return Reference(
+        f"Linux 6.12.117, net/ipv4/{name}, as in Debian's linux-source-6.12", "primary"
+    )
 
 
 class LinuxRule(WindowRule):

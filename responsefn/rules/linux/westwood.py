@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import FULL, WindowRule
 from responsefn.rules.delay_based import QueueRule
+from responsefn.rules.linux.versions import OLD, linux_file
 
 __all__ = ["WestwoodPlus"]
 
@@ -73,7 +73,7 @@ class WestwoodPlus(WindowRule):
     rate_estimates: ClassVar[tuple[str, ...]] = ("sampled", "estimate")
     capacity: ClassVar[str] = "needed"
     recovery: ClassVar[str] = "sack"
-    reference = references.TCP_WESTWOOD_C
+    reference = linux_file("tcp_westwood.c", OLD)
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = FULL

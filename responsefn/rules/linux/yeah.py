@@ -6,10 +6,9 @@ import math
 from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import whole
 from responsefn.rules.delay_based import QueueRule
-from responsefn.rules.linux.versions import KERNEL, LinuxRule
+from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxYeAH"]
 
@@ -99,7 +98,7 @@ class LinuxYeAH(LinuxRule):
     )  # fmt: skip
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True
-    reference = references.TCP_YEAH_6_12
+    reference = linux_file("tcp_yeah.c")
     domain = (0.0, 0.02)
     monotone = False
     why_no_inverse = (

@@ -10,7 +10,7 @@ import numpy as np
 from hopflow.parameters import param
 from hopflow.units import PacketUnits, WithUnit, quantities
 from responsefn.inputs import keeps_labels, loss_rate, plain, round_trip, same_shape, spread
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import RateRule
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.checks import is_endless, one_number
 from hopflow.parameters import param
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["FixedRate"]

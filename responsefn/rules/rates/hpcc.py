@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.parameters import param
 from hopflow.units import PacketUnits
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["HPCC"]

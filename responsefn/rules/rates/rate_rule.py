@@ -130,6 +130,7 @@ class RateRule(Response, ABC):
 
         rate: float = math.inf
 
+    catalogue_kind: ClassVar[str] = "rate rule"
     solved_by: ClassVar[str] = "fixed point"
     telemetry: ClassVar[tuple[str, ...]] = ()
     is_constant: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from hopflow.checks import one_number
 from hopflow.parameters import extends, param
 from hopflow.units import PacketUnits
-from responsefn.references import Reference
+from responsefn.response import Reference
 from responsefn.rules.rates.rate_rule import NoLossRate
 
 __all__ = ["TIMELY", "PatchedTIMELY"]

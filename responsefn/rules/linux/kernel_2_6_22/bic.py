@@ -7,10 +7,9 @@ from typing import Any
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.units import quantities
-from responsefn import references
 from responsefn.rules.base import grow
 from responsefn.rules.linux.bic import LinuxBIC
-from responsefn.rules.linux.versions import OLD, of_kernel
+from responsefn.rules.linux.versions import OLD, linux_file, of_kernel
 
 __all__ = ["LinuxBIC2622"]
 
@@ -35,7 +34,7 @@ class LinuxBIC2622(LinuxBIC):
     1177
     """
 
-    reference = references.TCP_BIC_C
+    reference = linux_file("tcp_bic.c", OLD)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -7,10 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.cubic import CUBIC, begin_curve
 from responsefn.rules.linux.cubic import LinuxCUBIC
-from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, linux_file, of_kernel
 
 __all__ = ["LinuxCUBIC2622"]
 
@@ -60,7 +59,7 @@ class LinuxCUBIC2622(LinuxCUBIC):
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")
-    reference = references.TCP_CUBIC_C
+    reference = linux_file("tcp_cubic.c", OLD)
     monotone = False
     why_no_inverse = "its window moves in whole packets and ACKs, so that its rate jumps with p"
 

@@ -6,10 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
-from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.linux.htcp import LinuxHTCP, judged, measured
-from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, linux_file, of_kernel
 
 __all__ = ["LinuxHTCP2622"]
 
@@ -39,7 +38,7 @@ class LinuxHTCP2622(LinuxHTCP):
 
         kernel: str = KERNEL
 
-    reference = references.TCP_HTCP_C
+    reference = linux_file("tcp_htcp.c", OLD)
 
     def check(self) -> None:
         """Check the version."""

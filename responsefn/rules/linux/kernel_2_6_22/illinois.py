@@ -6,11 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn import references
 from responsefn.rules.base import cut
 from responsefn.rules.illinois import Illinois
 from responsefn.rules.linux.illinois import LinuxIllinois
-from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, linux_file, of_kernel
 
 __all__ = ["LinuxIllinois2622"]
 
@@ -68,7 +67,7 @@ class LinuxIllinois2622(LinuxIllinois):
     assigned: ClassVar[tuple[str, ...]] = (
         "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
     )  # fmt: skip
-    reference = references.TCP_ILLINOIS_C
+    reference = linux_file("tcp_illinois.c", OLD)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

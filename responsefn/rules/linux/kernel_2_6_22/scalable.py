@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from hopflow.functions import minimum
 from hopflow.parameters import param
-from responsefn import references
 from responsefn.rules.base import WindowRule, cut, grow
 from responsefn.rules.linux.scalable import LinuxScalable
-from responsefn.rules.linux.versions import KERNEL, OLD, of_kernel
+from responsefn.rules.linux.versions import KERNEL, OLD, linux_file, of_kernel
 
 __all__ = ["LinuxScalable2622"]
 
@@ -43,7 +42,7 @@ class LinuxScalable2622(LinuxScalable):
         b: float = param(0.125, above=0.0, below=1.0)
         kernel: str = KERNEL
 
-    reference = references.TCP_SCALABLE_C
+    reference = linux_file("tcp_scalable.c", OLD)
 
     @staticmethod
     def on_ack(s: Any, q: Any, e: Any) -> Any:

@@ -6,9 +6,8 @@ import math
 from typing import NamedTuple
 
 from hopflow.parameters import extends
-from responsefn import references
 from responsefn.rules.linux.vegas import LinuxVegas
-from responsefn.rules.linux.versions import OLD, of_kernel
+from responsefn.rules.linux.versions import OLD, linux_file, of_kernel
 
 __all__ = ["LinuxVegas2622"]
 
@@ -43,4 +42,4 @@ class LinuxVegas2622(LinuxVegas):
         by_rounds: int = 0
         min_window: float = 1.0
 
-    reference = references.TCP_VEGAS_C
+    reference = linux_file("tcp_vegas.c", OLD)
