@@ -1,14 +1,18 @@
 """``python docs/generated.py``: write the parts of the documentation that are read from the code.
 
+With ``--simulated`` it also writes those that take minutes of simulations.
+
 Such a part stands in a page between two comments, ``<!-- NAME: made by docs/generated.py -->`` and ``<!-- end -->``.
 The index of modules is a page of its own, ``reference/modules.md``, written whenever the documentation is built.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -581,6 +585,71 @@ def _model_readers() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     )  # fmt: skip
 
 
+def rules() -> str:
+    """Return the rows of the catalogue of rules and laws."""
+    from responsefn import catalogue
+
+    rows = [
+        (f"`{row['name']}`", *(row[name].replace("|", r"\|") for name in ("kind", "capacity", "domain", "source")))
+        for row in catalogue().rows()
+    ]  # fmt: skip
+    return table(("Rule or law", "Kind", "Capacity", "Domain", "Source"), rows)
+
+
+def rule_parameters() -> str:
+    """Return the parameters of rules and laws as their classes declare them."""
+    return table(
+        ("Rule or law", "Parameter", "Default", "Unit", "Allowed", "Source of the default"),
+        _rule_parameters(),
+    )
+
+
+def _rule_parameters() -> Iterator[tuple[str, ...]]:
+    from responsefn.rule_catalogue import REGISTRY
+    from responsefn.rules.index import RULES
+
+    for name in RULES:
+        kind = REGISTRY.named("rule", name)
+        for rule in (kind(), *(kind(kernel=version) for version in getattr(kind, "older", ()))):
+            for parameter, declared in type(rule).declared.items():
+                default = declared.default
+                number = repr(float(default) if isinstance(default, float) else default)
+                unit = "" if declared.unit == "1" else declared.unit
+                texts = (declared.range_text, declared.source)
+                yield (
+                    f"`{rule!r}`", f"`{parameter}`", f"`{number}`", unit,
+                    *(text.replace("|", r"\|") for text in texts),
+                )  # fmt: skip
+
+
+def rule_constants() -> str:
+    """Return the constants of the modules of rules, each with the comment at it."""
+    return table(("Module", "Constant", "Value", "Source"), _rule_constants())
+
+
+def _rule_constants() -> Iterator[tuple[str, ...]]:
+    folder = ROOT / "responsefn" / "rules"
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for node in ast.parse(text).body:
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            if target is None or not ast.unparse(target).replace("(", "").isupper():
+                continue
+            if not any(isinstance(part, ast.Constant) and isinstance(part.value, int | float) for part in ast.walk(node.value)):  # fmt: skip
+                continue
+            value = ast.unparse(node.value)
+            if len(value) > 100:  # the tables of RFC 3649
+                continue
+            comment = lines[node.end_lineno - 1].partition("  # ")[2]
+            above = node.lineno - 2
+            while above >= 0 and lines[above].startswith("# "):
+                comment = f"{lines[above][2:]} {comment}".strip()
+                above -= 1
+            module = path.relative_to(folder).with_suffix("").as_posix()
+            yield f"`{module}`", f"`{ast.unparse(target)}`", f"`{value}`", comment.replace("|", r"\|")
+
+
 MAKE: dict[str, Callable[[], str]] = {
     "methods": methods,
     "chains": chains,
@@ -589,8 +658,11 @@ MAKE: dict[str, Callable[[], str]] = {
     "worst_shares": worst_shares,
     "starvation": starvation,
     "readers": readers,
+    "rules": rules,
+    "rule_parameters": rule_parameters,
+    "rule_constants": rule_constants,
 }
-PAGES = ("markov.md", "readers.md", "scenario-files.md")
+PAGES = ("markov.md", "readers.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
 
@@ -611,7 +683,7 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in (*PAGES, *SIMULATED):
+    for page in (*PAGES, *(SIMULATED if "--simulated" in sys.argv else ())):
         path = DOCS / page
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -83,6 +83,11 @@ class Declaration(NamedTuple):
         unit = base.unit if self.unit == "1" else self.unit
         return Declaration(self.default, unit, self.source, *stated[3:])
 
+    def with_default(self, default: Any) -> Declaration:
+        """Return the declaration with another default, of which no source is known."""
+        same = default is self.default or _key(_frozen(default)) == _key(_frozen(self.default))
+        return self if same else self._replace(default=default, source="")
+
     @property
     def has_range(self) -> bool:
         """Whether a bound is stated."""
@@ -327,7 +332,12 @@ class Parametrized:
             declared[name] = declaration.completed_by(declared.get(name))
         units |= {name: each.unit for name, each in declared.items() if each.unit in BARE}
         fields = cls.Params._fields
-        cls.declared = {name: each for name, each in declared.items() if name in fields}
+        defaults = cls.Params._field_defaults
+        cls.declared = {
+            name: each.with_default(defaults[name]) if name in defaults else each
+            for name, each in declared.items()
+            if name in fields
+        }
         cls.UNITS = {
             name: of for name, of in units.items() if name in fields or name not in declared
         }

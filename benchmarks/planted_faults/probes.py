@@ -57,11 +57,10 @@ def public_calls(package: str) -> Answers:
 def rules(path: str) -> Answers:
     """All functions of all rules at random states; rates, peaks and domains; slow starts."""
     import responsefn as r
-    from responsefn.rule_catalogue import ENTRIES
 
     starts = [start(r.Reno()) for start in (r.hystart, r.limited_slow_start)]
     own = path.rsplit("/", 1)[-1].removesuffix(".py")
-    for entry in [*ENTRIES, r.NS2Vegas(), *starts]:
+    for entry in [*r.catalogue().entries, r.NS2Vegas(), *starts]:
         near = own in type(entry).__module__ or own in {"base", "rate_rule", "delivery_rule"}
         if hasattr(entry, "State"):
             yield from _evaluations(entry)

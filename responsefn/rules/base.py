@@ -45,11 +45,11 @@ __all__ = [
 ]
 
 
-ROUNDING = 1e-9
+ROUNDING = 1e-9  # own choice: beyond the rounding of a window's sum of fractions
 """Packets by which sums of fractions may be below a whole number: 50 additions of 1/50."""
-MIN_ARRAY = 64
+MIN_ARRAY = 64  # numerical
 """Entries from which it pays to look at the ends of a range first."""
-STARTS = 9
+STARTS = 9  # numerical
 """Windows from which `WindowRule.attractors` starts."""
 FULL = "it holds nearly the whole capacity over wide ranges of p, where its rate tells nothing of p"
 """Why rules that estimate the capacity have no inverse."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["AIMD", "NewReno", "Reno", "Tahoe"]
 
 FORMS = ("sqrt", "precise", "recovery")
-FLOOR = 2
+FLOOR = 2  # RFC 5681, Sect. 3.1, eq. 4: ssthresh of 2 SMSS at least
 """Least slow-start threshold in packets (RFC 5681): below it a cycle has slow start."""
 
 

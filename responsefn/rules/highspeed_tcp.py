@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HSTCP"]
 
+# RFC 3649, Sect. 5: Low_Window = 38; High_Window = 83000; RFC 3649, Sect. 7: High_Decrease = 0.1
 LOW_WINDOW, HIGH_WINDOW, HIGH_DECREASE = 38.0, 83000.0, 0.1
 """RFC 3649, Sect. 5: the windows at p = 10^-3 and 10^-7 in packets, and b at the upper one."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Illinois"]
 
-RENO_BELOW = 15.0
+RENO_BELOW = 15.0  # Linux 2.6.22, net/ipv4/tcp_illinois.c: win_thresh = 15
 """Packets below which the window grows and falls as Reno's."""
 
 

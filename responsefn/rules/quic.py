@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ChromiumCUBIC", "QUICNewReno"]
 
+# RFC 9002, Sect. 7.2: kMinimumWindow, two packets; quiche, tcp_cubic_sender_bytes.cc:
+# kDefaultMinimumCongestionWindow
 MIN_WINDOW = 2.0
 """Packets: kMinimumWindow of RFC 9002, kDefaultMinimumCongestionWindow of Chromium."""
-NEWTON_STEPS = 20
+NEWTON_STEPS = 20  # numerical
 """For the period of the curve."""
+# quiche, hybrid_slow_start.cc: kHybridStartLowWindow = 16; kHybridStartMinSamples = 8
 LOW_WINDOW, SAMPLES = 16.0, 8.0
 """HyStart: packets from which it acts, and RTT samples of a round."""
+# quiche, hybrid_slow_start.cc: kHybridStartDelayMinThresholdUs = 4000;
+# kHybridStartDelayMaxThresholdUs = 16000; kHybridStartDelayFactorExp = 3, 2^3
 LEAST_DELAY, MOST_DELAY, DIVISOR = 4e-3, 16e-3, 8.0
 """HyStart: bounds in s of the increase of the delay that ends slow start, which is this part of the least RTT between them."""
 

@@ -18,7 +18,7 @@ from responsefn.rules.delay_based import QueueRule, no_slow_start, queued
 
 __all__ = ["NS2Vegas", "Vegas"]
 
-MIN_SAMPLES = 2.0
+MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_vegas.c: cntRTT <= 2 behaves like Reno
 """Round-trip times of a round up to which a Vegas that compares by rounds is Reno."""
 
 

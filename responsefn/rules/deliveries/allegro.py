@@ -11,19 +11,22 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Allegro"]
 
-STARTING, DECIDING, MOVING = 0.0, 1.0, 2.0
+STARTING, DECIDING, MOVING = 0.0, 1.0, 2.0  # numbers of states
 """Modes: it doubles its rate; compares rates around it; moves on in one direction."""
-LAST_TRIAL = 3.0
+LAST_TRIAL = 3.0  # PCC-Kernel, branch master, tcp_pcc.c: pcc_intervals = 4, from 0 on
 """Number of the last of four trials: two pairs of a higher and a lower rate."""
+# PCC-Kernel, branch master, tcp_pcc.c: pcc_interval_min_segs = 40; pcc_ignore_packets = 5
 PACKETS, IGNORED = 40.0, 5.0
 """Packets: least number of an interval; those at its begin and end that count for no interval."""
-MOST_STEPS = 5.0
+MOST_STEPS = 5.0  # PCC-Kernel, branch master, tcp_pcc.c: pcc_epsilon_max = 5
 """Largest step between rates, in units of the smallest one."""
+# PCC-Kernel, branch master, tcp_pcc.c: pcc_rate_minimum * 512 bytes/s; pcc_rate_minimum = 1024
+# bytes/s
 FIRST_RATE, LEAST_RATE = 2**19 / 1500, 2**10 / 1500
 """Packets/s of 1500 bytes: at the start, and the smallest one (512 and 1 KiB/s)."""
-LEAST_WINDOW = 4.0
+LEAST_WINDOW = 4.0  # PCC-Kernel, branch master, tcp_pcc.c: max(4ULL, cwnd)
 """Packets."""
-GAIN = 0.125
+GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
 """Of the smoothed round-trip time (RFC 6298)."""
 
 

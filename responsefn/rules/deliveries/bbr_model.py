@@ -21,11 +21,12 @@ __all__ = [
     "round_trip_time",
 ]
 
+# numbers of states
 STARTUP, DRAIN, DOWN, CRUISE, REFILL, UP, PROBE_RTT = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 """States of the draft's Sect. 5.1; DOWN to UP are those of ProbeBW."""
-INIT, REFILLING, STARTING, FEEDBACK, STOPPING = 0.0, 1.0, 2.0, 3.0, 4.0
+INIT, REFILLING, STARTING, FEEDBACK, STOPPING = 0.0, 1.0, 2.0, 3.0, 4.0  # numbers of states
 """What acknowledgements tell of a probe for bandwidth (ack_phase)."""
-MIN_CWND = 4.0
+MIN_CWND = 4.0  # draft-ietf-ccwg-bbr, Sect. 2.8: MinPipeCwnd = 4 SMSS
 """InitialCwnd (RFC 6928) and MinPipeCwnd, packets."""
 
 

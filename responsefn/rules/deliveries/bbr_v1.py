@@ -13,12 +13,16 @@ from responsefn.rules.deliveries.probe_rtt import BBRState, has_ended, held_down
 
 __all__ = ["BBRv1"]
 
-STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0
+STARTUP, DRAIN, PROBE_BW, PROBE_RTT = 0.0, 1.0, 2.0, 3.0  # numbers of states
+# Linux, net/ipv4/tcp_bbr.c: bbr_cwnd_min_target = 4; draft-cardwell-iccrg-bbr-congestion-
+# control-00, Sect. 4.2.3.2: 3 send_quantum; own choice: a quantum of one packet at every rate
 MIN_CWND, AT_ONCE = 4.0, 3.0
 """InitialCwnd, MinPipeCwnd and what is added for sending in bursts (3 send quanta), packets."""
+# Linux, tcp_bbr.c: bbr_min_tso_segs above 1.2 Mb/s; Linux, include/net/tcp.h: sk_pacing_shift 10,
+# a 1024th of a second
 PAIR, SEGMENTS_RATE = 2.0, 1024.0
 """Packets of the smallest segment of Linux above 1.2 Mb/s, and segments per s at which it is as large."""
-MOST_AHEAD = 0.1
+MOST_AHEAD = 0.1  # Linux, tcp_bbr.c: bbr_extra_acked_max_us = 100 * 1000
 """s: ACKs are taken to run ahead by at most what is delivered in this time."""
 
 

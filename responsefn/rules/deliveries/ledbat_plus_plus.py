@@ -12,15 +12,17 @@ from responsefn.rules.deliveries.ledbat import LEDBAT, base_of, delay_of, filter
 
 __all__ = ["LEDBATpp"]
 
-FIRST, NORMAL, FROZEN, RAMP = 0.0, 1.0, 2.0, 3.0
+FIRST, NORMAL, FROZEN, RAMP = 0.0, 1.0, 2.0, 3.0  # numbers of states
 """The first slow start; avoidance; two packets; slow start to the former window."""
-MIN_WINDOW = 2.0
+MIN_WINDOW = 2.0  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 2 packets
 """Packets."""
-EXIT = 3 / 4
+EXIT = 3 / 4  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.1: 3/4 of the target
 """Part of the target delay that ends the first slow start."""
+# draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 2 packets for 2 RTT; 2 RTT after the initial
+# slow start
 FROZEN_ROUNDS, WAIT_ROUNDS = 2.0, 2.0
 """Round trips with two packets; from the end of the first slow start to the first slowdown."""
-PERIOD = 9.0
+PERIOD = 9.0  # draft-irtf-iccrg-ledbat-plus-plus-01, Sect. 4.4: 9 times the duration
 """Durations of a slowdown until the next one."""
 
 

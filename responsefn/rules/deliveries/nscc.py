@@ -13,11 +13,11 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["NSCC"]
 
-REFERENCE_RTT = 12e-6
+REFERENCE_RTT = 12e-6  # uet-htsim, htsim/sim/uec.cpp: _reference_network_rtt = 12 us
 """Base round-trip time of the network for which the increases are defined, s."""
-CLEAR_DELAY = 1e-6
+CLEAR_DELAY = 1e-6  # uet-htsim, htsim/sim/uec.cpp, fast_increase: delay < 1 us
 """Queueing delay below which a path is empty, s."""
-UNMARKED_DELAY = 0.25
+UNMARKED_DELAY = 0.25  # uet-htsim, htsim/sim/uec.cpp, update_delay: _base_rtt * 0.25
 """Base round-trip times that the average takes of an unmarked packet beyond the target."""
 
 

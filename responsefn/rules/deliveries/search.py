@@ -13,9 +13,9 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["SEARCH"]
 
-BINS = 10.0
+BINS = 10.0  # draft-chung-ccwg-search-09: W 10
 """Of a window; its width is that of a window divided by them."""
-MORE_BINS = 15.0
+MORE_BINS = 15.0  # draft-chung-ccwg-search-09: EXTRA_BINS 15
 """By which the round-trip time may be longer than a bin."""
 
 

@@ -13,7 +13,7 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Swift"]
 
-UNPACED = 1e12
+UNPACED = 1e12  # numerical
 """Packets/s: no pacing."""
 
 

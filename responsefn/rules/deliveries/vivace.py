@@ -12,27 +12,30 @@ from responsefn.rules.deliveries.delivery_rule import DeliveryRule
 
 __all__ = ["Vivace"]
 
-STARTING, PROBING, MOVING = 0.0, 1.0, 2.0
+STARTING, PROBING, MOVING = 0.0, 1.0, 2.0  # numbers of states
 """What it does: doubles its rate; tries rates around it; follows the gradient."""
-PROBES = 4.0
+PROBES = 4.0  # PCC-Uspace, pcc_vivace_rc.cpp: offset <= 3
 """Intervals of a probe: two pairs of a higher and a lower rate."""
-PACKETS = 20.0
+PACKETS = 20.0  # PCC-Uspace, pcc_sender.cpp: kMinimumPacketsPerInterval = 20
 """Least packets of an interval."""
+# PCC-Uspace, pcc_vivace_ucalc.cpp: kBitsPerMegabit = 1024 * 1024, in packets of 1500 bytes
 UNIT = PacketUnits(2**20 / 12000, 1500.0, 2**20 / 8)
 """Packets/s: 2^20 bit/s."""
-FIRST_RATE = 5.0
+FIRST_RATE = 5.0  # PCC-Uspace, pcc_vivace_rc.cpp: kStartingRate = 5 * kMegabit
 """Rate at the start, units."""
-STEP = 0.1
+STEP = 0.1  # PCC-Uspace, pcc_vivace_rc.cpp: kGradientStepFactor = 0.1 * kMegabit
 """Units of the rate for a gradient of one utility per unit, times the amplifier."""
-AMPLIFIER = 10.0
+AMPLIFIER = 10.0  # PCC-Uspace, pcc_vivace_rc.cpp: kMinAmplifier = 10
 """Amplifier of the first step, one more in each further one."""
+# PCC-Uspace, pcc_vivace_rc.cpp: kMinChangeBound = 0.10; kChangeBoundStepSize = 0.5 *
+# kMinChangeBound; kMinChangeProportion = 0.01
 BOUND, MORE_BOUND, LEAST_STEP = 0.1, 0.05, 0.01
 """Parts of the rate: largest step, by how much it grows each time it is reached, and the smallest step."""
-LEAST_RATE = 10.0
+LEAST_RATE = 10.0  # own choice: the sources have no least rate
 """Packets/s; the sources have no least rate."""
-GAIN = 0.125
+GAIN = 0.125  # RFC 6298, Sect. 2: alpha = 1/8
 """Of the smoothed round-trip time (RFC 6298)."""
-WINDOW = 1e6
+WINDOW = 1e6  # own choice: the rate alone limits it, as in the sources
 """Packets: its rate alone limits it."""
 INTERVAL = ("begin", "end", "rate", "count", "total", "moment", "sent", "first", "came", "lost")
 """What is kept of an interval, besides the number in a probe and whether its utility is unknown."""

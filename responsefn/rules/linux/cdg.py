@@ -12,15 +12,16 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxCDG"]
 
-WINDOW = 8.0
+WINDOW = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: window = 8
 """Round trips whose gradients are added up."""
+# Linux 6.12, net/ipv4/tcp_cdg.c: last_ack + 3000 us; 125 us in base_owd and thresh
 ACK_GAP, LEAST_TIME = 3e-3, 125e-6
 """Slow start: largest time in s between ACKs of a train; shortest train, and least delay that ends it, s."""
-SAMPLES = 8.0
+SAMPLES = 8.0  # Linux 6.12, net/ipv4/tcp_cdg.c: sample_cnt < 8
 """ACKs of a round before its delay is judged in slow start."""
-FALLS = -32e-6
+FALLS = -32e-6  # Linux 6.12, net/ipv4/tcp_cdg.c: gmin <= -32 or gmax <= -32 us
 """s: a sum of gradients of at most this shows that a cut has had an effect."""
-NONE, CUT, LOSS = 0.0, 1.0, 2.0
+NONE, CUT, LOSS = 0.0, 1.0, 2.0  # numbers of states
 """What reduces the window now."""
 
 

@@ -13,13 +13,18 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxCUBIC"]
 
+# Linux 6.12, net/ipv4/tcp_cubic.c: hystart_low_window = 16; hystart_ack_delta_us = 2000
 LOW_WINDOW, ACK_GAP = 16.0, 2e-3
 """HyStart: packets from which it acts; largest time in s between ACKs of a train."""
+# Linux 6.12, net/ipv4/tcp_cubic.c: HYSTART_MIN_SAMPLES 8; HYSTART_DELAY_MIN 4 ms;
+# HYSTART_DELAY_MAX 16 ms
 SAMPLES, LEAST_DELAY, MOST_DELAY = 8.0, 4e-3, 16e-3
 """HyStart: RTT samples of a round, and the bounds in s of the increase that ends slow start."""
+# Linux 6.12, net/ipv4/tcp_cubic.c, cubictcp_acked: samples within HZ after epoch_start are
+# discarded
 PLAUSIBLE = 1.0
 """Seconds after a loss in which RTT samples are not used."""
-LARGEST_INCREASE = 2.0
+LARGEST_INCREASE = 2.0  # Linux 6.12, net/ipv4/tcp_cubic.c: cnt at least 2
 """ACKs per packet of growth, at least."""
 
 

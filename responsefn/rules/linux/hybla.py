@@ -13,9 +13,9 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxHybla"]
 
-MAX_EXPONENT = 16.0
+MAX_EXPONENT = 16.0  # Linux 6.12, net/ipv4/tcp_hybla.c: min(ca->rho, 16)
 """Round trips of reference in the exponent of slow start, at most."""
-MAX_WINDOW = 65535.0
+MAX_WINDOW = 65535.0  # Linux 6.12, net/ipv4/tcp_hybla.c: snd_cwnd_clamp = 65535
 """Packets."""
 
 

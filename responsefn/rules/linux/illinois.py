@@ -13,10 +13,11 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxIllinois"]
 
-REACTS = 15.0
+REACTS = 15.0  # Linux 6.12, net/ipv4/tcp_illinois.c: win_thresh = 15
 """``win_thresh``: packets from which alpha and beta follow the delay."""
-MICROSECONDS = 1e6
+MICROSECONDS = 1e6  # the unit of rtt_us in Linux 6.12
 """In a second: a mean delay is a whole number of them."""
+# Linux 6.12, net/ipv4/tcp_illinois.c: ALPHA_MAX 10; ALPHA_MIN 3*ALPHA_SCALE/10
 A_MAX, A_MIN = 10.0, 38 / 128
 """Packets per round trip without and with the largest delay; 0.3 in 128ths."""
 

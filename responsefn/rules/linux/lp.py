@@ -12,15 +12,15 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxLP"]
 
-WORDS = 2.0**32
+WORDS = 2.0**32  # Linux 6.12, net/ipv4/tcp_lp.c: u32
 """Values of a word, modulo which the module computes."""
-STAMPS = 1000.0
+STAMPS = 1000.0  # Linux 6.12, include/net/tcp.h: TCP_TS_HZ 1000
 """Ticks per s of the timestamps of both ends."""
-GAIN = 64.0
+GAIN = 64.0  # Linux 6.12, net/ipv4/tcp_lp.c: remote_hz << 6
 """The estimate of the receiver's clock moves by one part in this many."""
-THRESHOLD = 15.0
+THRESHOLD = 15.0  # Linux 6.12, net/ipv4/tcp_lp.c: 15 * (owd_max - owd_min) / 100
 """Percent of the way from the least to the largest delay from which congestion is seen."""
-INFERENCE = 3.0
+INFERENCE = 3.0  # Linux 6.12, net/ipv4/tcp_lp.c: inference = 3 * delta
 """Round trips after a cut in which the window does not grow and falls to one packet."""
 
 

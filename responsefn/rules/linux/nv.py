@@ -11,23 +11,29 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxNV"]
 
-GAIN = 128 / 256
+GAIN = 128 / 256  # Linux 6.12, net/ipv4/tcp_nv.c: nv_rtt_factor = 128 of 256
 """Of the mean round-trip time, per ACK."""
-CLEARANCE = 2.0
+CLEARANCE = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: nv_pad_buffer = 2
 """Packets below the largest window from which it grows."""
-MIN_WINDOW = 2.0
+MIN_WINDOW = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: nv_min_cwnd = 2
 """Packets."""
+# Linux 6.12, net/ipv4/tcp_nv.c: nv_loss_dec_factor = 819 of 1024; nv_cong_dec_mult = 30 * 128 /
+# 100, a whole number
 LOST, GIVEN_UP = 819 / 1024, 38 / 128
 """Part of the window that a loss leaves; part of what is above the largest window that is given up at once."""
+# Linux 6.12, net/ipv4/tcp_nv.c: nv_ssthresh_eval_min_calls = 30; nv_dec_eval_min_calls = 60;
+# nv_inc_eval_min_calls = 20
 FIRST_ACKS, DOWN_ACKS, UP_ACKS = 30.0, 60.0, 20.0
 """ACKs since the last decision: to end the first slow start, to shrink, to grow."""
+# Linux 6.12, net/ipv4/tcp_nv.c: nv_rtt_min_cnt = 2; nv_stop_rtt_cnt = 10
 MIN_ROUNDS, MAX_ROUNDS = 2.0, 10.0
 """Round trips before it shrinks; after which it no longer grows where it has too few ACKs to shrink."""
+# Linux 6.12, net/ipv4/tcp_nv.c: cwnd_growth_factor > -8; nv_cwnd_growth_rate_neg = 8
 SLOWEST, RECOVERS = -8.0, 8.0
 """Halvings of the growth by timeouts, at most; decisions to grow that undo one of them."""
-MIN_ACKS_PER_PACKET = 4.0
+MIN_ACKS_PER_PACKET = 4.0  # Linux 6.12, net/ipv4/tcp_nv.c: max(4U, tcp_snd_cwnd)
 """ACKs per packet of growth above slow start, at least."""
-FIRST_RESET = 2.0
+FIRST_RESET = 2.0  # Linux 6.12, net/ipv4/tcp_nv.c: jiffies + 2 * HZ
 """s after which the least round-trip time is renewed for the first time."""
 
 

@@ -12,11 +12,11 @@ from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
 
 __all__ = ["LinuxYeAH"]
 
-SCALABLE_ACKS = 100.0
+SCALABLE_ACKS = 100.0  # Linux 6.12, net/ipv4/tcp_yeah.c: TCP_SCALABLE_AI_CNT 100U
 """ACKs per packet of growth in its fast mode, at most."""
-MIN_SAMPLES = 2.0
+MIN_SAMPLES = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: cntRTT > 2
 """Round-trip times of a round up to which it does not judge the queue."""
-LEAST_COUNT = 2.0
+LEAST_COUNT = 2.0  # Linux 6.12, net/ipv4/tcp_yeah.c: reno_count = 2
 """Packets: least estimate of the windows of competing Reno flows."""
 
 

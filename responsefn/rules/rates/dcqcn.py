@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DCQCN"]
 
-GRID, BISECTIONS = 200, 60
-MIN_RATE, MAX_RATE = 1e-3, 1e15
+GRID, BISECTIONS = 200, 60  # numerical
+MIN_RATE, MAX_RATE = 1e-3, 1e15  # numerical
 """Rates in packets/s between which the fixed point is sought, the first one on a grid of their logarithms."""
 
 

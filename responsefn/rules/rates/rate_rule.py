@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-MOST_TELEMETRY = 4
+MOST_TELEMETRY = 4  # numerical
 """Numbers that a rule may see of each link."""
 
 

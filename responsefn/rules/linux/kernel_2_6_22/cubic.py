@@ -52,10 +52,28 @@ class LinuxCUBIC2622(LinuxCUBIC):
     class Params(NamedTuple):
         """C in packets/s^3, decrease, largest increase in 0.1 s, packets per ACK."""
 
-        C: float = param(410 / 1024, above=0.0)
-        b: float = param(205 / 1024, above=0.0, below=1.0)
-        largest: float = param(16.0, "amount", above=0.0)
-        per_ack: float = param(31 / 16, above=0.0)
+        C: float = param(
+            410 / 1024,
+            above=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_cubic.c: bic_scale = 41, times 10 in 1024ths",
+        )
+        b: float = param(
+            205 / 1024,
+            above=0.0,
+            below=1.0,
+            source="Linux 2.6.22, net/ipv4/tcp_cubic.c: beta = 819, BICTCP_BETA_SCALE 1024",
+        )
+        largest: float = param(
+            16.0,
+            "amount",
+            above=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_cubic.c: max_increment = 16",
+        )
+        per_ack: float = param(
+            31 / 16,
+            above=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_cubic.c: delayed_ack, 2 << ACK_RATIO_SHIFT less 1, at rest",
+        )
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = ("peak", "plateau", "since", "base_rtt")

@@ -60,8 +60,17 @@ class LinuxIllinois2622(LinuxIllinois):
     class Params(NamedTuple):
         """Round trips of low delay before the largest increase; a flag."""
 
-        theta: float = param(5.0, at_least=0.0)
-        keeps_beta: int = param(0, choices=(0, 1))
+        theta: float = param(
+            5.0,
+            "round trips",
+            at_least=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_illinois.c: theta = 5",
+        )
+        keeps_beta: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: the cut of later versions; 2.6.22 keeps beta by mistake",
+        )
         kernel: str = KERNEL
 
     assigned: ClassVar[tuple[str, ...]] = (

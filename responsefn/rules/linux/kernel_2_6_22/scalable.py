@@ -38,8 +38,15 @@ class LinuxScalable2622(LinuxScalable):
     class Params(NamedTuple):
         """ACKs per packet, decrease."""
 
-        acks: float = param(50.0, above=0.0)
-        b: float = param(0.125, above=0.0, below=1.0)
+        acks: float = param(
+            50.0, above=0.0, source="Linux 2.6.22, net/ipv4/tcp_scalable.c: TCP_SCALABLE_AI_CNT 50U"
+        )
+        b: float = param(
+            0.125,
+            above=0.0,
+            below=1.0,
+            source="Linux 2.6.22, net/ipv4/tcp_scalable.c: TCP_SCALABLE_MD_SCALE 3",
+        )
         kernel: str = KERNEL
 
     reference = linux_file("tcp_scalable.c", OLD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hopflow.parameters import extends
+from hopflow.parameters import extends, param
 from responsefn.rules.linux.vegas import LinuxVegas
 from responsefn.rules.linux.versions import OLD, linux_file, of_kernel
 
@@ -37,9 +37,12 @@ class LinuxVegas2622(LinuxVegas):
     class Params(NamedTuple):
         """As of `Vegas`; version."""
 
-        gamma: float = math.inf
-        step: float = 0.5
-        by_rounds: int = 0
-        min_window: float = 1.0
+        gamma: float = param(math.inf, source="own choice: a loss ends slow start, as of `Vegas`")
+        step: float = param(
+            0.5,
+            source="own choice: the file's step of a packet in every second round trip, spread over both",
+        )
+        by_rounds: int = param(0, source="own choice: a share of the step with each ACK")
+        min_window: float = param(1.0, source="own choice: the least window that sends")
 
     reference = linux_file("tcp_vegas.c", OLD)
