@@ -647,7 +647,12 @@ def _rule_constants() -> Iterator[tuple[str, ...]]:
                 comment = f"{lines[above][2:]} {comment}".strip()
                 above -= 1
             module = path.relative_to(folder).with_suffix("").as_posix()
-            yield f"`{module}`", f"`{ast.unparse(target)}`", f"`{value}`", comment.replace("|", r"\|")
+            yield (
+                f"`{module}`",
+                f"`{ast.unparse(target)}`",
+                f"`{value}`",
+                comment.replace("|", r"\|"),
+            )
 
 
 MAKE: dict[str, Callable[[], str]] = {

@@ -1,79 +1,78 @@
-"""Default constants against the numbers of their sources: a table of every default, with where it is from."""
+"""Default constants of rules: each has its source where it stands, and docs/rules.md has their values."""
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Iterator
-from pathlib import Path
+import runpy
 from typing import Any
 
+import pytest
+
 import responsefn
-from hopflow import tcp_constants
 from responsefn import linux
-from tests.default_constants import check_row, check_sources, names, rows
+from responsefn.rule_catalogue import REGISTRY
+from responsefn.rule_index import generated_files
+from responsefn.rules.index import RULES
+from tests.surface import ROOT
 
-TABLE = Path(__file__).with_name("default_constants.csv")
-NO_CONSTANTS = {
-    "seed", "unit_check", "rtt", "window", "p", "loss", "duration", "events", "rounds", "least_packets",
-}  # fmt: skip
+GENERATED = runpy.run_path(str(ROOT / "docs" / "generated.py"))
+WITHOUT_SOURCE = ("numerical", "numbers of states")
+"""Comments at constants that no source has."""
+FUNCTIONS = {  # default, and where it is from
+    "LossHistory.n": (8, "RFC 5348, Sect. 5.4: n = 8 loss intervals"),
+    "LossHistory.discounting": (True, "RFC 5348, Sect. 5.5: history discounting"),
+    "LossHistory.least_discount": (1 / 4, "RFC 5348, Sect. 5.5: THRESHOLD = 0.25"),
+    "convergence_time.fair": (1 / 10, "own choice: within a tenth of equal shares"),
+    "convergence_time.share": (9 / 10, "own choice: begins with nine tenths of the capacity"),
+    "hystart.css_growth_divisor": (4, "RFC 9406, Sect. 4.3: CSS_GROWTH_DIVISOR = 4"),
+    "hystart.css_rounds": (5, "RFC 9406, Sect. 4.3: CSS_ROUNDS = 5"),
+    "hystart.max_rtt_thresh": (16e-3, "RFC 9406, Sect. 4.3: MAX_RTT_THRESH = 16 ms"),
+    "hystart.min_rtt_divisor": (8, "RFC 9406, Sect. 4.3: MIN_RTT_DIVISOR = 8"),
+    "hystart.min_rtt_thresh": (4e-3, "RFC 9406, Sect. 4.3: MIN_RTT_THRESH = 4 ms"),
+    "hystart.n_rtt_sample": (8, "RFC 9406, Sect. 4.3: N_RTT_SAMPLE = 8"),
+    "limited_slow_start.max_ssthresh": (100, "RFC 3742, Sect. 2: 100 segments are recommended"),
+}
+NO_CONSTANTS = {"seed", "unit_check", "rtt", "window", "p", "loss", "duration", "events", "rounds", "least_packets"}  # fmt: skip
 """Parameters of functions that say where, and for how long: not constants of an algorithm."""
-CODES = {
-    "STARTUP", "DRAIN", "DOWN", "CRUISE", "REFILL", "UP", "PROBE_RTT", "PROBE_BW", "INIT", "REFILLING",
-    "STARTING", "PROBING", "MOVING", "FEEDBACK", "STOPPING", "FIRST", "NORMAL", "FROZEN", "RAMP", "NONE", "CUT", "LOSS",
-}  # fmt: skip
-"""Names of states: any numbers that differ."""
-NUMERICAL = {
-    "responsefn.rules.base:MIN_ARRAY", "responsefn.rules.base:STARTS", "responsefn.rules.base:SAME_RATE",
-    "responsefn.rules.rates.dcqcn:GRID", "responsefn.rules.rates.dcqcn:BISECTIONS",
-    "responsefn.rules.rates.dcqcn:MIN_RATE", "responsefn.rules.rates.rate_rule:MOST_TELEMETRY",
-    "responsefn.rules.rates.dcqcn:MAX_RATE",
-    "responsefn.rules.deliveries.swift:UNPACED", "responsefn.rules.quic:NEWTON_STEPS",
-}  # fmt: skip
-"""How equations are solved; no paper has them."""
 
 
-def _public() -> Iterator[tuple[str, Any]]:
+def test_the_page_of_rules_has_the_constants_of_the_code() -> None:
+    """The independent copy of each number: a constant that is changed by mistake differs from the page."""
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert GENERATED["filled"](page) == page, "run `make generated`, and read what it changes"
+
+
+def test_every_parameter_of_a_rule_says_where_its_default_is_from() -> None:
+    for name in RULES:
+        kind: Any = REGISTRY.named("rule", name)
+        for field in kind.Params._fields:
+            assert field in kind.declared, (
+                f"{name}.{field}: declare it by param(default, source=...)"
+            )
+    for rule, parameter, *_, source in GENERATED["_rule_parameters"]():
+        assert len(source) >= 8, f"{rule}, {parameter}: param(..., source=...) is missing"
+
+
+def test_every_constant_of_a_module_of_rules_says_where_it_is_from() -> None:
+    rows = list(GENERATED["_rule_constants"]())
+    assert len(rows) > 70
+    for module, constant, _, comment in rows:
+        assert comment, f"{constant} of {module}: say in a comment where it is from"
+        assert comment in WITHOUT_SOURCE or len(comment) >= 12, constant
+
+
+def test_a_default_of_a_function_is_that_of_its_source() -> None:
+    found = {}
     for module in (responsefn, linux):
-        yield from ((name, getattr(module, name)) for name in module.__all__)
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isfunction(value) or name == "LossHistory":
+                for key, parameter in inspect.signature(value).parameters.items():
+                    if isinstance(parameter.default, (int, float)) and key not in NO_CONSTANTS:
+                        found[f"{name}.{key}"] = parameter.default
+    assert found == pytest.approx({name: value for name, (value, _) in FUNCTIONS.items()})
 
 
-def defaults() -> dict[str, Any]:
-    """Return all defaults by name: parameters of rules and laws, of functions, constants of modules."""
-    found: dict[str, Any] = {}
-    for name, value in _public():
-        if hasattr(value, "Params"):
-            listed = value.Params._field_defaults
-        elif inspect.isfunction(value) or name == "LossHistory":
-            listed = {
-                k: p.default
-                for k, p in inspect.signature(value).parameters.items()
-                if isinstance(p.default, (int, float)) and k not in NO_CONSTANTS
-            }
-        else:
-            continue
-        found |= {f"{name}.{field}": default for field, default in listed.items()}
-    package = importlib.import_module("responsefn.rules")
-    for info in pkgutil.walk_packages(package.__path__, "responsefn.rules."):
-        module = importlib.import_module(info.name)
-        own = {k for k in vars(module) if k.isupper() and k not in CODES | {"TYPE_CHECKING"}}
-        own -= set(tcp_constants.__all__)  # their rows are in the table of dfcmodel
-        found |= {
-            f"{info.name}:{k}": getattr(module, k)
-            for k in own
-            if isinstance(getattr(module, k), (int, float))
-        }
-    return {name: value for name, value in found.items() if name not in NUMERICAL}
-
-
-def test_every_default_has_a_row_and_every_row_a_source() -> None:
-    elsewhere = {name for name in names(TABLE) if name.startswith("responsefn.simulation.")}
-    assert set(defaults()) == names(TABLE) - elsewhere
-    check_sources(TABLE)
-
-
-def test_a_default_is_that_of_its_source() -> None:
-    found = defaults()
-    for row in rows(TABLE):
-        check_row(row, found)
+def test_index_and_stubs_have_the_rules_of_the_folder() -> None:
+    for path, text in generated_files().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path}: run `make generated`"
