@@ -39,17 +39,20 @@ from responsefn import (
     Vivace,
     catalogue,
     hystart,
+    linux,
     simulate_curve,
     simulate_rule,
 )
 from responsefn.linux import LinuxVegas
+from responsefn.rules.index import RULES
 from tests.surface import for_each, invoke
 
 
 def test_catalogue():
     table = catalogue()
     names = {type(entry).__name__ for entry in table.entries}
-    assert names == {
+    assert names == RULES.keys() - {"NS2Vegas"}  # whose response is that of a Vegas
+    assert names >= {
         "Tahoe", "Reno", "NewReno", "AIMD", "Vegas", "HSTCP", "Scalable", "BIC", "CUBIC", "HTCP", "Illinois",
         "Westwood", "ARENO", "CTCP", "FAST", "Fusion", "Relentless", "DCQCN", "DCTCP", "TIMELY", "PatchedTIMELY",
         "HPCC", "FixedRate", "BBR", "BBRv1", "LEDBAT", "Copa", "Swift", "Vivace", "Allegro", "NSCC", "Prague",
@@ -59,7 +62,8 @@ def test_catalogue():
     }  # fmt: skip
     assert all("source: " in entry.cite() for entry in table.entries)
     laws = {type(entry).__name__ for entry in catalogue("law").entries}
-    assert laws == {"TFRC", "PFTK", "Mathis"}
+    assert laws >= {"TFRC", "PFTK", "Mathis"}
+    assert "Reno" not in laws
     page = table._repr_html_()
     assert page.count("<tr>") == len(table.entries) + 1
     assert r"\sqrt" in page
@@ -73,12 +77,22 @@ def test_rules_of_operating_systems_repair_losses_by_sack() -> None:
         NS2Vegas
     }
     others = {kind.__name__: kind.recovery for kind in kinds if kind.recovery != "sack"}
-    assert others == {
+    assert others.items() >= {
         "Tahoe": "tahoe", "Reno": "reno",
         **dict.fromkeys(("NewReno", "AIMD", "Vegas", "NS2Vegas", "Westwood", "FAST", "ARENO", "Fusion"), "newreno"),
-    }  # fmt: skip
-    of_systems = "CUBIC BIC HSTCP Scalable HTCP Illinois CTCP DCTCP LinuxCUBIC LinuxVegas"
-    assert set(of_systems.split()) <= {kind.__name__ for kind in kinds}
+    }.items()  # fmt: skip
+    of_systems = {
+        "CUBIC",
+        "BIC",
+        "HSTCP",
+        "Scalable",
+        "HTCP",
+        "Illinois",
+        "CTCP",
+        "DCTCP",
+        *linux.__all__,
+    }
+    assert of_systems <= {kind.__name__ for kind in kinds} - others.keys()
 
 
 def test_rules_are_found_by_the_names_of_their_classes() -> None:
