@@ -53,7 +53,7 @@ from .rules.slow_starts import hystart, limited_slow_start
 from .rules.vegas import NS2Vegas, Vegas
 from .rules.westwood import Westwood
 from .simulation.losses import Deterministic, Gilbert, Independent, independent_constant
-from .simulation.single_flow import simulate_curve, simulate_rule
+from .simulation.single_flow import DirectSimulation, simulate_curve, simulate_rule
 
 __all__ = [
     "ABE",
@@ -83,6 +83,7 @@ __all__ = [
     "Delivery",
     "DeliveryRule",
     "Deterministic",
+    "DirectSimulation",
     "Elapsed",
     "Feedback",
     "FixedRate",

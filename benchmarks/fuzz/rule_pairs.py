@@ -43,7 +43,9 @@ def rate_and_acks(draw: random.Random) -> Answers:
     chosen, rtt = rule(draw, exact=True), _rtt(draw)
     p = float(f"{10 ** draw.uniform(-4, -2):.3g}")
     rate = chosen.rate(p, rtt)
-    ran = r.simulate_rule(chosen, p, rtt, r.Deterministic(), events=4000, method="acks")
+    ran = r.simulate_rule(
+        chosen, p, rtt, r.Deterministic(), events=4000, options=r.DirectSimulation(method="acks")
+    )
     within = DOCUMENTED * rate + ran.half_width if hasattr(ran, "half_width") else DOCUMENTED * rate
     return Answers(f"{chosen!r}, p = {p}, rtt = {rtt}", rate, ran.rate, within)
 
@@ -101,7 +103,14 @@ def blocks_and_acks(draw: random.Random) -> Answers:
     p = float(f"{10 ** draw.uniform(-4.5, -3):.3g}")
     seed = draw.randint(0, 10**6)
     one, other = (
-        r.simulate_rule(chosen, p, rtt, r.Independent(), events=500, method=how, seed=seed).rate
+        r.simulate_rule(
+            chosen,
+            p,
+            rtt,
+            r.Independent(),
+            events=500,
+            options=r.DirectSimulation(method=how, seed=seed),
+        ).rate
         for how in ("blocks", "acks")
     )
     return Answers(f"{chosen!r}, p = {p}, rtt = {rtt}, rng = {seed}", one, other, 0.01 * other)

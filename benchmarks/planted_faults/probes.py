@@ -215,7 +215,14 @@ def response_kernels(_: str) -> Answers:
                         f"run {rule!r} {process} {bandwidth} {p}",
                         attempt(
                             lambda x=rule, b=bandwidth, q=process, p=p: numbers_of(
-                                r.simulate_rule(x, p, 0.05, q, events=200, bandwidth=b)
+                                r.simulate_rule(
+                                    x,
+                                    p,
+                                    0.05,
+                                    q,
+                                    events=200,
+                                    options=r.DirectSimulation(bandwidth=b),
+                                )
                             )
                         ),
                     )

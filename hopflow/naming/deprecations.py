@@ -10,7 +10,14 @@ from typing import Any, TypeVar, cast
 
 from hopflow.checks import shown
 
-__all__ = ["advice", "renamed", "renamed_attribute", "warn_deprecated", "with_new_names"]
+__all__ = [
+    "advice",
+    "renamed",
+    "renamed_attribute",
+    "takes_options",
+    "warn_deprecated",
+    "with_new_names",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -99,6 +106,67 @@ def with_new_names(
         text = shown(value)
         warn_deprecated(f"{called}({old}={text})", f"{called}({new}={text})", stacklevel=4)
     return found
+
+
+def takes_options(kind: Callable[..., Any], **former: str) -> Callable[[F], F]:
+    """Return a decorator of a function with a keyword ``options``: the parameters of its class are taken as keywords, too.
+
+    They work for one release, with a warning that shows the call with an object. The signature does not have them.
+
+    Parameters
+    ----------
+    kind
+        Class of the options, made from keywords.
+    former
+        The names of its parameters by older names.
+
+    Raises
+    ------
+    TypeError
+        From the decorated function, when both the object and a parameter of it are given.
+
+    Examples
+    --------
+    >>> import dataclasses, warnings
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Drawing:
+    ...     seed: int = 0
+    >>> @takes_options(Drawing)
+    ... def draw(*, options=Drawing()):
+    ...     return options.seed
+    >>> with warnings.catch_warnings(record=True) as messages:
+    ...     warnings.simplefilter("always")
+    ...     draw(seed=3)
+    3
+    >>> print(messages[0].message)
+    draw(seed=3) is deprecated and will be removed in the next release; write draw(options=Drawing(seed=3))
+    """
+    parameters = inspect.signature(kind).parameters
+
+    def decorate(function: F) -> F:
+        called = function.__name__
+
+        @functools.wraps(function)
+        def call(*args: Any, **keywords: Any) -> Any:
+            old = {
+                name: value
+                for name, value in keywords.items()
+                if former.get(name, name) in parameters
+            }
+            if not old:
+                return function(*args, **keywords)
+            if "options" in keywords:
+                both = f"options and {', '.join(old)}"
+                raise TypeError(f"{called}: {both} were given; {kind.__name__} has the parameters")
+            options = kind(**{former.get(name, name): value for name, value in old.items()})
+            texts = ", ".join(f"{name}={shown(value)}" for name, value in old.items())
+            warn_deprecated(f"{called}({texts})", f"{called}(options={options!r})")
+            others = {name: value for name, value in keywords.items() if name not in old}
+            return function(*args, **others, options=options)
+
+        return cast("F", call)
+
+    return decorate
 
 
 def renamed_attribute(old: str, new: str) -> property:

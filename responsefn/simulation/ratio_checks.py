@@ -22,7 +22,7 @@ from responsefn.rules.illinois import Illinois
 from responsefn.rules.relentless import Relentless
 from responsefn.rules.scalable import Scalable
 from responsefn.simulation.losses import Deterministic, Independent
-from responsefn.simulation.single_flow import simulate_curve
+from responsefn.simulation.single_flow import DirectSimulation, simulate_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +153,9 @@ def ratios(
         if isinstance(rule, DCTCP):  # its average of marks settles in 1/(g p) marks and more
             counts = [max(events, int(min(20 / loss, 2e4))) for loss in p]
         periodic = simulate_curve(rule, p, RTT, Deterministic(), events=counts)
-        random = simulate_curve(rule, p, RTT, Independent(), events=10 * events, seed=seed)
+        random = simulate_curve(
+            rule, p, RTT, Independent(), events=10 * events, options=DirectSimulation(seed=seed)
+        )
         deterministic[n] = formula / [run.rate for run in periodic]
         rates = np.array([run.rate for run in random])
         independent[n] = formula / rates

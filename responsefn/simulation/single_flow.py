@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hopflow.checks import choice, number, one_number, random_generator, shown, whole
+from hopflow.checks import number, one_number, random_generator, shown, whole
 from hopflow.kernels import engine, make_kernel
-from hopflow.keywords import check_keywords, takes_keywords
-from hopflow.naming.deprecations import renamed
+from hopflow.naming.deprecations import takes_options
+from hopflow.parameters import Parametrized, param
 from hopflow.units import WithUnit, quantities
 from responsefn import steps
 from responsefn.cycles import KERNEL, begin_at_peak, blocks_agree
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-__all__ = ["follow_runs", "simulate_curve", "simulate_rule"]
+__all__ = ["DirectSimulation", "follow_runs", "simulate_curve", "simulate_rule"]
 
 SMALLEST_P = 1e-15
 """Smallest loss event rate: packets between losses are counted in whole numbers."""
@@ -51,24 +51,58 @@ BLOCK_ERROR = 0.004
 """Relative difference of rates, or of windows before a loss, above which a run goes ACK by ACK."""
 
 
-class FlowOptions(TypedDict, total=False):
-    """Further keywords of `simulate_rule` and `simulate_curve`."""
+class DirectSimulation(Parametrized):
+    """Path and method of `simulate_rule` and `simulate_curve`.
 
-    bandwidth: WithUnit | None
-    buffer: WithUnit | None
-    method: str
-    seed: int | np.random.Generator
-    unit_check: bool
+    Parameters
+    ----------
+    bandwidth
+        Capacity in packets/s; None is a round-trip time that never changes.
+    buffer
+        Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet. None: all.
+    method
+        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
+        p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
+        law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
+    seed
+        Seed or generator of the losses.
+    unit_check
+        Whether to refuse an ``rtt`` of 5 s or more, and a bandwidth that was probably meant in bit/s.
+
+    Examples
+    --------
+    >>> from responsefn import DirectSimulation
+    >>> DirectSimulation(bandwidth="12Mbps", seed=1).bandwidth
+    1000.0
+    """
+
+    class Params(NamedTuple):
+        """Packets/s; packets; method; seed; whether to check the unit."""
+
+        bandwidth: WithUnit | None = param(None, "rate")
+        buffer: WithUnit | None = param(None, "amount", at_least=0.0)
+        method: str = param("auto", choices=("auto", "acks", "blocks", "cycles"))
+        seed: int | np.random.Generator = 0
+        unit_check: bool = True
+
+    def check(self) -> None:
+        """Check the seed, the capacity, and that a buffer has a link."""
+        q = self.params
+        random_generator("seed", q.seed)
+        if q.bandwidth is not None:
+            capacity(q.bandwidth, q.unit_check)
+        elif q.buffer is not None:
+            raise ValueError(
+                f"bandwidth is missing: buffer = {shown(q.buffer)} needs the rate of its link"
+            )
 
 
-DEFAULTS: FlowOptions = {
-    "bandwidth": None, "buffer": None, "method": "auto", "seed": 0, "unit_check": True,
-}  # fmt: skip
+DEFAULT = DirectSimulation()
+"""Nothing but the rule and the losses."""
 
 
-@renamed(rng="seed")
-@quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
-@takes_keywords(FlowOptions, DEFAULTS)
+@takes_options(DirectSimulation, rng="seed")
+@quantities(rtt="time", p="share")
 def simulate_rule(
     rule: WindowRule,
     p: WithUnit,
@@ -76,7 +110,7 @@ def simulate_rule(
     losses: Losses | None = None,
     *,
     events: int = 2000,
-    **options: Unpack[FlowOptions],
+    options: DirectSimulation = DEFAULT,
 ) -> SimulatedResponse:
     """Simulate a rule under loss and measure its response.
 
@@ -95,20 +129,8 @@ def simulate_rule(
     events
         Losses drawn, for up to 16 independent runs of a thousand or more each; the first fifth of
         each is not measured.
-    **options
-        The following keywords.
-    bandwidth
-        Capacity in packets/s; None is a round-trip time that never changes.
-    buffer
-        Packets that the queue takes; a window beyond ``bandwidth * rtt + buffer`` loses a packet.
-    method
-        ``"acks"``, ``"blocks"`` (an eighth of a window at a time), or ``"auto"``: blocks for
-        p < 1e-4, where the first cycles agree with single ACKs. ``"cycles"`` takes a whole cycle at a time, for rules whose window grows by a power
-        law (`responsefn.closed_forms.symbolic.PowerGrowth`) at a fixed round-trip time.
-    seed
-        Seed or generator.
-    unit_check
-        Whether to refuse an ``rtt`` of 5 s or more.
+    options
+        Path, method and seed.
 
     Examples
     --------
@@ -116,15 +138,13 @@ def simulate_rule(
     >>> round(simulate_rule(Reno(), 0.01, 0.1, events=200).rate, 1)
     122.3
     """
-    check_keywords(simulate_rule, options)
     p = one_number("p", p)
-    (run,) = simulate_curve(rule, p, rtt, losses, events=events, **options)
+    (run,) = simulate_curve(rule, p, rtt, losses, events=events, options=options)
     return run
 
 
-@renamed(rng="seed")
-@quantities(rtt="time", bandwidth="rate", buffer="amount", p="share")
-@takes_keywords(FlowOptions, DEFAULTS)
+@takes_options(DirectSimulation, rng="seed")
+@quantities(rtt="time", p="share")
 def simulate_curve(
     rule: WindowRule,
     p: ArrayLike,
@@ -132,7 +152,7 @@ def simulate_curve(
     losses: Losses | None = None,
     *,
     events: int | Sequence[int] = 2000,
-    **options: Unpack[FlowOptions],
+    options: DirectSimulation = DEFAULT,
 ) -> tuple[SimulatedResponse, ...]:
     """Simulate a rule at several loss rates.
 
@@ -142,7 +162,7 @@ def simulate_curve(
         Loss rates, 0 < p <= 1, shape (m,).
     events
         Losses drawn, one number or one for each p.
-    rule, rtt, losses, **options
+    rule, rtt, losses, options
         As for `simulate_rule`.
 
     Returns
@@ -155,15 +175,15 @@ def simulate_curve(
     >>> [round(run.rate) for run in simulate_curve(Reno(), [1e-3, 1e-2], 0.1, events=200)]
     [387, 122]
     """
-    keywords = check_keywords(simulate_curve, options)
-    bandwidth, buffer, method, seed, unit_check = (keywords[name] for name in DEFAULTS)
+    if not isinstance(options, DirectSimulation):
+        raise TypeError(f"options = {options!r}: must be a DirectSimulation")
+    bandwidth, buffer, method, seed, unit_check = options.params
     losses = Deterministic() if losses is None else losses
     if not isinstance(rule, WindowRule):
         raise TypeError(f"rule = {rule!r}: must be a window rule, such as Reno()")
     if not isinstance(losses, Losses):
         raise TypeError(f"losses = {losses!r}: must be a model of losses, such as Independent()")
     check_dynamics(rule)
-    random_generator("seed", seed)
     loss_rates = np.atleast_1d(number("p", p, at_least=SMALLEST_P, at_most=1.0))
     if loss_rates.ndim > 1:
         raise ValueError(f"p has shape {loss_rates.shape}: must be a list of loss rates")
@@ -175,11 +195,6 @@ def simulate_curve(
     if len(counts) not in (1, len(loss_rates)):
         raise ValueError(f"events = {counts!r}: must be one number, or one for each p")
     counts = tuple(whole("events", count, 50, 100_000_000) for count in counts)
-    choice("method", method, ("auto", "acks", "blocks", "cycles"))
-    if bandwidth is None and buffer is not None:
-        raise ValueError(
-            f"bandwidth is missing: buffer = {shown(buffer)} needs the rate of its link"
-        )
     if bandwidth is None and rule.capacity == "needed":
         raise ValueError(rule._capacity_is_missing())
     if bandwidth is not None:
@@ -187,7 +202,7 @@ def simulate_curve(
     service = 0.0 if bandwidth is None else 1.0 / bandwidth
     limit = math.inf
     if buffer is not None:
-        limit = rtt / service + one_number("buffer", buffer, at_least=0.0)
+        limit = rtt / service + buffer
     starts = begin_at_peak(rule, loss_rates, np.full(loss_rates.shape, rtt), bandwidth)
     starts[:, 0] = np.minimum(starts[:, 0], limit)
     path = Path(rtt, service, limit, isinstance(losses, Gilbert))

@@ -113,7 +113,9 @@ OLD = [
     (dfcmodel.compare, (Reno(), CUBIC()), PATH | {"seconds": 2.0}, PATH | {"duration": 2.0}),
     (markov.paths, (markov.MM1K(),), {"horizon": 2.0, "start": (0,), "seed": 1}, {"duration": 2.0, "start": (0,), "seed": 1}),
     (dfcmodel.coexist, (Reno(), 0.04, 500.0, 20), {"seconds": 2.0, "p": 0.01}, {"duration": 2.0, "loss": 0.01}),
-    (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"rng": 2}, {"seed": 2}),
+    (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"rng": 2}, {"options": responsefn.DirectSimulation(seed=2)}),
+    (responsefn.simulate_rule, (Reno(), 1e-3, 0.1), {"bandwidth": "12Mbps", "seed": 2},
+     {"options": responsefn.DirectSimulation(bandwidth=1000.0, seed=2)}),
 ]  # fmt: skip
 
 
@@ -139,6 +141,16 @@ def _without_times(result: object) -> list[str]:
 def test_both_names_are_refused() -> None:
     with pytest.raises(TypeError, match="rng is the old name of seed; both were given"):
         dfcmodel.simulate(takano2006("1"), seed=1, rng=2)
+
+
+def test_options_and_a_parameter_of_theirs_are_refused() -> None:
+    options = responsefn.DirectSimulation(seed=1)
+    with pytest.raises(TypeError, match="options and rng were given; DirectSimulation has the"):
+        responsefn.simulate_rule(Reno(), 1e-3, 0.1, options=options, rng=2)
+    with pytest.raises(TypeError, match="options = 3: must be a DirectSimulation"):
+        responsefn.simulate_rule(Reno(), 1e-3, 0.1, options=3)
+    with pytest.raises(ValueError, match="buffer = 4 needs the rate of its link"):
+        responsefn.DirectSimulation(buffer=4)
 
 
 def test_the_horizon_of_paths_is_their_duration() -> None:

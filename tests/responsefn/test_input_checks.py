@@ -20,6 +20,7 @@ from responsefn import (
     HTCP,
     PFTK,
     TFRC,
+    DirectSimulation,
     Fusion,
     Illinois,
     Mathis,
@@ -77,7 +78,7 @@ def test_milliseconds_are_caught(ask):
         lambda: Fusion().rate(1e-3, 0.04, bandwidth=2e8),
         lambda: Fusion().mean_window(1e-3, 0.04, bandwidth=2e8),
         lambda: curve(Fusion(), [1e-3], 0.04, bandwidth=2e8),
-        lambda: simulate_rule(Fusion(), 1e-3, 0.04, bandwidth=2e8),
+        lambda: simulate_rule(Fusion(), 1e-3, 0.04, options=DirectSimulation(bandwidth=2e8)),
         lambda: invert(Reno(), 2e8, 0.1),
         lambda: convergence_time(Reno(), 0.04, 2e8),
         lambda: responsiveness(Fusion(), 0.04, bandwidth=2e8),
@@ -142,7 +143,7 @@ def test_missing_capacity_is_named(rule):
 
 
 def test_long_round_trips_are_allowed_on_request():
-    run = simulate_rule(Reno(), 0.1, 48.0, events=50, unit_check=False)
+    run = simulate_rule(Reno(), 0.1, 48.0, events=50, options=DirectSimulation(unit_check=False))
     assert run.rate == pytest.approx(simulate_rule(Reno(), 0.1, 0.48, events=50).rate / 100)
     with pytest.raises(ValueError, match=r"^rtt = 48"):
         convergence_time(Reno(), 48.0, 10.0)

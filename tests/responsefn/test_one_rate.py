@@ -21,6 +21,7 @@ from responsefn import (
     PFTK,
     TFRC,
     Deterministic,
+    DirectSimulation,
     Reno,
     Scalable,
     WindowRule,
@@ -116,7 +117,13 @@ def check_closed_form(rule: WindowRule, rtt: float, p: tuple[float, ...], events
     # CUBIC's peaks come to rest from the published one in (K/R)^2 cycles; they stay at their own for as long
     begins = rule.replace(form="published") if isinstance(rule, CUBIC) else rule
     held = rule.closed_form_holds(at, rtt)
-    runs = simulate_curve(begins, at[held], rtt, method="acks", events=events) if held.any() else ()
+    runs = (
+        simulate_curve(
+            begins, at[held], rtt, options=DirectSimulation(method="acks"), events=events
+        )
+        if held.any()
+        else ()
+    )
     tolerance = LOOSE.get(repr(rule), 0.005)
     assert [run.rate for run in runs] == pytest.approx(rule.rate(at[held], rtt), rel=tolerance)
     np.testing.assert_array_equal(rule.rate(at[~held], rtt), rule.cycle(at[~held], rtt).rate)
@@ -154,7 +161,9 @@ def test_rules_that_need_the_capacity_agree_as_well(rule):
     for p in (1e-4, 1e-3):
         rate, cycle = rule.rate(p, RTT, CAPACITY), rule.cycle(p, RTT, CAPACITY).rate
         events = SLOW.get(repr(rule), 1000)
-        run = simulate_rule(rule, p, RTT, events=events, bandwidth=CAPACITY)
+        run = simulate_rule(
+            rule, p, RTT, events=events, options=DirectSimulation(bandwidth=CAPACITY)
+        )
         assert cycle == pytest.approx(rate, rel=1e-12)
         assert run.rate == pytest.approx(rate, rel=0.01)
 

@@ -28,6 +28,7 @@ from responsefn import (
     Allegro,
     BBRv1,
     Copa,
+    DirectSimulation,
     FixedRate,
     Gilbert,
     NewReno,
@@ -132,10 +133,24 @@ BUILDS = [
         lambda: simulate_curve(Reno(), [0.1, 0.2, 0.3], 0.1, events=[99, 99]),
         r"^events = \(99, 99\)",
     ),
-    (lambda: simulate_rule(Reno(), 0.1, 0.1, method="fast"), "^method = 'fast'"),
-    (lambda: simulate_rule(Reno(), 0.1, 0.1, buffer=3.0), "^bandwidth is missing"),
-    (lambda: simulate_rule(HTCP(), 0.1, 0.1, method="cycles"), "^method = 'cycles': .*HTCP"),
-    (lambda: simulate_rule(Reno(), 0.1, 0.1, Gilbert(), method="cycles"), "^method = 'cycles'"),
+    (
+        lambda: simulate_rule(Reno(), 0.1, 0.1, options=DirectSimulation(method="fast")),
+        "^method = 'fast'",
+    ),
+    (
+        lambda: simulate_rule(Reno(), 0.1, 0.1, options=DirectSimulation(buffer=3.0)),
+        "^bandwidth is missing",
+    ),
+    (
+        lambda: simulate_rule(HTCP(), 0.1, 0.1, options=DirectSimulation(method="cycles")),
+        "^method = 'cycles': .*HTCP",
+    ),
+    (
+        lambda: simulate_rule(
+            Reno(), 0.1, 0.1, Gilbert(), options=DirectSimulation(method="cycles")
+        ),
+        "^method = 'cycles'",
+    ),
 ]
 
 

@@ -17,6 +17,7 @@ from dfcmodel.sharing import coexistence
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
+    DirectSimulation,
     ARENO,
     BBR,
     CUBIC,
@@ -96,7 +97,9 @@ def test_one_flow_under_random_loss_has_the_rules_response():
     """
     p, rtt = 1e-3, 0.01
     run = coexist(Reno(), rtt, 1e6, 10_000, loss=p, duration=1000.0, max_window=1e4)
-    bare = simulate_rule(Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, method="acks")
+    bare = simulate_rule(
+        Reno(), p, rtt, Gilbert(1 / (1 - p)), events=50_000, options=DirectSimulation(method="acks")
+    )
 
     def rounds_and_packets(peak, recovery, missing):
         fallen = 0.5 * peak

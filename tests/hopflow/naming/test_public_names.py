@@ -61,11 +61,10 @@ OLD = [
 
 
 def test_public_functions_have_at_most_eight_parameters() -> None:
-    """Of the packages that have been tidied; the exceptions become option objects, and leave the list then."""
+    """Of the packages that have been tidied."""
     rows = [row for row in public_signatures(ROOT, TIDIED) if not row.is_class]
     assert len(rows) > 30
-    wide = {row.name for row in rows if row.parameters > MAX_PARAMETERS}
-    assert wide == {"responsefn.simulate_curve", "responsefn.simulate_rule"}
+    assert not {row.name for row in rows if row.parameters > MAX_PARAMETERS}
     assert {row.name for row in rows if row.has_keywords} == {
         "hopflow.sweep"
     }  # names of any model's parameters

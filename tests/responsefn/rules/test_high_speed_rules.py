@@ -20,6 +20,7 @@ from responsefn import (
     HSTCP,
     HTCP,
     Deterministic,
+    DirectSimulation,
     Illinois,
     Reno,
     Scalable,
@@ -88,7 +89,7 @@ def test_both_branches_of_bic_meet():
 
 
 def test_bic_with_fast_convergence_tends_to_its_closed_form():
-    run = simulate_rule(BIC(), 1e-4, 0.1, events=100_000, method="blocks")
+    run = simulate_rule(BIC(), 1e-4, 0.1, events=100_000, options=DirectSimulation(method="blocks"))
     assert BIC().rate(1e-4, 0.1) == pytest.approx(run.rate, rel=2e-3)
 
 

@@ -13,6 +13,7 @@ from responsefn import (
     CUBIC,
     HSTCP,
     Deterministic,
+    DirectSimulation,
     Gilbert,
     Illinois,
     Independent,
@@ -34,7 +35,8 @@ from responsefn.simulation.single_flow_results import measured
 def test_blocks_of_acks_do_what_single_acks_do(rule):
     for p in (1e-4, 1e-3):
         single, blocks = (
-            simulate_rule(rule, p, RTT, events=200, method=method) for method in ("acks", "blocks")
+            simulate_rule(rule, p, RTT, events=200, options=DirectSimulation(method=method))
+            for method in ("acks", "blocks")
         )
         assert blocks.rate == pytest.approx(single.rate, rel=1e-3)
         assert blocks.mean_window == pytest.approx(single.mean_window, rel=1e-3)
@@ -44,10 +46,14 @@ def test_a_curve_is_its_points():
     """To the last bit, in the order of p."""
     p = [1e-2, 5e-3, 0.3, 8e-3]
     for losses, events in ((Deterministic(), 200), (Independent(), [16000, 500, 50, 2000])):
-        runs = simulate_curve(CUBIC(), p, RTT, losses, events=events, seed=2)
+        runs = simulate_curve(
+            CUBIC(), p, RTT, losses, events=events, options=DirectSimulation(seed=2)
+        )
         for n, run in enumerate(runs):
             one = events if isinstance(events, int) else events[n]
-            alone = simulate_rule(CUBIC(), p[n], RTT, losses, events=one, seed=2)
+            alone = simulate_rule(
+                CUBIC(), p[n], RTT, losses, events=one, options=DirectSimulation(seed=2)
+            )
             assert run.p == p[n]
             assert (run.rate, run.half_width) == (alone.rate, alone.half_width)
             np.testing.assert_array_equal(run.windows, alone.windows)
@@ -55,10 +61,14 @@ def test_a_curve_is_its_points():
 
 def test_queue():
     """A window beyond the path waits: the rate is the capacity, and a full buffer loses packets."""
-    run = simulate_rule(Reno(), 1e-5, 0.04, bandwidth=1000.0, buffer=40.0, events=50)
+    run = simulate_rule(
+        Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=40.0), events=50
+    )
     assert run.rate == pytest.approx(1000.0, rel=5e-3)
     assert run.peak_window == pytest.approx(80.0, abs=0.5)
-    starved = simulate_rule(Reno(), 1e-5, 0.04, bandwidth=1000.0, buffer=0.0, events=50)
+    starved = simulate_rule(
+        Reno(), 1e-5, 0.04, options=DirectSimulation(bandwidth=1000.0, buffer=0.0), events=50
+    )
     assert starved.rate == pytest.approx(750.0, rel=5e-3)  # windows from 20 to 40
     held = Vegas().cycle(1e-6, 0.04, 1000.0)
     assert 42.0 <= float(held.mean_window) <= 44.5
@@ -69,11 +79,16 @@ def test_queue():
 @pytest.mark.parametrize("rule", [AIMD(1, 0.25), Scalable(), CTCP(), Illinois()], ids=repr)
 def test_cycle_map_does_what_blocks_of_acks_do(rule):
     """Of the same losses; blocks of an eighth of a window are a second-order rule."""
-    runs = [simulate_rule(rule, 1e-6, RTT, events=200, method=m) for m in ("cycles", "blocks")]
+    runs = [
+        simulate_rule(rule, 1e-6, RTT, events=200, options=DirectSimulation(method=m))
+        for m in ("cycles", "blocks")
+    ]
     for name in ("rate", "mean_window", "packet_mean_window", "peak_window"):
         assert getattr(runs[0], name) == pytest.approx(getattr(runs[1], name), rel=1e-6)
     runs = [
-        simulate_rule(rule, 1e-5, RTT, Independent(), events=999, method=m, seed=5)
+        simulate_rule(
+            rule, 1e-5, RTT, Independent(), events=999, options=DirectSimulation(method=m, seed=5)
+        )
         for m in ("cycles", "blocks")
     ]
     np.testing.assert_allclose(runs[0].windows, runs[1].windows, rtol=0.02)
@@ -123,7 +138,14 @@ def test_about_95_of_100_intervals_hold_the_exact_rate():
     """Batches of 160 cycles hardly depend on each other: binomial, 95 less three deviations of 2.2."""
     exact = independent_constant(0.5) * Reno().rate(1e-5, 0.1)
     runs = (
-        simulate_rule(Reno(), 1e-5, 0.1, Independent(), events=4000, method="cycles", seed=seed)
+        simulate_rule(
+            Reno(),
+            1e-5,
+            0.1,
+            Independent(),
+            events=4000,
+            options=DirectSimulation(method="cycles", seed=seed),
+        )
         for seed in range(100)
     )
     held = sum(abs(run.rate - exact) <= run.half_width for run in runs)
@@ -145,7 +167,9 @@ def test_constant_of_independent_loss(b):
     error = 4 * np.std(y**-0.5) / np.sqrt(y.size) / inverse_root
     exact = 2 * np.sqrt(b / (2 - b)) / inverse_root
     assert exact == pytest.approx(independent_constant(b), rel=error)
-    run = simulate_rule(AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, seed=3)
+    run = simulate_rule(
+        AIMD(1, b), 1e-5, RTT, Independent(), events=20_000, options=DirectSimulation(seed=3)
+    )
     ratio = run.rate / AIMD(1, b).rate(1e-5, RTT)
     assert ratio == pytest.approx(
         independent_constant(b), abs=4 * run.half_width / run.rate * ratio

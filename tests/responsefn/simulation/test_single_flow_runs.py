@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from responsefn import Reno, WindowRule, simulate_rule
+from responsefn import DirectSimulation, Reno, WindowRule, simulate_rule
 from responsefn.errors import RuleError
 from tests.responsefn.simulation.kernel_rules import (
     RULES,
@@ -36,7 +36,9 @@ def check(rule: WindowRule, p: float, rtt: float) -> None:
         cycles = 2000 if rtt == 0.6 else 1200 if rtt == 0.1 else 400
     if isinstance(rule, TimedProbe) and (p, rtt) == (1e-6, 1e-3):  # 50 have 4 probes
         cycles = 400
-    truth = simulate_rule(rule, p, rtt, method="acks", events=max(50, cycles)).rate
+    truth = simulate_rule(
+        rule, p, rtt, options=DirectSimulation(method="acks"), events=max(50, cycles)
+    ).rate
     assert rule.rate(p, rtt) == pytest.approx(truth, rel=ACCURACY)
     assert simulate_rule(rule, p, rtt, events=max(50, cycles)).rate == pytest.approx(
         truth, rel=ACCURACY
@@ -78,7 +80,7 @@ def test_a_rule_that_counts_acks_is_solved_ack_by_ack():
 def test_blocks_are_not_taken_where_they_do_not_follow(rule):
     assert simulate_rule(rule, 1e-5, 0.1, events=50).method == "acks"
     with pytest.raises(ValueError, match="must be 'acks' or 'auto'"):
-        simulate_rule(rule, 1e-5, 0.1, events=50, method="blocks")
+        simulate_rule(rule, 1e-5, 0.1, events=50, options=DirectSimulation(method="blocks"))
 
 
 def test_a_smooth_rule_keeps_its_blocks():
@@ -114,6 +116,12 @@ def test_no_rule_is_accused_of_what_a_block_of_acks_makes():
         rate = BacksOff().rate(1e-4, 0.05, bandwidth=2000.0)
     except RuleError as error:  # pragma: no cover - the assertion says more
         pytest.fail(str(error))
-    truth = simulate_rule(BacksOff(), 1e-4, 0.05, bandwidth=2000.0, method="acks", events=200).rate
+    truth = simulate_rule(
+        BacksOff(),
+        1e-4,
+        0.05,
+        options=DirectSimulation(bandwidth=2000.0, method="acks"),
+        events=200,
+    ).rate
     assert rate == pytest.approx(truth, rel=ACCURACY)
     assert len(BacksOff().attractors(1e-3, 0.05, 2000.0)) >= 1

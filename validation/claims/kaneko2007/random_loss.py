@@ -12,7 +12,7 @@ import numpy as np
 from dfcmodel import Jitter, coexist
 from hopflow.intervals import reach
 from hopflow.units import mbps
-from responsefn import Independent, simulate_rule
+from responsefn import DirectSimulation, Independent, simulate_rule
 from validation import evidence
 from validation.checks import claim
 from validation.claims.kaneko2007 import runs
@@ -126,9 +126,7 @@ def model_share(name: str, p: float) -> Estimate:
         RTT,
         Independent(),
         events=150 if p < 1e-4 else 1000,
-        bandwidth=CAPACITY,
-        buffer=BUFFER,
-        seed=1,
+        options=DirectSimulation(bandwidth=CAPACITY, buffer=BUFFER, seed=1),
     )
     error = run.half_width / float(reach(math.inf))
     return Estimate(run.rate / CAPACITY, error / CAPACITY, within=PART)

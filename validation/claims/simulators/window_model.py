@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dfcmodel import coexist
-from responsefn import ARENO, CTCP, FAST, HSTCP, Fusion, Gilbert, Reno, WindowRule, simulate_rule
+from responsefn import (
+    ARENO,
+    CTCP,
+    FAST,
+    HSTCP,
+    DirectSimulation,
+    Fusion,
+    Gilbert,
+    Reno,
+    WindowRule,
+    simulate_rule,
+)
 from responsefn.linux import (
     LinuxBIC,
     LinuxCUBIC,
@@ -150,9 +161,7 @@ def model_rate(rule: WindowRule, p: float, events: int) -> tuple[float, float]:
         RTT,
         Gilbert(burst=1.0 / (1.0 - p)),
         events=events,
-        bandwidth=CAPACITY,
-        buffer=BUFFER,
-        seed=1,
+        options=DirectSimulation(bandwidth=CAPACITY, buffer=BUFFER, seed=1),
     )
     return run.rate, run.half_width
 
