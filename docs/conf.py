@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hopflow.naming.public_modules import PUBLIC
+from responsefn import linux
+from responsefn.rules.index import RULES
 
 sys.path.insert(0, str(Path(__file__).parent))  # mathml.py, generated.py
 
@@ -46,8 +48,13 @@ def _figures() -> dict[str, dict[str, str]]:
     """Return code and caption of each object's figure, of reference-figures.toml."""
     found = {}
     table = Path(__file__).with_name("reference-figures.toml").read_text(encoding="utf-8")
-    for figure in tomllib.loads(table)["figure"]:
-        for full in figure["objects"]:
+    figures = tomllib.loads(table)["figure"]
+    named = {full for figure in figures for full in figure.get("objects", ())}
+    for figure in figures:
+        rules = [full for full in map(_public_rule, RULES) if full not in named]
+        kinds = figure.get("rules", ())
+        of_kinds = [full for full in rules if RULES[full.rsplit(".", 1)[1]][1] in kinds]
+        for full in [*figure.get("objects", ()), *of_kinds]:
             words = dict(zip(("module", "name"), full.rsplit(".", 1), strict=True))
             words["model"] = figure.get("model", {}).get(words["name"], words["name"])
             words["given"] = figure.get("given", {}).get(words["name"], "")
@@ -56,6 +63,11 @@ def _figures() -> dict[str, dict[str, str]]:
                 texts = {kind: text.replace(f"{{{key}}}", word) for kind, text in texts.items()}
             found[full] = texts
     return found
+
+
+def _public_rule(name: str) -> str:
+    """Return the full public name of a rule."""
+    return f"responsefn.linux.{name}" if name in linux.__all__ else f"responsefn.{name}"
 
 
 def _described_before() -> set[str]:

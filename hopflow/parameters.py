@@ -11,7 +11,7 @@ A class declares its parameters once, in an inner ``NamedTuple``::
     Reno(b=0.25).b             # 0.25
     Reno().replace(b=0.25)     # the same, checked again
 
-`param` in the place of a default states unit, range and source of the parameter, too.
+`param` instead of a default states unit, range and source of the parameter, too.
 """
 
 from __future__ import annotations
