@@ -7,9 +7,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from hopflow.functions import maximum, minimum, where
 from hopflow.parameters import extends, param
-from responsefn.rules.base import whole, whole_cut
+from responsefn.rules.base import cut, whole, whole_cut
 from responsefn.rules.illinois import Illinois
-from responsefn.rules.linux.versions import KERNEL, LinuxRule, linux_file
+from responsefn.rules.linux.versions import KERNEL, OLD, LinuxRule, linux_file, of_kernel
 
 __all__ = ["LinuxIllinois"]
 
@@ -72,9 +72,6 @@ class LinuxIllinois(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {
-        "2.6.22": "responsefn.rules.linux.kernel_2_6_22.illinois:LinuxIllinois2622"
-    }
     assigned: ClassVar[tuple[str, ...]] = (
         "base_rtt", "top_rtt", "left", "samples", "total", "a", "b", "above", "low",
     )  # fmt: skip
@@ -139,4 +136,115 @@ class LinuxIllinois(LinuxRule):
             b=0.5,
             above=0.0,
             low=0.0,
+        )
+
+
+@of_kernel(OLD)
+class LinuxIllinois2622(LinuxIllinois):
+    r"""Illinois as in Linux 2.6.22's tcp_illinois.c: by the mean delay of each round trip, with theta.
+
+    alpha and beta are those of `Illinois`, set once per round trip by its mean delay; after a delay
+    above 1/100 of the largest, alpha comes back to 10 only after ``theta`` round trips below. A packet more
+    takes a whole number of ACKs, here half of one more than cwnd/alpha. The mean is over time; the file's is over ACKs.
+
+    At a loss 2.6.22's file keeps beta of the window instead of losing it, an eighth while nothing waits; later
+    versions lose it. That mistake is ``keeps_beta=1``, with a response of a fifth to two thirds.
+
+    Domain: p <= 0.02.
+
+    Parameters
+    ----------
+    theta
+        Round trips of low delay before alpha is the largest again.
+    keeps_beta
+        1 for 2.6.22's cut (as ns-2 runs it), 0 for that of later versions.
+
+    Examples
+    --------
+    >>> from responsefn.linux import LinuxIllinois
+    >>> round(float(LinuxIllinois(kernel="2.6.22").rate(1e-3, 0.04)))
+    6784
+    """
+
+    @extends(Illinois.State)
+    class State(NamedTuple):
+        """Window, threshold; RTTs in s; sums and times of the round trip; alpha, beta, low rounds.
+
+        ``above`` is the file's rtt_above, 1 after a round trip of delay, and ``low`` its rtt_low,
+        how many without delay came since then.
+        """
+
+        began: float = 0.0
+        seen: float = 0.0
+        waited: float = 0.0
+        a: float = 10.0
+        b: float = 0.5
+        above: float = 0.0
+        low: float = 0.0
+
+    class Params(NamedTuple):
+        """Round trips of low delay before the largest increase; a flag."""
+
+        theta: float = param(
+            5.0,
+            "round trips",
+            at_least=0.0,
+            source="Linux 2.6.22, net/ipv4/tcp_illinois.c: theta = 5",
+        )
+        keeps_beta: int = param(
+            0,
+            choices=(0, 1),
+            source="own choice: the cut of later versions; 2.6.22 keeps beta by mistake",
+        )
+        kernel: str = KERNEL
+
+    assigned: ClassVar[tuple[str, ...]] = (
+        "base_rtt", "top_rtt", "began", "seen", "waited", "a", "b", "above", "low",
+    )  # fmt: skip
+    reference = linux_file("tcp_illinois.c", OLD)
+
+    @staticmethod
+    def on_ack(s: Any, q: Any, e: Any) -> Any:
+        """Slow start, or a / cwnd with the a of the last round trip."""
+        base, top = minimum(s.base_rtt, e.rtt), maximum(s.top_rtt, e.rtt)
+        waited = s.waited + (e.time - s.seen) * (e.rtt - base)
+        passed = e.time - s.began
+        ended = passed >= e.rtt
+        most = top - base
+        mean = where(ended, waited / maximum(1e-9, passed), 0.0)
+        quiet = mean <= 0.01 * most
+        share = 0.99 * most
+        falling = 10.0 * share / maximum(1e-300, share + (mean - 0.01 * most) * 9.7 / 0.3)
+        waits = (s.above > 0.0) & (s.low + 1.0 < q.theta)
+        risen = where(quiet, where(waits, s.a, 10.0), falling)
+        a = where(ended, where(s.cwnd < 15.0, 1.0, risen), s.a)
+        judged = ended & (s.cwnd >= 15.0)
+        above = where(quiet, where(waits, 1.0, 0.0), 1.0)
+        low = where(quiet & (s.above > 0.0), where(waits, s.low + 1.0, 0.0), s.low)
+        part = mean / maximum(1e-300, most)
+        wide = minimum(0.5, maximum(0.125, 0.125 + 0.375 * (part - 0.1) / 0.7))
+        b = where(ended, where(s.cwnd < 15.0, 0.5, wide), s.b)
+        return s._replace(
+            cwnd=s.cwnd + where(s.cwnd < s.ssthresh, 1.0, 1.0 / (s.cwnd / a + 0.5)),
+            base_rtt=base,
+            top_rtt=top,
+            began=where(ended, e.time, s.began),
+            seen=e.time,
+            waited=where(ended, 0.0, waited),
+            a=a,
+            b=b,
+            above=where(judged, above, s.above),
+            low=where(judged, low, s.low),
+        )
+
+    @staticmethod
+    def on_loss(s: Any, q: Any, e: Any) -> Any:
+        """Keep 1 - b, by mistake b."""
+        return cut(s, where(q.keeps_beta > 0, s.b, 1.0 - s.b) * s.cwnd)
+
+    @staticmethod
+    def on_timeout(s: Any, q: Any, e: Any) -> Any:
+        """Slow start from one packet; the base values of a and b."""
+        return s._replace(
+            cwnd=1.0, ssthresh=maximum(2.0, 0.5 * s.cwnd), a=1.0, b=0.5, above=0.0, low=0.0
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, ClassVar
 
 from hopflow.checks import choice
@@ -32,11 +31,11 @@ def linux_file(name: str, version: str = CURRENT) -> Reference:
 class LinuxRule(WindowRule):
     """Base of rules that are modules of Linux: ``kernel`` selects the version of the file.
 
-    A class stands for the module of `CURRENT`. Its ``older`` has the place of the class of each earlier version, which
-    is derived from it by `of_kernel` and is what the class returns for that ``kernel``.
+    A class stands for the module of `CURRENT`. The class of an earlier version is derived from it by `of_kernel`, and is what
+    the class returns for that ``kernel``: its ``older`` has these classes by version.
     """
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     version: ClassVar[str] = CURRENT
     recovery: ClassVar[str] = "sack"
 
@@ -48,8 +47,7 @@ class LinuxRule(WindowRule):
         kernel = choice("kernel", kwargs.get("kernel", CURRENT), (CURRENT, *older))
         if kernel == CURRENT:
             return super().__new__(cls)
-        module, name = older[kernel].split(":")
-        return super().__new__(getattr(importlib.import_module(module), name))
+        return super().__new__(older[kernel])
 
     def check(self) -> None:
         """Check that the version is that of the class."""
@@ -63,8 +61,10 @@ def of_kernel(version: str) -> Any:
     """Return a decorator for the class of an earlier version: it prints as the class it is derived from."""
 
     def named(kind: type[LinuxRule]) -> type[LinuxRule]:
+        current: Any = kind.__bases__[0]
+        current.older = {**vars(current).get("older", {}), version: kind}
         kind.version = version
-        kind.__name__ = kind.__bases__[0].__name__
+        kind.__name__ = current.__name__
         return kind
 
     return named
