@@ -121,7 +121,7 @@ class LinuxCDG(LinuxRule, DeliveryRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     reference = linux_file("tcp_cdg.c")
     why_no_rate: ClassVar[str] = "its window follows changes of the delay"
     dynamics: ClassVar[str] = (

@@ -54,7 +54,7 @@ class LinuxHSTCP(LinuxRule):
 
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("row",)
     counts_packets: ClassVar[bool] = False
     reference = linux_file("tcp_highspeed.c")

@@ -60,7 +60,7 @@ class LinuxHybla(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt",)
     capacity: ClassVar[str] = "optional"
     counts_packets: ClassVar[bool] = False

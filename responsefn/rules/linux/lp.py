@@ -86,7 +86,7 @@ class LinuxLP(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = State._fields[2:]
     capacity: ClassVar[str] = "optional"
     counts_acks: ClassVar[bool] = True

@@ -110,7 +110,7 @@ class LinuxNV(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
         "ssthresh", "mean_rtt", "base_rtt", "next_rtt", "renewal", "begun", "top_rate", "acks", "rounds", "left", "last",
         "grows", "speed", "clear",

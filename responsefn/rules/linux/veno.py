@@ -54,7 +54,7 @@ class LinuxVeno(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = ("base_rtt", "waiting")
     capacity: ClassVar[str] = "optional"
     reference = linux_file("tcp_veno.c")

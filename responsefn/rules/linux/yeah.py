@@ -92,7 +92,7 @@ class LinuxYeAH(LinuxRule):
         )
         kernel: str = KERNEL
 
-    older: ClassVar[dict[str, str]] = {}
+    older: ClassVar[dict[str, type[Any]]] = {}
     assigned: ClassVar[tuple[str, ...]] = (
         "ssthresh", "base_rtt", "least", "samples", "left", "queue", "long_rounds", "reno", "short_rounds",
     )  # fmt: skip

@@ -17,12 +17,12 @@ from dfcmodel.sharing import coexistence
 from dfcmodel.sharing.bottlenecks import Bottleneck, checked_rules, mean_of, within_limits
 from hopflow import NotSolvedError, Status, maximum
 from responsefn import (
-    DirectSimulation,
     ARENO,
     BBR,
     CUBIC,
     DCTCP,
     TFRC,
+    DirectSimulation,
     Gilbert,
     Independent,
     NewReno,
