@@ -179,9 +179,7 @@ class Judges(Generic[T]):
             )
             for name, new in others.items()
         )
-        return Finding(
-            tuple(parts), "", readings=tuple(readings), own_programs=basis.own_programs
-        )
+        return Finding(tuple(parts), "", readings=tuple(readings), own_programs=basis.own_programs)
 
     def _refuse_unknown(
         self,
@@ -208,7 +206,6 @@ class Judges(Generic[T]):
 
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         """Yield each threshold with the verdicts on the whole claim at half and at twice of it."""
-
         for name, value in self.thresholds().items():
             half, twice = (
                 self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0)

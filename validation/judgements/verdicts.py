@@ -252,10 +252,12 @@ class Finding:
     def held(self, source: str, *, minor: bool | None = None) -> tuple[int, int]:
         """Return how many statements hold by a source in the default reading, and how many it judges.
 
-        ``minor`` True counts the minor and undecidable statements alone, False those that decide.
+        ``minor`` True counts the minor statements alone, False those that decide.
         """
-        parts = (part for part in self.parts if minor is None or bool(part.minor) == minor)
-        return held(part.by(source) for part in parts)
+        verdicts = (
+            part.by(source) for part in self.parts if minor is None or bool(part.minor) == minor
+        )
+        return held(v for v in verdicts if not minor or v is not Verdict.UNDECIDABLE)
 
     def judged(self, source: str) -> tuple[int, int]:
         """Return how many of the statements that decide a source judges, and how many there are."""

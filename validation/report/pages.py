@@ -12,7 +12,14 @@ from validation.display.finding_rows import Number
 from validation.evidence import provenance
 from validation.inference.recording import recorded_parameters, sentence
 from validation.judgements.verdicts import Claim, Finding, Verdict
-from validation.records import Entry, entries, group_of, unstated, without_explanation, without_packet_level
+from validation.records import (
+    Entry,
+    entries,
+    group_of,
+    unstated,
+    without_explanation,
+    without_packet_level,
+)
 from validation.report import tally
 from validation.report.families import Family, grouped, panels
 from validation.report.papers import PAPERS

@@ -24,9 +24,7 @@ def contradicted_by_all(rows: Iterable[Row]) -> list[Row]:
     Those with a larger part of their deciding statements contradicted come first; equal ones in
     the order of ``rows``, which is that of the papers.
     """
-    chosen = [
-        row for row in rows if group_of_row(row) == "papers" and row["contradicted_by_all"]
-    ]
+    chosen = [row for row in rows if group_of_row(row) == "papers" and row["contradicted_by_all"]]
     return sorted(chosen, key=lambda row: -len(row["contradicted_by_all"]) / row["deciding"])
 
 

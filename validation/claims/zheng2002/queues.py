@@ -87,7 +87,6 @@ def _of_pair(quantities: dict[str, Estimate], pair: str) -> dict[str, Estimate]:
 @effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
-
     own = _of_pair(_compared(_both("flows"), "rate_cov", -1.0), CASES["tcp"])
 
     def statements(**reading: Any) -> dict[str, Statement]:
