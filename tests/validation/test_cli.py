@@ -197,11 +197,16 @@ def test_the_last_screen_of_all_claims_has_at_most_40_lines() -> None:
     """One line a paper, three findings of two lines, what is not judged; ten that differ and two of the end are left for."""
     judged = [
         row(
-            id, str(list(Verdict)[n % len(Verdict)]), simulation=str(list(Verdict)[n % 6]),
-            headline="word " * 20, contradicted_by_all=[1],
+            id,
+            word,
+            simulation=word,
+            packet_level=word,
+            headline="word " * 20,
+            contradicted_by_all=[1],
         )
         for n, id in enumerate(entries())
-    ]  # fmt: skip
+        for word in (str(list(Verdict)[n % 6]),)
+    ]
     printers = (
         lambda rows, console: print_rows(rows, console, verbose=False),
         print_surprises,
@@ -213,9 +218,9 @@ def test_the_last_screen_of_all_claims_has_at_most_40_lines() -> None:
     text = "\n".join(lines)
     assert not re.search(r"\.\.\.|^[A-Z]\d\d .*-  ", text)
     for paper in {entry.paper for entry in entries().values()} - {"hopflow"}:
-        assert len([line for line in lines if line.startswith(f"  {paper}: of ")]) == 1
-    assert "  takano2006: of 20 claims" in text
-    assert "  yang2001: of 17 claims" in text  # without Y06, which no sentence states
+        assert len([line for line in lines if line.startswith(f"  {paper} (")]) == 1
+    assert "  takano2006 (20): " in text
+    assert "  yang2001 (17): " in text  # without Y06, which no sentence states
     assert "1 of 3 statements contradicted: word word" in text
     assert re.search(r"and \d+ more on the report's first page", text)
 

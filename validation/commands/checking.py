@@ -94,23 +94,23 @@ MAX_CLAIM_LINES = 10
 
 
 def print_rows(rows: list[Row], console: Console, *, verbose: bool) -> None:
-    """Print the tally, and a line for each paper; ``verbose``: tables, a line and a paragraph for each claim.
+    """Print a line for each paper; ``verbose``: tally, tables, a line and a paragraph for each claim.
 
-    A few claims have a line and their answer each.
+    A few claims have the tally, a line and their answer each.
     """
     if not rows:
+        return
+    if len(rows) > MAX_CLAIM_LINES and not verbose:
+        claim_lines.print_papers(rows, console)
         return
     claim_lines.print_tally(rows, console)
     if verbose:
         claim_lines.print_tables(rows, console)
-    if verbose or len(rows) <= MAX_CLAIM_LINES:
-        claim_lines.print_legend(console)
-        for row in rows:
-            claim_lines.print_row(row, console)
-        for row in rows:
-            (claim_lines.print_details if verbose else claim_lines.print_answer)(row, console)
-    else:
-        claim_lines.print_papers(rows, console)
+    claim_lines.print_legend(console)
+    for row in rows:
+        claim_lines.print_row(row, console)
+    for row in rows:
+        (claim_lines.print_details if verbose else claim_lines.print_answer)(row, console)
 
 
 def print_found(

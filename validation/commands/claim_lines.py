@@ -15,7 +15,6 @@ from validation.judgements.labels import SIMULATORS
 from validation.judgements.verdicts import Claim, Verdict
 from validation.records import (
     FABRICS,
-    OWN,
     recorded_levels,
     recorded_simulators,
     recorded_verdicts,
@@ -33,12 +32,12 @@ MAX_FINDINGS = 3
 """Findings that the terminal names; the page has all."""
 COUNTED = {
     Verdict.HOLDS: ("holds", "hold"),
-    Verdict.CONTRADICTED: ("is contradicted", "are contradicted"),
-    Verdict.DEPENDS: ("depends on the reading", "depend on the reading"),
-    Verdict.DISAGREE: ("differs by simulator", "differ by simulator"),
-    Verdict.INCONCLUSIVE: ("is inconclusive", "are inconclusive"),
-    Verdict.UNDECIDABLE: ("is undecidable", "are undecidable"),
-    Verdict.NOT_APPLICABLE: ("is not judged", "are not judged"),
+    Verdict.CONTRADICTED: ("contradicted", "contradicted"),
+    Verdict.DEPENDS: ("depends", "depend"),
+    Verdict.DISAGREE: ("disagrees", "disagree"),
+    Verdict.INCONCLUSIVE: ("inconclusive", "inconclusive"),
+    Verdict.UNDECIDABLE: ("undecidable", "undecidable"),
+    Verdict.NOT_APPLICABLE: ("not judged", "not judged"),
 }
 """Words for the count of one claim and of several."""
 STYLES = {
@@ -89,20 +88,25 @@ def print_tables(rows: list[Row], console: Console) -> None:
 
 def print_papers(rows: list[Row], console: Console) -> None:
     """Print one line for each paper: how many claims have which verdict by packets, or by the model where these do not judge."""
-    _print_wrapped("By packet simulations, or by the models where these do not judge:", console)
-    for paper in dict.fromkeys(row["paper"] for row in rows if row["paper"] != OWN):
-        of_paper = [
-            row for row in rows if row["paper"] == paper and group_of_row(row) != "unstated"
-        ]
-        judge = tally.fabric_verdict if paper in FABRICS else _of_packets_or_model
-        counts = Counter(judge(row) for row in of_paper)
+    heading = "Claims by packets, or by models without packets (depend: on the reading; disagree: simulators):"
+    _print_wrapped(heading, console)
+    counted_rows = [row for row in rows if group_of_row(row) in ("papers", "fabrics")]
+    papers = [row for row in counted_rows if group_of_row(row) == "papers"]
+    groups = {"five papers": papers} if papers else {}
+    for row in counted_rows:
+        groups.setdefault(row["paper"], []).append(row)
+    for name, some in groups.items():
+        judge = tally.fabric_verdict if name in FABRICS else _of_packets_or_model
+        counts = Counter(judge(row) for row in some)
         words = [
             f"{counts[verdict]} {of[counts[verdict] > 1]}"
             for verdict, of in COUNTED.items()
             if counts[verdict]
         ]
-        claims = "1 claim" if len(of_paper) == 1 else f"{len(of_paper)} claims"
-        _print_wrapped(f"  {paper}: of {claims} {', '.join(words)}", console)
+        _print_wrapped(f"  {name} ({len(some)}): {', '.join(words)}", console)
+    for said in (tally.own_models(rows), tally.on_linux(rows)):
+        if said:
+            _print_wrapped(said, console)
 
 
 def _of_packets_or_model(row: Row) -> str:

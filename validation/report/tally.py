@@ -166,7 +166,7 @@ def on_linux(rows: Sequence[Row]) -> str:
     --------
     >>> linux = {"paper": "hopflow", "model": "not applicable", "simulation": "contradicted"}
     >>> on_linux([linux | {"simulators": {"Linux": "contradicted"}}])
-    'Of 1 comparison of Linux with the papers and RFCs of its rules and queues, 1 finds that Linux departs from them.'
+    'Of 1 comparison of Linux with papers and RFCs, 1 finds that Linux departs from them.'
     """
     verdicts = [own_verdict(row) for row in rows if of_linux(row)]
     if not verdicts:
@@ -175,7 +175,7 @@ def on_linux(rows: Sequence[Row]) -> str:
     some = "comparison" if len(verdicts) == 1 else "comparisons"
     find = "finds" if departs == 1 else "find"
     return (
-        f"Of {len(verdicts)} {some} of Linux with the papers and RFCs of its rules and queues, "
+        f"Of {len(verdicts)} {some} of Linux with papers and RFCs, "
         f"{departs} {find} that Linux departs from them."
     )
 
