@@ -203,6 +203,7 @@ def test_the_last_screen_of_all_claims_has_at_most_40_lines() -> None:
             packet_level=word,
             headline="word " * 20,
             contradicted_by_all=[1],
+            statements=[{"statement": "word " * 20, "simulation": C}],
         )
         for n, id in enumerate(entries())
         for word in (str(list(Verdict)[n % 6]),)

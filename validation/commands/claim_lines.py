@@ -132,7 +132,7 @@ def print_surprises(rows: list[Row], console: Console) -> None:
     if chosen := contradicted_by_all(rows):
         _print_wrapped(f"{SHORT_RULE}:", console)
     for row in chosen[:MAX_FINDINGS]:
-        _print_wrapped(f"  {row['id']}, {counted(row)}: {row['headline']}", console)
+        _print_wrapped(f"  {row['id']}, {counted(row)}", console)
     if more := len(chosen) - MAX_FINDINGS if len(chosen) > MAX_FINDINGS else 0:
         _print_wrapped(f"  and {more} more on the report's first page", console)
 

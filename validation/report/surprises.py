@@ -29,15 +29,15 @@ def contradicted_by_all(rows: Iterable[Row]) -> list[Row]:
 
 
 def counted(row: Row) -> str:
-    """Return how many of the deciding statements of a claim all evidence contradicts.
+    """Return how many of the deciding statements of a claim all evidence contradicts, and which.
 
     Examples
     --------
-    >>> counted({"contradicted_by_all": [1, 4], "deciding": 4})
-    '2 of 4 statements contradicted'
-    >>> counted({"contradicted_by_all": [1], "deciding": 1})
-    'its one statement contradicted'
+    >>> statements = [{"statement": "it falls"}, {"statement": "it settles"}]
+    >>> counted({"contradicted_by_all": [2], "deciding": 2, "statements": statements})
+    '1 of 2 statements contradicted: it settles'
     """
-    if row["deciding"] == 1:
-        return "its one statement contradicted"
-    return f"{len(row['contradicted_by_all'])} of {row['deciding']} statements contradicted"
+    numbers, deciding = row["contradicted_by_all"], row["deciding"]
+    which = "; ".join(row["statements"][n - 1]["statement"] for n in numbers)
+    some = "statement" if deciding == 1 else "statements"
+    return f"{len(numbers)} of {deciding} {some} contradicted: {which}"

@@ -700,7 +700,10 @@ def test_half_and_twice_of_each_threshold_count_by_statement() -> None:
 
 
 def row(id: str, paper: str, statements: list[int], deciding: int = 4) -> dict:
-    return {"id": id, "paper": paper, "contradicted_by_all": statements, "deciding": deciding}
+    texts = [{"statement": f"statement {n}"} for n in range(1, deciding + 1)]
+    return {
+        "id": id, "paper": paper, "contradicted_by_all": statements, "deciding": deciding, "statements": texts,
+    }  # fmt: skip
 
 
 def test_every_claim_with_such_a_statement_is_listed_the_largest_part_first() -> None:
@@ -710,7 +713,7 @@ def test_every_claim_with_such_a_statement_is_listed_the_largest_part_first() ->
         row("S1", "hopflow", [1], 1), row("Y06", "yang2001", [1], 1),
     ]  # fmt: skip
     assert [each["id"] for each in contradicted_by_all(rows)] == ["A2", "A1", "B1"]
-    assert counted(rows[1]) == "2 of 4 statements contradicted"
+    assert counted(rows[1]) == "2 of 4 statements contradicted: statement 1; statement 2"
 
 
 def test_a_contradiction_that_does_not_stand_in_every_reading_depends_in_the_table_too() -> None:
