@@ -34,6 +34,7 @@ __all__ = [
     "rows",
     "statements_of_papers",
     "undecidable_statements",
+    "unstated",
     "without_explanation",
     "without_packet_level",
 ]
@@ -101,6 +102,22 @@ class LedgerStatement(Sentence):
 
     quantity: str
     statistic: str
+
+
+NO_CLAIM = "no claim of the paper"
+"""The modality of checks of ours."""
+
+
+@functools.cache
+def unstated() -> frozenset[str]:
+    """Return the claims that no sentence of a paper states, such as one read off a table: they are not counted.
+
+    Examples
+    --------
+    >>> sorted(unstated())
+    ['Y06']
+    """
+    return frozenset(id for id, said in paraphrases().items() if said.modality == NO_CLAIM)
 
 
 def group_of(paper: str) -> str:

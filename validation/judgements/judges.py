@@ -54,12 +54,15 @@ class Basis:
         The keys of its statements in the ledger; empty: the ledger has none.
     undecidable
         The wording of those statements that no bundled data decide, by key; `minor` has the reason.
+    own_programs
+        What hopflow itself wrote of the programs that a simulator ran, by simulator.
     """
 
     simulators: tuple[str, ...] = ()
     minor: Mapping[str, str] = field(default_factory=dict)
     statements: frozenset[str] = frozenset()
     undecidable: Mapping[str, str] = field(default_factory=dict)
+    own_programs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def beside(self) -> Judgement:
@@ -176,7 +179,7 @@ class Judges(Generic[T]):
             )
             for name, new in others.items()
         )
-        return Finding(tuple(parts), "", readings=tuple(readings))
+        return Finding(tuple(parts), "", readings=tuple(readings), own_programs=basis.own_programs)
 
     def _refuse_unknown(
         self,
@@ -203,14 +206,19 @@ class Judges(Generic[T]):
 
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
         """Yield each threshold with the verdicts on the whole claim at half and at twice of it."""
-
-        def whole(**changed: float) -> Sides[Verdict]:
-            finding = self.in_all_readings(found, changed, basis)
-            return Sides(finding.model, finding.simulation)
-
         for name, value in self.thresholds().items():
-            half, twice = whole(**{name: value / 2}), whole(**{name: value * 2})
-            yield Threshold(name, meanings[name], value, half, twice)
+            half, twice = (
+                self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0)
+            )
+            contradicted = set(half.contradicted_by_all()) & set(twice.contradicted_by_all())
+            yield Threshold(
+                name,
+                meanings[name],
+                value,
+                Sides(half.model, half.simulation),
+                Sides(twice.model, twice.simulation),
+                tuple(sorted(contradicted)),
+            )
 
 
 NOT_JUDGED = Sides(NONE, NONE)

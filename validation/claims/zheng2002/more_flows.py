@@ -250,7 +250,7 @@ def growing_delays() -> Effects:
         },
         readings={
             READING: _by_delay("b"),
-            CLOSE: {"order": _by_delay("1-b", EQUAL)["order"]},
+            CLOSE: _by_delay("1-b", EQUAL),
         },
     )  # fmt: skip
 
@@ -269,7 +269,6 @@ def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
             variances.append(_fall(by(flows, "access_delay", "rate_variance")))
         first, second = (lower, upper) if lower == TFRC else (upper, lower)
         above.append(_above(frame, first, second))
-        smooth.append(_smoother(frame, first, second))
         own = by_delay(lower, upper)
         for kind in (lower, upper):
             falls = [a - b for a, b in itertools.pairwise(own[kind])]
@@ -278,11 +277,12 @@ def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
             model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
         apart = sum(own[first]) / sum(own[second]) - 1.0
         model["order"].append(Estimate(apart + least, 0.0))
-        rough = (
-            sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
-        )
-        one, other = rough
-        model["smoother"].append(Estimate(other / one - 1.0, 0.0))
+        if first == TFRC:
+            smooth.append(_smoother(frame, first, second))
+            one, other = (
+                sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
+            )
+            model["smoother"].append(Estimate(other / one - 1.0, 0.0))
     packets = [_level(lower, upper) for lower, upper in AT_DELAYS[:2]]
     return {
         "rate": Statement(
@@ -300,9 +300,7 @@ def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
             tuple(model["order"]),
             level=tuple(beyond(each[2], -least) for each in packets),
         ),
-        "smoother": Statement(
-            tuple(smooth), tuple(model["smoother"]), level=tuple(each[3] for each in packets)
-        ),
+        "smoother": Statement(tuple(smooth), tuple(model["smoother"])),
     }
 
 
@@ -315,8 +313,8 @@ def _by_distance(pair: str, reading: str) -> pd.DataFrame:
     return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
-def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate, Estimate]:
-    """Return the falls of rate and variance of both kinds, and their orders, at hopflow's packet level."""
+def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:
+    """Return the falls of rate and variance of both kinds, and the order of the rates, at hopflow's packet level."""
     flows = level.Dumbbell((lower,) * len(ACCESS) + (upper,) * len(ACCESS), ACCESS * 2)
     frame = level.runs(flows).flows
     frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
@@ -325,7 +323,7 @@ def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Esti
         [_fall(by(each, "access_delay", column)) for each in kinds]
         for column in ("rate", "rate_variance")
     )
-    return *falls, _above(frame, upper, lower), _smoother(frame, upper, lower)  # type: ignore[return-value]
+    return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
 
 
 def _fall(found: dict[float, Estimate]) -> Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from validation.claims.effect_claims import by, effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002 import level
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP
+from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
 from validation.claims.zheng2002.red import (
     LOW_THRESHOLDS,
     RATES,
@@ -74,39 +75,43 @@ def _both(name: str, **link: float) -> pd.DataFrame:
     return both
 
 
-def _smoother(found: dict[str, Estimate]) -> list[str]:
-    """Return the kinds of flow whose rates vary less with RED."""
-    return [name for name, gain in found.items() if gain.value > 0]
+CASES = {"tcp": f"{GENTLE} with {TCP}", "tfrc": f"{GENTLE} with {TFRC}"}
+"""The pairs of kinds of Figs. 22 and 23, case 1, and of Figs. 24 and 25, case 2, by statement."""
+
+
+def _of_pair(quantities: dict[str, Estimate], pair: str) -> dict[str, Estimate]:
+    """Return those of the quantities of `_compared` that are of one pair."""
+    return {name: value for name, value in quantities.items() if name.startswith(f"{pair}, ")}
 
 
 @effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
+    own = _of_pair(_compared(_both("flows"), "rate_cov", -1.0), CASES["tcp"])
 
-    def statement(**reading: Any) -> Statement:
-        model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
-        return Statement(
-            tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
-            tuple(Estimate(each, 0.0) for each in model),
-            level=tuple(_compared(_both("flows"), "rate_cov", -1.0).values()),
-        )
+    def statements(**reading: Any) -> dict[str, Statement]:
+        measured = _compared(_chosen(**reading), "rate_cov", -1.0)
+        return {
+            key: Statement(tuple(_of_pair(measured, pair).values())) for key, pair in CASES.items()
+        }
 
-    found = _compared(_chosen(), "rate_cov", -1.0)
+    judged = statements()
+    every = _compared(_chosen(), "rate_cov", -1.0)
+    shown = {name: fall for pair in CASES.values() for name, fall in _of_pair(every, pair).items()}
     return Effects(
-        {"smooth": statement()},
-        {"ns-2": Curve(list(found), list(found.values()))},
+        judged | {"tcp": replace(judged["tcp"], level=tuple(own.values()))},
+        {
+            "ns-2": Curve(list(shown), list(shown.values())),
+            "hopflow's packet level": Curve(list(own), level=list(own.values())),
+        },
         ("pair of kinds, and the kind", "fall of the variation with RED"),
         values={
-            "smoother": _smoother(found),
-            "low": [
-                _smoother(_compared(_chosen(buffer=n), "rate_cov", -1.0))
-                for n in (SLOW.buffer, SHORT)
-            ],
-            "all": found,
-            "own": -_compared(_both("flows"), "rate_cov", -1.0)[f"{QUARTER} with {TCP}, {QUARTER}"],
+            "shown": shown,
+            "own": own,
+            "other": {name: fall for name, fall in every.items() if name not in shown},
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
-        readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
+        readings={name: statements(**reading) for name, reading in READINGS.items()},
     )
 
 
