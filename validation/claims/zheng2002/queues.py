@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,8 +12,17 @@ import pandas as pd
 from validation.claims.effect_claims import by, effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002 import level
+from validation.claims.zheng2002.level import BIN
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP
+from validation.claims.zheng2002.pairs import (
+    GENTLE,
+    LENGTHS,
+    MEASURES,
+    QUARTER,
+    TCP,
+    VARIANCE,
+    in_bins,
+)
 from validation.claims.zheng2002.red import (
     LOW_THRESHOLDS,
     RATES,
@@ -26,6 +36,8 @@ from validation.networks.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+BINS = f"{CASE}-bins"
+"""The default reading with 40 seeds, and its rates in longer bins."""
 LOW, ECN_LOW = f"{CASE}-low-thresholds", f"{ECN}-low-thresholds"
 """With ns-2's own thresholds of RED, 5 and 15 packets."""
 KINDS = tuple(RATES)
@@ -49,6 +61,13 @@ READINGS: dict[str, dict[str, Any]] = {
 def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
     case, default = (LOW, {}) if "buffer" in reading else (CASE, {"jitter": PHASE})
     return where(case, name, **({"reading": "1-b"} | default | reading))
+
+
+def _rates(**reading: Any) -> pd.DataFrame:
+    """Return the flows of a reading; the default one and those with a ``bin`` in s have further seeds, of `BINS`."""
+    if set(reading) <= {"bin"}:
+        return in_bins(BINS, reading.get("bin", BIN))
+    return _chosen(**reading)
 
 
 def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estimate]:
@@ -79,19 +98,22 @@ def _smoother(found: dict[str, Estimate]) -> list[str]:
     return [name for name, gain in found.items() if gain.value > 0]
 
 
-@effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
+@effects("Z15", cases=(CASE, BINS, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
-    def statement(**reading: Any) -> Statement:
-        model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
+    def statement(column: str = "rate_cov", **reading: Any) -> Statement:
+        model = tuple(
+            Estimate(variation(kind, periodic=True) - variation(kind), 0.0) for kind in KINDS
+        )
         return Statement(
-            tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
-            tuple(Estimate(each, 0.0) for each in model),
-            level=tuple(_compared(_both("flows"), "rate_cov", -1.0).values()),
+            tuple(_compared(_rates(**reading), column, -1.0).values()),
+            None if "bin" in reading else model,
+            level=tuple(_compared(_both("flows"), column, -1.0).values()),
         )
 
-    found = _compared(_chosen(), "rate_cov", -1.0)
+    by_variance = MEASURES[VARIANCE]
+    found = _compared(_rates(), "rate_cov", -1.0)
     return Effects(
         {"smooth": statement()},
         {"ns-2": Curve(list(found), list(found.values()))},
@@ -103,11 +125,18 @@ def smoother_with_red() -> Effects:
                 for n in (SLOW.buffer, SHORT)
             ],
             "all": found,
+            "longer": {n: _compared(_rates(bin=n), "rate_cov", -1.0) for n in LENGTHS.values()},
             "own": -_compared(_both("flows"), "rate_cov", -1.0)[f"{QUARTER} with {TCP}, {QUARTER}"],
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
-        readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
+        readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()}
+        | {name: {"smooth": statement(bin=length)} for name, length in LENGTHS.items()}
+        | {by_variance: {"smooth": replace(statement("rate_variance"), model=None)}},
+        level_readings=(by_variance,),
     )
+
+
+smoother_with_red.constants_of(level)
 
 
 @effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)
