@@ -25,6 +25,12 @@ RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), 
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
+Changed = tuple[tuple[str, WindowRule], ...]
+"""Other rules by name, in place of those of `RULES`."""
+INCLUSIVE: Changed = (("areno", ARENO(inclusive=1)),)
+"""ARENO whose probe grows by one packet per round trip in all, Reno's included."""
+INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
+"""The reading of ARENO's rule that has these."""
 SEEDS, PACKET_BITS = 8, 12000
 """Runs of the model; bits of a packet."""
 
@@ -42,18 +48,19 @@ def modelled(
     overshoot: bool = False,
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
+    changed: Changed = (),
 ) -> pd.DataFrame:
     """Return the rows of a case as `dfcmodel.coexist` has them, of runs with these rules only.
 
     Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
     start are those of the bundled runs of the first seed; the columns are those that identify a row,
     ``flow_rule``, ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows. With ``overshoot`` the
-    first slow start ends at the first loss.
+    first slow start ends at the first loss; ``changed`` are other rules by name.
     """
     found = []
     for group, link in settings_of(case, query, rules):
         end = None if overshoot else slow_start_of(group, link)
-        found += _runs(group, link, end, seeds)
+        found += _runs(group, link, end, seeds, changed)
     return pd.concat(found)
 
 
@@ -79,7 +86,9 @@ def slow_start_of(group: pd.DataFrame, link: Any) -> float:
     return max(product // len(group), 10)
 
 
-def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None, seeds: int) -> list[pd.DataFrame]:
+def _runs(
+    group: pd.DataFrame, link: Any, ssthresh: float | None, seeds: int, changed: Changed
+) -> list[pd.DataFrame]:
     """Return the rows of all runs of the model."""
     begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
     goodput, window = _flows(
@@ -89,6 +98,7 @@ def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None, seeds: int) ->
         (begin + duration, begin, tuple(group["start"].tolist())),
         ssthresh,
         seeds,
+        changed,
     )
     return [
         group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(seeds)
@@ -103,6 +113,7 @@ def _flows(
     times: tuple[float, float, tuple[float, ...]],
     ssthresh: float | None,
     seeds: int,
+    changed: Changed,
 ) -> tuple[Values, Values]:
     """Return goodput in bit/s and mean window in packets of each run and flow, (seeds, F).
 
@@ -110,9 +121,10 @@ def _flows(
     and the starts of the flows in s.
     """
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
+    known = RULES | dict(changed)
     runs = [
         coexist(
-            [RULES[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
+            [known[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
             duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
         )
         for seed in range(seeds)

@@ -12,8 +12,18 @@ import pandas as pd
 from validation.claims.effect_claims import by, effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002 import level
+from validation.claims.zheng2002.level import BIN
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.pairs import (
+    GENTLE,
+    LENGTHS,
+    MEASURES,
+    QUARTER,
+    TCP,
+    TFRC,
+    VARIANCE,
+    in_bins,
+)
 from validation.claims.zheng2002.red import (
     LOW_THRESHOLDS,
     RATES,
@@ -27,6 +37,8 @@ from validation.networks.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+BINS = f"{CASE}-bins"
+"""The default reading with 40 seeds, and its rates in longer bins."""
 LOW, ECN_LOW = f"{CASE}-low-thresholds", f"{ECN}-low-thresholds"
 """With ns-2's own thresholds of RED, 5 and 15 packets."""
 KINDS = tuple(RATES)
@@ -50,6 +62,13 @@ READINGS: dict[str, dict[str, Any]] = {
 def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
     case, default = (LOW, {}) if "buffer" in reading else (CASE, {"jitter": PHASE})
     return where(case, name, **({"reading": "1-b"} | default | reading))
+
+
+def _rates(**reading: Any) -> pd.DataFrame:
+    """Return the flows of a reading; the default one and those with a ``bin`` in s have further seeds, of `BINS`."""
+    if set(reading) <= {"bin"}:
+        return in_bins(BINS, reading.get("bin", BIN))
+    return _chosen(**reading)
 
 
 def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estimate]:
@@ -84,22 +103,28 @@ def _of_pair(quantities: dict[str, Estimate], pair: str) -> dict[str, Estimate]:
     return {name: value for name, value in quantities.items() if name.startswith(f"{pair}, ")}
 
 
-@effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
+@effects("Z15", cases=(CASE, BINS, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
-    own = _of_pair(_compared(_both("flows"), "rate_cov", -1.0), CASES["tcp"])
 
-    def statements(**reading: Any) -> dict[str, Statement]:
-        measured = _compared(_chosen(**reading), "rate_cov", -1.0)
+    def statements(column: str = "rate_cov", **reading: Any) -> dict[str, Statement]:
+        measured = _compared(_rates(**reading), column, -1.0)
         return {
             key: Statement(tuple(_of_pair(measured, pair).values())) for key, pair in CASES.items()
         }
 
-    judged = statements()
-    every = _compared(_chosen(), "rate_cov", -1.0)
+    def own_packets(column: str) -> dict[str, Estimate]:
+        return _of_pair(_compared(_both("flows"), column, -1.0), CASES["tcp"])
+
+    def with_level(judged: dict[str, Statement], column: str) -> dict[str, Statement]:
+        level = tuple(own_packets(column).values())
+        return judged | {"tcp": replace(judged["tcp"], level=level)}
+
+    by_variance = MEASURES[VARIANCE]
+    own, every = own_packets("rate_cov"), _compared(_rates(), "rate_cov", -1.0)
     shown = {name: fall for pair in CASES.values() for name, fall in _of_pair(every, pair).items()}
     return Effects(
-        judged | {"tcp": replace(judged["tcp"], level=tuple(own.values()))},
+        with_level(statements(), "rate_cov"),
         {
             "ns-2": Curve(list(shown), list(shown.values())),
             "hopflow's packet level": Curve(list(own), level=list(own.values())),
@@ -109,10 +134,24 @@ def smoother_with_red() -> Effects:
             "shown": shown,
             "own": own,
             "other": {name: fall for name, fall in every.items() if name not in shown},
+            "longer": {
+                length: {
+                    name: fall
+                    for name, fall in _compared(_rates(bin=length), "rate_cov", -1.0).items()
+                    if name in shown
+                }
+                for length in LENGTHS.values()
+            },
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
-        readings={name: statements(**reading) for name, reading in READINGS.items()},
+        readings={name: statements(**reading) for name, reading in READINGS.items()}
+        | {name: statements(bin=length) for name, length in LENGTHS.items()}
+        | {by_variance: with_level(statements("rate_variance"), "rate_variance")},
+        level_readings=(by_variance,),
     )
+
+
+smoother_with_red.constants_of(level)
 
 
 @effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)

@@ -65,6 +65,16 @@ def test_counts_that_no_packet_size_makes_are_noticed(monkeypatch) -> None:
     assert found["counts"].model is Verdict.CONTRADICTED
 
 
+def test_packets_on_five_hops_make_both_counts_true(monkeypatch) -> None:
+    """10 Mb/s x 0.1 s x 0.5 x 5 / 12,000 bit = 208, and 2.08 million at 100 Gb/s; on four hops or one link they are too few."""
+    found = control_delay.measure.measure()
+    assert found.path_counts == pytest.approx((625 / 3, 6.25e6 / 3))
+    one, five = control_delay.readings(found).values()
+    assert (one["counts"].model, five["counts"].model) == (C, R)
+    monkeypatch.setattr(control_delay, "HOPS", 4)
+    assert list(control_delay.readings(found).values())[1]["counts"].model is C
+
+
 def test_another_delay_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(control_delay, "LIGHT_IN_FIBRE", 3e8)
     found = control_delay.judge(control_delay.measure.measure())
