@@ -2,7 +2,7 @@
 
 ``data/manifest.txt`` lists the SHA-256 of all files below ``data``, and `MANIFEST_SHA256` is its own: a file
 that is not in it, or differs from it, is refused. ``published/manifest.txt`` does the same for the tables
-that others printed or measured.
+that others printed or measured, the ledger, the excuses and the texts of the claims.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ DATA = Path(__file__).parent / "data"
 PUBLISHED = Path(__file__).parent / "published"
 TEXTS = Path(__file__).parent / "claims"
 """The texts of the findings stand beside the modules of the claims."""
-OURS = ("excused_cases.csv", "without_packet_level.csv", "without_explanation.csv",
-        "verdicts.csv", "thresholds.csv", "readings.csv", "SOURCES.md")  # fmt: skip
-"""Files of ``published`` that runs write or that excuse; the ledger and the tables of others are protected."""
+OURS = ("verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv")
+"""Files of ``published`` that ``hopflow validate --record`` writes and ``hopflow validate`` compares; all others are protected."""
 MANIFEST = "manifest.txt"
 MANIFEST_SHA256 = "ea8b2b409c26312c54ebc5a5afbb30e8e9b0b82f20da2b4cb0c6e18de4b00351"
 """The SHA-256 of the manifest of the data; ``python -m validation.generate --seal`` writes it."""
 
-PUBLISHED_SHA256 = "13e8079350b1bfe9b11ee148d0abdf82afd7ca7ee361d8b365cdc891568f914f"
+PUBLISHED_SHA256 = "fb00e5826bb6c2198b00a4a3e313004d9c7aca655c89a3cc2b4ebad7532a68a2"
 """The SHA-256 of the manifest of the published tables: the ledger, the tables of others, the texts of the claims."""
 
 

@@ -254,11 +254,18 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
             row["threshold"],
             "",
             float(row["value"]),
-            Sides(Verdict(row["model at half"]), Verdict(row["packets at half"])),
-            Sides(Verdict(row["model at twice"]), Verdict(row["packets at twice"])),
+            *(_verdicts_at(row, at) for at in ("half", "twice")),
         )
         for row in rows("thresholds.csv")
     }
+
+
+def _verdicts_at(row: dict[str, str], at: str) -> dict[str, Verdict]:
+    """Return the verdicts of a row of ``thresholds.csv`` at half or at twice the threshold, by source."""
+    names = {"packets": "simulation", "same process": "process", "packet level": "level"}
+    columns = [column for column in row if column.endswith(f" at {at}")]
+    titles = {column: column.removesuffix(f" at {at}") for column in columns}
+    return {names.get(title, title): Verdict(row[column]) for column, title in titles.items()}
 
 
 def excused_cases() -> dict[tuple[str, str], str]:

@@ -1,7 +1,7 @@
 """The functions that judge a claim, of each source of evidence, and their verdicts in all readings of the paper.
 
-The thresholds of a verdict are keyword parameters of the function that judges: `Judges.robustness` has the verdicts at
-half and at twice of each. A claim may have five functions more, with the same keyword parameters, with fewer, or with ``**asked``, which are
+The thresholds of a verdict are keyword parameters of the functions that judge: `Judges.robustness` has the verdicts of every source at
+half and at twice of each. A claim may have five functions more, with the same keyword parameters, with others, or with ``**asked``, which are
 those that are not as usual, for what they call:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
 a reading changes, ``same_process`` those of packet runs of the model's own events,
@@ -128,17 +128,29 @@ class Judges(Generic[T]):
         """Return the verdicts on the statements, with other thresholds where given."""
         if self._judge is None:
             raise TypeError(f"{self.text.stem} has no function that judges")
-        return self._judge(found, **thresholds)
+        return _with(self._judge, found, thresholds)
 
     def judged_process(self, found: T, **thresholds: float) -> dict[str, Verdict]:
         """Return the verdicts on packet runs of the model's own events, with their thresholds."""
         return _with(self._process, found, thresholds)
 
     def thresholds(self) -> dict[str, float]:
-        """Return the thresholds of the verdicts: the keyword parameters of the judging function."""
-        assert self._judge is not None
-        parameters = inspect.signature(self._judge).parameters.values()
-        return {p.name: float(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+        """Return the thresholds of the verdicts: the keyword parameters of all functions that judge.
+
+        Raises
+        ------
+        TypeError
+            When two functions have different values of one threshold by default.
+        """
+        found: dict[str, float] = {}
+        for function in self.judging():
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.kind is parameter.KEYWORD_ONLY:
+                    value = float(parameter.default)
+                    if found.setdefault(parameter.name, value) != value:
+                        name = f"{self.text.stem}: {function.__name__}: {parameter.name}"
+                        raise TypeError(f"{name} = {value:g}, not {found[parameter.name]:g}")
+        return found
 
     def in_all_readings(
         self, found: T, thresholds: Mapping[str, float], basis: Basis | None = None
@@ -205,7 +217,7 @@ class Judges(Generic[T]):
             raise ValueError(f"{self.text.name}: the packet level judges the readings {unknown}")
 
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
-        """Yield each threshold with the verdicts on the whole claim at half and at twice of it."""
+        """Yield each threshold with the verdicts of all sources on the whole claim at half and at twice of it."""
         for name, value in self.thresholds().items():
             half, twice = (
                 self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0)
@@ -215,8 +227,8 @@ class Judges(Generic[T]):
                 name,
                 meanings[name],
                 value,
-                Sides(half.model, half.simulation),
-                Sides(twice.model, twice.simulation),
+                half.verdicts,
+                twice.verdicts,
                 tuple(sorted(contradicted)),
             )
 

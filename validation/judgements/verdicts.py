@@ -128,7 +128,7 @@ class Threshold:
     value
         The number used.
     half, twice
-        The verdicts on the whole claim with half and with twice this number.
+        The verdicts on the whole claim with half and with twice this number, by source (`Finding.verdicts`).
     contradicted
         The numbers of the statements, from 1, that all evidence contradicts at both
         (`Finding.contradicted_by_all`).
@@ -137,8 +137,8 @@ class Threshold:
     name: str
     meaning: str
     value: float
-    half: Sides[Verdict]
-    twice: Sides[Verdict]
+    half: Mapping[str, Verdict]
+    twice: Mapping[str, Verdict]
     contradicted: tuple[int, ...] = ()
 
 
@@ -331,6 +331,17 @@ class Finding:
     def level(self) -> Verdict:
         """Verdict of hopflow's own packet level, of those statements that it has runs for."""
         return self.verdict("level")
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on the whole claim by source (`Part.by`), of the sources that judge any of its statements."""
+        names = ("model", "simulation", *self.simulators, "process", "level")
+        none = Verdict.NOT_APPLICABLE
+        return {
+            name: self.process if name == "process" else self.verdict(name)
+            for name in names
+            if any(part.by(name) is not none for part in self.parts)
+        }
 
 
 @dataclass(frozen=True)

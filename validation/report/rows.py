@@ -14,7 +14,7 @@ from validation.display.finding_rows import Picture
 from validation.display.svg import drawn, size
 from validation.display.texts import plain
 from validation.judgements.labels import SIMULATORS
-from validation.judgements.recording import Recorded, differences
+from validation.judgements.recording import TITLES, Recorded, differences
 from validation.judgements.running import key_of
 from validation.judgements.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
 from validation.records import OWN, group_of, headline_of, paraphrases, unstated
@@ -166,7 +166,7 @@ def _statement(part: Part) -> Row:
 
 def _robustness(threshold: Threshold) -> Row:
     at = {"half": threshold.half, "twice": threshold.twice}
-    verdicts = {k: {side: str(v) for side, v in sides.items()} for k, sides in at.items()}
+    verdicts = {k: {TITLES.get(s, s): str(v) for s, v in by.items()} for k, by in at.items()}
     meaning = plain(threshold.meaning)
     return {"threshold": threshold.name, "meaning": meaning, "value": threshold.value} | verdicts
 

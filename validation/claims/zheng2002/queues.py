@@ -46,8 +46,6 @@ SHORT = 50
 """ns-2's own buffer, packets."""
 FLOWS = 8
 """Of each kind."""
-SEEDS = 8
-"""Runs at hopflow's packet level: three leave open whether utilisations differ by `VISIBLE`."""
 PHASE = 0.0005
 """Largest random time before a packet is sent, s, which keeps phase effects away."""
 READINGS: dict[str, dict[str, Any]] = {
@@ -83,12 +81,12 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
 
 
 @functools.cache
-def _both(name: str, **link: float) -> pd.DataFrame:
-    """Return a table of the pairs of TCP with both queues at hopflow's packet level."""
+def _both(name: str, seeds: int = level.SEEDS, **link: float) -> pd.DataFrame:
+    """Return a table of the pairs of TCP with both queues at hopflow's packet level; ``seeds`` as of `level.runs`."""
     tables = []
     for one, queue in itertools.product((GENTLE, QUARTER), ("RED", "DropTail")):
         flows = level.pair(one, TCP, FLOWS, SLOW._replace(**link), queue)._replace(jitter=PHASE)
-        table = getattr(level.runs(flows, SEEDS), name)
+        table = getattr(level.runs(flows, seeds), name)
         tables.append(table.assign(pair=f"{one} with {TCP}", queue=queue))
     both: pd.DataFrame = pd.concat(tables)
     return both
@@ -175,7 +173,7 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE)},
+        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS)},
         readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
     )
 
@@ -186,11 +184,13 @@ SMALL_QUEUE: dict[str, float] = {
     "buffer": 30.0,
 }
 """Thresholds and buffer of a sixth."""
+SMALL_QUEUE_SEEDS = 8
+"""Runs at hopflow's packet level with `SMALL_QUEUE`, of which none are bundled."""
 
 
-def _gain(link: dict[str, float]) -> Estimate:
+def _gain(link: dict[str, float], seeds: int = level.SEEDS) -> Estimate:
     """Return RED's utilisation less DropTail's at hopflow's packet level, of TCP(1/5,1/8) with TCP."""
-    return _compared(_both("link", **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
+    return _compared(_both("link", seeds, **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
 
 
 def _marked(one: str, other: str, number: int, link: Link = SLOW) -> float:
