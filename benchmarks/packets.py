@@ -131,10 +131,10 @@ def _compare(scenario: Scenario, method: Packets) -> list[Row]:
     if shutil.which("ns") is None:
         return [own]
     program = to_ns2(scenario, method=method, sample=0.1)
-    seconds, acknowledged = _run_ns2(program)
+    seconds, acknowledged = run_ns2(program)
     theirs = [seconds]
     while seconds < NS2_SHORT and len(theirs) < NS2_ROUNDS:
-        theirs.append(_run_ns2(program)[0])
+        theirs.append(run_ns2(program)[0])
     seconds = statistics.median(theirs)
     ratio = seconds / ours
     note = _verdict(scenario, records, acknowledged, ratio)
@@ -148,7 +148,7 @@ def _verdict(scenario: Scenario, records: Records, acknowledged: np.ndarray, rat
     return f"{equal}; target {target} times: {'reached' if ratio >= target else 'missed'}"
 
 
-def _run_ns2(program: str) -> tuple[float, np.ndarray]:
+def run_ns2(program: str) -> tuple[float, np.ndarray]:
     """Return ns-2's CPU seconds and the final acknowledgements."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "run.tcl").write_text(program)

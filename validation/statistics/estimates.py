@@ -18,6 +18,8 @@ Values = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Probability that an interval covers the estimated quantity."""
+ROUNDING = 1e-12
+"""Relative half-width up to which an interval is the rounding of equal runs, and is not printed."""
 UNBOUNDED = (-math.inf, math.inf)
 """The possible range of a quantity that can have any value."""
 PART = (0.0, 1.0)
@@ -38,6 +40,8 @@ class Estimate:
     4.81 ± 0.42 0.42 True
     >>> print(Estimate(0.966, 0.034, dof=2, within=PART))
     0.97 (0.82 to 1)
+    >>> print(Estimate(1.02, 1e-16, dof=5))
+    1.02
     """
 
     value: float
@@ -63,7 +67,8 @@ class Estimate:
         return float(reach(self.dof)) * self.error
 
     def __str__(self) -> str:
-        if self.error == 0 or math.isnan(self.error):
+        rounding = ROUNDING * abs(self.value)
+        if self.half_width <= rounding or math.isnan(self.error):
             return f"{self.value:.4g}"
         digits = max(0, 1 - math.floor(math.log10(self.half_width)))
         ends = self.value - self.half_width, self.value + self.half_width
