@@ -321,6 +321,78 @@ def _rates(
     return rates
 
 
+def model_errors() -> str:
+    """Return how far the models were off in the comparisons S06, S07 and S08, from their outcomes."""
+    from dfcmodel.levels.accuracies import measured_accuracies
+    from validation.checks import subjects
+    from validation.claims import find
+
+    def outcome(claim: str) -> Any:
+        find(claim)  # registers its subject
+        return subjects()[claim].measured()
+
+    networks, switch, window = outcome("S08"), outcome("S07").values, outcome("S06")
+    rows = []
+    for name, part in (
+        ("set aside", networks.aside),
+        ("fresh", networks.fresh),
+    ):
+        ratios = part.networks.set_index("rules")["ratio"]
+        rows.append((
+            f"fluid: shares of goodput, {len(part.networks)} networks that it was not tuned on ({name})",
+            "ns-2",
+            f"{part.mean_error:.3f} of the bottleneck's rate on average, {part.shares['difference'].abs().max():.2f} at worst",
+        ))
+        rows.append((
+            f"fluid: packets lost, the same ({name})",
+            "ns-2",
+            f"{ratios.min():.2f} ({ratios.idxmin()}) to {ratios.max():.2f} times as many",
+        ))
+    aside = networks.aside
+    rows.append((
+        "fluid: standard deviation over runs (set aside)",
+        "ns-2",
+        f"{aside.spread:.2f} times as large, in the median",
+    ))
+    covering = f"{aside.inside.sum()} of {len(aside.inside)}"
+    model = aside.covered(measured_accuracies()["fluid"].half_width).sum()
+    rows.append((
+        "fluid: 95 % intervals that contain ns-2's share (set aside)",
+        "ns-2",
+        f"{covering} of `Ensemble.intervals`, {model} of {len(aside.inside)} of `share_intervals`",
+    ))
+    packets = measured_accuracies()["packet level"]
+    rows.append((
+        f"packet level: shares of goodput, {packets.networks} networks",
+        "ns-2",
+        f"{packets.mean_error:.3f} on average, of which {packets.chance:.3f} is chance",
+    ))
+    for level, name in (("fluid", "fluid"), ("packets", "packet level")):
+        rows.append((
+            f"{name}: percentiles of the queue, Reno and CUBIC, 1 to 64 flows",
+            "a Tofino switch",
+            f"up to {100 * max(switch['off'][level]):.0f} % of the buffer",
+        ))
+    rows.append((
+        "packet level: the queue of CUBIC",
+        "a Tofino switch",
+        f"deeper in {switch['above']} of {switch['compared']} percentiles",
+    ))
+    for kinds, median in zip(("by losses", "by a delay or a rate"), window.medians, strict=True):
+        rows.append((
+            f"window model: rates of rules that go {kinds}",
+            "ns-2, ns-3",
+            f"{100 * median:.0f} % in the median",
+        ))
+    worst = window.ratios.loc[window.ratios["ratio"].idxmin()]
+    rows.append((
+        f"window model: the worst case, {worst['rule'].upper()} at p = {worst['p']:g}",
+        worst["tool"],
+        f"{1.0 / worst['ratio']:.1f} times as fast",
+    ))
+    return table(("What", "Compared with", "How far off"), rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -543,10 +615,13 @@ MAKE: dict[str, Callable[[], str]] = {
     "worst_shares": worst_shares,
     "starvation": starvation,
     "readers": readers,
+    "model_errors": model_errors,
 }
 PAGES = ("markov.md", "readers.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
+JUDGED = ("../README.md", "known-limits.md")
+"""Pages with parts that are read from outcomes of claims, which take a minute unless they are cached."""
 
 
 def filled(text: str) -> str:
@@ -565,7 +640,7 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in (*PAGES, *SIMULATED):
+    for page in (*PAGES, *SIMULATED, *JUDGED):
         path = DOCS / page
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -7,6 +7,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import dfcmodel
 import responsefn
 from responsefn import RateRule, WindowRule, linux
@@ -66,6 +68,17 @@ def test_tables_of_the_documentation_are_those_of_the_registries() -> None:
         text = (DOCS / page).read_text(encoding="utf-8")
         assert generated["BLOCK"].search(text)
         assert generated["filled"](text) == text, page
+
+
+@pytest.mark.slow  # measures three claims
+def test_errors_of_the_models_are_those_of_the_outcomes() -> None:
+    """The README and the known limits say how far the models are off, as S06, S07 and S08 measure it."""
+    generated = runpy.run_path(str(DOCS / "generated.py"))
+    made = generated["model_errors"]()
+    for page in generated["JUDGED"]:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        (block,) = generated["BLOCK"].finditer(text)
+        assert made in block[0], page
 
 
 def test_the_index_has_every_module_with_what_it_is() -> None:
