@@ -338,58 +338,76 @@ def model_errors() -> str:
         ("fresh", networks.fresh),
     ):
         ratios = part.networks.set_index("rules")["ratio"]
-        rows.append((
-            f"fluid: shares of goodput, {len(part.networks)} networks that it was not tuned on ({name})",
-            "ns-2",
-            f"{part.mean_error:.3f} of the bottleneck's rate on average, {part.shares['difference'].abs().max():.2f} at worst",
-        ))
-        rows.append((
-            f"fluid: packets lost, the same ({name})",
-            "ns-2",
-            f"{ratios.min():.2f} ({ratios.idxmin()}) to {ratios.max():.2f} times as many",
-        ))
+        rows.append(
+            (
+                f"fluid: shares of goodput, {len(part.networks)} networks that it was not tuned on ({name})",
+                "ns-2",
+                f"{part.mean_error:.3f} of the bottleneck's rate on average, {part.shares['difference'].abs().max():.2f} at worst",
+            )
+        )
+        rows.append(
+            (
+                f"fluid: packets lost, the same ({name})",
+                "ns-2",
+                f"{ratios.min():.2f} ({ratios.idxmin()}) to {ratios.max():.2f} times as many",
+            )
+        )
     aside = networks.aside
-    rows.append((
-        "fluid: standard deviation over runs (set aside)",
-        "ns-2",
-        f"{aside.spread:.2f} times as large, in the median",
-    ))
+    rows.append(
+        (
+            "fluid: standard deviation over runs (set aside)",
+            "ns-2",
+            f"{aside.spread:.2f} times as large, in the median",
+        )
+    )
     covering = f"{aside.inside.sum()} of {len(aside.inside)}"
     model = aside.covered(measured_accuracies()["fluid"].half_width).sum()
-    rows.append((
-        "fluid: 95 % intervals that contain ns-2's share (set aside)",
-        "ns-2",
-        f"{covering} of `Ensemble.intervals`, {model} of {len(aside.inside)} of `share_intervals`",
-    ))
+    rows.append(
+        (
+            "fluid: 95 % intervals that contain ns-2's share (set aside)",
+            "ns-2",
+            f"{covering} of `Ensemble.intervals`, {model} of {len(aside.inside)} of `share_intervals`",
+        )
+    )
     packets = measured_accuracies()["packet level"]
-    rows.append((
-        f"packet level: shares of goodput, {packets.networks} networks",
-        "ns-2",
-        f"{packets.mean_error:.3f} on average, of which {packets.chance:.3f} is chance",
-    ))
+    rows.append(
+        (
+            f"packet level: shares of goodput, {packets.networks} networks",
+            "ns-2",
+            f"{packets.mean_error:.3f} on average, of which {packets.chance:.3f} is chance",
+        )
+    )
     for level, name in (("fluid", "fluid"), ("packets", "packet level")):
-        rows.append((
-            f"{name}: percentiles of the queue, Reno and CUBIC, 1 to 64 flows",
+        rows.append(
+            (
+                f"{name}: percentiles of the queue, Reno and CUBIC, 1 to 64 flows",
+                "a Tofino switch",
+                f"up to {100 * max(switch['off'][level]):.0f} % of the buffer",
+            )
+        )
+    rows.append(
+        (
+            "packet level: the queue of CUBIC",
             "a Tofino switch",
-            f"up to {100 * max(switch['off'][level]):.0f} % of the buffer",
-        ))
-    rows.append((
-        "packet level: the queue of CUBIC",
-        "a Tofino switch",
-        f"deeper in {switch['above']} of {switch['compared']} percentiles",
-    ))
+            f"deeper in {switch['above']} of {switch['compared']} percentiles",
+        )
+    )
     for kinds, median in zip(("by losses", "by a delay or a rate"), window.medians, strict=True):
-        rows.append((
-            f"window model: rates of rules that go {kinds}",
-            "ns-2, ns-3",
-            f"{100 * median:.0f} % in the median",
-        ))
+        rows.append(
+            (
+                f"window model: rates of rules that go {kinds}",
+                "ns-2, ns-3",
+                f"{100 * median:.0f} % in the median",
+            )
+        )
     worst = window.ratios.loc[window.ratios["ratio"].idxmin()]
-    rows.append((
-        f"window model: the worst case, {worst['rule'].upper()} at p = {worst['p']:g}",
-        worst["tool"],
-        f"{1.0 / worst['ratio']:.1f} times as fast",
-    ))
+    rows.append(
+        (
+            f"window model: the worst case, {worst['rule'].upper()} at p = {worst['p']:g}",
+            worst["tool"],
+            f"{1.0 / worst['ratio']:.1f} times as fast",
+        )
+    )
     return table(("What", "Compared with", "How far off"), rows)
 
 
