@@ -132,7 +132,11 @@ def _trace_one(number: str, origin: str, run: bool) -> str:
         if missing := [name for name in names if not (ROOT / "benchmarks" / f"{name}.py").exists()]:
             return f"NO benchmarks/{missing[0]}.py"
         tables = sources("benchmarks/results", "*.md")
-        having = [path for path, text in tables.items() if written_in(number, text)]
+        words = origin.replace(".", " ").split()
+        own = {
+            path: text for path, text in tables.items() if Path(path).stem.startswith(tuple(words))
+        }
+        having = [path for path, text in own.items() if written_in(number, text)]
         return f"{origin}; in {having[0]}" if having else f"{origin} exists"
     if match := re.match(r"python (docs/\S+\.py)$", origin):
         return f"{origin} exists" if (ROOT / match[1]).exists() else f"NO {match[1]}"
@@ -176,17 +180,30 @@ def _measured(number: str, name: str, run: bool) -> str:
     )
 
 
+def kind_of(told: str) -> str:
+    """Return the kind of a trace in a few words."""
+    if told.startswith("NO"):
+        return "not traced"
+    if told.startswith("set"):
+        return "set"
+    has = re.search(r"; in \S+|has it|gives it", told)
+    return "in a record or a test" if has else "by a command that exists"
+
+
 def main(words: list[str]) -> int:
     """Print the trace of the numbers drawn; return how many have none."""
     seed = int(words[words.index("--seed") + 1]) if "--seed" in words else 0
     numbers = all_numbers()
-    wrong = 0
+    kinds = dict.fromkeys(
+        ("not traced", "set", "in a record or a test", "by a command that exists"), 0
+    )
     for typed in random.Random(seed).sample(numbers, DRAWN):
         told = trace(typed, run="--run" in words)
-        wrong += told.startswith("NO")
+        kinds[kind_of(told)] += 1
         sys.stdout.write(f"{typed.page}:{typed.line}: {typed.text}: {told}\n")
-    sys.stdout.write(f"{DRAWN - wrong} of {DRAWN} traced, of {len(numbers)} numbers\n")
-    return wrong
+    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    sys.stdout.write(f"{DRAWN} of {len(numbers)} numbers: {counts}\n")
+    return kinds["not traced"]
 
 
 if __name__ == "__main__":
