@@ -254,7 +254,8 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
             row["threshold"],
             "",
             float(row["value"]),
-            *(_verdicts_at(row, at) for at in ("half", "twice")),
+            _verdicts_at(row, "half"),
+            _verdicts_at(row, "twice"),
         )
         for row in rows("thresholds.csv")
     }
