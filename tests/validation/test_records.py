@@ -135,6 +135,26 @@ def test_undecidable_statements_are_in_the_ledger_and_say_what_would_decide_them
         assert {(id, key) for key, one in each.items() if one.statistic == "undecidable"} <= said
 
 
+@pytest.mark.parametrize(
+    ("id", "key", "sentences"),
+    [
+        ("Y12", "sfq_udp", ("SFQ is worst for all UDP", "DRR is worst for UDP")),
+        ("Z14", "tcp_smoother", ("TCP is smoother than TCP(a,b)", "TCP(a,b) is smoother than TCP")),
+    ],
+)
+def test_what_a_paper_asserts_with_its_opposite_is_undecidable_with_both_sentences(
+    id, key, sentences
+):
+    assert all(sentence in undecidable_statements()[id][key] for sentence in sentences)
+    (part,) = [
+        p for p in find(id).check().parts if p.statement == statements_of_papers()[id][key].text
+    ]
+    assert part.minor == undecidable_statements()[id][key]
+    assert {part.by(source) for source in ("model", "ns-2", "level")} <= {
+        Verdict.UNDECIDABLE, Verdict.NOT_APPLICABLE
+    }  # fmt: skip
+
+
 def test_every_claim_has_a_headline_for_its_recorded_verdicts() -> None:
     """At most twenty words, without intervals; another verdict has no headline until one is written."""
     for id, verdicts in recorded_verdicts().items():

@@ -212,8 +212,11 @@ class Finding:
 
         A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
         claim only if it was judged for all statements that decide. NOT_APPLICABLE: the source has
-        not judged the reading.
+        not judged the reading. Packets of the model's own events, which test its solution, have no
+        readings.
         """
+        if source == "process":
+            return {}
         default = self.by_default(source)
         others = {each.name: self.in_reading(each, source) for each in self.readings}
         return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}

@@ -726,6 +726,8 @@ def test_a_contradiction_that_does_not_stand_in_every_reading_depends_in_the_tab
     assert both.verdict("ns-2") == both.verdict("model") == D
     assert both.words("ns-2") == "contradicted; inconclusive if short queues"
     assert both.words("model") == "contradicted; not judged if short queues"
+    events = replace(both, parts=(replace(part(), process=C),))
+    assert events.verdict("process") == C  # the model's own events have no readings
     held = Finding((part(model=R),), "", readings=(Reading("other", (part(model=N),)),))
     assert held.verdict("model") == R
 

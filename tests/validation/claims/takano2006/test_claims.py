@@ -702,3 +702,12 @@ def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:
     pairs = apart.max(axis=2).min(axis=1) < 0.01
     assert pairs.mean() >= 0.9
     assert np.ptp(fluid[:, 0]) > 0.1  # there are several
+
+
+# D20: ns-3's DFC is hopflow's own program.
+
+
+def test_instants_of_our_own_program_are_no_packets_of_the_protocol() -> None:
+    finding = find("D20").check()
+    assert finding.simulation is Verdict.NOT_APPLICABLE
+    assert (finding.model, finding.process) == (Verdict.HOLDS, Verdict.HOLDS)

@@ -51,6 +51,7 @@ from validation.claims.zheng2002.red import (
     variation,
 )
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
+from validation.judgements.verdicts import Sides
 from validation.statistics import difference, of_runs
 from validation.statistics import ratio as quotient
 
@@ -173,6 +174,31 @@ NA = Verdict.NOT_APPLICABLE
 
 def test_statements_are_as_found(judged) -> None:
     assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
+
+
+# Z15 is judged on the pairs of Figs. 22 to 25.
+
+
+def rougher_with_red(pair: str):
+    """Return a change that gives flows of a pair a far larger variation behind RED."""
+
+    def change(frame):
+        rows = (frame["pair"] == pair) & (frame["queue"] == "RED")
+        return frame.assign(rate_cov=frame["rate_cov"] + 5.0 * rows)
+
+    return change
+
+
+def test_pairs_that_the_figures_do_not_have_do_not_enter(doctor, judged) -> None:
+    usual = judged("Z15")
+    doctor("zheng2002/red-droptail", rougher_with_red("TFRC with TCP(1,1/2)"))
+    assert judged("Z15") == usual
+    doctor("zheng2002/red-droptail", rougher_with_red("TCP(1/5,1/8) with TFRC"))
+    assert judged("Z15") == usual | {"tfrc": Sides(NA, C)}
+
+
+def test_a_model_that_assumes_the_order_does_not_judge_it(judged) -> None:
+    assert {sides.model for sides in judged("Z15").values()} == {NA}
 
 
 # Ratios of rates, their intervals, and tolerances in steps.
