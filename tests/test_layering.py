@@ -114,7 +114,7 @@ MAY_IMPORT = {
     "validation.statistics": {"hopflow.intervals", "validation.judgements.verdicts"},
     "validation.report": {
         "hopflow", "validation.checks", "validation.claims", "validation.judgements.code_hashes", "validation.evidence", "validation.display.finding_rows",
-        "validation.inference", "validation.judgements.keeping", "validation.judgements.labels", "validation.manifest", "validation.judgements.recording", "validation.records", "validation.judgements.running",
+        "validation.inference", "validation.judgements.keeping", "validation.judgements.labels", "validation.manifest", "validation.judgements.recording", "validation.records", "validation.judgements.running", "validation.judgements.settings",
         "validation.display.svg", "validation.display.texts", "validation.judgements.verdicts",
     },
     "validation.inference": {

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from validation.display.finding_rows import Number
 from validation.evidence import provenance
 from validation.inference.recording import recorded_parameters, sentence
+from validation.judgements.settings import is_settled, settings_of
 from validation.judgements.verdicts import Claim, Finding, Verdict
 from validation.records import (
     Entry,
@@ -207,6 +208,8 @@ def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
         "without_level": without_packet_level().get(claim.id, ""),
         "without_explanation": without_explanation().get(claim.id, ""),
         "inferred": sentence(claim.id),
+        "settings": list(settings_of(claim.paper, finding)),
+        "settled": is_settled(finding),
     }
 
 

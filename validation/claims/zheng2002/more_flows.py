@@ -355,7 +355,8 @@ CLOSE = "differences of the rates up to a tenth do not count"
 def _by_distance(pair: str, reading: str, length: float | None = None) -> pd.DataFrame:
     """Return the flows of a pair at growing distances, of all seeds; ``length``: of the bins of their rates, s."""
     if length is not None:
-        return in_bins(DELAYS_IN_BINS, length, pair=pair, reading=reading)
+        frame = in_bins(DELAYS_IN_BINS, length, pair=pair, reading=reading)
+        return frame.assign(access_delay=[ACCESS[flow - 1] for flow in frame["flow"]])
     return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
