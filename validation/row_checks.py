@@ -64,6 +64,8 @@ class Identity(NamedTuple):
         sides = pd.DataFrame({"left": left, "right": right.astype(np.float64)}).dropna()
         largest = sides.abs().max(axis=1)
         apart = (sides["left"] - sides["right"]).abs()
+        if (sides % 1.0 == 0.0).all(axis=1).mean() > 0.5:  # counts are exact
+            largest *= 0.0
         return sides[apart > self.within + PRINTED * largest]
 
 
