@@ -122,8 +122,8 @@ def history() -> History:
     changed: list[Change] = []
     for table, columns in EXPECTATIONS.items():
         for row, versions in _rows(table, ("claim", "statement")).items():
-            decided = [(c, [entry[name] for name in columns]) for c, entry in versions]
-            decided = [each for each in decided if OPEN not in each[1]] or decided[-1:]
+            values = [(commit, [entry[name] for name in columns]) for commit, entry in versions]
+            decided = list(itertools.dropwhile(lambda each: OPEN in each[1], values)) or values
             first[row] = decided[0][0]
             changed += _changes(table, row, decided)
     rows = [

@@ -385,7 +385,7 @@ def test_it_shows_what_turns_and_where() -> None:
     said = judge("Z02", "--threshold", "tolerance=0.035")
     assert "holds -> contradicted" in said
     assert "tolerance = 0.035 (as judged here: 0.5)" in said
-    assert "tolerance = 0.0442: model " in said
+    assert "below 0.04993: model holds -> contradicted" in said
 
 
 def test_it_shows_the_readings_and_takes_one() -> None:
@@ -399,8 +399,8 @@ def test_it_shows_the_readings_and_takes_one() -> None:
 def test_it_says_where_nothing_turns() -> None:
     """Z16 is contradicted by statements that no one threshold changes."""
     said = judge("Z16")
-    assert "level from 9.8e-06 to 0.45: the verdicts stay" in said
-    assert "least from 9.8e-07 to 1: the verdicts stay" in said
+    assert "from 9.8e-06 to 0.45 the verdict stays: model, ns-2, packet level" in said
+    assert "from 9.8e-07 to 1 the verdict stays: model, ns-2, packet level" in said
 
 
 def test_it_leaves_out_seeds() -> None:

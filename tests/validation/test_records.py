@@ -21,6 +21,7 @@ from validation.claims.explained import SCENARIOS, arguments
 from validation.claims.yang2001 import best_effort
 from validation.claims.zheng2002 import pairs
 from validation.display import texts
+from validation.display.finding_rows import Number
 from validation.display.waterfalls import ABOUT, CASE, gap_of, waterfall_of
 from validation.judgements import pickles
 from validation.judgements.recording import Recorded, differences, record, recorded
@@ -191,7 +192,7 @@ def changes(id: str) -> list[str]:
 
 def test_every_statement_of_every_reading_is_recorded() -> None:
     assert set(recorded()) == set(entries())
-    assert all(known.statements for known in recorded().values())
+    assert all(known.statements and known.numbers for known in recorded().values())
     assert len(rows("readings.csv")) == sum(len(known.statements) for known in recorded().values())
 
 
@@ -219,6 +220,38 @@ def test_a_forged_constant_of_a_judge_is_noticed_though_the_verdict_stays() -> N
         found, thresholds=tuple(lower if each is least else each for each in found.thresholds)
     )
     assert list(differences(forged, recorded()["Y06"])) == ["threshold least"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("0.4842", "0.5"), "numbers of quantity 1: 0.5 instead of 0.4842"),
+        (("0.4842", "0.4844"), "numbers of quantity 1: 0.4844 instead of 0.4842"),
+        (("0.4842", ""), "numbers of quantity 1: 2 instead of 3"),
+        (("0.4842", "0.4843"), ""),
+        (("3 of", "4 of"), "numbers of quantity 1: 4 instead of 3"),
+    ],
+    ids=["rounded", "another", "missing", "last digit", "count"],
+)
+def test_other_printed_numbers_are_noticed_though_the_verdict_stays(change, said) -> None:
+    """The last digit of a fraction alone may differ: rounding errors of another machine."""
+    found = find("Y06").check()
+    row = Number("flows", "3 of 5", "0.4842")
+    known = replace(
+        recorded()["Y06"], numbers=recorded()["Y06"].numbers | {"quantity 1": "3 5 0.4842"}
+    )
+    other = replace(
+        row, model=row.model.replace(*change), simulation=row.simulation.replace(*change)
+    )
+    forged = replace(found, numbers=(other, *found.numbers[1:]))
+    assert list(differences(forged, known)) == ([said] if said else [])
+
+
+def test_a_forged_count_of_statements_that_hold_is_noticed() -> None:
+    found, known = find("Y06").check(), recorded()["Y06"]
+    assert list(differences(found, replace(known, held=Sides("9 of 9", "9 of 9")))) == [
+        "statements that hold"
+    ]
 
 
 def test_a_missing_reading_and_an_unknown_one_are_noticed() -> None:
@@ -427,7 +460,7 @@ def test_the_bundled_rows_are_computed_again() -> None:
 def test_recording_one_claim_leaves_the_rows_of_others(tmp_path, monkeypatch):
     before = {
         name: (PUBLISHED / name).read_text(encoding="utf-8")
-        for name in ("verdicts.csv", "thresholds.csv", "readings.csv")
+        for name in ("verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv")
     }
     for name, whole in before.items():
         text = re.sub(r"(?m)^M02,.*\n", "", whole)

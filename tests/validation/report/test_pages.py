@@ -564,8 +564,10 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
     known = Recorded(
         Sides(R, C),
         turning=Sides((), ()),
-        thresholds={"near": Threshold("near", "", 0.01, Sides(R, A), Sides(C, A))},
+        thresholds={"near": Threshold("near", "", 0.01, {"model": R}, {"model": C})},
         statements={("", 1): (R, A, A, A, A, A)},
+        held=Sides("1 of 1", "0 of 1"),
+        numbers={"quantity 1": "1 2 3", "quantity 2": "1 2 4 9 5 3"},
     )
     row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"
