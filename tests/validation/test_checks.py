@@ -251,13 +251,12 @@ def test_simulators_are_told_apart() -> None:
     ("default", "reading", "whole"),
     [
         ([R, R], [C, A], Verdict.DEPENDS),  # one statement suffices to contradict
-        (
-            [C, R],
-            [R, A],
-            C,
-        ),  # the second one was not judged: the reading does not uphold the claim
+        ([C, R], [R, A], Verdict.DEPENDS),  # a contradiction has to stand in every reading
         ([C, R], [R, R], Verdict.DEPENDS),
-        ([C, R], [N, R], C),  # no reading in which it holds
+        ([C, R], [N, R], Verdict.DEPENDS),
+        ([C, R], [A, A], Verdict.DEPENDS),
+        ([C, R], [C, A], C),
+        ([R, R], [N, A], R),
         (
             [R, N],
             [C, A],
@@ -265,7 +264,9 @@ def test_simulators_are_told_apart() -> None:
         ),  # nothing was decided that could turn
     ],
 )
-def test_a_reading_turns_a_claim_only_by_what_was_judged_in_it(default, reading, whole) -> None:
+def test_a_contradiction_has_to_stand_in_every_reading_and_what_holds_is_ended_by_its_opposite(
+    default, reading, whole
+) -> None:
     def parts(verdicts) -> tuple[Part, ...]:
         return tuple(Part("", verdict, A) for verdict in verdicts)
 
@@ -335,14 +336,22 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
 
 
 @for_each([
-    (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
+    (R, C, True), (C, R, True), (R, N, False), (C, N, True), (C, A, True), (C, C, False),
+    (N, R, False), (N, C, False), (N, N, False),
 ])  # fmt: skip
-def test_only_the_opposite_turns_a_verdict(default, other, turned) -> None:
+def test_only_the_opposite_ends_what_holds_and_anything_else_a_contradiction(
+    default, other, turned
+) -> None:
     assert default.turned_by(other) is turned
 
 
 def test_the_direction_of_what_depends_is_said() -> None:
     assert in_words(C, {"a": R, "b": R}) == "contradicted; holds if a or b"
+    many = dict.fromkeys("abcd", A)
+    assert (
+        in_words(C, {**many, "e": N})
+        == "contradicted; not judged in 4 other readings; inconclusive if e"
+    )
 
 
 def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:

@@ -397,7 +397,7 @@ def test_it_shows_the_readings_and_takes_one() -> None:
 
 
 def test_it_says_where_nothing_turns() -> None:
-    """Z16 is contradicted by statements that no one threshold changes."""
+    """Z16 is contradicted by a statement that no smallest difference changes; at a far smaller level a reading is open."""
     said = judge("Z16")
     assert "from 9.8e-06 to 0.45 the verdict stays: model, ns-2, packet level" in said
     assert "from 9.8e-07 to 1 the verdict stays: model, ns-2, packet level" in said
