@@ -227,6 +227,13 @@ def test_other_printed_numbers_are_noticed_though_the_verdict_stays(change, said
     assert list(differences(forged, known)) == ([said] if said else [])
 
 
+def test_places_with_other_numbers_are_named_or_counted() -> None:
+    found, known = find("Y06").check(), recorded()["Y06"]
+    *named, more = differences(found, replace(known, numbers={}))
+    assert all(each.startswith("numbers of ") for each in named)
+    assert more == f"numbers of {len(known.numbers) - len(named)} more places"
+
+
 def test_a_forged_count_of_statements_that_hold_is_noticed() -> None:
     found, known = find("Y06").check(), recorded()["Y06"]
     assert list(differences(found, replace(known, held=Sides("9 of 9", "9 of 9")))) == [
