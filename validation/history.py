@@ -106,13 +106,13 @@ class History(NamedTuple):
         return not (self.uncommitted or self.without_record or self.expectations)
 
 
-def history() -> History:
+def read_history() -> History:
     """Return what the history of the repository says, if the package is a checkout.
 
     Examples
     --------
-    >>> from validation.history import history
-    >>> about = history()
+    >>> from validation.history import read_history
+    >>> about = read_history()
     >>> bool(about.missing) or len(about.first) > 90
     True
     """

@@ -266,7 +266,8 @@ def _verdicts_at(row: dict[str, str], at: str) -> dict[str, Verdict]:
     names = {"packets": "simulation", "same process": "process", "packet level": "level"}
     columns = [column for column in row if column.endswith(f" at {at}")]
     titles = {column: column.removesuffix(f" at {at}") for column in columns}
-    return {names.get(title, title): Verdict(row[column]) for column, title in titles.items()}
+    named = ((names.get(title, title), row[column]) for column, title in titles.items())
+    return {name: Verdict(verdict) for name, verdict in named if verdict}
 
 
 def excused_cases() -> dict[tuple[str, str], str]:

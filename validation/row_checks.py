@@ -58,8 +58,8 @@ class Identity(NamedTuple):
         >>> from validation.row_checks import Identity
         >>> rows = pd.DataFrame({"p": [0.1, 0.3], "drops": [1, 2], "arrivals": [10, 10]})
         >>> Identity("p", "drops / arrivals").broken(rows)
-             left  right
-        1     0.3    0.2
+           left  right
+        1   0.3    0.2
         """
         import pandas as pd
 

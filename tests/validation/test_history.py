@@ -18,7 +18,7 @@ from tests.surface import invoke
 from validation import evidence, manifest, row_checks
 from validation import history as module
 from validation.commands import bundled_data
-from validation.history import History, history
+from validation.history import History, read_history
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 EXPECTED = "claim,statement,statistic,threshold,model,packet level\n"
@@ -76,7 +76,7 @@ def edit(folder: Path, name: str, old: str, new: str, *, commit: str = "") -> No
 
 
 def test_an_untouched_repository_is_clean(repository: Path) -> None:
-    about = history()
+    about = read_history()
     assert about.is_clean
     assert not about.missing
     assert not about.rows
@@ -89,29 +89,29 @@ def test_an_untouched_repository_is_clean(repository: Path) -> None:
 @pytest.mark.parametrize("commit", ["", "typo"])
 def test_a_cell_that_changes_without_its_record_is_named(repository: Path, commit: str) -> None:
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
-    (table,) = history().without_record
+    (table,) = read_history().without_record
     assert table.startswith(f"{PLACE}/link.csv in ")
-    assert bool(history().uncommitted) is not bool(commit)
-    assert not history().is_clean
+    assert bool(read_history().uncommitted) is not bool(commit)
+    assert not read_history().is_clean
 
 
 @pytest.mark.parametrize("commit", ["", "typo"])
 def test_a_renewed_checksum_and_another_date_are_no_record(repository: Path, commit: str) -> None:
     write(repository, {f"{PLACE}/provenance.json": record(date="2026-01-01", sha256="0")})
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
-    assert len(history().without_record) == 1
+    assert len(read_history().without_record) == 1
 
 
 def test_runs_made_again_with_other_seeds_are_no_forgery(repository: Path) -> None:
     write(repository, {f"{PLACE}/provenance.json": record(seeds=[1, 2])})
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="more seeds")
-    assert history().is_clean
+    assert read_history().is_clean
 
 
 def test_own_packets_change_with_the_code(repository: Path) -> None:
     write(repository, {f"{PLACE}/provenance.json": record(tool="hopflow")}, commit="own")
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="run again")
-    assert history().is_clean
+    assert read_history().is_clean
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
@@ -120,20 +120,20 @@ def test_own_packets_change_with_the_code(repository: Path) -> None:
 )
 def test_an_expectation_that_changes_is_named_with_both_commits(repository, change, commit) -> None:
     edit(repository, "published/fabric_expectations.csv", *change, commit=commit)
-    ((table, row, first, last),) = history().expectations
+    ((table, row, first, last),) = read_history().expectations
     assert (table, row, first.subject, last.subject) == (
         "fabric_expectations.csv",
         "A1 x",
         "first",
         commit,
     )
-    assert not history().is_clean
+    assert not read_history().is_clean
 
 
 def test_an_expectation_changed_to_and_fro_is_as_it_was(repository: Path) -> None:
     for old, new in (("above", "below"), ("below", "above")):
         edit(repository, "published/fabric_expectations.csv", old, new, commit=new)
-    assert not history().expectations
+    assert not read_history().expectations
 
 
 def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -> None:
@@ -145,18 +145,18 @@ def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -
         "y,t test,least 1,holds,holds",
         commit="now",
     )
-    assert history().is_clean
-    assert history().first["A1 y"].subject == "now"
+    assert read_history().is_clean
+    assert read_history().first["A1 y"].subject == "now"
     edit(repository, name, "least 1", "least 2", commit="later")
-    assert [change.row for change in history().expectations] == ["A1 y"]
+    assert [change.row for change in read_history().expectations] == ["A1 y"]
 
 
 @pytest.mark.parametrize("commit", ["", "wording"])
 def test_a_paraphrase_turned_round_is_named(repository: Path, commit: str) -> None:
     edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit=commit)
-    ((table, row, first, last),) = history().rows
+    ((table, row, first, last),) = read_history().rows
     assert (table, row, first.subject, last.subject) == ("paraphrases.csv", "A1", "first", commit)
-    assert history().is_clean is bool(commit)
+    assert read_history().is_clean is bool(commit)
 
 
 def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
@@ -167,13 +167,16 @@ def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
     write(repository, {"b.txt": "b"}, commit="b")
     git(repository, "merge", "-q", "--no-commit", "--no-ff", "other")
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="merge")
-    assert len(history().without_record) == 1
+    assert len(read_history().without_record) == 1
 
 
 def test_files_that_runs_write_and_code_are_not_protected(repository: Path) -> None:
     names = ("published/verdicts.csv", "claims/a.py", "published/SOURCES.md", "claims/a.md")
     write(repository, {f"validation/{name}": "x" for name in names})
-    assert history().uncommitted == ("validation/claims/a.md", "validation/published/SOURCES.md")
+    assert read_history().uncommitted == (
+        "validation/claims/a.md",
+        "validation/published/SOURCES.md",
+    )
 
 
 def test_without_git_or_a_repository_it_says_so(tmp_path, repository, monkeypatch) -> None:
@@ -182,15 +185,15 @@ def test_without_git_or_a_repository_it_says_so(tmp_path, repository, monkeypatc
         repository, "clone", "-q", "--depth", "1", f"file://{repository}", str(tmp_path / "shallow")
     )
     monkeypatch.setattr(module, "PACKAGE", tmp_path / "shallow" / "validation")
-    assert "shallow" in history().missing
+    assert "shallow" in read_history().missing
     (repository / "copy" / "validation").mkdir(parents=True)
     monkeypatch.setattr(module, "PACKAGE", repository / "copy" / "validation")
-    assert history().missing == "this copy is not of a git checkout"
+    assert read_history().missing == "this copy is not of a git checkout"
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     shutil.rmtree(repository / ".git")
-    assert "not a git repository" in history().missing
+    assert "not a git repository" in read_history().missing
     monkeypatch.setenv("PATH", "")
-    assert history() == History("there is no git")
+    assert read_history() == History("there is no git")
 
 
 # What the command prints.
@@ -202,17 +205,17 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(bundled_data.row_checks, "verify", lambda: 3)
 
     def run(about: History, *words: str) -> Any:
-        monkeypatch.setattr(bundled_data, "history", lambda: about)
+        monkeypatch.setattr(bundled_data, "read_history", lambda: about)
         return invoke(["data", "verify", *words], env={"COLUMNS": "200"})
 
     return run
 
 
 def test_the_command_prints_the_commit_of_each_expectation(repository: Path, verify) -> None:
-    done = verify(history())
+    done = verify(read_history())
     assert done.exit_code == 0, done.output
     assert "first held 2 expectations, of A1." in done.output
-    about = json.loads(verify(history(), "--json").stdout)
+    about = json.loads(verify(read_history(), "--json").stdout)
     assert set(about["history"]["first"]) == {"A1 x", "A1 y"}
 
 
@@ -220,12 +223,12 @@ def test_the_command_ends_with_1_and_names_what_is_not_as_committed(repository, 
     edit(repository, "published/fabric_expectations.csv", "above", "below")
     edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="both")
     edit(repository, "published/paraphrases.csv", "smoother", "rougher")
-    done = verify(history())
+    done = verify(read_history())
     assert done.exit_code == 1
     assert "EXPECTATION CHANGED: A1 x in fabric_expectations.csv, by " in done.output
     assert f"CHANGED WITHOUT ITS RECORD: {PLACE}/link.csv in " in done.output
     assert "NOT AS COMMITTED: validation/published/paraphrases.csv." in done.output
-    assert verify(history(), "--json").exit_code == 1
+    assert verify(read_history(), "--json").exit_code == 1
 
 
 def test_the_command_says_that_there_is_no_history(verify) -> None:

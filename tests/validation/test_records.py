@@ -86,8 +86,8 @@ def test_half_and_twice_are_those_of_the_threshold() -> None:
     """Z10: similar is within a tenth; ns-2 confirms it within a fifth."""
     threshold = recorded_thresholds()["Z10", "margin"]
     assert threshold.value == 0.1
-    assert threshold.half.packets is Verdict.CONTRADICTED
-    assert threshold.twice.packets is Verdict.HOLDS
+    assert threshold.half["ns-2"] is threshold.half["simulation"] is Verdict.CONTRADICTED
+    assert threshold.twice["ns-2"] is Verdict.HOLDS
 
 
 def test_every_claim_of_a_paper_is_judged_at_packet_level_or_says_why_not() -> None:
@@ -245,6 +245,13 @@ def test_other_printed_numbers_are_noticed_though_the_verdict_stays(change, said
     )
     forged = replace(found, numbers=(other, *found.numbers[1:]))
     assert list(differences(forged, known)) == ([said] if said else [])
+
+
+def test_places_with_other_numbers_are_named_or_counted() -> None:
+    found, known = find("Y06").check(), recorded()["Y06"]
+    *named, more = differences(found, replace(known, numbers={}))
+    assert all(each.startswith("numbers of ") for each in named)
+    assert more == f"numbers of {len(known.numbers) - len(named)} more places"
 
 
 def test_a_forged_count_of_statements_that_hold_is_noticed() -> None:

@@ -14,7 +14,7 @@ from hopflow.checks import choice
 from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples
 from hopflow.whole_files import replacing
 from validation import evidence, manifest, row_checks
-from validation.history import Change, History, history
+from validation.history import Change, History, read_history
 
 commands = Commands(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 
@@ -197,7 +197,7 @@ def verify_data(json: AsJson = False) -> None:
     """
     checked, tables = manifest.verify(), manifest.verify_published()
     identities = row_checks.verify()
-    about = history()
+    about = read_history()
     cases = len(evidence.cases())
     if json:
         counts = {

@@ -37,6 +37,8 @@ Statements = Mapping[tuple[str, int], tuple[str, ...]]
 """The verdicts of `SOURCES` by reading ("" for the default one) and number of the statement, from 1."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?", re.ASCII)
 """A printed number."""
+PLACES_NAMED = 3
+"""Places with other numbers that are named; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -202,9 +204,14 @@ def differences(finding: Finding, known: Recorded) -> Iterator[str]:
         if now_said.get((reading, number)) != known.statements.get((reading, number)):
             yield f"statement {number}" + (f" in the reading {reading!r}" if reading else "")
     printed = _printed(finding)
-    for place in {**known.numbers, **printed}:
-        if other := _other_numbers(printed.get(place, ""), known.numbers.get(place, "")):
-            yield f"numbers of {place}: {other}"
+    others = {
+        place: _other_numbers(printed.get(place, ""), known.numbers.get(place, ""))
+        for place in {**known.numbers, **printed}
+    }
+    named = [f"numbers of {place}: {other}" for place, other in others.items() if other]
+    yield from named[:PLACES_NAMED]
+    if len(named) > PLACES_NAMED:
+        yield f"numbers of {len(named) - PLACES_NAMED} more places"
 
 
 def _at_threshold(threshold: Threshold) -> tuple[str, ...]:

@@ -31,7 +31,15 @@ def toy() -> Callable[..., tuple[Claim, Finding]]:
             numbers=(Number("x", "1", "2", "3", "none"), Number("y; flows: 1, 2, 4", "9, 5, <3")),
             pictures=(Picture(_draw, "caption", 'alt "text"', SVG),) * 2,
             cases=("zheng2002/periodic-loss",),
-            thresholds=(Threshold("near", "how near", 0.01, {"model": R}, {"model": C}),),
+            thresholds=(
+                Threshold(
+                    "near",
+                    "how near",
+                    0.01,
+                    {"model": R, "simulation": A},
+                    {"model": C, "simulation": A},
+                ),
+            ),
         )
         return Claim(id, paper, "Fig. 0", "set", "says", lambda: finding), finding
 
