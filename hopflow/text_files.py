@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from hopflow.checks import file_path, shown
 
-__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text"]
+__all__ = ["MAX_BYTES", "parse_json", "parse_toml", "read_text", "unique_fields"]
 
 MAX_BYTES = 64 * 2**20
 """Size of the largest text file that is read."""
@@ -99,19 +99,24 @@ def parse_json(text: str) -> Any:
     ValueError: 'a' is given twice in one object
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=unique_fields)
     except json.JSONDecodeError as error:
         raise ValueError(f"is no JSON: {error}") from None
     except RecursionError:
         raise ValueError("is nested too deeply") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in fields:
-            raise ValueError(f"{shown(name)} is given twice in one object")
-        fields[name] = value
+def unique_fields(
+    pairs: list[tuple[str, Any]], message: str = "{} is given twice in one object"
+) -> dict[str, Any]:
+    """Return the fields of a JSON object, as ``object_pairs_hook``; ValueError for a name that it gives twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = set[str]()
+        for name, _ in pairs:
+            if name in names:
+                raise ValueError(message.format(shown(name)))
+            names.add(name)
     return fields
 
 

@@ -350,7 +350,7 @@ def begin_run(plan: Plan, spare: int = 1) -> PacketRun:
     """Return the run of a plan at t = 0; arrays that grow are ``spare`` times as large at first."""
     table = plan.scenario.table
     sources = (*table.columns["source"].values, *table.columns["arrivals"].values)
-    signatures = signatures_of(dict.fromkeys(rules_among(sources)))  # flows share rules
+    signatures = signatures_of(rules_among(sources))
     addresses = {
         "events": sender_events(signatures),
         "recoveries": recovery_events(plan.recovery_kinds),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hopflow.checks import listed, one_number, shown
-from hopflow.text_files import MAX_BYTES, read_text
+from hopflow.text_files import MAX_BYTES, read_text, unique_fields
 
 __all__ = ["LOST", "METRICS", "PARAMETERS", "SENT", "STATE", "Event", "Qlog"]
 
@@ -502,20 +502,8 @@ class Qlog:
         return values
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON whose names differ."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = set[str]()
-        for name, _ in pairs:
-            if name in names:
-                raise ValueError(f"{name!r} is given twice")
-            names.add(name)
-    return found
-
-
 def _no_number(word: str) -> float:
     raise ValueError(f"{word} is no number of JSON")
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_number)
+DECODER = json.JSONDecoder(object_pairs_hook=unique_fields, parse_constant=_no_number)

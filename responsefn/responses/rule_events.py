@@ -41,7 +41,6 @@ __all__ = [
     "checked_signature",
     "event_of",
     "events_of",
-    "kind_of",
     "numbers_of",
     "on_record",
     "parameters_at",
@@ -87,13 +86,20 @@ def numbers_of(rule: Dynamics) -> dict[str, float]:
     return numbers or {"unused": 0.0}
 
 
-def kind_of(rule: Dynamics) -> RuleSignature:
-    """Return the class and the names of the numeric parameters of a rule, however many there are."""
-    return type(rule), tuple(numbers_of(rule))
-
-
 def signature_of(rule: Dynamics) -> RuleSignature:
     """Return a rule's class and the names of the parameters that its dynamics can use.
+
+    Raises
+    ------
+    ValueError
+        For more numbers than a flow's record holds.
+    """
+    signature: RuleSignature = checked_signature(rule, tuple(numbers_of(rule)))
+    return signature
+
+
+def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
+    """Return the signatures of rules, each once; equal rules are checked once.
 
     Raises
     ------
@@ -103,18 +109,14 @@ def signature_of(rule: Dynamics) -> RuleSignature:
     ValueError
         For more numbers than a flow's record holds.
     """
-    if hasattr(rule, "on_ack") and not hasattr(rule, "on_delivery"):
-        check_dynamics(rule)
-    for name in FUNCTIONS:
-        if getattr(rule, name, None) is not None:
-            check_form(rule, name)
-    signature: RuleSignature = checked_signature(rule, kind_of(rule)[1])
-    return signature
-
-
-def signatures_of(rules: Iterable[Dynamics]) -> tuple[RuleSignature, ...]:
-    """Return the signatures of window rules, each once."""
-    return tuple(dict.fromkeys(map(signature_of, rules)))
+    distinct = dict.fromkeys(rules)
+    for rule in distinct:
+        if hasattr(rule, "on_ack") and not hasattr(rule, "on_delivery"):
+            check_dynamics(rule)
+        for name in FUNCTIONS:
+            if getattr(rule, name, None) is not None:
+                check_form(rule, name)
+    return tuple(dict.fromkeys(map(signature_of, distinct)))
 
 
 def checked_signature(owner: Any, names: tuple[str, ...]) -> Any:

@@ -107,7 +107,7 @@ def begin_fabric(plan: Plan, spare: int = 1, longer: int = 1) -> FabricRun | Non
         return None
     columns = plan.scenario.table.columns["source"].values
     changing = [each for each in columns if not getattr(each, "is_constant", False)]
-    signatures = signatures_of(dict.fromkeys(changing))
+    signatures = signatures_of(changing)
     arrays = lay_out_fabric(plan, signatures, windows, spare)
     arrays["events"] = sender_events(signatures)
     arrays["managers"] = manager_events_of(called_managers(plan))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hopflow.checks import file_path
+from hopflow.text_files import unique_fields
 from markov.files.errors import FileError
 from markov.files.models import FileModel
 from markov.files.parsing.jani_expressions import KINDS, JaniReader
@@ -30,6 +32,7 @@ from markov.files.syntax import Chain, Choice, Expression, Literal, Name
 __all__ = ["read_jani"]
 
 FEATURES = {"derived-operators", "functions", "state-exit-rewards"}
+DISTINCT_KEYS = partial(unique_fields, message="the key {} stands twice in one object")
 
 
 def read_jani(
@@ -80,7 +83,7 @@ def read_jani(
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        given = json.loads(read_text(path), object_pairs_hook=_without_doubles)
+        given = json.loads(read_text(path), object_pairs_hook=DISTINCT_KEYS)
     except json.JSONDecodeError as error:
         raise FileError((path.name, error.lineno), f"no JSON: {error.msg}") from None
     except RecursionError:
@@ -92,16 +95,6 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise FileError((path.name, 1), "a JSON object is expected")
     return given
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; ValueError where a key stands there twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice[:40]!r} stands twice in one object")
-    return found
 
 
 class _Reader(JaniReader):
