@@ -158,7 +158,7 @@ def of_kaneko2007_model() -> Iterator[Asked]:
         (WINDOWS["ns-3"], "", SEEDS, {"overshoot": True}),
         (WINDOWS["ns-3"], "rule == 'areno'", SEEDS, {"inclusive": True}),
     ):  # fmt: skip
-        for _, setting in model_settings(case, query, **options):  # type: ignore[arg-type]
+        for _, setting in model_settings(case, query, **options):
             found[setting] = max(seeds, found.get(setting, 0))
     yield from (("kaneko2007.runs.two_in_model", *each) for each in found.items())
 
