@@ -12,7 +12,7 @@ from dfcmodel.engine import driver
 from dfcmodel.engine.plans import compile_scenario
 from dfcmodel.engine.step_doubling import double_steps
 from dfcmodel.engine.trajectories import trajectory
-from dfcmodel.levels.choices import LevelChoice, choose_level, warn_of_doubt
+from dfcmodel.levels.choices import LevelChoice, about_levels, choose_level, warn_of_doubt
 from dfcmodel.levels.predictions import check_cost
 from dfcmodel.levels.refusals import check_other_level
 from dfcmodel.methods import LEVELS, Fluid, Level, Packets
@@ -22,6 +22,7 @@ from dfcmodel.network.networks import Scenario, run_end
 from dfcmodel.network.phase_effects import packet_wait
 from dfcmodel.network.queueing.disciplines import dfc_of
 from dfcmodel.results.records import with_fields
+from dfcmodel.results.summaries import ABOUT_LEVELS
 from dfcmodel.results.trajectories import Trajectory
 from dfcmodel.theory.stability import warn_if_unstable
 from hopflow.checks import choice, instance, number, one_number, random_source, refuse_options
@@ -41,6 +42,7 @@ FEW_STEPS, FEW_PACKETS = 2e8, 5e7
 """Steps times flows, and packets times links, which take less than a minute at all costs that `check_cost` goes by."""
 MOST_RECORDED = 1e9
 """Samples times flows and links of a packet run: 8 GB for each quantity that is recorded."""
+ABOUT_LEVELS.append(about_levels)
 
 
 class RunSettings(TypedDict, total=False):

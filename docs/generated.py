@@ -325,6 +325,57 @@ def _rates(
     return rates
 
 
+def model_errors() -> str:
+    """Return how far the models were off in the comparisons S06, S07 and S08, from their outcomes."""
+    from dfcmodel.levels.accuracies import measured_accuracies
+    from validation.checks import subjects
+    from validation.claims import find
+    from validation.networks.network_comparison import compare
+    from validation.networks.network_runs import packet_level
+    from validation.networks.unseen_networks import NETWORKS
+
+    def outcome(claim: str) -> Any:
+        find(claim)  # registers its subject
+        return subjects()[claim].measured()
+
+    def about(part: Any, kind: str) -> list[tuple[str, str, str]]:
+        differences = part.shares["difference"].abs()
+        ratios = part.networks.set_index("rules")["ratio"]
+        mean = f"{part.mean_error:.3f} of the bottleneck's rate on average"
+        return [
+            (f"fluid: shares of goodput, {len(ratios)} networks {kind}", "ns-2", f"{mean}, {differences.max():.2f} at worst"),
+            ("fluid: packets lost, the same networks", "ns-2", f"{ratios.min():.2f} ({ratios.idxmin()}) to {ratios.max():.2f} times as many"),
+        ]  # fmt: skip
+
+    networks, switch, window = outcome("S08"), outcome("S07").values, outcome("S06")
+    aside, accuracies = networks.aside, measured_accuracies()
+    fewest = NETWORKS[aside.networks.set_index("network")["ratio"].idxmin()]
+    of_packets = compare([fewest], packet_level).networks["ratio"].item()
+    with_error = aside.covered(accuracies["fluid"].half_width).sum()
+    packets = accuracies["packet level"]
+    worst = window.ratios.loc[window.ratios["ratio"].idxmin()]
+    of_losses, of_delays = (f"{100.0 * median:.0f} %" for median in window.medians)
+    fluid_off, packets_off = (
+        f"{100.0 * max(switch['off'][level]):.0f} %" for level in ("fluid", "packets")
+    )
+    rows = [
+        *about(aside, "set aside when it was tuned"),
+        (f"packet level: packets lost, the network of {fewest.rules} among them", "ns-2", f"{of_packets:.2f} times as many"),
+        *about(networks.fresh, "drawn afterwards"),
+        ("fluid: standard deviation over runs, networks set aside", "ns-2", f"{aside.spread:.2f} times as large in the median"),
+        ("fluid: 95 % intervals of a share that contain ns-2's, networks set aside", "ns-2",
+         f"{aside.inside.sum()} of {len(aside.inside)} by chance alone (`Ensemble.intervals`), {with_error} with the error of the model (`share_intervals`)"),
+        (f"packet level: shares of goodput, {packets.networks} networks", "ns-2",
+         f"{packets.mean_error:.3f} on average, of which chance makes {packets.chance:.3f}"),
+        ("fluid: percentiles of the queue, Reno and CUBIC, 1 to 64 flows", "a Tofino switch", f"up to {fluid_off} of the buffer"),
+        ("packet level: the same percentiles", "a Tofino switch",
+         f"up to {packets_off} of the buffer; CUBIC's queue is deeper in {switch['above']} of {switch['compared']}"),
+        ("window model: rates of rules that go by losses; by a delay or a rate", "ns-2, ns-3", f"{of_losses}; {of_delays} in the median"),
+        (f"window model: its worst rate, {worst['rule'].upper()} at p = {worst['p']:g}", worst["tool"], f"{1.0 / worst['ratio']:.1f} times as high"),
+    ]  # fmt: skip
+    return table(("What", "Compared with", "How far off"), rows)
+
+
 def modules() -> str:
     """Return each module with the first line of its docstring, by folder."""
     parts = []
@@ -666,10 +717,13 @@ MAKE: dict[str, Callable[[], str]] = {
     "rules": rules,
     "rule_parameters": rule_parameters,
     "rule_constants": rule_constants,
+    "model_errors": model_errors,
 }
 PAGES = ("markov.md", "readers.md", "rules.md", "scenario-files.md")
 SIMULATED = ("paths.md",)
 """Pages with parts that take simulations."""
+JUDGED = ("../README.md", "known-limits.md")
+"""Pages with parts that are read from outcomes of claims, which take a minute unless they are cached."""
 
 
 def filled(text: str) -> str:
@@ -688,7 +742,7 @@ def write_index() -> None:
 def main() -> None:
     """Write the generated parts, and the index of modules."""
     write_index()
-    for page in (*PAGES, *(SIMULATED if "--simulated" in sys.argv else ())):
+    for page in (*PAGES, *((*SIMULATED, *JUDGED) if "--simulated" in sys.argv else ())):
         path = DOCS / page
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -7,6 +7,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pytest
+
 import dfcmodel
 import responsefn
 from responsefn import RateRule, WindowRule, linux
@@ -55,6 +57,57 @@ def test_tables_of_the_documentation_are_those_of_the_registries() -> None:
         text = (DOCS / page).read_text(encoding="utf-8")
         assert generated["BLOCK"].search(text)
         assert generated["filled"](text) == text, page
+
+
+@pytest.mark.slow  # measures three claims
+def test_errors_of_the_models_are_those_of_the_outcomes() -> None:
+    """The README and the known limits say how far the models are off, as S06, S07 and S08 measure it."""
+    generated = runpy.run_path(str(DOCS / "generated.py"))
+    made = generated["model_errors"]()
+    for page in generated["JUDGED"]:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        (block,) = generated["BLOCK"].finditer(text)
+        assert made in block[0], page
+
+
+def test_typed_numbers_say_what_made_them() -> None:
+    """``python docs/typed_numbers.py`` traces forty of them."""
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    numbers = pages["all_numbers"]()
+    assert len(numbers) > 200
+    without = [number for number in numbers if pages["trace"](number).startswith("NO")]
+    assert without == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It has 1,730 packets/s.", {"1,730": "NO origin"}),
+        ("It has 1,730 packets/s. <!-- numbers: set -->", {"1,730": "set"}),
+        ("<!-- numbers: python -m benchmarks.scale -->\n\n| 12 | 0.5 |\n\nThen 7.", {"12": "python", "0.5": "python", "7": "NO origin"}),
+        ("- 5 % less (`test_no_such_name_at_all`).", {"5": "NO test"}),
+        ("- 5 % less <!-- numbers: python -m benchmarks.none_such -->\n- none", {"5": "NO benchmarks"}),
+        ("- 5 % less <!-- numbers: hopflow validate --claim S99 -->", {"5": "NO claim"}),
+        ("- 5 % less <!-- numbers: python -m benchmarks.text_numbers none -->", {"5": "NO measurement"}),
+        ("RFC 8985, 6.3, `x = 3`, S08, ns-2, $n^2$ and\n```\n12\n```\n", {}),
+        ("<!-- x: made by docs/generated.py -->\n| 3 |\n<!-- end -->\n\nand 4", {"4": "NO origin"}),
+    ],
+)  # fmt: skip
+def test_a_number_without_an_origin_is_found(text: str, numbers: dict[str, str]) -> None:
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    traced = {typed.text: pages["trace"](typed) for typed in pages["typed_numbers"]("page", text)}
+    assert traced.keys() == numbers.keys()
+    for number, beginning in numbers.items():
+        assert traced[number].startswith(beginning)
+
+
+@pytest.mark.slow  # makes some ten measurements again
+def test_measured_numbers_are_given_again() -> None:
+    pages = runpy.run_path(str(DOCS / "typed_numbers.py"))
+    measured = [n for n in pages["all_numbers"]() if "text_numbers" in n.origin]
+    assert len(measured) > 50
+    wrong = [(n, told) for n in measured if (told := pages["trace"](n, run=True)).startswith("NO")]
+    assert wrong == []
 
 
 def test_the_index_has_every_module_with_what_it_is() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import textwrap
 import time
 from pathlib import Path
 from typing import Annotated
@@ -88,7 +89,8 @@ def validate(
     verbose: Annotated[
         bool,
         typer.Option(
-            "--verbose", help="A paragraph for each claim instead of a line, and tables by paper."
+            "--verbose",
+            help="Also tables by paper, and a line and a paragraph for each claim.",
         ),
     ] = False,
     json: AsJson = False,
@@ -134,10 +136,17 @@ def validate(
     _end(different, repeated, console)
 
 
+MAX_DIFFERENT = 10
+"""Claims not as recorded that the terminal names."""
+
+
 def _end(different: list[str], repeated: bool, console: Console) -> None:
     """Say which claims are not as recorded; exit with status 1 if there are any, or if a run was not repeated."""
-    if different:
-        console.print("[red]not as recorded:[/] " + _escaped(", ".join(different)), highlight=False)
+    for claim in different[:MAX_DIFFERENT]:
+        text = textwrap.shorten(claim, 80, placeholder=" ...)")
+        console.print(f"[red]not as recorded:[/] {_escaped(text)}", highlight=False, soft_wrap=True)
+    if len(different) > MAX_DIFFERENT:
+        console.print(f"and {len(different) - MAX_DIFFERENT} more that are not as recorded")
     if different or not repeated:
         raise typer.Exit(1)
 

@@ -47,6 +47,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+OWN_PROGRAMS = {
+    "dfc-chain.h": "DFC",
+    "pause-chain.cc": "pause",
+    "pause-port.h": "pause",
+    "rules.h": "Fusion, ARENO, CTCP and RE",
+}
+"""Programs for ns-3 in which hopflow itself wrote what is examined, by file."""
+
 
 @dataclass(frozen=True)
 class Subject(Generic[T]):
@@ -63,8 +71,15 @@ class Subject(Generic[T]):
 
     @property
     def basis(self) -> Basis:
-        """The simulators of its cases, and its statements in the ledger."""
-        tools = {str(evidence.provenance(case)["tool"]) for case in self.cases} - {"hopflow"}
+        """The simulators of its cases with their own programs, and its statements in the ledger."""
+        records_of_cases = [evidence.provenance(case) for case in self.cases]
+        tools = {str(record["tool"]) for record in records_of_cases} - {"hopflow"}
+        own = {
+            str(record["tool"]): OWN_PROGRAMS[Path(program).name]
+            for record in records_of_cases
+            for program in record["programs"]
+            if Path(program).name in OWN_PROGRAMS
+        }
         ledger = records.statements_of_papers().get(self.id, {})
         undecidable = records.undecidable_statements().get(self.id, {})
         return Basis(
@@ -72,6 +87,7 @@ class Subject(Generic[T]):
             records.minor_statements().get(self.id, {}) | undecidable,
             frozenset(ledger),
             {key: ledger[key].text for key in undecidable},
+            own,
         )
 
     def found(self, measured: T) -> Finding:
@@ -188,6 +204,7 @@ class Check(Judges[T]):
             ),
             cases=cases,
             thresholds=tuple(self.robustness(found, text.thresholds, basis)),
+            own_programs=basis.own_programs,
         )
 
 

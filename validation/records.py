@@ -34,6 +34,7 @@ __all__ = [
     "rows",
     "statements_of_papers",
     "undecidable_statements",
+    "unstated",
     "without_explanation",
     "without_packet_level",
 ]
@@ -101,6 +102,22 @@ class LedgerStatement(Sentence):
 
     quantity: str
     statistic: str
+
+
+NO_CLAIM = "no claim of the paper"
+"""The modality of checks of ours."""
+
+
+@functools.cache
+def unstated() -> frozenset[str]:
+    """Return the claims that no sentence of a paper states, such as one read off a table: they are not counted.
+
+    Examples
+    --------
+    >>> sorted(unstated())
+    ['Y06']
+    """
+    return frozenset(id for id, said in paraphrases().items() if said.modality == NO_CLAIM)
 
 
 def group_of(paper: str) -> str:
@@ -237,11 +254,20 @@ def recorded_thresholds() -> dict[tuple[str, str], Threshold]:
             row["threshold"],
             "",
             float(row["value"]),
-            Sides(Verdict(row["model at half"]), Verdict(row["packets at half"])),
-            Sides(Verdict(row["model at twice"]), Verdict(row["packets at twice"])),
+            _verdicts_at(row, "half"),
+            _verdicts_at(row, "twice"),
         )
         for row in rows("thresholds.csv")
     }
+
+
+def _verdicts_at(row: dict[str, str], at: str) -> dict[str, Verdict]:
+    """Return the verdicts of a row of ``thresholds.csv`` at half or at twice the threshold, by source."""
+    names = {"packets": "simulation", "same process": "process", "packet level": "level"}
+    columns = [column for column in row if column.endswith(f" at {at}")]
+    titles = {column: column.removesuffix(f" at {at}") for column in columns}
+    named = ((names.get(title, title), row[column]) for column, title in titles.items())
+    return {name: Verdict(verdict) for name, verdict in named if verdict}
 
 
 def excused_cases() -> dict[tuple[str, str], str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dfcmodel.network.networks import Scenario
 
-__all__ = ["Accuracy", "measured_accuracies", "share_intervals"]
+__all__ = ["Accuracy", "measured_accuracies", "share_intervals", "typical_errors"]
 
 MEASURED_FROM = 0.25
 """Part of a run after which its shares were measured, on all networks of the table."""
@@ -151,6 +151,19 @@ def share_intervals(
         },
         {"group": list(chosen)}, {"level": accuracy.level},
     )  # fmt: skip
+
+
+def typical_errors(scenario: Scenario) -> str:
+    """Return in words how far the shares of both levels were from ns-2's, or why nothing was measured for a scenario."""
+    try:
+        _check_measured(scenario)
+    except ValueError as reason:
+        return f"error of shares not measured ({reason})"
+    fluid, packets = measured_accuracies().values()
+    return (
+        f"shares differ from ns-2's by {fluid.mean_error:.3f} of the bottleneck's rate on average, 95 % of them by up to "
+        f"{fluid.half_width:.3f}; packets {packets.mean_error:.3f} and {packets.half_width:.3f}"
+    )
 
 
 def _chosen(

@@ -71,8 +71,8 @@ WINDOWED_RETURN_LOAD = 0.3
 """The same where data of window rules make up this part, which come in bursts: 4 % more goodput at 0.25, 16 % at 0.5,
 33 to 92 % where both directions are full (buffers of 10 to 50 packets)."""
 SMALL_BUFFER = 8.0
-"""Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 3 to 9 times the
-goodput; 2 to 8: up to 26 % less, shares of two flows up to 0.15 off; 12 and 20: up to 12 %."""
+"""Packets of buffer at a bottleneck up to which the fluid does not resolve who finds room. One packet: 9 to 232 times
+the goodput on nine links (`python -m benchmarks.text_numbers small-buffer`); 2 to 8: up to 26 % less, shares of two flows up to 0.15 off."""
 GO_BACK_N = "go-back-n"
 """Name of the recovery in `Records.recoveries`."""
 SHOWN = 3
@@ -202,7 +202,7 @@ def _small_buffers(scenario: Scenario, losing: Flags) -> tuple[str, ...]:
                 links[link.name] = buffer
     if not links:
         return ()
-    off = "up to 9 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"
+    off = "9 to 232 times the goodput" if min(links.values()) < 2.0 else "goodput up to 26 % off"
     return _one(
         f"small buffer: {_listed('link', links)} with room for few packets ({min(links.values()):g} at the smallest; {SMALL_BUFFER:g} are "
         f"few): the fluid does not resolve which packets find room, {off} where it was measured",

@@ -15,13 +15,15 @@ from dfcmodel.results.loss_summaries import largest_queue, places_of_losses
 from hopflow.units import readable_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from dfcmodel.network.flows import Flow
     from dfcmodel.network.networks import Scenario
 
 __all__ = ["assumed_responses", "first_flows", "summary_rows"]
 
+ABOUT_LEVELS: list[Callable[[Any], str]] = []
+"""Functions that return what the summary of a fluid run says about both levels: `dfcmodel.simulation`, above this package, adds one."""
 MAX_ROWS = 10
 """Flows that a table lists one by one."""
 
@@ -87,7 +89,7 @@ def summary_rows(run: Any) -> dict[str, object]:
     """Return the rows of a run, a `Trajectory`, as `Trajectory.summary` says."""
     scenario = run.scenario
     rows: dict[str, object] = {
-        "level": level_of(run),
+        "level": "; ".join([level_of(run), *(about(run) for about in ABOUT_LEVELS if run.step)]),
         "status": run.status,
         "scenario": f"{scenario.name}, {len(scenario.nodes)} nodes, {_counted(len(scenario.flows), 'flow')}, {_about_hosts(scenario)}",
     }

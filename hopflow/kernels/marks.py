@@ -74,7 +74,7 @@ def calling_entry(function: F) -> F:
 
 
 def call_event(event: Any, flow: Any, now: float, rtt: float, acks: float, marks: float) -> None:
-    """Let an event of a window rule change a flow's window; see `responsefn.responses.rule_events`."""
+    """Let an event of a window rule change a flow's window; see `responsefn.rule_events`."""
     event(flow, now, rtt, acks, marks)
 
 
@@ -103,7 +103,7 @@ def prefetch(array: Any, index: int) -> None:
 
 
 def call_on_array(function: Any, array: Any, a: float, b: float, c: float, d: float) -> None:
-    """Let a function change an array of numbers; see `responsefn.responses.rule_compilation`."""
+    """Let a function change an array of numbers; see `responsefn.kernel.flow`."""
     function(array, a, b, c, d)
 
 

@@ -136,6 +136,14 @@ def test_closed_form_of_cubic_at_any_round_trip(rtt: float) -> None:
     assert CUBIC().closed_form_holds([1e-4], rtt).all()
 
 
+@pytest.mark.parametrize(("rtt", "low", "high"), [(0.1, -1.2, 4.0), (1.0, -3.8, 0.2)])
+def test_how_far_cubic_is_from_its_published_formula(rtt: float, low: float, high: float) -> None:
+    """In percent of the formula of RFC 9438, as in the changelog."""
+    p = np.logspace(-7, np.log10(0.02), 200)
+    differences = 100.0 * (CUBIC().rate(p, rtt) / CUBIC(form="published").rate(p, rtt) - 1.0)
+    assert [round(differences.min(), 1), round(differences.max(), 1)] == [low, high]
+
+
 @pytest.mark.slow  # compiles a loop for each rule
 @pytest.mark.parametrize("rule", [*WITH_FORM, *MORE], ids=repr)
 def test_closed_forms_of_the_catalogue_at_any_round_trip(rule: WindowRule) -> None:

@@ -12,12 +12,14 @@ import pandas as pd
 import pytest
 
 from hopflow.display.results import figure
-from tests.surface import for_each
+from tests.surface import for_each, invoke
 from validation import Finding, Verdict, checks, evidence, rejudge
 from validation.checks import Check, claim
+from validation.claims import find
 from validation.claims.effect_claims import by, deviation, judging
 from validation.claims.effect_pictures import MOST_TOGETHER, curves
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Statement, beyond
+from validation.claims.fabric_runs import over
 from validation.judgements.judges import Basis
 from validation.judgements.labels import SIMULATORS, agreed, held, in_words, label
 from validation.judgements.verdicts import Judgement, Part, Reading, Sides, model_only, packets_only
@@ -110,8 +112,8 @@ def test_thresholds_tell_the_verdicts_at_half_and_at_twice(toy) -> None:
     (threshold,) = toy.finding(Toy(2.0)).thresholds
     assert (threshold.name, threshold.value) == ("level", 3.0)
     assert threshold.meaning == "what counts as large"
-    assert threshold.half == (R, R)
-    assert threshold.twice == (C, C)
+    assert threshold.half == {"model": R, "simulation": R}
+    assert threshold.twice == {"model": C, "simulation": C}
     assert toy.judged(Toy(2.0)) == {"large": (C, R)}
 
 
@@ -122,6 +124,26 @@ def test_a_function_gets_the_changed_thresholds_that_it_has_parameters_for(toy) 
     toy.in_all_readings(Toy(2.0), {"level": 1.0})
     toy.in_all_readings(Toy(2.0), {})
     assert seen == [{}, {"level": 1.0}, {}, {}]
+
+
+def test_every_source_is_judged_at_half_and_at_twice_of_each_threshold(toy) -> None:
+    """Thresholds of one source alone, such as the level of its test, are thresholds of the claim."""
+    toy.packet_level(lambda found, *, level=LEVEL: {"large": Verdict.of(found.value > 2 * level)})
+    toy.same_process(lambda found, *, limit=1.5: {"large": Verdict.of(found.value > limit)})
+    assert toy.thresholds() == {"level": 3.0, "limit": 1.5}
+    meanings = {"level": "", "limit": ""}
+    level, limit = toy.robustness(Toy(4.0), meanings, Basis())
+    assert (level.half["level"], level.twice["level"]) == (R, C)
+    assert (level.half["process"], level.twice["process"]) == (R, R)
+    assert (limit.half["process"], limit.half["level"]) == (R, C)
+    (*_, limit) = toy.robustness(Toy(2.0), meanings, Basis())
+    assert (limit.half["process"], limit.twice["process"]) == (R, C)
+
+
+def test_functions_that_disagree_about_a_threshold_are_refused(toy) -> None:
+    toy.packet_level(lambda found, *, level=2.0: {})
+    with pytest.raises(TypeError, match="level = 2, not 3"):
+        toy.thresholds()
 
 
 def test_what_was_measured_is_kept(toy) -> None:
@@ -229,13 +251,12 @@ def test_simulators_are_told_apart() -> None:
     ("default", "reading", "whole"),
     [
         ([R, R], [C, A], Verdict.DEPENDS),  # one statement suffices to contradict
-        (
-            [C, R],
-            [R, A],
-            C,
-        ),  # the second one was not judged: the reading does not uphold the claim
+        ([C, R], [R, A], Verdict.DEPENDS),  # a contradiction has to stand in every reading
         ([C, R], [R, R], Verdict.DEPENDS),
-        ([C, R], [N, R], C),  # no reading in which it holds
+        ([C, R], [N, R], Verdict.DEPENDS),
+        ([C, R], [A, A], Verdict.DEPENDS),
+        ([C, R], [C, A], C),
+        ([R, R], [N, A], R),
         (
             [R, N],
             [C, A],
@@ -243,7 +264,9 @@ def test_simulators_are_told_apart() -> None:
         ),  # nothing was decided that could turn
     ],
 )
-def test_a_reading_turns_a_claim_only_by_what_was_judged_in_it(default, reading, whole) -> None:
+def test_a_contradiction_has_to_stand_in_every_reading_and_what_holds_is_ended_by_its_opposite(
+    default, reading, whole
+) -> None:
     def parts(verdicts) -> tuple[Part, ...]:
         return tuple(Part("", verdict, A) for verdict in verdicts)
 
@@ -313,14 +336,22 @@ def test_a_minor_statement_is_counted_but_does_not_decide() -> None:
 
 
 @for_each([
-    (R, C, True), (C, R, True), (R, N, False), (C, N, False), (N, R, False), (N, N, False),
+    (R, C, True), (C, R, True), (R, N, False), (C, N, True), (C, A, True), (C, C, False),
+    (N, R, False), (N, C, False), (N, N, False),
 ])  # fmt: skip
-def test_only_the_opposite_turns_a_verdict(default, other, turned) -> None:
+def test_only_the_opposite_ends_what_holds_and_anything_else_a_contradiction(
+    default, other, turned
+) -> None:
     assert default.turned_by(other) is turned
 
 
 def test_the_direction_of_what_depends_is_said() -> None:
     assert in_words(C, {"a": R, "b": R}) == "contradicted; holds if a or b"
+    many = dict.fromkeys("abcd", A)
+    assert (
+        in_words(C, {**many, "e": N})
+        == "contradicted; not judged in 4 other readings; inconclusive if e"
+    )
 
 
 def test_every_simulator_of_the_bundled_runs_has_a_column() -> None:
@@ -364,18 +395,72 @@ def test_nothing_changed_is_nothing_turned() -> None:
     assert again.thresholds == {"tolerance": 0.5}
 
 
-def test_turns_are_the_nearest_of_the_values_tried() -> None:
-    (turn,) = rejudge("Z02").turns()
-    assert turn.value == pytest.approx(0.5 / 2**3.5)
-    assert turn.verdicts != (R, R)
+def test_where_a_verdict_turns_is_where_it_is_another_one_when_judged_there() -> None:
+    """By direct evaluation on both sides, of every source."""
+    again = rejudge("Z02")
+    turns = list(again.turns())
+    assert {turn.source for turn in turns} == {"model", "simulation", "ns-2"}
+    for turn in turns:
+        stays, other = (rejudge("Z02", {turn.threshold: v}) for v in (turn.stays, turn.value))
+        assert stays.after.verdict(turn.source) is again.before.verdict(turn.source)
+        assert other.after.verdict(turn.source) is turn.verdict is not R
+        assert turn.stays == pytest.approx(turn.value, rel=1e-6)
     assert all(turn.value < 0.5 for turn in rejudge("M14").turns() if turn.threshold == "level")
+
+
+@pytest.fixture
+def reactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let H02 have measured 3618 packets where a reaction to each ACK has 1923, and a queue twice as long, exactly."""
+
+    def exactly(*values: float) -> list[Estimate]:
+        return [Estimate(value, 0.0) for value in values]
+
+    found = Effects(
+        {
+            "throughput": Statement(level=over(Estimate(3618 / 1923 - 1, 0.0))),
+            "queue": Statement(level=over(Estimate(1.0, 0.0))),
+        },
+        {
+            "packets delivered": Curve("abc", level=exactly(3618, 1923, 3550)),
+            "mean queue": Curve("abc", level=exactly(400, 390, 800)),
+        },
+        ("reaction to", "packets"),
+    )
+    find("H02")
+    monkeypatch.setattr(checks.Subject, "measured", lambda _: found)
+
+
+def test_a_verdict_of_the_packet_level_alone_turns_at_its_number(reactions) -> None:
+    """Packets per cent more than the fewer of the two: the paper's order holds up to 88 % of it."""
+    (turn,) = rejudge("H02").turns()
+    assert (turn.threshold, turn.source, turn.verdict) == ("least", "level", C)
+    assert turn.value == pytest.approx((3618 - 1923) / 1923, rel=1e-5)
+    for value, verdict in ((turn.value * 0.999, R), (turn.value * 1.001, C)):
+        assert rejudge("H02", {"least": value}).after.level is verdict
+    (threshold,) = (each for each in find("H02").check().thresholds if each.name == "least")
+    assert threshold.twice == {"level": R}
+
+
+def test_the_command_says_where_the_packet_level_turns(reactions) -> None:
+    said = invoke(["judge", "H02"], env={"COLUMNS": "160"}).output
+    assert "from 0.8814: packet level holds -> contradicted" in said
+    assert "from 9.8e-06 to 0.45 the verdict stays: packet level" in said
+    assert "from 4.9e-05 to 51" not in said
+
+
+@pytest.mark.slow
+def test_h02_turns_where_it_is_judged_otherwise() -> None:
+    before = rejudge("H02")
+    for turn in before.turns():
+        for value, verdict in ((turn.stays, before.before.level), (turn.value, turn.verdict)):
+            assert rejudge("H02", {turn.threshold: value}).after.level is verdict
 
 
 def test_a_seed_less_is_measured_anew_and_leaves_no_trace() -> None:
     again = rejudge("Z02")
     found = dict(again.without_a_seed())
     assert sorted(found) == [1, 2, 3, 4, 5]
-    assert all(verdicts.model is again.before.model for verdicts in found.values())
+    assert all(verdicts["model"] is again.before.model for verdicts in found.values())
     assert evidence.table("zheng2002/periodic-loss")["seed"].nunique() == 5
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,15 +20,16 @@ from markov import PauseTandem, stationary
 from tests.dask_clusters import dask_client
 from tests.surface import invoke
 from validation import Verdict, cases, ledger
+from validation._cli import _end
 from validation.claims import find
 from validation.commands import dask_clusters, explained_claims
-from validation.commands.checking import checked_under_a_bar
+from validation.commands.checking import checked_under_a_bar, print_rows
 from validation.commands.claim_lines import (
-    folded,
     print_details,
     print_legend,
-    print_paper,
+    print_not_judged,
     print_row,
+    print_surprises,
     print_tables,
 )
 from validation.display.picture_points import COLUMNS
@@ -36,7 +38,7 @@ from validation.judgements import running
 from validation.judgements.recording import recorded
 from validation.judgements.verdicts import Sides
 from validation.networks import recomputing
-from validation.records import entries, recorded_simulators
+from validation.records import entries
 from validation.report import folders
 
 # The ``hopflow`` command: claims, reports and data.
@@ -95,7 +97,6 @@ def test_command_exits_with_1_when_a_verdict_differs(tmp_path: Path, monkeypatch
     [
         ["claims"],
         ["data", "list"],
-        ["data", "verify"],
         ["data", "show", "zheng2002/periodic-loss", "--plot", "loss.png"],
         ["--help"],
     ],
@@ -148,6 +149,8 @@ def row(id: str, model: str, **changed: object) -> dict:
         "model": model, "simulation": C, "packet_level": A, "simulators": {"ns-2": C},
         "in_words": {"model": model, "simulation": C},
         "statements_hold": {"model": [2, 2], "simulation": [1, 2]},
+        "statements": [], "contradicted_by_all": [], "deciding": 3, "judged": {"model": 3, "ns-2": 1, "level": 3},
+        "default": {"model": C, "packets": C},
     } | changed  # fmt: skip
 
 
@@ -170,36 +173,91 @@ def test_the_tables_of_all_claims_fit_into_100_columns() -> None:
 
 
 def test_a_claim_is_one_line_of_100_columns_with_a_word_for_each_source() -> None:
-    """Every word of a source fits into its column."""
-    long = row("D05", Verdict.INCONCLUSIVE, packet_level=R, paraphrase="DFC [settles] " + "x " * 99)
-    (line,) = printed(print_row, long)
+    """Every word of a source fits into its column, with the part of the statements that it judges."""
+    (line,) = printed(print_row, row("D05", Verdict.INCONCLUSIVE, packet_level=R))
     assert len(line) <= 100
-    assert line.split()[:6] == ["D05", "inconclusive", C, "-", R, "1/2"]
-    assert "DFC [settles]" in line
+    assert line.split() == ["D05", "inconclusive", C, "1/3", "-", "-", R]
     head = printed(print_legend)[-1]
-    for name, word in (("model", "inconclusive"), ("ns-2", C), ("ns-3", "-"), ("own packets", R)):
-        assert line[head.index(name) :].startswith(f"{word} ")
-
-
-def test_lines_and_legend_of_all_claims_leave_room_for_the_rest() -> None:
-    """Of the 120 lines of the terminal, 10 are left for the counts, 6 for surprises and the end; fabrics have a line a paper."""
-    linux = {id for id, found in recorded_simulators().items() if set(found) == {"Linux"}}
-    judged = [
-        row(id, Verdict.HOLDS, packet_level=C, paper=entry.paper)
-        | ({"simulators": {"Linux": C}} if id in linux else {})
-        for id, entry in entries().items()
-    ]
-    alone, papers = folded(judged)
-    assert len(alone) + len(papers) + len(printed(print_legend)) <= 104
-    lines = [line for paper, some in papers.items() for line in printed(print_paper, paper, some)]
-    assert len(lines) == len(papers) == 8
-    assert lines[0].startswith(
-        "S09 to S21 Linux: model 13 holds; Linux 13 contradicted; own packets"
+    for name, word in (
+        ("model", "inconclusive"),
+        ("ns-2", f"{C} 1/3"),
+        ("ns-3", "-"),
+        ("own packets", R),
+    ):
+        assert line[head.index(name) :].startswith(word)
+    many = row(
+        "D05", Verdict.INCONCLUSIVE, judged={"model": 12, "ns-2": 1, "level": 3}, deciding=13
     )
-    assert lines[1] == "Q01 to Q07 zhu2015: model 7 holds; own packets 7 contradicted"
+    (line,) = printed(print_row, many)
+    assert line.startswith("D05 inconclusive 12/13 contradicted 1/13 ")
+
+
+def test_the_last_screen_of_all_claims_has_at_most_40_lines() -> None:
+    """One line a paper, three findings of two lines, what is not judged; ten that differ and two of the end are left for."""
+    judged = [
+        row(
+            id,
+            word,
+            simulation=word,
+            packet_level=word,
+            headline="word " * 20,
+            contradicted_by_all=[1],
+            statements=[{"statement": "word " * 20, "simulation": C}],
+        )
+        for n, id in enumerate(entries())
+        for word in (str(list(Verdict)[n % 6]),)
+    ]
+    printers = (
+        lambda rows, console: print_rows(rows, console, verbose=False),
+        print_surprises,
+        print_not_judged,
+    )
+    lines = [line for function in printers for line in printed(function, judged)]
     assert max(map(len, lines)) <= 100
-    of_fabrics = [each for some in list(papers.values())[1:] for each in some]
-    assert folded(of_fabrics) == (of_fabrics, {})  # alone they have a line each
+    assert len(lines) <= 40 - 10 - 2
+    text = "\n".join(lines)
+    assert not re.search(r"\.\.\.|^[A-Z]\d\d .*-  ", text)
+    for paper in {entry.paper for entry in entries().values()} - {"hopflow"}:
+        assert len([line for line in lines if line.startswith(f"  {paper} (")]) == 1
+    assert "  takano2006 (20): " in text
+    assert "  yang2001 (17): " in text  # without Y06, which no sentence states
+    assert "1 of 3 statements contradicted: word word" in text
+    assert re.search(r"and \d+ more on the report's first page", text)
+
+
+def test_a_few_claims_have_a_line_and_their_answer_and_all_have_both_with_verbose() -> None:
+    some = [row(id, R) for id in ("D05", "D06")]
+    lines = printed(lambda console: print_rows(some, console, verbose=False))
+    assert any(line.startswith("D05 holds ") for line in lines)
+    assert "D06 Found 1 of 2." in lines
+    every = [row(id, R) for id in entries()]
+    lines = printed(lambda console: print_rows(every, console, verbose=True))
+    assert sum(line.startswith(tuple(f"{id} holds " for id in entries())) for line in lines) == len(
+        every
+    )
+
+
+def test_what_is_not_judged_is_said() -> None:
+    none = row(
+        "D06", A, simulation=A, statements=[{"simulation": "undecidable"}, {"simulation": C}]
+    )
+    (line,) = printed(print_not_judged, [row("D05", R), none])
+    assert line == "Not judged: D06 (1 of 2 claims), and 1 of 2 statements; the pages say why."
+
+
+@pytest.mark.parametrize(("number", "lines"), [(3, 3), (12, 11)])
+def test_at_most_ten_claims_that_differ_are_named(number: int, lines: int) -> None:
+    file = io.StringIO()
+    with pytest.raises(typer.Exit):
+        _end(
+            [f"D{n:02} (model; {'threshold ' * 30})" for n in range(number)],
+            True,
+            Console(file=file, width=200),
+        )
+    said = file.getvalue().splitlines()
+    assert len(said) == lines
+    assert said[0].startswith("not as recorded: D00 (model;")
+    assert (said[-1] == "and 2 more that are not as recorded") == (number == 12)
 
 
 def test_details_have_the_direction_and_the_count() -> None:
@@ -207,7 +265,7 @@ def test_details_have_the_direction_and_the_count() -> None:
     text = " ".join(" ".join(printed(print_details, row("D05", R, in_words=words))).split())
     assert text == (
         "D05 A [b]. model holds; contradicted if another host; packets contradicted; ns-2 contradicted. "
-        "Statements that hold: 2 of 2 in model, 1 of 2 in simulation. Found 1 of 2."
+        "Statements that hold: 2 of 2 in model, 1 of 2 in packets. Found 1 of 2."
     )
 
 
@@ -326,7 +384,7 @@ def test_it_shows_what_turns_and_where() -> None:
     said = judge("Z02", "--threshold", "tolerance=0.035")
     assert "holds -> contradicted" in said
     assert "tolerance = 0.035 (as judged here: 0.5)" in said
-    assert "tolerance = 0.0442: model " in said
+    assert "below 0.04993: model holds -> contradicted" in said
 
 
 def test_it_shows_the_readings_and_takes_one() -> None:
@@ -338,10 +396,11 @@ def test_it_shows_the_readings_and_takes_one() -> None:
 
 
 def test_it_says_where_nothing_turns() -> None:
-    """Z16 is contradicted by statements that no one threshold changes."""
+    """Z16 is contradicted in ns-2 by statements that no one threshold changes."""
     said = judge("Z16")
-    assert "level from 9.8e-06 to 0.45: the verdicts stay" in said
-    assert "least from 9.8e-07 to 1: the verdicts stay" in said
+    assert "from 9.8e-06 to 0.45 the verdict stays: model, ns-2\n" in said
+    assert "from 9.8e-07 to 1 the verdict stays: model, ns-2\n" in said
+    assert "below 0.001146: packet level contradicted -> inconclusive" in said
 
 
 def test_it_leaves_out_seeds() -> None:

@@ -38,6 +38,8 @@ LEDGER = {
     "a table of an RFC": ("published/rfc3649_appendixB.csv", "0.31", "0.13"),
     "a measured queue": ("published/spang2021_queue_depths.csv", r"(?m),(\d+)\.0$", r",9\1.0"),
     "an inferred weight": ("published/inferred.csv", r"0\.9", "0.1"),
+    "an excuse": ("published/without_packet_level.csv", "nothing is sent", "nothing was found"),
+    "a source": ("published/SOURCES.md", "5f7ae08", "5f7ae09"),
     "a finding": ("claims/zheng2002/one_flow_by_its_window.md", "Yes:", "No:"),
 }
 JUDGED = {
@@ -47,6 +49,7 @@ JUDGED = {
     ),
     "a recorded verdict": ("published/verdicts.csv", "Z02,holds,holds", "Z02,holds,contradicted", "Z02"),
     "a recorded reading": ("published/readings.csv", "Z08,,1,contradicted", "Z08,,1,holds", "Z08"),
+    "a recorded number": ("published/numbers.csv", r"(Z02,summary,)\d", r"\g<1>9", "Z02"),
     "a recorded threshold": ("published/thresholds.csv", r"Z02,tolerance,0\.5", "Z02,tolerance,0.4", "Z02"),
 }  # fmt: skip
 

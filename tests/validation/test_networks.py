@@ -41,8 +41,14 @@ from validation.networks import (
     own_links,
     pause_networks,
 )
-from validation.networks.network_comparison import Differences, Limits, criteria, model_error
-from validation.networks.network_runs import Runs
+from validation.networks.network_comparison import (
+    Differences,
+    Limits,
+    compare,
+    criteria,
+    model_error,
+)
+from validation.networks.network_runs import Runs, packet_level
 from validation.networks.packet_networks import BITS, HOPS, SAMPLE, sample_hash, scenario_of
 from validation.networks.random_networks import (
     DEVELOPMENT,
@@ -375,6 +381,18 @@ def test_the_order_of_simultaneous_events_decides_who_loses() -> None:
         first[kind] = target / (target + background), float(flows[0][2])
     assert first["departures first"] == (0.0, pytest.approx(0.99, abs=0.02))
     assert first["as in ns-2"] == (1.0, pytest.approx(0.09, abs=0.06))
+
+
+@pytest.mark.slow
+def test_both_levels_lose_as_many_packets_after_the_slow_start_of_cubic() -> None:
+    """ns-2's TCP/Linux loses five times as many: it sends lost packets again into the full queue, some 13 times."""
+    network, seeds = NETWORKS["chain-20"], SEEDS[:4]
+    ratios = [
+        compare([network], seeds=seeds).networks["ratio"].item(),
+        compare([network], packet_level, seeds).networks["ratio"].item(),
+    ]
+    assert 0.8 < ratios[0] / ratios[1] < 1.25
+    assert max(ratios) < 0.25
 
 
 # Fluid and packets agree on deadlocks of random rings and fabrics with pauses.

@@ -16,7 +16,7 @@ from validation import evidence
 from validation.checks import Check, claim
 from validation.claims.effect_pictures import curves
 from validation.claims.effect_statements import EQUAL, Effects, Statement
-from validation.judgements.judges import BySimulator
+from validation.judgements.judges import ByReading, BySimulator
 from validation.judgements.verdicts import Judgement, Verdict
 from validation.statistics import LEVEL, UNBOUNDED, Estimate, difference, of_runs, ratio
 
@@ -58,6 +58,7 @@ def effects(
         check.judge(judges.judge)
         check.readings(judges.readings)
         check.packet_level(judges.packet_level)
+        check.level_in_readings(judges.level_in_readings)
         check.simulators(judges.simulators)
         check.draw(curves)
         check.constants_of(sys.modules[__name__])
@@ -79,6 +80,7 @@ class Judges(NamedTuple):
     judge: Callable[..., Judgement]
     readings: Callable[..., dict[str, Judgement]]
     packet_level: Callable[..., dict[str, Verdict]]
+    level_in_readings: Callable[..., ByReading]
     simulators: Callable[..., BySimulator]
 
 
@@ -108,9 +110,17 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
     def readings(found: Effects, **given: float) -> dict[str, Judgement]:
         return {name: judged(each, given) for name, each in found.readings.items()}
 
-    def packet_level(found: Effects, **given: float) -> dict[str, Verdict]:
-        fixed, used = at(found.statements, given)
+    def level(
+        statements: Mapping[str, Statement], given: Mapping[str, float]
+    ) -> dict[str, Verdict]:
+        fixed, used = at(statements, given)
         return {key: each.judged_level(*used) for key, each in fixed.items()}
+
+    def packet_level(found: Effects, **given: float) -> dict[str, Verdict]:
+        return level(found.statements, given)
+
+    def level_in_readings(found: Effects, **given: float) -> ByReading:
+        return {name: level(found.readings[name], given) for name in found.level_readings}
 
     def simulators(found: Effects, **given: float) -> BySimulator:
         def apart(statements: Mapping[str, Statement]) -> dict[str, dict[str, Verdict]]:
@@ -125,7 +135,7 @@ def judging(thresholds: Mapping[str, float]) -> Judges:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
         for name, value in thresholds.items()
     ]
-    functions = Judges(judge, readings, packet_level, simulators)
+    functions = Judges(judge, readings, packet_level, level_in_readings, simulators)
     for function in functions:
         vars(function)["__signature__"] = inspect.Signature(parameters)
     return functions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -163,6 +163,8 @@ class Effects:
         Other numbers of the text, by name.
     readings
         Statements that differ in other readings, by the name of the reading.
+    level_readings
+        Names of those readings whose statements have a ``level`` of runs in that reading; in others it is not looked at.
     expected
         Values of the curves between which a statement of equality holds at its margin; drawn as a band.
     """
@@ -173,6 +175,7 @@ class Effects:
     log: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     readings: Mapping[str, Mapping[str, Statement]] = field(default_factory=dict)
+    level_readings: Collection[str] = ()
     expected: tuple[float, float] | None = None
 
 

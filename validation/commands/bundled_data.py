@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,7 +13,8 @@ from rich.table import Column, Table
 from hopflow.checks import choice
 from hopflow.console.command_line import AsJson, Commands, as_json, check_output, examples
 from hopflow.whole_files import replacing
-from validation import evidence, manifest
+from validation import evidence, manifest, row_checks
+from validation.history import Change, History, read_history
 
 commands = Commands(help="The bundled outputs of packet simulators.", no_args_is_help=True)
 
@@ -188,14 +190,78 @@ def regenerate_case(
 
 @commands.command("verify", epilog=examples("hopflow data verify", "hopflow data verify --json"))
 def verify_data(json: AsJson = False) -> None:
-    """Compare bundled files and published tables with the manifests; exit status 1 on damage."""
-    console = Console()
+    """Compare bundled files and published tables with the manifests, columns with each other, and all with the history in git.
+
+    Prints the commit that first held each expectation. Exit status 1 on damage, and in a checkout for protected files that are not
+    as committed, for tables of simulators that changed without their record, and for expectations that were changed afterwards.
+    """
     checked, tables = manifest.verify(), manifest.verify_published()
+    identities = row_checks.verify()
+    about = read_history()
+    cases = len(evidence.cases())
     if json:
-        about = {"files": len(checked), "cases": len(evidence.cases()), "tables": len(tables)}
-        typer.echo(as_json(about))
+        counts = {
+            "files": len(checked),
+            "cases": cases,
+            "tables": len(tables),
+            "identities": identities,
+        }
+        typer.echo(as_json(counts | {"history": _as_json(about)}))
+    else:
+        said = f"{len(checked)} files of {cases} cases and {len(tables)} published tables: all as recorded"
+        Console().print(said)
+        Console().print(f"{identities} tables whose columns have identities: all rows add up")
+        for line in _lines(about):
+            Console().print(line, highlight=False, markup=False)
+    if not about.is_clean:
+        raise typer.Exit(1)
+
+
+ROWS_SHOWN = 5
+"""Rows of a table that are named, the last ones changed; the others are counted."""
+
+
+def _lines(about: History) -> Iterator[str]:
+    """Yield what the history says, in words."""
+    if about.missing:
+        yield f"History not compared: {about.missing}."
         return
-    console.print(
-        f"{len(checked)} files of {len(evidence.cases())} cases and {len(tables)} published tables: "
-        "all as recorded"
-    )
+    for commit, names in _by_commit(about).items():
+        claims = ", ".join(dict.fromkeys(name.split()[0] for name in names))
+        yield f"Commit {commit} first held {len(names)} expectations, of {claims}."
+    tables: dict[str, list[Change]] = {}
+    for change in sorted(about.rows, key=lambda change: change.commit.date or "~", reverse=True):
+        tables.setdefault(change.table, []).append(change)
+    for table, changes in tables.items():
+        rows = ", ".join(f"{change.row} ({change.commit})" for change in changes[:ROWS_SHOWN])
+        more = f" and {len(changes) - ROWS_SHOWN} more" if len(changes) > ROWS_SHOWN else ""
+        yield f"{table}: changed after they were first committed: {rows}{more}."
+    for change in about.expectations:
+        yield (
+            f"EXPECTATION CHANGED: {change.row} in {change.table}, by {change.commit}; "
+            f"commit {change.first} first held another one."
+        )
+    for table in about.without_record:
+        yield f"CHANGED WITHOUT ITS RECORD: {table}."
+    for file in about.uncommitted:
+        yield f"NOT AS COMMITTED: {file}."
+
+
+def _by_commit(about: History) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, commit in about.first.items():
+        found.setdefault(str(commit), []).append(name)
+    return found
+
+
+def _as_json(about: History) -> dict[str, Any]:
+    """Return what the history says as in JSON: commits as texts."""
+
+    def changes(some: tuple[Change, ...]) -> list[dict[str, str]]:
+        return [{name: str(value) for name, value in change._asdict().items()} for change in some]
+
+    return about._asdict() | {
+        "first": {name: str(commit) for name, commit in about.first.items()},
+        "expectations": changes(about.expectations),
+        "rows": changes(about.rows),
+    }

@@ -89,19 +89,28 @@ def collected(
     return found
 
 
+MAX_CLAIM_LINES = 10
+"""Claims up to which each has a line and its answer; more are counted by paper, unless all is asked for."""
+
+
 def print_rows(rows: list[Row], console: Console, *, verbose: bool) -> None:
-    """Print the tally and a line for each claim; ``verbose``: tables by paper and a paragraph for each."""
-    if rows:
-        claim_lines.print_tally(rows, console)
-        if verbose:
-            claim_lines.print_tables(rows, console)
-        else:
-            claim_lines.print_legend(console)
-    alone, papers = (rows, {}) if verbose else claim_lines.folded(rows)
-    for row in alone:
-        (claim_lines.print_details if verbose else claim_lines.print_row)(row, console)
-    for paper, some in papers.items():
-        claim_lines.print_paper(paper, some, console)
+    """Print a line for each paper; ``verbose``: tally, tables, a line and a paragraph for each claim.
+
+    A few claims have the tally, a line and their answer each.
+    """
+    if not rows:
+        return
+    if len(rows) > MAX_CLAIM_LINES and not verbose:
+        claim_lines.print_papers(rows, console)
+        return
+    claim_lines.print_tally(rows, console)
+    if verbose:
+        claim_lines.print_tables(rows, console)
+    claim_lines.print_legend(console)
+    for row in rows:
+        claim_lines.print_row(row, console)
+    for row in rows:
+        (claim_lines.print_details if verbose else claim_lines.print_answer)(row, console)
 
 
 def print_found(
@@ -115,7 +124,7 @@ def print_found(
 ) -> list[str]:
     """Print tally and claims, write the report, and return the claims not as recorded, with what differs.
 
-    ``verbose`` adds the tables by paper and a paragraph for each claim.
+    ``verbose`` adds the tables by paper, and a line and a paragraph for each claim.
 
     Raises
     ------
@@ -129,6 +138,7 @@ def print_found(
         console.print(f"interrupted: {len(rows)} of {total} claims; report: {pages.write()}")
         raise typer.Exit(130)
     claim_lines.print_surprises(rows, console)
+    claim_lines.print_not_judged(rows, console)
     page = pages.write(seconds)
     _print_end(rows, console, f"in {seconds:.1f} s; report: {page}", json=json)
     return _not_as_recorded(rows)
@@ -139,6 +149,7 @@ def print_unchanged(pages: Report, console: Console, *, json: bool, verbose: boo
     rows = pages.in_order()
     print_rows(rows, console, verbose=verbose)
     claim_lines.print_surprises(rows, console)
+    claim_lines.print_not_judged(rows, console)
     place = pages.folder / "index.html"
     _print_end(rows, console, f"as before, nothing has changed; report: {place}", json=json)
     return _not_as_recorded(rows)

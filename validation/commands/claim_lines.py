@@ -1,4 +1,4 @@
-"""What ``hopflow validate`` prints of claims: the counts, a line for each, and the most surprising ones."""
+"""What ``hopflow validate`` prints of claims: counts, a line for each paper or claim, and what all evidence contradicts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,33 @@ from rich.table import Column, Table
 
 from validation.judgements.labels import SIMULATORS
 from validation.judgements.verdicts import Claim, Verdict
-from validation.records import group_of, recorded_levels, recorded_simulators, recorded_verdicts
+from validation.records import (
+    FABRICS,
+    recorded_levels,
+    recorded_simulators,
+    recorded_verdicts,
+)
 from validation.report import tally
-from validation.report.rows import Row
-from validation.report.surprises import SHORT_RULE, most_surprising
+from validation.report.rows import Row, group_of_row, part_judged, verdict_of
+from validation.report.surprises import SHORT_RULE, contradicted_by_all, counted
 
-LINUX, OWN, NONE = "Linux", "own packets", Verdict.NOT_APPLICABLE
-COLUMNS = tuple(name for name in SIMULATORS if name != LINUX)
-"""Simulators with a column; claims that Linux judges share a line."""
+OWN_PACKETS, NONE = "own packets", Verdict.NOT_APPLICABLE
+SOURCES = {"model": "model", **{name: name for name in SIMULATORS}, "level": OWN_PACKETS}
+"""The columns of the lines on claims: sources and their heads."""
+COLUMN = 19
+"""Characters of a column: the longest word of a source, with the part that it judges."""
+MAX_FINDINGS = 3
+"""Findings that the terminal names; the page has all."""
+COUNTED = {
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.CONTRADICTED: ("contradicted", "contradicted"),
+    Verdict.DEPENDS: ("depends", "depend"),
+    Verdict.DISAGREE: ("disagrees", "disagree"),
+    Verdict.INCONCLUSIVE: ("inconclusive", "inconclusive"),
+    Verdict.UNDECIDABLE: ("undecidable", "undecidable"),
+    Verdict.NOT_APPLICABLE: ("not judged", "not judged"),
+}
+"""Words for the count of one claim and of several."""
 STYLES = {
     Verdict.HOLDS: "green",
     Verdict.CONTRADICTED: "red",
@@ -41,7 +60,7 @@ FOLDED = {
 """Heads of the tally's columns in two lines, so that it fits into 80 columns."""
 WIDEST = 100
 """Characters of a line on a claim at most."""
-LEGEND = "inconclusive: neither is certain; depends: on the reading; -: does not apply; 2/3: statements hold"
+LEGEND = "inconclusive: neither is certain; depends: on the reading; -: does not apply; 1/3: judges one of three statements"
 
 
 def print_tally(rows: list[Row], console: Console) -> None:
@@ -52,42 +71,83 @@ def print_tally(rows: list[Row], console: Console) -> None:
             words = "; ".join(f"{count.claims} {count.words}" for count in said)
             of = "claims of the papers" if total > 1 else "claim of a paper"
             _print_wrapped(f"{title}: of {total} {of} {words}.", console)
-    for said_apart in (tally.own_models(rows), tally.on_fabrics(rows)):
+    for said_apart in (tally.own_models(rows), tally.on_linux(rows), tally.on_fabrics(rows)):
         if said_apart:
             _print_wrapped(said_apart, console)
 
 
 def print_tables(rows: list[Row], console: Console) -> None:
     """Print the counts paper by paper: a table for the models and one for packets."""
-    for title, counted in tally.tables(rows).items():
-        heads = (Column(FOLDED.get(name, name), justify="right") for name in counted.columns)
+    for title, table_of_side in tally.tables(rows).items():
+        heads = (Column(FOLDED.get(name, name), justify="right") for name in table_of_side.columns)
         table = Table(title, *heads, box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        for paper, counts in counted.rows.items():
+        for paper, counts in table_of_side.rows.items():
             table.add_row(paper, *(str(count or "") for count in counts))
         console.print(table)
 
 
+def print_papers(rows: list[Row], console: Console) -> None:
+    """Print one line for each paper: how many claims have which verdict by packets, or by the model where these do not judge."""
+    heading = "Claims by packets, or by models without packets (depend: on the reading; disagree: simulators):"
+    _print_wrapped(heading, console)
+    counted_rows = [row for row in rows if group_of_row(row) in ("papers", "fabrics")]
+    papers = [row for row in counted_rows if group_of_row(row) == "papers"]
+    groups = {"five papers": papers} if papers else {}
+    for row in counted_rows:
+        groups.setdefault(row["paper"], []).append(row)
+    for name, some in groups.items():
+        judge = tally.fabric_verdict if name in FABRICS else _of_packets_or_model
+        counts = Counter(judge(row) for row in some)
+        words = [
+            f"{counts[verdict]} {of[counts[verdict] > 1]}"
+            for verdict, of in COUNTED.items()
+            if counts[verdict]
+        ]
+        _print_wrapped(f"  {name} ({len(some)}): {', '.join(words)}", console)
+    for said in (tally.own_models(rows), tally.on_linux(rows)):
+        if said:
+            _print_wrapped(said, console)
+
+
+def _of_packets_or_model(row: Row) -> str:
+    """Return the verdict of the simulators together, or that of the model where these do not judge."""
+    return str(row["simulation"] if row["simulation"] != NONE else row["model"])
+
+
+def print_not_judged(rows: list[Row], console: Console) -> None:
+    """Print which claims have no verdict, and how many statements the bundled data do not decide."""
+    sides = ("model", "simulation", "packet_level")
+    ids = [row["id"] for row in rows if {row[s] for s in sides} <= {NONE, Verdict.UNDECIDABLE}]
+    parts = [part for row in rows for part in row["statements"]]
+    undecidable = sum(part["simulation"] == Verdict.UNDECIDABLE for part in parts)
+    without = f"{', '.join(ids)} ({len(ids)} of {len(rows)} claims)" if ids else "no claim"
+    _print_wrapped(
+        f"Not judged: {without}, and {undecidable} of {len(parts)} statements; the pages say why.",
+        console,
+    )
+
+
 def print_surprises(rows: list[Row], console: Console) -> None:
-    """Print the findings of the claims that are contradicted most."""
-    if found := most_surprising(rows):
+    """Print a sentence on each of the first claims with statements that all evidence contradicts."""
+    if chosen := contradicted_by_all(rows):
         _print_wrapped(f"{SHORT_RULE}:", console)
-    for row in found:
-        text = f"{row['id']} {row['headline']}"
-        line = textwrap.shorten(text, _width(console) - 2, placeholder="...")
-        console.print(f"  {_escaped(line)}", highlight=False, soft_wrap=True)
+    for row in chosen[:MAX_FINDINGS]:
+        _print_wrapped(f"  {row['id']}, {counted(row)}", console)
+    if more := len(chosen) - MAX_FINDINGS if len(chosen) > MAX_FINDINGS else 0:
+        _print_wrapped(f"  and {more} more on the report's first page", console)
 
 
 def _print_wrapped(text: str, console: Console) -> None:
-    """Print a paragraph, wrapped at the length of a line."""
-    for line in textwrap.wrap(text, _width(console)):
+    """Print a paragraph, wrapped at the length of a line, further lines as far in as the first."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    for line in textwrap.wrap(text, _width(console), subsequent_indent=indent):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_legend(console: Console) -> None:
     """Print what the words and the columns of the lines on claims mean, and the heads of these."""
     _print_wrapped(LEGEND, console)
-    heads = ("model", *COLUMNS, OWN)
-    line = "id  " + "".join(f"{head:13}" for head in heads) + f"{'hold':6}claim"
+    line = "id  " + "".join(f"{head:{COLUMN}}" for head in SOURCES.values()).rstrip()
     console.print(f"[bold]{line}[/]", highlight=False, soft_wrap=True)
 
 
@@ -96,13 +156,13 @@ def print_recorded(paper: str, claims: Sequence[Claim], console: Console) -> Non
     apart, levels = recorded_simulators(), recorded_levels()
     known = {id: verdicts.model for id, verdicts in recorded_verdicts().items()}
     words = {
-        each.id: {"model": known[each.id], **apart[each.id], OWN: levels[each.id]}
+        each.id: {"model": known[each.id], **apart[each.id], OWN_PACKETS: levels[each.id]}
         for each in claims
         if each.id in known
     }
     heads = [
         name
-        for name in ("model", *SIMULATORS, OWN)
+        for name in ("model", *SIMULATORS, OWN_PACKETS)
         if any(given.get(name, NONE) != NONE for given in words.values())
     ]
     console.print(f"[bold]{paper:20}{''.join(f'{name:14}' for name in heads)}[/]", soft_wrap=True)
@@ -126,57 +186,24 @@ def _width(console: Console) -> int:
 
 
 def print_row(row: Row, console: Console) -> None:
-    """Print one line on a claim: its id, a word for each source of evidence, and the claim, cut to fit."""
-    simulators = row["simulators"]
-    words = (
-        row["model"],
-        *(simulators.get(name, "not applicable") for name in COLUMNS),
-        row["packet_level"],
+    """Print one line on a claim: its id, and the verdict of each source with the part of the statements that it judges."""
+    cells = []
+    for source in SOURCES:
+        word, part = verdict_of(row, source), part_judged(row, source)
+        cells.append(_styled(word) + " " * bool(part) + part)
+        cells.append(" " * (COLUMN - len(f"{_short(word)} {part}".rstrip())))
+    console.print(
+        f"[bold]{row['id']:4}[/]{''.join(cells).rstrip()}", highlight=False, soft_wrap=True
     )
-    side = "simulation" if row["simulation"] != "not applicable" else "model"
-    hold, of = row["statements_hold"][side]
-    counted = f"{hold}/{of}" if of > 1 else ""
-    room = max(_width(console) - 4 - 13 * len(words) - 6, 12)
-    claim = textwrap.shorten(row["paraphrase"], room, placeholder="...")
-    styled = "".join(_styled(word, 13) for word in words)
-    line = f"[bold]{row['id']:4}[/]{styled}{counted:6}{_escaped(claim)}"
-    console.print(line, highlight=False, soft_wrap=True)
 
 
-def folded(rows: list[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
-    """Return the rows that have a line each, and those that share one beside others: of fabrics by paper, of Linux all."""
-    alone = [row for row in rows if not _shared_line(row)]
-    if not alone:
-        return rows, {}
-    papers: dict[str, list[Row]] = {}
-    for row in rows:
-        if name := _shared_line(row):
-            papers.setdefault(name, []).append(row)
-    return alone, papers
-
-
-def _shared_line(row: Row) -> str:
-    """Return the paper on fabrics of a claim, or that Linux alone judges it; "" where it has a line of its own."""
-    if group_of(row["paper"]) == "fabrics":
-        return str(row["paper"])
-    return LINUX if set(row["simulators"]) == {LINUX} else ""
-
-
-def print_paper(paper: str, rows: list[Row], console: Console) -> None:
-    """Print one line on the claims of a paper: how often each word stands for models and for own packets."""
-    said = []
-    for title, name in (("model", "model"), (LINUX, LINUX), (OWN, "packet_level")):
-        given = [row["simulators"].get(name, row.get(name)) for row in rows]
-        counts = Counter(word for word in given if word not in (None, Verdict.NOT_APPLICABLE))
-        words = [f"{count} [{STYLES[Verdict(word)]}]{word}[/]" for word, count in counts.items()]
-        said += [f"{title} {', '.join(words)}"] if words else []
-    ids = f"{rows[0]['id']} to {rows[-1]['id']}" if len(rows) > 1 else rows[0]["id"]
-    line = f"[bold]{ids}[/] {paper}: {'; '.join(said) or 'undecidable'}"
-    console.print(line, highlight=False, soft_wrap=True)
+def print_answer(row: Row, console: Console) -> None:
+    """Print the answer to a claim."""
+    _print_wrapped(f"{row['id']} {row['headline']}", console)
 
 
 def _short(word: str) -> str:
-    """Return the word of a verdict for a column of 13 characters."""
+    """Return the word of a verdict for a column."""
     return "-" if word == Verdict.NOT_APPLICABLE else word
 
 
@@ -187,7 +214,8 @@ def print_details(row: Row, console: Console) -> None:
     if row["packet_level"] != "not applicable":
         said.append(f"hopflow's packet level {row['packet_level']}")
     counts = {name: of for name, of in row["statements_hold"].items() if of[1] > 1}
-    held = ", ".join(f"{hold} of {of} in {name}" for name, (hold, of) in counts.items())
+    names = {"simulation": "packets", "level": "hopflow's packet level"}
+    held = ", ".join(f"{n} of {of} in {names.get(s, s)}" for s, (n, of) in counts.items())
     statements = f" Statements that hold: {held}." if held else ""
     text = f"{row['paraphrase']} {'; '.join(said)}.{statements} {row['headline']}"
     console.print(f"[bold]{row['id']}[/] {_escaped(text)}", highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from rich.table import Table
 from hopflow.console.command_line import AsJson, Commands, as_json, beginning, examples
 from validation.display.texts import plain
 from validation.judgements.judging import Rejudged, rejudge
-from validation.judgements.verdicts import Sides, Verdict
+from validation.judgements.verdicts import Verdict
 from validation.records import entries
 
 commands = Commands()
@@ -60,7 +61,7 @@ def judge(
 ) -> None:
     """Judge a claim with another threshold or in another reading of the paper, and see what turns.
 
-    Without options: its thresholds, where the verdicts turn, and its readings. What was measured stays.
+    Without options: its thresholds, where the verdict of each source turns, and the verdicts in its readings. What was measured stays.
     """
     given = dict(map(_threshold, threshold or ()))
     found = rejudge(claim, given, reading=reading)
@@ -71,37 +72,67 @@ def judge(
         _print(found, about)
 
 
-def _named(sides: Sides[Verdict]) -> dict[str, str]:
-    return {side: str(verdict) for side, verdict in sides.items()}
+TITLES = {"simulation": "packets", "process": "same process", "level": "packet level"}
+"""How sources are named that have other names in `Part.by`."""
+
+
+def _named(verdicts: Mapping[str, Verdict]) -> dict[str, str]:
+    return {TITLES.get(source, source): str(verdict) for source, verdict in verdicts.items()}
+
+
+def _statements(found: Rejudged) -> list[dict[str, Any]]:
+    """Return the statements with their verdicts before and after the changes, by source."""
+    sources = found.before.verdicts
+    return [
+        {
+            "statement": plain(old.statement),
+            "before": _named({source: old.by(source) for source in sources}),
+            "after": _named({source: new.by(source) for source in sources}),
+        }
+        for old, new in zip(found.before.parts, found.after.parts, strict=True)
+    ]
 
 
 def _about(found: Rejudged, *, seeds: bool) -> dict[str, Any]:
     """Return everything that is printed, as in JSON."""
-    before, after = found.verdicts
-    turns = list(found.turns())
-    stay = set(found.thresholds) - {turn.threshold for turn in turns}
-    tried = {name: found.tried(name) for name in found.thresholds if name in stay}
+    before = found.before
+    turns = [
+        {
+            "threshold": turn.threshold,
+            "source": TITLES.get(turn.source, turn.source),
+            "stays": turn.stays,
+            "value": turn.value,
+            "verdict": str(turn.verdict),
+        }
+        for turn in found.turns()
+    ]
+    turned = {(turn["threshold"], turn["source"]) for turn in turns}
+    unturned = {}
+    for name in found.thresholds:
+        below, above = found.tried(name)
+        stay = [source for source in _named(before.verdicts) if (name, source) not in turned]
+        unturned[name] = {"from": below[-1], "to": above[-1], "sources": stay}
+    after = {source: found.after.verdict(source) for source in before.verdicts}
     return {
         "claim": found.claim,
-        "before": _named(before),
+        "before": _named(before.verdicts),
         "after": _named(after),
         "reading": found.reading,
         "thresholds": found.thresholds,
-        "statements": [
-            {
-                "statement": plain(old.statement),
-                "before": _named(Sides(old.model, old.simulation)),
-                "after": _named(Sides(new.model, new.simulation)),
-            }
-            for old, new in zip(found.before.parts, found.after.parts, strict=True)
-        ],
-        "turns": [
-            {"threshold": turn.threshold, "value": turn.value} | _named(turn.verdicts)
-            for turn in turns
-        ],
-        "unturned": {name: (below[-1], above[-1]) for name, (below, above) in tried.items()},
-        "readings": [reading.name for reading in found.before.readings],
-        "without_seed": {str(seed): _named(sides) for seed, sides in found.without_a_seed()}
+        "statements": _statements(found),
+        "turns": turns,
+        "unturned": {name: each for name, each in unturned.items() if each["sources"]},
+        "readings": {
+            reading.name: _named(
+                {
+                    source: before.in_reading(reading, source)
+                    for source in before.verdicts
+                    if any(part.by(source) is not Verdict.NOT_APPLICABLE for part in reading.parts)
+                }
+            )
+            for reading in before.readings
+        },
+        "without_seed": {str(seed): _named(verdicts) for seed, verdicts in found.without_a_seed()}
         if seeds
         else {},
     }
@@ -111,13 +142,13 @@ def _print(found: Rejudged, about: dict[str, Any]) -> None:
     console = Console()
     claim = entries()[found.claim]
     console.print(f"[bold]{claim.id}[/] {_escaped(claim.text)}", highlight=False)
-    table = Table("statement", "model", "packets")
-    for old, new in zip(found.before.parts, found.after.parts, strict=True):
-        cells = (_arrow(old.model, new.model), _arrow(old.simulation, new.simulation))
-        table.add_row(_escaped(plain(old.statement)), *cells)
+    simulators = len(found.before.simulators)
+    sources = [name for name in about["before"] if simulators != 1 or name != "packets"]
+    table = Table("statement", *sources)
+    for each in about["statements"]:
+        table.add_row(_escaped(each["statement"]), *_arrows(each, sources))
     table.add_section()
-    before, after = found.verdicts
-    table.add_row("the whole claim", *map(_arrow, before, after))
+    table.add_row("the whole claim", *_arrows(about, sources))
     console.print(table)
     if found.reading:
         console.print(f"Reading: {_escaped(found.reading)}", highlight=False)
@@ -126,18 +157,29 @@ def _print(found: Rejudged, about: dict[str, Any]) -> None:
         changed = "" if value == used[name].value else f" (as judged here: {used[name].value:g})"
         meaning = _escaped(plain(used[name].meaning))
         console.print(f"[bold]{name}[/] = {value:g}{changed}: {meaning}", highlight=False)
-    for turn in about["turns"]:
-        said = f"model {turn['model']}, packets {turn['packets']}"
-        console.print(f"  {turn['threshold']} = {turn['value']:.3g}: {said}", highlight=False)
-    for name, (least, most) in about["unturned"].items():
-        said = f"{name} from {least:.2g} to {most:.2g}: the verdicts stay"
-        console.print(f"  {said}", highlight=False)
-    for name in about["readings"]:
-        console.print(f"other reading: {_escaped(name)}", highlight=False)
-    for seed, sides in about["without_seed"].items():
-        said = f"model {sides['model']}, packets {sides['packets']}"
-        console.print(f"without seed {seed}: {said}", highlight=False)
+        for turn in about["turns"]:
+            if turn["threshold"] == name and turn["source"] in sources:
+                side = "below" if turn["value"] < used[name].value else "from"
+                before = about["before"][turn["source"]]
+                arrow = f"{turn['source']} {before} -> [bold]{turn['verdict']}[/]"
+                console.print(f"  {side} {turn['value']:.4g}: {arrow}", highlight=False)
+        if stay := about["unturned"].get(name):
+            names = ", ".join(source for source in stay["sources"] if source in sources)
+            tried = f"from {stay['from']:.2g} to {stay['to']:.2g}"
+            console.print(f"  {tried} the verdict stays: {names}", highlight=False)
+    for name, verdicts in about["readings"].items():
+        shown = [f"{source} {verdicts[source]}" for source in sources if source in verdicts]
+        console.print(
+            f"other reading: {_escaped(name)}: {', '.join(shown) or 'not judged'}", highlight=False
+        )
+    for seed, verdicts in about["without_seed"].items():
+        shown = [f"{source} {verdicts[source]}" for source in sources if source in verdicts]
+        console.print(f"without seed {seed}: {', '.join(shown)}", highlight=False)
 
 
-def _arrow(before: Verdict, after: Verdict) -> str:
-    return str(before) if before == after else f"{before} -> [bold]{after}[/]"
+def _arrows(about: dict[str, Any], sources: list[str]) -> list[str]:
+    """Return the verdicts of sources, with an arrow where they are others after the changes."""
+    pairs = ((about["before"][source], about["after"][source]) for source in sources)
+    return [
+        before if before == after else f"{before} -> [bold]{after}[/]" for before, after in pairs
+    ]

@@ -160,7 +160,6 @@ STATEMENTS: dict[str, dict[str, Callable[[Times], Truth]]] = {
         "fcfs": _extreme("FCFS", 1.0, BEST_EFFORT_UDP),
         "drr": _extreme("DRR", -1.0, (("cc/cc",), "cc", tables.TCP[1:]), BEST_EFFORT_TCP),
         "red": _extreme("RED", 1.0, BEST_EFFORT_TCP),
-        "sfq": _extreme("SFQ", -1.0, BEST_EFFORT_UDP, (("cc/cc",), "cc", tables.UDP)),
         "drr_ts": _extreme("DRR", 1.0, (("ts/be",), "ts", tables.TCP)),
         "red_ts": _both(
             _extreme("RED", -1.0, (("ts/ts",), "ts", tables.TCP)),

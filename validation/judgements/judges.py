@@ -1,7 +1,7 @@
 """The functions that judge a claim, of each source of evidence, and their verdicts in all readings of the paper.
 
-The thresholds of a verdict are keyword parameters of the function that judges: `Judges.robustness` has the verdicts at
-half and at twice of each. A claim may have five functions more, with the same keyword parameters, with fewer, or with ``**asked``, which are
+The thresholds of a verdict are keyword parameters of the functions that judge: `Judges.robustness` has the verdicts of every source at
+half and at twice of each. A claim may have five functions more, with the same keyword parameters, with others, or with ``**asked``, which are
 those that are not as usual, for what they call:
 ``readings`` returns the verdicts in other documented readings of the paper, of those statements that
 a reading changes, ``same_process`` those of packet runs of the model's own events,
@@ -54,12 +54,15 @@ class Basis:
         The keys of its statements in the ledger; empty: the ledger has none.
     undecidable
         The wording of those statements that no bundled data decide, by key; `minor` has the reason.
+    own_programs
+        What hopflow itself wrote of the programs that a simulator ran, by simulator.
     """
 
     simulators: tuple[str, ...] = ()
     minor: Mapping[str, str] = field(default_factory=dict)
     statements: frozenset[str] = frozenset()
     undecidable: Mapping[str, str] = field(default_factory=dict)
+    own_programs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def beside(self) -> Judgement:
@@ -125,17 +128,29 @@ class Judges(Generic[T]):
         """Return the verdicts on the statements, with other thresholds where given."""
         if self._judge is None:
             raise TypeError(f"{self.text.stem} has no function that judges")
-        return self._judge(found, **thresholds)
+        return _with(self._judge, found, thresholds)
 
     def judged_process(self, found: T, **thresholds: float) -> dict[str, Verdict]:
         """Return the verdicts on packet runs of the model's own events, with their thresholds."""
         return _with(self._process, found, thresholds)
 
     def thresholds(self) -> dict[str, float]:
-        """Return the thresholds of the verdicts: the keyword parameters of the judging function."""
-        assert self._judge is not None
-        parameters = inspect.signature(self._judge).parameters.values()
-        return {p.name: float(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+        """Return the thresholds of the verdicts: the keyword parameters of all functions that judge.
+
+        Raises
+        ------
+        TypeError
+            When two functions have different values of one threshold by default.
+        """
+        found: dict[str, float] = {}
+        for function in self.judging():
+            for parameter in inspect.signature(function).parameters.values():
+                if parameter.kind is parameter.KEYWORD_ONLY:
+                    value = float(parameter.default)
+                    if found.setdefault(parameter.name, value) != value:
+                        name = f"{self.text.stem}: {function.__name__}: {parameter.name}"
+                        raise TypeError(f"{name} = {value:g}, not {found[parameter.name]:g}")
+        return found
 
     def in_all_readings(
         self, found: T, thresholds: Mapping[str, float], basis: Basis | None = None
@@ -176,7 +191,7 @@ class Judges(Generic[T]):
             )
             for name, new in others.items()
         )
-        return Finding(tuple(parts), "", readings=tuple(readings))
+        return Finding(tuple(parts), "", readings=tuple(readings), own_programs=basis.own_programs)
 
     def _refuse_unknown(
         self,
@@ -202,15 +217,20 @@ class Judges(Generic[T]):
             raise ValueError(f"{self.text.name}: the packet level judges the readings {unknown}")
 
     def robustness(self, found: T, meanings: dict[str, str], basis: Basis) -> Iterator[Threshold]:
-        """Yield each threshold with the verdicts on the whole claim at half and at twice of it."""
-
-        def whole(**changed: float) -> Sides[Verdict]:
-            finding = self.in_all_readings(found, changed, basis)
-            return Sides(finding.model, finding.simulation)
-
+        """Yield each threshold with the verdicts of all sources on the whole claim at half and at twice of it."""
         for name, value in self.thresholds().items():
-            half, twice = whole(**{name: value / 2}), whole(**{name: value * 2})
-            yield Threshold(name, meanings[name], value, half, twice)
+            half, twice = (
+                self.in_all_readings(found, {name: value * factor}, basis) for factor in (0.5, 2.0)
+            )
+            contradicted = set(half.contradicted_by_all()) & set(twice.contradicted_by_all())
+            yield Threshold(
+                name,
+                meanings[name],
+                value,
+                half.verdicts,
+                twice.verdicts,
+                tuple(sorted(contradicted)),
+            )
 
 
 NOT_JUDGED = Sides(NONE, NONE)

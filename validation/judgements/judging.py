@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,25 +17,34 @@ from validation.judgements.verdicts import Finding, Sides, Verdict
 
 FACTORS = tuple(2.0 ** (n / 2) for n in range(1, 21))
 """By which a threshold is divided and multiplied to find where a verdict turns: up to a thousand."""
+TURN_PRECISION = 1e-6
+"""Largest relative distance between the two values that enclose a turn."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A value of a threshold at which a verdict is another one.
+    """Where the verdict of a source on a claim turns, as a threshold moves away from the value used.
 
     Attributes
     ----------
     threshold
         Its name.
+    source
+        Whose verdict (`Finding.verdicts`).
+    stays
+        The value with the verdict of before that is nearest to ``value``: within `TURN_PRECISION` of it.
     value
-        The value nearest to the one used, among those tried (`FACTORS`), with other verdicts.
-    verdicts
-        On the whole claim, with this value.
+        The value from which on the verdict is another one. It lies between the first two of the values tried
+        (`FACTORS`) whose verdicts differ.
+    verdict
+        The other verdict on the whole claim.
     """
 
     threshold: str
+    source: str
+    stays: float
     value: float
-    verdicts: Sides[Verdict]
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -66,20 +76,26 @@ class Rejudged:
         return before, after
 
     def turns(self) -> Iterator[Turn]:
-        """Yield, for each threshold, the nearest values below and above that change a verdict.
+        """Yield, for each threshold and each source that judges, where its verdict turns below and above the value used.
 
         The other thresholds are as they are. A probability stays below one half.
         """
         subject = subjects()[self.claim]
         measured = subject.measured()
-        before, _ = self.verdicts
-        for name in subject.check.thresholds():
+        for name, used in subject.check.thresholds().items():
+
+            @functools.cache
+            def at(value: float, name: str = name) -> Finding:
+                return subject.in_all_readings(measured, {name: value})
+
             for values in self.tried(name):
-                for tried in values:
-                    found = subject.in_all_readings(measured, {name: tried})
-                    if (verdicts := Sides(found.model, found.simulation)) != before:
-                        yield Turn(name, tried, verdicts)
-                        break
+                for source, before in self.before.verdicts.items():
+                    stays = used
+                    for value in values:
+                        if at(value).verdict(source) is not before:
+                            yield _enclosed(at, name, source, stays, value)
+                            break
+                        stays = value
 
     def tried(self, name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return the values of a threshold that `turns` tries, below the one used and above."""
@@ -88,8 +104,8 @@ class Rejudged:
         largest = LARGEST_LEVEL if name == "level" else math.inf
         return tuple(value / f for f in FACTORS), tuple(v for v in above if v < largest)
 
-    def without_a_seed(self) -> Iterator[tuple[int, Sides[Verdict]]]:
-        """Yield each seed of the packet runs, and the verdicts when its runs are left out.
+    def without_a_seed(self) -> Iterator[tuple[int, dict[str, Verdict]]]:
+        """Yield each seed of the packet runs, and the verdicts by source when its runs are left out.
 
         Tables with fewer than three seeds are used whole.
         """
@@ -99,7 +115,25 @@ class Rejudged:
             with evidence.leaving_out(seed):
                 measured = subject.check.measure(*subject.arguments)
             found = subject.in_all_readings(measured, {})
-            yield seed, Sides(found.model, found.simulation)
+            yield seed, found.verdicts
+
+
+def _enclosed(
+    at: Callable[[float], Finding],
+    threshold: str,
+    source: str,
+    stays: float,
+    value: float,
+) -> Turn:
+    """Return where a verdict turns between two values with different verdicts, by bisection of their logarithms."""
+    before = at(stays).verdict(source)
+    while abs(value / stays - 1.0) > TURN_PRECISION:
+        middle = math.sqrt(stays * value)
+        if at(middle).verdict(source) is before:
+            stays = middle
+        else:
+            value = middle
+    return Turn(threshold, source, stays, value, at(value).verdict(source))
 
 
 LARGEST_LEVEL = 0.5

@@ -30,7 +30,7 @@ class Verdict(enum.StrEnum):
         It holds in one simulator and is contradicted in another.
     DEPENDS
         It holds in the default reading of the paper and is contradicted in another documented
-        reading, or the reverse.
+        reading; or it is contradicted in the default reading and not in every other one.
     INCONCLUSIVE
         Neither the statement nor its opposite can be shown.
     UNDECIDABLE
@@ -73,17 +73,22 @@ class Verdict(enum.StrEnum):
         return swap.get(self, self)
 
     def turned_by(self, other: Verdict) -> bool:
-        """Return whether the verdict in another reading is the opposite of this one.
+        """Return whether the verdict in another reading ends that of the default reading.
 
-        A verdict that decides nothing neither turns another one nor is turned.
+        A contradiction has to stand in every documented reading: one that is inconclusive, or that
+        the source has not judged, ends it. A statement that holds is ended by its opposite alone.
 
         Examples
         --------
         >>> Verdict.HOLDS.turned_by(Verdict.CONTRADICTED)
         True
         >>> Verdict.CONTRADICTED.turned_by(Verdict.INCONCLUSIVE)
+        True
+        >>> Verdict.HOLDS.turned_by(Verdict.INCONCLUSIVE)
         False
         """
+        if self is Verdict.CONTRADICTED:
+            return other is not self
         return other is not self and other is self.opposite
 
 
@@ -151,9 +156,20 @@ def in_words(default: Verdict, turned: Mapping[str, Verdict]) -> str:
     --------
     >>> in_words(Verdict.HOLDS, {"direct hosts": Verdict.CONTRADICTED})
     'holds; contradicted if direct hosts'
+    >>> in_words(Verdict.CONTRADICTED, {"direct hosts": Verdict.NOT_APPLICABLE})
+    'contradicted; not judged if direct hosts'
     >>> in_words(Verdict.HOLDS, {})
     'holds'
     """
-    ends = dict.fromkeys(turned.values())
-    names = {end: [name for name, other in turned.items() if other is end] for end in ends}
-    return "; ".join([str(default), *(f"{end} if {' or '.join(names[end])}" for end in ends)])
+    clauses = [str(default)]
+    for verdict in dict.fromkeys(turned.values()):
+        names = [name for name, other in turned.items() if other is verdict]
+        word = "not judged" if verdict is Verdict.NOT_APPLICABLE else str(verdict)
+        some = len(names) <= MAX_NAMED_READINGS
+        where = f"if {' or '.join(names)}" if some else f"in {len(names)} other readings"
+        clauses.append(f"{word} {where}")
+    return "; ".join(clauses)
+
+
+MAX_NAMED_READINGS = 3
+"""Readings that a verdict in words names; more are counted."""

@@ -41,7 +41,7 @@ HERE = Path(__file__).parents[1]
 FINDINGS = "findings"
 """Folder of the cache with the finding of each claim that was checked."""
 NOT_USED = (
-    "verdicts.csv", "thresholds.csv", "readings.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "manifest.txt",
+    "verdicts.csv", "thresholds.csv", "readings.csv", "numbers.csv", "without_packet_level.csv", "without_explanation.csv", "paraphrases.csv", "headlines.csv", "inferred.csv", "inferred_parameters.csv", "settings.csv", "manifest.txt",
 )  # fmt: skip
 """Published tables that are written from findings, or are for the pages alone."""
 MAKING = ("validation.checks", "validation.display.svg")

@@ -26,6 +26,9 @@ __all__ = [
 T = TypeVar("T")
 S = TypeVar("S")
 
+INDEPENDENT_SOURCES = 2
+"""Sources without common code that have to contradict a statement: one alone may err."""
+
 
 class Sides(NamedTuple, Generic[T]):
     """One thing twice: in the model, and in the packet simulation.
@@ -125,14 +128,18 @@ class Threshold:
     value
         The number used.
     half, twice
-        The verdicts on the whole claim with half and with twice this number.
+        The verdicts on the whole claim with half and with twice this number, by source (`Finding.verdicts`).
+    contradicted
+        The numbers of the statements, from 1, that all evidence contradicts at both
+        (`Finding.contradicted_by_all`).
     """
 
     name: str
     meaning: str
     value: float
-    half: Sides[Verdict]
-    twice: Sides[Verdict]
+    half: Mapping[str, Verdict]
+    twice: Mapping[str, Verdict]
+    contradicted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -162,6 +169,9 @@ class Finding:
         The causes that the explanation names, switched off.
     gap
         What lies between the fluid and packets on the claim's scenario, where that was computed.
+    own_programs
+        What hopflow itself wrote of the programs that a simulator ran for the claim, such as DFC, by
+        simulator: its verdict is not independent of the model's.
 
     Examples
     --------
@@ -181,6 +191,7 @@ class Finding:
     readings: tuple[Reading, ...] = ()
     experiments: tuple[Experiment, ...] = ()
     gap: Gap | None = None
+    own_programs: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -197,11 +208,15 @@ class Finding:
         return label((part.by(source), bool(part.minor)) for part in self.parts)
 
     def turned(self, source: str) -> dict[str, Verdict]:
-        """Return the readings in which the verdict of a source is the opposite, with that verdict.
+        """Return the readings that end the verdict of a source (`Verdict.turned_by`), with theirs.
 
         A reading contradicts a claim as soon as it contradicts one of its statements; it upholds a
-        claim only if it was judged for all statements that decide.
+        claim only if it was judged for all statements that decide. NOT_APPLICABLE: the source has
+        not judged the reading. Packets of the model's own events, which test its solution, have no
+        readings.
         """
+        if source == "process":
+            return {}
         default = self.by_default(source)
         others = {each.name: self.in_reading(each, source) for each in self.readings}
         return {name: verdict for name, verdict in others.items() if default.turned_by(verdict)}
@@ -237,9 +252,58 @@ class Finding:
         """
         return in_words(self.by_default(source), self.turned(source))
 
-    def held(self, source: str) -> tuple[int, int]:
-        """Return how many statements hold by a source in the default reading, and how many it judges."""
-        return held(part.by(source) for part in self.parts)
+    def held(self, source: str, *, minor: bool | None = None) -> tuple[int, int]:
+        """Return how many statements hold by a source in the default reading, and how many it judges.
+
+        ``minor`` True counts the minor statements alone, False those that decide.
+        """
+        verdicts = (
+            part.by(source) for part in self.parts if minor is None or bool(part.minor) == minor
+        )
+        return held(v for v in verdicts if not minor or v is not Verdict.UNDECIDABLE)
+
+    def judged(self, source: str) -> tuple[int, int]:
+        """Return how many of the statements that decide a source judges, and how many there are."""
+        deciding = [part.by(source) for part in self.parts if not part.minor]
+        return len(deciding) - deciding.count(Verdict.NOT_APPLICABLE), len(deciding)
+
+    def contradicted_by_all(self) -> tuple[int, ...]:
+        """Return the numbers of the statements, from 1, that all evidence contradicts.
+
+        Each source that judges the statement contradicts it in the default reading and in every
+        other documented one: a reading that a source has not judged, or that is inconclusive,
+        counts as not contradicted. At least `INDEPENDENT_SOURCES` of them are independent: hopflow's
+        packet level, which repeats the algorithms of ns-2, is not, nor is a simulator that runs a
+        program of hopflow's own. Minor and undecidable statements are left out.
+
+        Examples
+        --------
+        >>> no = Verdict.CONTRADICTED
+        >>> part = Part("x", no, no, simulators={"ns-3": no})
+        >>> Finding((part,), "").contradicted_by_all()
+        (1,)
+        >>> Finding((part,), "", own_programs={"ns-3": "DFC"}).contradicted_by_all()
+        ()
+        """
+        sources = ("model", *self.simulators, "level")
+        numbers = []
+        for n, part in enumerate(self.parts):
+            judging = [s for s in sources if part.by(s) is not Verdict.NOT_APPLICABLE]
+            independent = {*judging} - {"level", *self.own_programs}
+            parts = (part, *(reading.parts[n] for reading in self.readings))
+            if (
+                not part.minor
+                and len(independent) >= INDEPENDENT_SOURCES
+                and all(p.by(s) is Verdict.CONTRADICTED for p in parts for s in judging)
+            ):
+                numbers.append(n + 1)
+        return tuple(numbers)
+
+    @property
+    def surprising(self) -> tuple[int, ...]:
+        """The numbers of the statements that all evidence contradicts, at half and twice of each threshold too."""
+        at_all = [set(threshold.contradicted) for threshold in self.thresholds]
+        return tuple(sorted(set(self.contradicted_by_all()).intersection(*at_all)))
 
     @property
     def default(self) -> Sides[Verdict]:
@@ -270,6 +334,17 @@ class Finding:
     def level(self) -> Verdict:
         """Verdict of hopflow's own packet level, of those statements that it has runs for."""
         return self.verdict("level")
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts on the whole claim by source (`Part.by`), of the sources that judge any of its statements."""
+        names = ("model", "simulation", *self.simulators, "process", "level")
+        none = Verdict.NOT_APPLICABLE
+        return {
+            name: self.process if name == "process" else self.verdict(name)
+            for name in names
+            if any(part.by(name) is not none for part in self.parts)
+        }
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,22 @@ from markupsafe import Markup
 from validation.display.finding_rows import Number
 from validation.evidence import provenance
 from validation.inference.recording import recorded_parameters, sentence
+from validation.judgements.settings import is_settled, settings_of
 from validation.judgements.verdicts import Claim, Finding, Verdict
-from validation.records import Entry, entries, group_of, without_explanation, without_packet_level
+from validation.records import (
+    Entry,
+    entries,
+    group_of,
+    unstated,
+    without_explanation,
+    without_packet_level,
+)
 from validation.report import tally
 from validation.report.families import Family, grouped, panels
 from validation.report.papers import PAPERS
-from validation.report.rows import Row
+from validation.report.rows import Row, group_of_row
 from validation.report.series import arranged
-from validation.report.surprises import RULE, contradicted_by_all, most_surprising
+from validation.report.surprises import RULE, contradicted_by_all, counted
 from validation.report.templating import TEMPLATES, filled
 
 ASSETS = ("report.css", "report.js")
@@ -26,7 +34,7 @@ ASSETS = ("report.css", "report.js")
 MEANINGS = {
     Verdict.HOLDS: "the statement holds at the stated confidence or tolerance",
     Verdict.CONTRADICTED: "its opposite does",
-    Verdict.DEPENDS: "it holds as read here and is contradicted in another documented reading, or the reverse",
+    Verdict.DEPENDS: "it holds as read here and is contradicted in another documented reading; or it is contradicted as read here and not in every other reading",
     Verdict.DISAGREE: "it holds in one simulator and is contradicted in another",
     Verdict.INCONCLUSIVE: "the runs show neither the statement nor its opposite",
     Verdict.UNDECIDABLE: "the text names the data that would decide it",
@@ -56,7 +64,7 @@ def start_page(
     progress: Progress,
     recomputed: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the page with the tally, the most surprising findings and the list of claims.
+    """Return the page with the tally, the claims that all evidence contradicts and the list of claims.
 
     Parameters
     ----------
@@ -69,39 +77,52 @@ def start_page(
     recomputed
         What the packet level computed again of the bundled runs of ns-2 (`validation.networks.recomputing.about`).
     """
-    surprising = most_surprising(rows)
-    papers, own, fabrics = (
-        [row for row in rows if group_of(row["paper"]) == name]
-        for name in ("papers", "own", "fabrics")
+    papers, own, fabrics, others = (
+        [row for row in rows if group_of_row(row) == name]
+        for name in ("papers", "own", "fabrics", "unstated")
     )
     return filled(
         "index.html",
         rows=papers,
         more={
-            "hopflow's own comparisons": (own, "Comparisons of models, simulators and Linux"),
+            "hopflow's own comparisons": (
+                [row for row in own if not tally.of_linux(row)],
+                "Comparisons of models and simulators",
+            ),
+            "Linux against papers and RFCs": (
+                [row for row in own if tally.of_linux(row)],
+                "Linux compared with what the papers and RFCs of its rules and queues say",
+            ),
             "Claims of papers on fabrics": (
                 fabrics,
                 "Published claims on fabrics, judged by hopflow's models and packets",
             ),
+            "Read off tables": (others, "What no sentence of a paper states, not counted above"),
         },
         shown=len(rows),
         of_papers=len(
             {entry.paper for entry in entries().values() if group_of(entry.paper) == "papers"}
         ),
         fabrics=tally.on_fabrics(rows),
-        fabric_rows=[row | {"judged": tally.fabric_verdict(row)} for row in fabrics],
+        fabric_rows=[row | {"judged_as": tally.fabric_verdict(row)} for row in fabrics],
         outdated=outdated,
         progress=progress,
         recomputed=recomputed or {},
         tallies=tally.bars(rows),
         own=tally.own_models(rows),
-        own_rows=[row | {"judged": tally.own_verdict(row)} for row in own],
+        linux=tally.on_linux(rows),
+        own_rows=[
+            row | {"judged_as": tally.own_verdict(row)} for row in own if not tally.of_linux(row)
+        ],
+        linux_rows=[
+            row | {"judged_as": tally.own_verdict(row)} for row in own if tally.of_linux(row)
+        ],
         tables=tally.tables(rows),
-        surprises=surprising,
-        others=[row for row in contradicted_by_all(rows) if row not in surprising],
+        surprises=[row | {"counted": counted(row)} for row in contradicted_by_all(rows)],
         rule=RULE,
         fields=tally.fields(papers),
-        claims=sum(group_of(entry.paper) == "papers" for entry in entries().values()),
+        claims=sum(group_of(entry.paper) == "papers" for entry in entries().values())
+        - len(unstated()),
         meanings=MEANINGS,
     )
 
@@ -187,6 +208,8 @@ def _evidence(claim: Claim, finding: Finding, row: Row) -> dict[str, Any]:
         "without_level": without_packet_level().get(claim.id, ""),
         "without_explanation": without_explanation().get(claim.id, ""),
         "inferred": sentence(claim.id),
+        "settings": list(settings_of(claim.paper, finding)),
+        "settled": is_settled(finding),
     }
 
 

@@ -14,10 +14,10 @@ from validation.display.finding_rows import Picture
 from validation.display.svg import drawn, size
 from validation.display.texts import plain
 from validation.judgements.labels import SIMULATORS
-from validation.judgements.recording import Recorded, differences
+from validation.judgements.recording import TITLES, Recorded, differences
 from validation.judgements.running import key_of
 from validation.judgements.verdicts import Claim, Finding, Part, Sides, Threshold, Verdict
-from validation.records import OWN, headline_of, paraphrases
+from validation.records import OWN, group_of, headline_of, paraphrases, unstated
 
 Row: TypeAlias = dict[str, Any]
 """Strings, numbers, lists and dicts, as in JSON; verdicts are their texts."""
@@ -27,7 +27,7 @@ IN_CSV = (
     "same_process", "packet_level",
 )  # fmt: skip
 
-NEEDED = {"made_from", "simulators", "packet_level", "paraphrase", "place"}
+NEEDED = {"made_from", "simulators", "packet_level", "paraphrase", "place", "contradicted_by_all"}
 """Entries without which a row is one of another version, which pages cannot show."""
 
 
@@ -51,6 +51,12 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> 
             name: list(finding.held(name))
             for name in ("model", "simulation", *finding.simulators, "level")
         },
+        "deciding": finding.judged("model")[1],
+        "judged": {
+            name: finding.judged(name)[0] for name in ("model", *finding.simulators, "level")
+        },
+        "contradicted_by_all": list(finding.surprising),
+        "own_programs": dict(finding.own_programs),
         "as_recorded": not changed,
         "changed": changed,
         "summary": plain(finding.summary),
@@ -69,6 +75,30 @@ def row_of(claim: Claim, finding: Finding, recorded: Mapping[str, Recorded]) -> 
         "version": hopflow.__version__,
         "made_from": key_of(claim)[:16],
     }
+
+
+def group_of_row(row: Row) -> str:
+    """Return with which claims a row is counted: "papers", "fabrics", "own", or "unstated" (`validation.records.unstated`).
+
+    Examples
+    --------
+    >>> group_of_row({"id": "Y05", "paper": "yang2001"}), group_of_row({"id": "Y06", "paper": "yang2001"})
+    ('papers', 'unstated')
+    """
+    return "unstated" if row.get("id") in unstated() else group_of(row["paper"])
+
+
+def part_judged(row: Row, source: str) -> str:
+    """Return how many of the deciding statements a source judges, as "1/3"; "" if it judges all or none.
+
+    Examples
+    --------
+    >>> row = {"deciding": 3, "judged": {"model": 3, "ns-2": 1}}
+    >>> part_judged(row, "ns-2"), part_judged(row, "model"), part_judged(row, "ns-3")
+    ('1/3', '', '')
+    """
+    judged, deciding = row["judged"].get(source, 0), row["deciding"]
+    return f"{judged}/{deciding}" if 0 < judged < deciding else ""
 
 
 def verdict_of(row: Row, source: str) -> str:
@@ -136,7 +166,7 @@ def _statement(part: Part) -> Row:
 
 def _robustness(threshold: Threshold) -> Row:
     at = {"half": threshold.half, "twice": threshold.twice}
-    verdicts = {k: {side: str(v) for side, v in sides.items()} for k, sides in at.items()}
+    verdicts = {k: {TITLES.get(s, s): str(v) for s, v in by.items()} for k, by in at.items()}
     meaning = plain(threshold.meaning)
     return {"threshold": threshold.name, "meaning": meaning, "value": threshold.value} | verdicts
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from validation.judgements.labels import SIMULATORS
 from validation.judgements.verdicts import Verdict
-from validation.records import FABRICS, OWN, entries, group_of
-from validation.report.rows import Row
+from validation.records import FABRICS, OWN, entries, group_of, unstated
+from validation.report.rows import Row, group_of_row
 
 SIDES = {"Models": "model", "Packets": "simulation"}
 """Titles of the sides, and their fields in a row."""
@@ -30,7 +30,7 @@ OF_SIMULATORS = WORDS | {Verdict.DEPENDS: "depend on the reading of the paper"}
 """Words for the bar of one simulator."""
 DEPENDS = {
     Verdict.HOLDS: "hold by default, contradicted in another reading",
-    Verdict.CONTRADICTED: "are contradicted by default, holding in another reading",
+    Verdict.CONTRADICTED: "are contradicted by default, but not in every other reading",
 }
 """Words of `Verdict.DEPENDS` by the verdict in the default reading."""
 OF_ONE = {"hold": "holds", "are": "is", "depend": "depends"}
@@ -101,7 +101,7 @@ def bars(rows: Sequence[Row]) -> dict[str, list[Bar]]:
 
 
 def _of_simulator(rows: Sequence[Row], name: str) -> list[Count]:
-    seen = [row["simulators"].get(name) for row in rows if group_of(row["paper"]) == "papers"]
+    seen = [row["simulators"].get(name) for row in rows if group_of_row(row) == "papers"]
     found = (_count(seen.count(v), v, words) for v, words in OF_SIMULATORS.items())
     return [count for count in found if count.claims]
 
@@ -126,7 +126,7 @@ def in_words(rows: Sequence[Row], side: str, *, own: bool = False) -> list[Count
     >>> in_words([row], "model")[0].words
     'holds'
     """
-    chosen = [row for row in rows if group_of(row["paper"]) == ("own" if own else "papers")]
+    chosen = [row for row in rows if group_of_row(row) == ("own" if own else "papers")]
     seen = [Verdict(row[side]) for row in chosen]
     found = [_count(seen.count(v), v, words) for v, words in WORDS.items()]
     default = ("model", "packets")[side != "model"]
@@ -136,7 +136,7 @@ def in_words(rows: Sequence[Row], side: str, *, own: bool = False) -> list[Count
 
 
 def own_models(rows: Sequence[Row]) -> str:
-    """Return the sentence on hopflow's own comparisons; "" if none was judged.
+    """Return the sentence on hopflow's own comparisons of models and simulators; "" if none was judged.
 
     Examples
     --------
@@ -144,19 +144,40 @@ def own_models(rows: Sequence[Row]) -> str:
     >>> own_models([row])
     "Of 1 comparison of hopflow's own models with simulators, formulas and a switch, 1 misses the limit set for it."
     """
-    own = [row for row in rows if row["paper"] == OWN]
+    own = [row for row in rows if row["paper"] == OWN and not of_linux(row)]
     of_models = [row["model"] for row in own if row["model"] != Verdict.NOT_APPLICABLE]
-    others = [row for row in own if row["model"] == Verdict.NOT_APPLICABLE]
-    of_linux, of_simulators = (
-        [own_verdict(row) for row in others if (LINUX in row["simulators"]) == linux]
-        for linux in (True, False)
-    )
+    of_simulators = [own_verdict(row) for row in own if row["model"] == Verdict.NOT_APPLICABLE]
     counted = {
         "hopflow's own models with simulators, formulas and a switch": of_models,
         "simulators with one another": of_simulators,
-        "Linux with the papers and RFCs of its rules": of_linux,
     }
     return _limits({what: verdicts for what, verdicts in counted.items() if verdicts})
+
+
+def of_linux(row: Row) -> bool:
+    """Return whether a row is an own comparison of Linux with papers and RFCs."""
+    return row["paper"] == OWN and LINUX in row["simulators"]
+
+
+def on_linux(rows: Sequence[Row]) -> str:
+    """Return the sentence on the comparisons of Linux with papers and RFCs; "" if none was judged.
+
+    Examples
+    --------
+    >>> linux = {"paper": "hopflow", "model": "not applicable", "simulation": "contradicted"}
+    >>> on_linux([linux | {"simulators": {"Linux": "contradicted"}}])
+    'Of 1 comparison of Linux with papers and RFCs, 1 finds that Linux departs from them.'
+    """
+    verdicts = [own_verdict(row) for row in rows if of_linux(row)]
+    if not verdicts:
+        return ""
+    departs = verdicts.count(Verdict.CONTRADICTED)
+    some = "comparison" if len(verdicts) == 1 else "comparisons"
+    find = "finds" if departs == 1 else "find"
+    return (
+        f"Of {len(verdicts)} {some} of Linux with papers and RFCs, "
+        f"{departs} {find} that Linux departs from them."
+    )
 
 
 def own_verdict(row: Row) -> str:
@@ -215,10 +236,12 @@ def _table(rows: Sequence[Row], side: str) -> Table:
     papers = list(dict.fromkeys(entry.paper for entry in entries().values()))
     counted = {}
     for paper in papers:
-        seen = [row[side] for row in rows if row["paper"] == paper]
+        counted_rows = [row for row in rows if row["paper"] == paper]
+        seen = [row[side] for row in counted_rows if row["id"] not in unstated()]
         if not seen:
             continue
         claims = sum(entry.paper == paper for entry in entries().values())
+        claims -= sum(entries()[id].paper == paper for id in unstated())
         counts = [seen.count(verdict) for verdict in COLUMNS]
         counted[paper] = (claims, *counts, claims - len(seen))
     of_papers = [counts for paper, counts in counted.items() if group_of(paper) == "papers"]

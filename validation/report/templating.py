@@ -13,7 +13,7 @@ from validation.judgements.verdicts import Verdict
 from validation.manifest import MANIFEST_SHA256
 from validation.report.families import common_caption, page_of
 from validation.report.papers import PAPERS
-from validation.report.rows import sources_of, verdict_of
+from validation.report.rows import part_judged, sources_of, verdict_of
 from validation.report.tally import judging
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def _environment() -> jinja2.Environment:
     }
     new.filters |= {"sources": sources_of, "written_out": written_out, "judging": judging}
     new.globals |= {
+        "part_judged": part_judged,
         "verdict_of": verdict_of,
         "marks": {str(verdict): mark for verdict, mark in MARKS.items()},
         "papers": PAPERS,

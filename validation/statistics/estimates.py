@@ -20,6 +20,8 @@ CONFIDENCE = 0.95
 """Probability that an interval covers the estimated quantity."""
 UNBOUNDED = (-math.inf, math.inf)
 """The possible range of a quantity that can have any value."""
+ROUNDING = 1e-12
+"""Relative half-width of an interval up to which runs differ by rounding errors only."""
 PART = (0.0, 1.0)
 """The possible range of a part of a whole: of a link, of runs, of packets."""
 
@@ -36,8 +38,8 @@ class Estimate:
     >>> gain = Estimate(4.81, 0.21, dof=90)
     >>> print(gain, round(gain.half_width, 2), gain.p_positive() < 0.01)
     4.81 ± 0.42 0.42 True
-    >>> print(Estimate(0.966, 0.034, dof=2, within=PART))
-    0.97 (0.82 to 1)
+    >>> print(Estimate(0.966, 0.034, dof=2, within=PART), Estimate(1.02, 1e-16, dof=9))
+    0.97 (0.82 to 1) 1.02
     """
 
     value: float
@@ -63,7 +65,8 @@ class Estimate:
         return float(reach(self.dof)) * self.error
 
     def __str__(self) -> str:
-        if self.error == 0 or math.isnan(self.error):
+        rounding = ROUNDING * abs(self.value)
+        if self.error == 0 or math.isnan(self.error) or self.half_width <= rounding:
             return f"{self.value:.4g}"
         digits = max(0, 1 - math.floor(math.log10(self.half_width)))
         ends = self.value - self.half_width, self.value + self.half_width

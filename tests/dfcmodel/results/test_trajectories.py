@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from dataclasses import fields, replace
 
 import numpy as np
@@ -32,6 +33,7 @@ from dfcmodel import (
     simulate,
     takano2006,
 )
+from dfcmodel.levels.accuracies import measured_accuracies
 from dfcmodel.results import Trajectory
 from hopflow import gbps
 from responsefn import CUBIC, NewReno, Reno, Tahoe
@@ -379,6 +381,25 @@ def test_many_flows_are_summed_up() -> None:
     assert "9" in rows
     assert "10" not in rows
     assert "unfinished" not in rows
+
+
+def test_a_fluid_run_says_what_both_levels_cost_and_how_far_off_they_are() -> None:
+    """The cost is that of the run's own step; a network of a kind that nothing was measured for says why."""
+    scenario = takano2006("1", dfc=False)
+
+    def row(scenario: Scenario, method: Fluid) -> str:
+        return str(simulate(scenario, method, duration=0.1).summary()["level"])
+
+    rows = [row(scenario, Fluid(steps)) for steps in (4, 16)]
+    fluid = [float(re.findall(r"fluid (\S+) s", each)[0]) for each in rows]
+    assert 3.5 < fluid[1] / fluid[0] < 4.5
+    for accuracy in measured_accuracies().values():
+        assert f"{accuracy.mean_error:.3f}" in rows[0]
+    assert "error of shares not measured (link " in row(takano2006("1"), Fluid())
+    links = [replace(link, discipline=DFC(per="input")) for link in scenario.links]
+    assert "packets cannot run this" in row(replace(scenario, links=links), Fluid())
+    packets = simulate(scenario, level="packets", duration=0.1)
+    assert packets.summary()["level"] == "packets"
 
 
 def test_the_summary_says_which_response_times_are_assumed() -> None:

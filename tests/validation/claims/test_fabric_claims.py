@@ -256,6 +256,21 @@ def test_numbers_like_the_papers_pass_and_doctored_runs_do_not(id, monkeypatch) 
         assert turned.by_default("model") is Verdict.CONTRADICTED
 
 
+def test_the_half_of_q07_on_the_queue_is_listed_as_not_judged(monkeypatch) -> None:
+    """And the printed 39 of 40 Gb/s is a reading: 0.98 of the link is above it, 0.96 above the registered limit only."""
+    _, genuine, _ = CASES["Q07"]
+    finding = judged("Q07", genuine, monkeypatch)
+    (reading,) = finding.readings
+    assert finding.in_reading(reading, "level") is Verdict.HOLDS
+    below = {"used": lambda level: [runs(0.96) if level == "packets" else [0.96]] * 3}
+    finding = judged("Q07", below, monkeypatch)
+    assert finding.by_default("level") is Verdict.HOLDS
+    assert finding.in_reading(finding.readings[0], "level") is Verdict.CONTRADICTED
+    _, queue = finding.parts
+    assert queue.simulation is Verdict.UNDECIDABLE
+    assert "no PFC" in queue.minor
+
+
 @pytest.mark.parametrize("id", FORMULAS)
 def test_formulas_that_give_the_papers_numbers_pass_and_others_do_not(id, monkeypatch) -> None:
     _, genuine, doctored = FORMULAS[id]

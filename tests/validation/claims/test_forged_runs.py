@@ -207,8 +207,6 @@ FORGERIES = [
     Forgery("D19", "losses", "takano2006/dfc-udp", put("dropped", 1),
             {f"{key}, {where}": verdict for key, verdict in (("lossless", C), ("fair", R))
              for where in ("background", "target", "both flows")}, "flows"),
-    Forgery("D20", "queues exchanged", "takano2006/scenario-1-with-dfc-unshaped",
-            swap("queued_target", "queued_background"), {"larger": C}, "occupancy"),
     # malhotra2005
     Forgery("M01", "a lost packet", PAUSE["low-threshold"], losing_one, {"balance": (R, C)}),
     Forgery("M04", "a gain of TCP that grows with the load", "malhotra2005/tcp-link-a", growing_with_load,
@@ -274,6 +272,8 @@ def test_forged_runs_turn_verdicts(doctor, judged, forgery: Forgery) -> None:
 
 
 OWN_EVENTS = [
+    Forgery("D20", "queues exchanged", "takano2006/scenario-1-with-dfc-unshaped",
+            swap("queued_target", "queued_background"), {0: C}, "occupancy"),
     Forgery("M03", "a gain that falls with the RTT", PAUSE["thresholds"], falling_gain, {"all": C}, slow=True),
     *(Forgery(claim, "noise", PAUSE["thresholds"], times("throughput_half_width", 100), {"all": N},
             slow=True) for claim in ("M03", "M06")),
@@ -287,12 +287,12 @@ OWN_EVENTS = [
     Forgery("M09", "a gain that stays", PAUSE["large-rtt"], times("throughput", 1.1, rtt=1000.0, high_threshold=15),
             {0: C, 1: R}),
 ]  # fmt: skip
-"""Forgeries of the chain's own events in a simulator: statements by their place, or all of them together."""
+"""Forgeries of the model's own events in a simulator: statements by their place, or all of them together."""
 
 
 @pytest.mark.parametrize("forgery", params(OWN_EVENTS))
 def test_forged_events_of_the_chain_turn_verdicts(doctor, process, forgery: Forgery) -> None:
-    doctor(forgery.cases, forgery.change)
+    doctor(forgery.cases, forgery.change, forgery.table)
     found = list(process(forgery.claim).values())
     for place, verdict in forgery.expected.items():
         assert (Verdict.all_of(found) if place == "all" else found[place]) is verdict

@@ -9,7 +9,7 @@ import pytest
 
 from validation import Claim, Finding, Verdict
 from validation.display.finding_rows import Number, Picture
-from validation.judgements.verdicts import Part, Sides, Threshold
+from validation.judgements.verdicts import Part, Threshold
 
 R, C, A = Verdict.HOLDS, Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="460.8pt" height="259.2pt"></svg>'
@@ -31,7 +31,15 @@ def toy() -> Callable[..., tuple[Claim, Finding]]:
             numbers=(Number("x", "1", "2", "3", "none"), Number("y; flows: 1, 2, 4", "9, 5, <3")),
             pictures=(Picture(_draw, "caption", 'alt "text"', SVG),) * 2,
             cases=("zheng2002/periodic-loss",),
-            thresholds=(Threshold("near", "how near", 0.01, Sides(R, A), Sides(C, A)),),
+            thresholds=(
+                Threshold(
+                    "near",
+                    "how near",
+                    0.01,
+                    {"model": R, "simulation": A},
+                    {"model": C, "simulation": A},
+                ),
+            ),
         )
         return Claim(id, paper, "Fig. 0", "set", "says", lambda: finding), finding
 

@@ -18,7 +18,8 @@ import pytest
 from tests.surface import HANG, invoke
 from validation import Claim, Finding, Verdict, ledger, manifest, provenance, report
 from validation.checks import subjects
-from validation.display.finding_rows import Gap, Number, Picture
+from validation.claims import find
+from validation.display.finding_rows import Experiment, Gap, Number, Picture
 from validation.judgements.recording import Recorded
 from validation.judgements.verdicts import Part, Reading, Sides, Threshold
 from validation.records import entries, recorded_simulators, recorded_verdicts
@@ -27,9 +28,18 @@ from validation.report.families import common_caption, grouped, panels
 from validation.report.folders import Report, write
 from validation.report.pages import ASSETS, MEANINGS, asset, record_of
 from validation.report.papers import PAPERS
-from validation.report.rows import as_csv, as_json, load, row_of, sources_of, verdict_of, verdicts
+from validation.report.rows import (
+    as_csv,
+    as_json,
+    load,
+    part_judged,
+    row_of,
+    sources_of,
+    verdict_of,
+    verdicts,
+)
 from validation.report.series import arranged
-from validation.report.surprises import contradicted_by_all, most_surprising
+from validation.report.surprises import contradicted_by_all, counted
 from validation.report.tally import FIELDS, fields
 from validation.report.templating import TEMPLATES, filled, written_out
 
@@ -554,8 +564,10 @@ def test_a_row_survives_json(tmp_path: Path, toy) -> None:
     known = Recorded(
         Sides(R, C),
         turning=Sides((), ()),
-        thresholds={"near": Threshold("near", "", 0.01, Sides(R, A), Sides(C, A))},
+        thresholds={"near": Threshold("near", "", 0.01, {"model": R}, {"model": C})},
         statements={("", 1): (R, A, A, A, A, A)},
+        held=Sides("1 of 1", "0 of 1"),
+        numbers={"quantity 1": "1 2 3", "quantity 2": "1 2 4 9 5 3"},
     )
     row = row_of(*toy(), {"Z01": known})
     place = tmp_path / "claims.json"
@@ -634,57 +646,92 @@ def test_other_numbers_stay_as_they_are(number: Number) -> None:
     assert arranged([number]) == ([number], [])
 
 
-# The rule of the most surprising findings.
+# The rule of the claims that all evidence contradicts: per statement, in all readings, by independent sources.
 
 
-def row(id: str, paper: str, statements: str, half: str = C, **sources: str) -> dict:
-    """Return a row whose statements are contradicted (x) or hold (o) by model and packets."""
-    both = {
-        "x": {"model": C, "simulation": C},
-        "o": {"model": R, "simulation": R},
-    }
-    by = {
-        "model": C, "ns2": C, "ns3": C, "packet_level": A,
-    } | sources  # fmt: skip
-    sides = {"model": C, "packets": C}
+def part(model=C, ns2=C, ns3=A, level=A, minor="") -> Part:
+    """Return a statement with the verdicts of its sources, which contradict it by default."""
+    simulators = {name: verdict for name, verdict in (("ns-2", ns2), ("ns-3", ns3)) if verdict != A}
+    return Part("x", model, ns2, level=level, simulators=simulators, minor=minor)
+
+
+def contradicted(*parts: Part, readings=(), **about) -> tuple[int, ...]:
+    others = tuple(Reading(f"{n}", each) for n, each in enumerate(readings))
+    return Finding(parts, "", readings=others, **about).contradicted_by_all()
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [part(ns2=N), part(model=A), part(ns2=R), part(ns2=A), part(level=N)],
+    ids=["inconclusive", "model not judged", "holds", "ns-2 not judged", "own packets"],
+)
+def test_a_statement_has_to_be_contradicted_by_every_source_in_every_reading(reading: Part) -> None:
+    """What a source has not judged, or leaves open, is not contradicted; so it is of a claim with another reading."""
+    judged_by = part(level=C) if reading.level != A else part()
+    assert contradicted(judged_by) == (1,)
+    assert contradicted(judged_by, readings=[(judged_by,)]) == (1,)
+    assert contradicted(judged_by, readings=[(judged_by,), (reading,)]) == ()
+
+
+def test_a_second_source_shares_no_code_with_the_first() -> None:
+    """hopflow's packet level and its own program in ns-3 are none, but what they say is tested."""
+    assert contradicted(part(ns2=A, level=C)) == ()
+    assert contradicted(part(model=A, level=C)) == ()
+    assert contradicted(part(ns2=A, ns3=C)) == (1,)
+    assert contradicted(part(ns2=A, ns3=C), own_programs={"ns-3": "DFC"}) == ()
+    assert contradicted(part(ns3=R), own_programs={"ns-3": "DFC"}) == ()
+    assert contradicted(part(level=R)) == ()
+    assert contradicted(part(ns3=C), own_programs={"ns-3": "DFC"}) == (1,)
+
+
+def test_ns3_with_a_program_of_our_own_is_told_from_ns3s_own_tcp() -> None:
+    def own(id: str) -> dict[str, str]:
+        find(id)
+        return dict(subjects()[id].basis.own_programs)
+
+    assert own("D20") == {"ns-3": "DFC"}
+    assert own("M05") == {"ns-3": "pause"}
+    assert own("K12") == {"ns-3": "Fusion, ARENO, CTCP and RE"}
+    assert own("Z05") == {}
+
+
+def test_statements_are_listed_by_number_and_minor_ones_are_not() -> None:
+    assert contradicted(part(model=R), part(), part(minor="ours"), part()) == (2, 4)
+
+
+def test_half_and_twice_of_each_threshold_count_by_statement() -> None:
+    turned = Threshold("near", "", 0.1, Sides(C, C), Sides(C, C), contradicted=(2,))
+    finding = Finding((part(), part()), "", thresholds=(turned,))
+    assert finding.contradicted_by_all() == (1, 2)
+    assert finding.surprising == (2,)
+
+
+def row(id: str, paper: str, statements: list[int], deciding: int = 4) -> dict:
+    texts = [{"statement": f"statement {n}"} for n in range(1, deciding + 1)]
     return {
-        "id": id,
-        "paper": paper,
-        "model": by["model"],
-        "simulation": C,
-        "simulators": {"ns-2": by["ns2"], "ns-3": by["ns3"]},
-        "packet_level": by["packet_level"],
-        "statements": [both[letter] for letter in statements],
-        "robustness": [{"half": sides | {"packets": half}, "twice": sides}],
-    }
+        "id": id, "paper": paper, "contradicted_by_all": statements, "deciding": deciding, "statements": texts,
+    }  # fmt: skip
 
 
-def found(*rows: dict) -> list[str]:
-    return [each["id"] for each in most_surprising(rows)]
+def test_every_claim_with_such_a_statement_is_listed_the_largest_part_first() -> None:
+    """Several of one paper too; own comparisons and what no sentence states are none of them."""
+    rows = [
+        row("B1", "b", [1]), row("A1", "a", [1, 2]), row("A2", "a", [1], 1), row("A3", "a", []),
+        row("S1", "hopflow", [1], 1), row("Y06", "yang2001", [1], 1),
+    ]  # fmt: skip
+    assert [each["id"] for each in contradicted_by_all(rows)] == ["A2", "A1", "B1"]
+    assert counted(rows[1]) == "2 of 4 statements contradicted: statement 1; statement 2"
 
 
-def test_every_source_contradicts_at_all_thresholds() -> None:
-    assert (
-        found(
-            row("A1", "a", "x", model=R),
-            row("A2", "a", "x", half=N),
-            row("A3", "a", "x", ns3=N),
-            row("A4", "a", "x", packet_level=N),
-            row("A5", "a", "x", model=A, ns3=A),
-        )
-        == []
-    )
-    assert found(row("A6", "a", "x"), row("B1", "b", "x", model=A)) == ["A6", "B1"]
-
-
-def test_each_paper_has_one_and_those_with_more_contradicted_come_first() -> None:
-    rows = [row("B1", "b", "xoo"), row("A1", "a", "xo"), row("A2", "a", "x"), row("A3", "a", "xx")]
-    assert found(*rows) == ["A3", "B1"]
-    assert [each["id"] for each in contradicted_by_all(rows)] == ["A3", "A2", "A1", "B1"]
-
-
-def test_own_comparisons_are_no_surprise() -> None:
-    assert found(row("S1", "hopflow", "x")) == []
+def test_a_contradiction_that_does_not_stand_in_every_reading_depends_in_the_table_too() -> None:
+    both = Finding((part(),), "", readings=(Reading("short queues", (part(ns2=N, model=A),)),))
+    assert both.verdict("ns-2") == both.verdict("model") == D
+    assert both.words("ns-2") == "contradicted; inconclusive if short queues"
+    assert both.words("model") == "contradicted; not judged if short queues"
+    events = replace(both, parts=(replace(part(), process=C),))
+    assert events.verdict("process") == C  # the model's own events have no readings
+    held = Finding((part(model=R),), "", readings=(Reading("other", (part(model=N),)),))
+    assert held.verdict("model") == R
 
 
 # Tallies: which columns and rows, and what is counted.
@@ -723,7 +770,7 @@ def test_claims_that_depend_are_counted_by_their_direction() -> None:
     said = {count.words: count.claims for count in tally.in_words(rows, "model")}
     assert said == {
         "hold by default, contradicted in another reading": 2,
-        "is contradicted by default, holding in another reading": 1,
+        "is contradicted by default, but not in every other reading": 1,
     }
 
 
@@ -736,9 +783,76 @@ def test_own_comparisons_are_counted_in_a_sentence() -> None:
 
 
 def test_comparisons_of_linux_are_counted_by_themselves() -> None:
-    linux = ROWS[-1] | {"simulation": R, "simulators": {"Linux": R}}
-    said = tally.own_models([*ROWS, linux])
-    assert said.endswith("; of 1 of Linux with the papers and RFCs of its rules, 0.")
+    linux = [ROWS[-1] | {"simulation": v, "simulators": {"Linux": v}} for v in (R, C, C)]
+    assert tally.own_models([*ROWS, *linux]) == tally.own_models(ROWS)
+    said = tally.on_linux([*ROWS, *linux])
+    assert said.startswith("Of 3 comparisons of Linux")
+    assert "2 find that Linux departs" in said
+    assert tally.on_linux(ROWS) == ""
+
+
+def test_findings_on_linux_stand_under_a_heading_of_their_own(tmp_path: Path, toy) -> None:
+    """Not among the red marks of hopflow's own models."""
+    claims = {}
+    for id, simulator in (("S03", "ns-3"), ("S09", "Linux")):
+        claim, finding = toy(id, "hopflow", ((A, C),))
+        parts = (replace(finding.parts[0], simulators={simulator: C}),)
+        claims[claim] = replace(finding, parts=parts)
+    text = report.write(claims, tmp_path, 1.0).read_text()
+    models, linux = (
+        text.index(f"<h2>{title}") for title in ("hopflow's own models", "Linux, against")
+    )
+    assert models < text.index('href="claims/S03.html" class="verdict') < linux
+    assert linux < text.index('href="claims/S09.html" class="verdict')
+
+
+def test_what_no_sentence_of_a_paper_states_is_not_counted() -> None:
+    """Y06 is read off a table."""
+    own = {"paper": "yang2001", "model": C, "simulation": C, "simulators": {"ns-2": C}}
+    rows = [{"id": id, **own} for id in ("Y05", "Y06")]
+    assert [each.claims for each in tally.in_words(rows, "model")] == [1]
+    assert tally.bars(rows)["In packet simulations"][1].counts[0].claims == 1
+    assert tally.tables(rows)["Models"].rows["yang2001"][:2] == (17, 1)
+
+
+def test_a_source_that_judges_a_part_of_the_statements_says_so_in_the_table(
+    tmp_path: Path, toy
+) -> None:
+    claim, finding = toy("K12", "kaneko2007", ((C, C), (C, A), (C, A)))
+    parts = [replace(each, simulators={"ns-3": each.simulation}) for each in finding.parts]
+    parts[1:] = [replace(each, simulators={}) for each in parts[1:]]
+    finding = replace(finding, parts=tuple(parts), own_programs={"ns-3": "ARENO"})
+    (made,) = [row_of(claim, finding, {})]
+    assert (part_judged(made, "ns-3"), part_judged(made, "model")) == ("1/3", "")
+    page = report.write({claim: finding}, tmp_path, 1.0)
+    (cell,) = re.findall(r'<td data-label="ns-3">(.*?)</td>', page.read_text(), re.DOTALL)
+    assert "judges 1 of 3 of the statements" in cell
+    assert "own ARENO" in cell
+
+
+def test_a_claim_page_says_which_statements_decide(tmp_path: Path, toy) -> None:
+    """No "holds" beside "1 of 2 statements hold", and no "not applicable" over a contradiction, without the rule."""
+    claim, finding = toy("K09", "kaneko2007", ((A, R), (C, C)))
+    below, near = finding.parts
+    parts = (
+        replace(below, simulators={"ns-3": R}),
+        replace(near, simulators={"ns-3": C}, minor="ours"),
+    )
+    report.write({claim: replace(finding, parts=parts)}, tmp_path, 1.0)
+    text = (tmp_path / "claims/K09.html").read_text()
+    above = " ".join(text[: text.index("<h2>Statements")].split())
+    assert "1 of 2 statements" not in above
+    assert "judges only statements that do not decide; 0 of 1 hold" in above
+    assert "contradicts it if one of them is contradicted" in above
+
+
+def test_an_experiment_without_an_effect_has_no_column_for_it(tmp_path: Path, toy) -> None:
+    claim, finding = toy()
+    for effect, shown in (("", False), ("half", True)):
+        one = Experiment("cause", "1", "2", effect)
+        report.write({claim: replace(finding, experiments=(one,))}, tmp_path, 1.0)
+        text = (tmp_path / "claims/Z01.html").read_text()
+        assert ('<th scope="col">Effect</th>' in text) == shown
 
 
 def test_columns_are_of_simulators_that_judge_a_claim() -> None:

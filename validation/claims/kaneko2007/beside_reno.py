@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from responsefn import ARENO, BIC, CTCP, WindowRule
+from responsefn import BIC, CTCP, WindowRule
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
@@ -63,6 +63,21 @@ def _deviation(found: Estimate) -> Estimates:
     return (Estimate(2.0 * found.value - 1.0, 2.0 * found.error, found.dof),)
 
 
+INCLUSIVE_SEEDS = 12
+"""Runs of a setting at hopflow's packet level with `runs.INCLUSIVE`."""
+
+
+def _inclusive(
+    case: str, found: dict[str, dict[str, Estimate]], column: str = "goodput_bits"
+) -> tuple[dict[str, dict[str, Estimate]], Estimate, Estimate]:
+    """Return the shares of the simulators, which have no ARENO of `runs.INCLUSIVE`, and its share in the model and at hopflow's packet level."""
+    changed = runs.INCLUSIVE
+    model = runs.modelled(case, "rule == 'areno'", inclusive=True)
+    level = levelled(case, "rule == 'areno'", seeds=INCLUSIVE_SEEDS, changed=changed)
+    own, packets = (runs.share(frame, 1, column) for frame in (model, level))
+    return {**found, "areno": {}}, own, packets
+
+
 def _fair(
     rule: str,
     packets: dict[str, dict[str, Estimate]],
@@ -90,6 +105,7 @@ def small_buffers() -> Effects:
     model = {rule: runs.share(runs.modelled(case), 1, rule=rule) for rule in OTHERS}
     own = levelled(case, f"rule in {VARIANTS}", rules=tuple(runs.RULES))
     level = {rule: runs.share(own, 1, rule=rule) for rule in VARIANTS}
+    others, *areno = _inclusive(case, found)
     names = {tool: [rule for rule in VARIANTS if tool in found[rule]] for tool in SMALL_BDP}
     return Effects(
         {rule: _fair(rule, found, model, level) for rule in VARIANTS},
@@ -113,11 +129,13 @@ def small_buffers() -> Effects:
             "leaves_reno": HSTCP_LEAVES_RENO,
             "peak": [round(PRODUCT * (1 + size) / 2) for size in (1, *SMALLER_SIZES)][:2],
             "found": found, "level": level, "smaller": {size: _with_buffer(size) for size in SMALLER_SIZES},
+            "inclusive": areno, "exclusive": [model["areno"], level["areno"]],
             "changed": {
                 name: runs.share(levelled(case, f"rule == {name!r}", rules=tuple(runs.RULES),
                                      changed=((name, rule),)), 1)
                 for name, rule in LIKE_RENO.items()
-            },
+            }
+            | {"areno": areno[1]},
         },
         readings={
             name: {
@@ -125,11 +143,27 @@ def small_buffers() -> Effects:
                 for rule in VARIANTS
             }
             for size, name in SMALLER_SIZES.items()
-        },
+        }
+        | {runs.INCLUSIVE_NAME: _with_areno(VARIANTS, others, model, level, areno)},
+        level_readings=(runs.INCLUSIVE_NAME,),
     )  # fmt: skip
 
 
 small_buffers.constants_of(runs)
+
+
+def _with_areno(
+    rules: tuple[str, ...],
+    packets: dict[str, dict[str, Estimate]],
+    model: dict[str, Estimate],
+    level: dict[str, Estimate],
+    areno: list[Estimate],
+) -> dict[str, Statement]:
+    """Return the statements with the shares that another ARENO has in the model and at hopflow's packet level."""
+    own, seen = (
+        {**each, "areno": share} for each, share in zip((model, level), areno, strict=True)
+    )
+    return {rule: _fair(rule, packets, own, seen) for rule in rules}
 
 
 def _with_buffer(size: float) -> dict[str, dict[str, Estimate]]:
@@ -153,10 +187,10 @@ def _modelled_with_buffer(size: float) -> dict[str, Estimate]:
 PRODUCT, HSTCP_LEAVES_RENO = 50, 38
 """The bandwidth-delay product of the short path, and RFC 3649's Low_Window, from which HSTCP grows faster than Reno; packets."""
 LIKE_RENO: dict[str, WindowRule] = {
-    "bic": BIC(low_window=1e6), "areno": ARENO(inclusive=1), "compound": CTCP(gamma=1.0),
+    "bic": BIC(low_window=1e6), "compound": CTCP(gamma=1.0),
 }  # fmt: skip
-"""The rules without what they have beyond Reno: BIC's search, the packet per round trip by which ARENO's probe grows, and CTCP's window
-by the delay, which gives way as soon as a packet of its own waits."""
+"""Two rules without what they have beyond Reno: BIC's search, and CTCP's window by the delay, which gives way as soon as a packet of its
+own waits. That of ARENO is the packet per round trip by which its probe grows (`runs.INCLUSIVE`)."""
 
 
 @effects(
@@ -173,6 +207,7 @@ def windows_beside_reno() -> Effects:
     level = {rule: runs.share(own, 1, window, rule=rule) for rule in OTHERS}
     model = {rule: runs.share(frame, 1, window, rule=rule) for rule in OTHERS}
     few = _shares({"ns-3": (case,)}, window)
+    others, *areno = _inclusive(case, found, window)
     return Effects(
         {rule: _fair(rule, found, model, level) for rule in OTHERS},
         {
@@ -190,7 +225,10 @@ def windows_beside_reno() -> Effects:
         | {"limited": list(model.values()), "ns2": found["compound"]["ns-2"],
            "overshoot": [runs.share(wild, 1, window, rule=rule) for rule in OTHERS],
            "seen": [found[rule]["ns-3"] for rule in OTHERS],
-           "three": [few[rule]["ns-3"] for rule in OTHERS]},
+           "three": [few[rule]["ns-3"] for rule in OTHERS],
+           "inclusive": areno, "exclusive": [model["areno"], level["areno"]]},
+        readings={runs.INCLUSIVE_NAME: _with_areno(OTHERS, others, model, level, areno)},
+        level_readings=(runs.INCLUSIVE_NAME,),
     )  # fmt: skip
 
 

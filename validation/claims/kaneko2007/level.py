@@ -16,9 +16,11 @@ from validation.claims.kaneko2007.runs import (
     FRIENDLY,
     PACKET_BITS,
     RULES,
+    Changed,
     settings_of,
     slow_start_of,
 )
+from validation.judgements.keeping import kept
 from validation.networks.further_seeds import over_seeds
 
 SEEDS = 3
@@ -35,7 +37,7 @@ def levelled(
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
     longer: float = 1.0,
-    changed: tuple[tuple[str, WindowRule], ...] = (),
+    changed: Changed = (),
 ) -> pd.DataFrame:
     """Return the rows of a case as `runs.modelled` does, of hopflow's packet level.
 
@@ -45,7 +47,7 @@ def levelled(
     for group, setting in settings(case, query, rules, longer):
         base = range(1, seeds + 1)
         if changed:
-            runs = [run_of(seed, setting, RULES | dict(changed)) for seed in base]
+            runs = [with_other_rules(seed, setting, changed) for seed in base]
         else:
             runs = two_flows(*setting, base=base)
         rates, windows = (np.ravel([run[n] for run in runs]) for n in (0, 1))
@@ -96,6 +98,14 @@ def two_flows(
 ) -> tuple[list[float], list[float]]:
     """Return goodput in bit/s and mean window in packets of each flow of a `Setting`."""
     return run_of(seed, (rules, rtts, link, times, slow_start), RULES)
+
+
+@kept
+def with_other_rules(
+    seed: int, setting: Setting, changed: Changed
+) -> tuple[list[float], list[float]]:
+    """Return the same of a run with other rules by name."""
+    return run_of(seed, setting, RULES | dict(changed))
 
 
 def run_of(

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from responsefn import ARENO
 from validation.claims.effect_claims import deviation, effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
@@ -115,6 +114,17 @@ def pairs() -> Effects:
             ]
         )
     )
+    inclusive = level | cells(
+        pd.concat(
+            [
+                levelled(
+                    c, "first == 'areno' or second == 'areno'", rules=tuple(runs.RULES), seeds=PAIR_SEEDS,
+                    changed=runs.INCLUSIVE,
+                ).assign(case=c)
+                for c in CASES["ns-3"][:2]
+            ]
+        )
+    )  # fmt: skip
     printed = {
         (row["rule"], row["against"]): float(row["throughput_mbit_per_s"])
         for row in rows("kaneko2007_pairs.csv")
@@ -123,7 +133,10 @@ def pairs() -> Effects:
         tool: tuple(deviation(seen[key], printed[key]) for key in printed if key in seen)
         for tool, seen in found.items()
     }
-    own = tuple(deviation(level[key], printed[key]) for key in printed if key in level)
+    own, other = (
+        tuple(deviation(seen[key], printed[key]) for key in printed if key in seen)
+        for seen in (level, inclusive)
+    )
     curves = {}
     for tool, seen in found.items():
         for rule in dict.fromkeys(rule for rule, _ in printed):
@@ -131,6 +144,7 @@ def pairs() -> Effects:
                 values = [seen[key] for key in kept]
                 curves[f"{rule}, {tool}"] = Curve([other for _, other in kept], values)
     ns3 = found["ns-3"]
+    below = {tool: _beside_reno(seen) for tool, seen in found.items()}
     return Effects(
         {
             "equal": Statement(
@@ -141,9 +155,7 @@ def pairs() -> Effects:
                 {tool: _greedy(seen) for tool, seen in found.items()}, level=_greedy(level)
             ),
             "cells": Statement(apart, equal=True, level=own),
-            "below": Statement(
-                {tool: _beside_reno(seen) for tool, seen in found.items()}, level=_beside_reno(level)
-            ),
+            "below": Statement(below, level=_beside_reno(level)),
         },
         curves,
         ("the other rule", "throughput (Mb/s)"),
@@ -151,10 +163,26 @@ def pairs() -> Effects:
             "cells": len(printed), "near": {tool: _near(each) for tool, each in apart.items()},
             "arenos": ns3["ARENO", "Reno"], "fusions": ns3["Fusion", "Reno"],
             "ctcps": found["ns-2"]["CTCP", "Reno"], "own": _above(ns3), "level": _above(level),
-            "inclusive": _changed(changed=(("areno", ARENO(inclusive=1)),)), "longer": _changed(longer=LONGER, seeds=2),
+            "inclusive": _above(inclusive), "longer": _changed(longer=LONGER, seeds=2),
             "own_near": _near(own),
             "used": {tool: _used(frame, printed) for tool, frame in frames.items()},
+            "reading_near": _near(other),
         },
+        readings={
+            runs.INCLUSIVE_NAME: {
+                "equal": Statement(
+                    model=_equal(
+                        cells(runs.modelled(friendly, inclusive=True).assign(case=friendly))
+                    ),
+                    equal=True,
+                    level=_equal(inclusive),
+                ),
+                "take": Statement(level=_greedy(inclusive)),
+                "cells": Statement(equal=True, level=other),
+                "below": Statement(below, level=_beside_reno(inclusive)),
+            }
+        },
+        level_readings=(runs.INCLUSIVE_NAME,),
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from dfcmodel.results import Coexistence
 from hopflow.units import mbps
 from responsefn import ARENO, BIC, CTCP, CUBIC, HSTCP, Fusion, Reno, WindowRule
 from validation import evidence
-from validation.judgements.keeping import kept
-from validation.statistics import PART, Estimate, Values, of_runs
+from validation.networks.further_seeds import over_seeds
+from validation.statistics import PART, Estimate, of_runs
 
 FRIENDLY = {"fusion": Fusion(), "areno": ARENO(), "compound": CTCP(), "reno": Reno()}
 """The rules that the slides call friendly, by their names in the data."""
@@ -25,6 +25,14 @@ RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), 
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
+Changed = tuple[tuple[str, WindowRule], ...]
+"""Other rules by name, in place of those of `RULES`."""
+INCLUSIVE: Changed = (("areno", ARENO(inclusive=1)),)
+"""ARENO whose probe grows by one packet per round trip in all, Reno's included."""
+WITH_VARIANT = RULES | {"inclusive areno": ARENO(inclusive=1)}
+"""The rules, and that one by a name of its own."""
+INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
+"""The reading of ARENO's rule that has these."""
 SEEDS, PACKET_BITS = 8, 12000
 """Runs of the model; bits of a packet."""
 
@@ -42,19 +50,60 @@ def modelled(
     overshoot: bool = False,
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
+    inclusive: bool = False,
 ) -> pd.DataFrame:
     """Return the rows of a case as `dfcmodel.coexist` has them, of runs with these rules only.
 
     Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
     start are those of the bundled runs of the first seed; the columns are those that identify a row,
     ``flow_rule``, ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows. With ``overshoot`` the
-    first slow start ends at the first loss.
+    first slow start ends at the first loss; ``inclusive`` takes that version of ARENO (`INCLUSIVE`).
     """
     found = []
-    for group, link in settings_of(case, query, rules):
-        end = None if overshoot else slow_start_of(group, link)
-        found += _runs(group, link, end, seeds)
+    for group, setting in model_settings(
+        case, query, overshoot=overshoot, rules=rules, inclusive=inclusive
+    ):
+        runs = two_in_model(*setting, base=range(seeds))[:seeds]
+        for seed, (goodput, window) in enumerate(runs):
+            found.append(group.assign(goodput_bits=goodput, mean_cwnd=window, seed=seed))
     return pd.concat(found)
+
+
+ModelSetting = tuple[
+    tuple[str, ...],
+    tuple[float, ...],
+    tuple[float, int, float],
+    tuple[float, float, tuple[float, ...]],
+    float | None,
+]
+"""Rules, by their names in `WITH_VARIANT`, and round-trip times in s of the flows; rate in bit/s, buffer in packets and loss rate of the
+link; the end, the warm-up and the starts of the flows in s; where the first slow start ends, in packets, None: at the first loss."""
+
+
+def model_settings(
+    case: str,
+    query: str = "",
+    *,
+    overshoot: bool = False,
+    rules: tuple[str, ...] = tuple(FRIENDLY),
+    inclusive: bool = False,
+) -> Iterator[tuple[pd.DataFrame, ModelSetting]]:
+    """Yield the flows of each setting of `modelled`, and the setting."""
+    for group, link in settings_of(case, query, rules):
+        begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
+        names = tuple(group["flow_rule"])
+        if inclusive:
+            names = tuple("inclusive areno" if name == "areno" else name for name in names)
+        yield (
+            group,
+            (
+                names,
+                tuple(group["base_rtt"].tolist()),
+                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
+                (begin + duration, begin, tuple(group["start"].tolist())),
+                None if overshoot else slow_start_of(group, link),
+            ),
+        )
 
 
 def settings_of(
@@ -79,49 +128,22 @@ def slow_start_of(group: pd.DataFrame, link: Any) -> float:
     return max(product // len(group), 10)
 
 
-def _runs(group: pd.DataFrame, link: Any, ssthresh: float | None, seeds: int) -> list[pd.DataFrame]:
-    """Return the rows of all runs of the model."""
-    begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
-    goodput, window = _flows(
-        tuple(group["flow_rule"]),
-        tuple(group["base_rtt"].tolist()),
-        (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
-        (begin + duration, begin, tuple(group["start"].tolist())),
-        ssthresh,
-        seeds,
-    )
-    return [
-        group.assign(goodput_bits=goodput[n], mean_cwnd=window[n], seed=n) for n in range(seeds)
-    ]
-
-
-@kept
-def _flows(
+@over_seeds(range(SEEDS))
+def two_in_model(
+    seed: int,
     rules: tuple[str, ...],
     rtts: tuple[float, ...],
     link: tuple[float, int, float],
     times: tuple[float, float, tuple[float, ...]],
     ssthresh: float | None,
-    seeds: int,
-) -> tuple[Values, Values]:
-    """Return goodput in bit/s and mean window in packets of each run and flow, (seeds, F).
-
-    ``link`` is its rate in bit/s, buffer in packets and loss rate, ``times`` are the end, the warm-up
-    and the starts of the flows in s.
-    """
+) -> tuple[list[float], list[float]]:
+    """Return goodput in bit/s and mean window in packets of each flow of a `ModelSetting` by `dfcmodel.coexist`."""
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
-    runs = [
-        coexist(
-            [RULES[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
-            duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
-        )
-        for seed in range(seeds)
-    ]  # fmt: skip
-    bits = rate / runs[0].bandwidth
-    return (
-        np.array([bits * run.goodput for run in runs]),
-        np.array([run.mean_window for run in runs]),
-    )
+    run = coexist(
+        [WITH_VARIANT[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
+        duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
+    )  # fmt: skip
+    return (rate / run.bandwidth * run.goodput).tolist(), run.mean_window.tolist()
 
 
 FAIR = 0.17

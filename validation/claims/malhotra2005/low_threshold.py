@@ -48,6 +48,8 @@ TCP_LOWS, TCP_MILD = (1, 3, 5, 7, 9, 11, 13, 15), 9
 MILD = 10
 """A quarter of the buffer below T1: the mildest of the bundled changes."""
 TWO_RTTS = (1.0, 5.0)
+READ_RTTS = (0.1, 0.3, *TWO_RTTS)
+"""Round-trip times of Fig. 5, which the paper does not state, s: each is a reading; packets were run at `TWO_RTTS`."""
 APART = 5
 """T1 - T2 of the maps."""
 MAP_HIGHS = (11, 13, 15, 17, 19)
@@ -261,8 +263,10 @@ def _little(costs: list[float], slight: float) -> Verdict:
 
 
 @measure.readings
-def readings(found: LowThreshold, *, slight: float = SLIGHT) -> dict[str, Judgement]:
-    """Judge other readings of the rules."""
+def readings(
+    found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL
+) -> dict[str, Judgement]:
+    """Judge other readings of the rules, and each round-trip time by itself."""
     judged = {}
     for key in chain.READINGS[1:]:
         gains = [[found.gain_at(low, rtt, key) for low in BOTH_LOWS] for rtt in TWO_RTTS]
@@ -272,7 +276,34 @@ def readings(found: LowThreshold, *, slight: float = SLIGHT) -> dict[str, Judgem
             "falls": model_only(falls),
             "slightly": model_only(_little(costs, slight)),
         }
+    runs = dict(zip(TWO_RTTS, zip(found.tcp_trends, found.tcp_costs, strict=True), strict=True))
+    for rtt in READ_RTTS:
+        gains_at = [found.gain_at(low, rtt) for low in LOWS]
+        seen = _seen(runs[rtt], slight, level) if rtt in runs else {}
+        model = {
+            "falls": Verdict.of(bool(np.all(np.diff(gains_at) > 0))),
+            "slightly": _little([found.cost_at(MILD, rtt)], slight),
+        }
+        judged[f"RTT {rtt:g} s"] = {
+            key: Sides(verdict, seen.get(key, Verdict.NOT_APPLICABLE))
+            for key, verdict in model.items()
+        }
     return judged
+
+
+@measure.level_in_readings
+def at_packet_level_in_readings(
+    found: LowThreshold, *, slight: float = SLIGHT, level: float = LEVEL
+) -> dict[str, dict[str, Verdict]]:
+    """Judge each round-trip time by itself at hopflow's packet level."""
+    runs = zip(found.own, found.own_trends, found.own_costs, strict=True)
+    return {f"RTT {rtt:g} s": _seen(each, slight, level) for rtt, *each in runs}
+
+
+def _seen(run: Sequence[Estimate], slight: float, level: float) -> dict[str, Verdict]:
+    """Judge the slope of the goodput over T2 and the cost of a lower T2."""
+    trend, cost = run
+    return {"falls": everywhere([trend], level), "slightly": _within([cost], slight, level)}
 
 
 @measure.same_process

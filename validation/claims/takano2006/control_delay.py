@@ -49,6 +49,12 @@ class Delays:
         return touched(SLOW, PACKET), touched(FAST, PACKET)
 
     @property
+    def path_counts(self) -> tuple[float, float]:
+        """The same with as many packets on each of the hops of Fig. 2."""
+        slow, fast = self.counts
+        return HOPS * slow, HOPS * fast
+
+    @property
     def path_rtt(self) -> float:
         """Round-trip time of the path of Fig. 2 by propagation, s."""
         return 2 * HOPS * self.hop
@@ -81,10 +87,18 @@ def judge(found: Delays, *, tolerance: float = TOLERANCE) -> Judgement:
 
 @measure.readings
 def readings(found: Delays) -> dict[str, Judgement]:
-    """Judge the counts with packets of the size that the paper simulates."""
-    ranges = zip(found.counts, (FEW_HUNDRED, SEVERAL_MILLION), strict=True)
-    inside = all(low <= count <= high for count, (low, high) in ranges)
-    return {f"packets of {PACKET:g} bytes": {"counts": model_only(Verdict.of(inside))}}
+    """Judge the counts with packets of the size that the paper simulates, on one link and on all hops of Fig. 2."""
+
+    def within(counts: tuple[float, float]) -> Judgement:
+        ranges = zip(counts, (FEW_HUNDRED, SEVERAL_MILLION), strict=True)
+        inside = all(low <= count <= high for count, (low, high) in ranges)
+        return {"counts": model_only(Verdict.of(inside))}
+
+    size = f"packets of {PACKET:g} bytes"
+    return {
+        size: within(found.counts),
+        f"{size} on each of the five hops of Fig. 2": within(found.path_counts),
+    }
 
 
 @measure.draw

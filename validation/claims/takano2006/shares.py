@@ -12,7 +12,7 @@ from dfcmodel.theory.law import Report, Sharing, rates
 from validation import evidence
 from validation.checks import claim
 from validation.display.drawing import COLOURS, figure, label
-from validation.judgements.verdicts import Judgement, Sides, Verdict
+from validation.judgements.verdicts import Judgement, Verdict, model_only
 from validation.statistics import Values
 
 if TYPE_CHECKING:
@@ -128,19 +128,29 @@ def measure() -> LinkShares:
 
 
 @measure.judge
-def judge(found: LinkShares, *, apart: float = 0.01, congested: float = CONGESTED) -> Judgement:
+def judge(found: LinkShares) -> Judgement:
     """Judge which flow gets the larger share, and whether the others are regulated down."""
     J, ideal, over = found.given, found.ideal, found.over
     ordered = bool(((J[0] - J[1]) * (ideal[0] - ideal[1]) >= 0).all())
     regulated = bool((J[:, over] <= ideal[:, over]).all()) and found.unfilled < ROUNDING
+    return {
+        "larger": model_only(Verdict.of(ordered)),
+        "regulated": model_only(Verdict.of(regulated)),
+    }
+
+
+@measure.same_process
+def same_process(
+    found: LinkShares, *, apart: float = 0.01, congested: float = CONGESTED
+) -> dict[str, Verdict]:
+    """Judge the instants of hopflow's own program of eq. (13) in ns-3, which tests that program."""
     both = found.queued(congested)
     kept = bool((found.instants["kept"] < 1.0)[both].all()) and bool(both.any())
     unequal = (found.instants["predicted"] - 0.5).abs() > apart
     agree = found.agree[unequal & both]
-    seen = Verdict.of(bool(agree.all()) and len(agree) > 0, bool((~agree).all()))
     return {
-        "larger": Sides(Verdict.of(ordered), seen),
-        "regulated": Sides(Verdict.of(regulated), Verdict.of(kept)),
+        "larger": Verdict.of(bool(agree.all()) and len(agree) > 0, bool((~agree).all())),
+        "regulated": Verdict.of(kept),
     }
 
 

@@ -10,6 +10,7 @@ from validation.checks import claim
 from validation.claims.takano2006 import studies
 from validation.claims.takano2006.hosts import BOTH, NS3, READINGS, Hosts, by_simulator
 from validation.claims.takano2006.level import by_convention, swings_of
+from validation.claims.takano2006.level import efficiencies as at_level
 from validation.claims.takano2006.matrices import (
     STEADIER,
     WRONG,
@@ -22,7 +23,7 @@ from validation.claims.takano2006.matrices import (
 )
 from validation.claims.takano2006.own_links import CASE, first_losses
 from validation.claims.takano2006.studies import Study, band, efficiency_axes
-from validation.display.drawing import BLUE, GREEN, RED, figure
+from validation.display.drawing import BLUE, COLOURS, GREEN, RED, panels
 from validation.judgements.judges import ByReading, BySimulator
 from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
 from validation.statistics import LEVEL, Swing, Values, ranked, settles
@@ -165,16 +166,25 @@ def judged(matrix: Matrix, hosts: Hosts, near: float, times: float, level: float
 
 @measure.draw
 def efficiencies(found: Speed) -> Figure:
-    """Draw the target's efficiency with DFC and without."""
-    fig, ax = figure()
+    """Draw the target's efficiency by every source that judges: with DFC as means, without it one panel each."""
     study = Study(found.name)
-    without = study.without_dfc()
-    band(ax, without.packets, "ns-2, no DFC", BLUE)
-    band(ax, without.model, "fluid, no DFC", RED)
-    for host, style in zip(studies.HOSTS, ("-", "--", ":"), strict=True):
-        dfc = study.with_dfc(host).model
-        name = f"fluid, DFC, {host}"
-        ax.plot(dfc.time, studies.smooth(dfc.flows["target"][0], studies.WIDTH), style, color=GREEN,
-                lw=1.2, label=name)  # fmt: skip
-    efficiency_axes(ax)
+    alone = study.without_dfc()
+    without = {"ns-2": alone.packets, "fluid": alone.model}
+    if found.level:
+        without["hopflow's packets"] = at_level(found.name, False)
+    titles = ["with DFC", *(f"without DFC, {source}" for source in without)]
+    fig, axes = panels(titles, width=3.2 * len(titles), height=3.6)
+    fluid, packets = study.with_dfc("shaped")
+    with_dfc = {f"fluid, {host}": study.with_dfc(host).model for host in studies.HOSTS}
+    with_dfc["ns-3, shaped"] = packets
+    if found.level:
+        with_dfc["hopflow's packets, shaped"] = at_level(found.name, True)
+    for (name, runs), style in zip(with_dfc.items(), ("-", "--", ":", "-", "-"), strict=False):
+        colour = GREEN if name.startswith("fluid") else BLUE if name.startswith("ns-3") else RED
+        mean = studies.smooth(runs.flows["target"], studies.WIDTH).mean(axis=0)
+        axes[0].plot(runs.time, mean, style, color=colour, lw=1.2, label=name)
+    efficiency_axes(axes[0], axes[0].get_title(), float(fluid.time[-1]))
+    for ax, (source, runs), colour in zip(axes[1:], without.items(), COLOURS, strict=False):
+        band(ax, runs, source, colour)
+        efficiency_axes(ax, ax.get_title(), float(runs.time[-1]))
     return fig

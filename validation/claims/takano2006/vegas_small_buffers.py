@@ -122,7 +122,9 @@ def judge(
 
 
 @measure.readings
-def readings(found: SmallBuffers, *, marked: float = MARKED) -> dict[str, Judgement]:
+def readings(
+    found: SmallBuffers, *, marked: float = MARKED, apart: float = vegas_runs.SAME_MEAN
+) -> dict[str, Judgement]:
     """Judge a Vegas that keeps more packets in queues."""
     alone, shaped = (
         found.by_threshold[side, BUNDLED_FACTOR] for side in ("without DFC", "with DFC")
@@ -130,9 +132,7 @@ def readings(found: SmallBuffers, *, marked: float = MARKED) -> dict[str, Judgem
     lossy = alone.each(lambda runs: Verdict.of(runs.lost[1] > 0.0))
     falls = alone.each(lambda runs: Verdict.of(runs.mean[1] < marked * runs.mean[0]))
     same = shaped.each(
-        lambda runs: Verdict.of(
-            runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, vegas_runs.SAME_MEAN)
-        )
+        lambda runs: Verdict.of(runs.lost[1] == 0.0 and vegas_runs.alike(*runs.mean, apart))
     )
     name = f"Vegas that keeps {BUNDLED_FACTOR} times as many packets in queues"
     return {name: {"lossy": lossy, "falls": falls, "dfc_same": same}}

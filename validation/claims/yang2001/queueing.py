@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from validation.claims.effect_claims import effects
-from validation.claims.effect_statements import Curve, Effects, Estimates
+from validation.claims.effect_statements import Curve, Decided, Effects, Estimates
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
+from validation.judgements.verdicts import Verdict
 from validation.statistics import Estimate, of_runs
 
 Y12_UDP = "UDP of best effort"
@@ -22,18 +23,18 @@ Y12_UDP = "UDP of best effort"
 def disciplines() -> Effects:
     """Measure which discipline is best and worst for which flows."""
 
-    def statements(times: tables.Times) -> dict[str, Estimates]:
-        udp, cc, tcp, cc_udp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
+    def statements(times: tables.Times) -> dict[str, Decided]:
+        udp, cc, tcp, mixed_ts, ts, ts_udp = _groups_of_flows(times).values()
         beside_ts = _mean_times(times, ("ts/be",), "be", tables.TCP)
-        udp_alone = _mean_times(times, ("be/be",), "be", tables.UDP)
+        beside_regulated = _mean_times(times, ("cc/be", "ts/be"), "be", tables.UDP)
         return {
-            "fcfs": _against(udp, "FCFS", 1.0),
-            "drr": _against(cc, "DRR", -1.0) + _against(tcp, "DRR", -1.0),
-            "red": _against(tcp, "RED", 1.0),
-            "sfq": _against(udp, "SFQ", -1.0) + _against(cc_udp, "SFQ", -1.0),
-            "drr_ts": _against(mixed_ts, "DRR", 1.0),
-            "red_ts": _against(ts, "RED", -1.0) + _against(ts_udp, "RED", 1.0),
-            "drr_be": _against(beside_ts, "DRR", -1.0) + _against(udp_alone, "DRR", -1.0),
+            "fcfs": _ranked((udp, "FCFS", 1.0)),
+            "drr": _ranked((cc, "DRR", -1.0), (tcp, "DRR", -1.0)),
+            "red": _ranked((tcp, "RED", 1.0)),
+            "sfq": _ranked((beside_regulated, "SFQ", -1.0)),
+            "drr_ts": _ranked((mixed_ts, "DRR", 1.0)),
+            "red_ts": _ranked((ts, "RED", -1.0), (ts_udp, "RED", 1.0)),
+            "drr_be": _ranked((beside_ts, "DRR", -1.0)),
             "drr_cc": (
                 *_faster_under_drr("cc/cc", "ts/ts", times),
                 *_faster_under_drr("cc/be", "ts/be", times),
@@ -79,7 +80,6 @@ def _groups_of_flows(times: tables.Times) -> dict[str, pd.DataFrame]:
         Y12_UDP: _mean_times(times, mixed, "be", tables.UDP),
         "TCP 2 to 4 of cc": _mean_times(times, ("cc/cc",), "cc", tables.TCP[1:]),
         "TCP of best effort": _mean_times(times, mixed, "be", tables.TCP),
-        "UDP of cc": _mean_times(times, ("cc/cc",), "cc", tables.UDP),
         "TCP of ts beside best effort": _mean_times(times, ("ts/be",), "ts", tables.TCP),
         "TCP of ts": _mean_times(times, ("ts/ts",), "ts", tables.TCP),
         "UDP of ts": _mean_times(times, ("ts/ts",), "ts", tables.UDP),
@@ -91,6 +91,17 @@ def _faster_under_drr(slower: str, faster: str, times: tables.Times) -> Iterator
     cc, ts = times(slower, "DRR"), times(faster, "DRR")
     for kind in tables.CLASSES:
         yield of_runs(tables.relative(cc["cc", kind], ts["ts", kind]))
+
+
+def _ranked(*comparisons: tuple[pd.DataFrame, str, float]) -> Decided:
+    """Return the margins of `_against` of several comparisons, or NOT_APPLICABLE where disciplines are identical.
+
+    A model that gives two disciplines equal times to the last digit cannot tell which is best or worst.
+    """
+    frames = (frame for frame, _, _ in comparisons)
+    if any(frame.T.duplicated().any() for frame in frames):
+        return Verdict.NOT_APPLICABLE
+    return tuple(margin for comparison in comparisons for margin in _against(*comparison))
 
 
 def _against(frame: pd.DataFrame, discipline: str, sign: float) -> Estimates:

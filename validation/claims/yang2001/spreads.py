@@ -15,7 +15,6 @@ from validation.claims.effect_statements import (
     Effects,
     Estimates,
     Statement,
-    beyond,
 )
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.priorities import CONTROL, TURNS
@@ -43,12 +42,10 @@ def _spread_of(
     )
 
 
-def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.Series[float]:
-    """Return the deviation of each class of each group under a discipline, the mean over the seeds, s."""
-    cells = {m: _spreads(m[0], discipline, m[1])[list(kinds)].mean() for m in among}
-    found: Any = pd.concat(cells)
-    column: pd.Series[float] = found
-    return column
+def _spread_cells(discipline: str, among: Groups, kinds: tuple[str, ...]) -> pd.DataFrame:
+    """Return the deviation of each class of each group under a discipline, s: a row for each seed that all groups have."""
+    cells = {m: _spreads(m[0], discipline, m[1])[list(kinds)] for m in among}
+    return pd.concat(cells, axis=1, join="inner")
 
 
 def _below(
@@ -56,12 +53,29 @@ def _below(
 ) -> Statement:
     """Return the statement that classes deviate less under some disciplines than under others, in most comparisons."""
     cells = {d: _spread_cells(d, among, kinds) for d in (*better, *worse)}
-    less = [bool(x) for b in better for w in worse for x in cells[b] < cells[w]]
-    return Statement(_more(less), Verdict.NOT_APPLICABLE)
+    less = [cells[b] < cells[w] for b in better for w in worse]
+    return Statement(_in_most_runs(pd.concat(less, axis=1)), Verdict.NOT_APPLICABLE)
 
 
-def _more(holds: Sequence[bool]) -> Decided:
-    return lambda given: mostly(holds, given["level"])
+def _in_most_runs(holds: pd.DataFrame) -> Decided:
+    """Return the verdict on whether most comparisons hold, by a sign test in which each seed counts once.
+
+    Comparisons of one seed (its classes, disciplines and environments, in the columns) are no independent runs.
+    """
+    by_seed = holds.mean(axis=1) > 0.5
+    return lambda given: mostly(by_seed, given["level"])
+
+
+def _steps(environment: str) -> pd.DataFrame:
+    """Return whether a class deviates more than the next higher one, by seed: a column for each step and discipline."""
+    spreads = {d: _spreads(environment, d) for d in tables.DISCIPLINES}
+    return pd.DataFrame(
+        {
+            (d, low): each[low] > each[high]
+            for d, each in spreads.items()
+            for high, low in itertools.pairwise(tables.TCP)
+        }
+    )
 
 
 def _apart_from(discipline: str) -> tuple[str, ...]:
@@ -107,30 +121,24 @@ def spread_of_times() -> Effects:
     """Measure the standard deviation over the ratios of the mean times of a class."""
     pairs = [(("cc/cc", "ts/ts"), d) for d in tables.DISCIPLINES]
     pairs += [(("cc/be", "ts/be"), d) for d in tables.DISCIPLINES]
-    share = []
-    for (one, other), d in pairs:
-        cc, ts = _spreads(one, d), _spreads(other, d)
-        share.append((ts[list(tables.CLASSES)] < cc[list(tables.CLASSES)]).to_numpy().mean())
-    steps = tuple(
-        of_runs((_spreads("cc/cc", d)[low] / _spreads("cc/cc", d)[high] - 1.0).to_numpy())
-        for d in tables.DISCIPLINES
-        for high, low in itertools.pairwise(tables.TCP)
-    )
+    kinds = list(tables.CLASSES)
+    less = [_spreads(other, d)[kinds] < _spreads(one, d)[kinds] for (one, other), d in pairs]
+    below = pd.concat(less, axis=1, join="inner")
+    grows = _steps("cc/cc")
     curves = {
         f"{e} {d}": Curve(tables.TCP, [of_runs(_spreads(e, d)[k].to_numpy()) for k in tables.TCP])
         for e in ("cc/cc", "ts/ts")
         for d in tables.DISCIPLINES
     }
-    most = of_runs(share, PART)
     return Effects(
         {
-            "below": Statement((beyond(most, 0.5),), Verdict.NOT_APPLICABLE),
-            "priority": Statement(_more([e.value > 0.0 for e in steps])),
+            "below": Statement(_in_most_runs(below), Verdict.NOT_APPLICABLE),
+            "priority": Statement(_in_most_runs(grows)),
         },
         curves,
         ("class of flows", "standard deviation over the ratios (s)"),
         values={
-            "share": most, "steps": (sum(e.value > 0.0 for e in steps), len(steps)), "shrinks": [d for d, e in zip(tables.DISCIPLINES, steps[2::3], strict=True) if e.value < 0.0],
+            "share": of_runs(below.mean(axis=1).to_numpy(), PART), "steps": of_runs(grows.mean(axis=1).to_numpy(), PART), "seeds": len(below),
             "with": [_last_step(None, pair) for pair in LAST_STEPS],
             "without": [_last_step("lost", pair) for pair in LAST_STEPS],
         },
@@ -200,13 +208,10 @@ def _against_table_6() -> Estimates:
 def spread_by_discipline() -> Effects:
     """Measure the deviation of the classes over the ratios, by priority and discipline."""
     total = {d: _spreads("cc/cc", d)[list(tables.CLASSES)].mean(axis=1) for d in tables.DISCIPLINES}
-    ts = [_spreads("ts/ts", d).mean() for d in tables.DISCIPLINES]
-    grows = [
-        bool(each[low] > each[high]) for each in ts for high, low in itertools.pairwise(tables.TCP)
-    ]
+    grows = _steps("ts/ts")
     return Effects(
         {
-            "priority": Statement(lambda given: mostly(grows, given["level"]), _turns_spread()),
+            "priority": Statement(_in_most_runs(grows), _turns_spread()),
             "stable": _below(("FCFS", "RED"), ("DRR", "SFQ"), (("cc/cc", "cc"),), tables.CLASSES),
             "drr": _below(_apart_from("DRR"), ("DRR",), UNSTABLE_TCP, tables.TCP),
             "sfq": _below(("SFQ",), _apart_from("SFQ"), BEST_EFFORT, tables.UDP),
@@ -216,7 +221,7 @@ def spread_by_discipline() -> Effects:
         {"cc/cc": Curve(tables.DISCIPLINES, [of_runs(total[d].to_numpy()) for d in tables.DISCIPLINES])},
         ("discipline", "standard deviation over the ratios, mean of the classes (s)"),
         values={"total": {d: of_runs(values.to_numpy()) for d, values in total.items()},
-                "against": grows.count(False), "steps": len(grows),
+                "grows": of_runs(grows.mean(axis=1).to_numpy(), PART), "seeds": len(grows),
                 "udp": {d: _spread_of(d, "be/be", "be", tables.UDP) for d in tables.DISCIPLINES},
                 "slots": {scale: _spread_at(scale) for scale in (1.0, FEW_SLOTS)}},
     )  # fmt: skip

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from validation import evidence
-from validation.claims.effect_statements import Estimates, Statement
-from validation.claims.yang2001.sharing import modelled
+from validation.claims.effect_statements import Decided, Estimates, Statement
+from validation.claims.yang2001.sharing import modelled, modelled_by_flow
 from validation.records import rows
 from validation.statistics import Estimate, Values, of_runs
 
@@ -63,7 +63,7 @@ def seen(environment: str, discipline: str) -> pd.DataFrame:
 
 
 def both(
-    make: Callable[[Times], dict[str, Estimates]],
+    make: Callable[[Times], Mapping[str, Decided]],
     equal: str = "",
     least: Mapping[str, float] | None = None,
 ) -> dict[str, Statement]:
@@ -116,12 +116,18 @@ def by_flow(environment: str, discipline: str) -> pd.DataFrame:
     return groups.mean().unstack(["mechanism", "kind"])  # noqa: PD010
 
 
-READINGS: dict[str, Times] = {"short queues": short, "each flow counts once": by_flow}
-"""Of Table 4: the length of the queues, and what its mean times are means of, neither of which the paper states."""
+READINGS: dict[str, tuple[Times, Times]] = {
+    "short queues": (short, modelled),
+    "each flow counts once": (by_flow, modelled_by_flow),
+}
+"""Of Table 4: the length of the queues, and what its mean times are means of, neither of which the paper states.
+
+Each with the times of the packet runs and those of the model, which has no queues.
+"""
 
 
 def in_readings(
-    make: Callable[[Times], dict[str, Estimates]],
+    make: Callable[[Times], Mapping[str, Decided]],
     equal: str = "",
     least: Mapping[str, float] | None = None,
 ) -> dict[str, dict[str, Statement]]:
@@ -129,10 +135,11 @@ def in_readings(
     counts = least or {}
     return {
         name: {
-            key: Statement(each, equal=key == equal, least=counts.get(key, 0.0))
+            key: Statement(each, model[key], equal=key == equal, least=counts.get(key, 0.0))
             for key, each in make(times).items()
         }
-        for name, times in READINGS.items()
+        for name, (times, model_times) in READINGS.items()
+        for model in (make(model_times),)
     }
 
 

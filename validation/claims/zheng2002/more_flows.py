@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
@@ -12,7 +13,17 @@ import pandas as pd
 from validation.claims.effect_claims import by, effects, where
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.zheng2002 import level
-from validation.claims.zheng2002.pairs import EXCHANGED, GENTLE, QUARTER, TCP, TFRC
+from validation.claims.zheng2002.pairs import (
+    COEFFICIENT,
+    EXCHANGED,
+    GENTLE,
+    LENGTHS,
+    MEASURES,
+    QUARTER,
+    TCP,
+    TFRC,
+    in_bins,
+)
 from validation.claims.zheng2002.red import (
     BY_EVENTS,
     WITH_TIMER,
@@ -34,6 +45,7 @@ SENSITIVITY = "zheng2002/sensitivity"
 CHANGED = {SLOW: "zheng2002/exchanged-15", FAST: "zheng2002/exchanged-60"}
 """The cases with a and b exchanged, by the default's."""
 DELAYS, MORE_DELAYS = "zheng2002/access-delay", "zheng2002/access-delay-seeds"
+DELAYS_IN_BINS = "zheng2002/access-delay-bins"
 OWN = (4, 16, 64)
 """Flows of each kind at hopflow's packet level; on the fast link the last two."""
 FEW_FLOWS = (2, 4)
@@ -229,7 +241,7 @@ def by_delay(one: str, other: str) -> dict[str, list[float]]:
     return {one: list(rates[: len(ACCESS)]), other: list(rates[len(ACCESS) :])}
 
 
-@effects("Z14", cases=(DELAYS, MORE_DELAYS, OWN_SEEDS))
+@effects("Z14", cases=(DELAYS, MORE_DELAYS, DELAYS_IN_BINS, OWN_SEEDS))
 def growing_delays() -> Effects:
     """Measure rate and variance by the access delay."""
     shown = _by_distance(f"{TFRC} with {TCP}", "1-b")
@@ -247,29 +259,57 @@ def growing_delays() -> Effects:
         values={
             "ends": ends, "pairs": len(AT_DELAYS),
             "rough": by(_by_distance(f"{GENTLE} with {TCP}", "1-b"), "kind", "rate_cov"),
+            "above": [_beside_tcp()],
+            "longer": {length: _beside_tcp(length) for length in LENGTHS.values()},
         },
         readings={
             READING: _by_delay("b"),
             CLOSE: {"order": _by_delay("1-b", EQUAL)["order"]},
-        },
+            MEASURES[COEFFICIENT]: _by_delay("1-b", column="rate_cov"),
+        }
+        | {name: _in_longer_bins(length) for name, length in LENGTHS.items()},
     )  # fmt: skip
 
 
-def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
-    """Return the statements on growing delays in a reading; rates may be lower by a part ``least``."""
+growing_delays.constants_of(level)
+
+
+def _beside_tcp(length: float | None = None) -> Estimate:
+    """Return by how much the variance of TCP(1/5,1/8)'s rates exceeds that of TCP's beside it, relative to TCP's."""
+    return _smoother(
+        _by_distance(f"{GENTLE} with {TCP}", "1-b", length), TCP, GENTLE, "rate_variance"
+    )
+
+
+def _in_longer_bins(length: float) -> dict[str, Statement]:
+    """Return the statements with rates in longer bins, of whose variances the model says nothing."""
+    default, binned = _by_delay("1-b"), _by_delay("1-b", length=length)
+    return default | {key: replace(binned[key], model=None) for key in ("variance", "smoother")}
+
+
+def _by_delay(
+    reading: str,
+    least: float = 0.0,
+    *,
+    column: str = "rate_variance",
+    length: float | None = None,
+) -> dict[str, Statement]:
+    """Return the statements on growing delays in a reading; rates may be lower by a part ``least``.
+
+    ``column`` is the measure by which kinds are compared, ``length`` that of the bins of the rates in s, None: half a second.
+    """
     rates, variances, above, smooth = [], [], [], []
     names = "rate", "variance", "order", "smoother"
     model: dict[str, list[Estimate]] = {name: [] for name in names}
     for lower, upper in AT_DELAYS:
         chosen = "1-b" if lower == TFRC else reading
-        frame = _by_distance(f"{lower} with {upper}", chosen)
+        frame = _by_distance(f"{lower} with {upper}", chosen, length)
         for kind in (lower, upper):
             flows = frame[frame["kind"] == kind]
             rates.append(_fall(by(flows, "access_delay", "rate")))
             variances.append(_fall(by(flows, "access_delay", "rate_variance")))
         first, second = (lower, upper) if lower == TFRC else (upper, lower)
         above.append(_above(frame, first, second))
-        smooth.append(_smoother(frame, first, second))
         own = by_delay(lower, upper)
         for kind in (lower, upper):
             falls = [a - b for a, b in itertools.pairwise(own[kind])]
@@ -278,11 +318,15 @@ def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
             model["variance"] += [Estimate(a - b, 0.0) for a, b in itertools.pairwise(square)]
         apart = sum(own[first]) / sum(own[second]) - 1.0
         model["order"].append(Estimate(apart + least, 0.0))
-        rough = (
-            sum((variation(kind) * rate) ** 2 for rate in own[kind]) for kind in (first, second)
-        )
-        one, other = rough
-        model["smoother"].append(Estimate(other / one - 1.0, 0.0))
+        if first == TFRC:
+            smooth.append(_smoother(frame, first, second, column))
+            one, other = (
+                sum((variation(kind) * rate) ** 2 for rate in own[kind])
+                if column == "rate_variance"
+                else variation(kind)
+                for kind in (first, second)
+            )
+            model["smoother"].append(Estimate(other / one - 1.0, 0.0))
     packets = [_level(lower, upper) for lower, upper in AT_DELAYS[:2]]
     return {
         "rate": Statement(
@@ -300,9 +344,7 @@ def _by_delay(reading: str, least: float = 0.0) -> dict[str, Statement]:
             tuple(model["order"]),
             level=tuple(beyond(each[2], -least) for each in packets),
         ),
-        "smoother": Statement(
-            tuple(smooth), tuple(model["smoother"]), level=tuple(each[3] for each in packets)
-        ),
+        "smoother": Statement(tuple(smooth), tuple(model["smoother"])),
     }
 
 
@@ -310,22 +352,25 @@ CLOSE = "differences of the rates up to a tenth do not count"
 """A reading of the order of rates that the paper calls close."""
 
 
-def _by_distance(pair: str, reading: str) -> pd.DataFrame:
-    """Return the flows of a pair at growing distances, of all seeds."""
+def _by_distance(pair: str, reading: str, length: float | None = None) -> pd.DataFrame:
+    """Return the flows of a pair at growing distances, of all seeds; ``length``: of the bins of their rates, s."""
+    if length is not None:
+        frame = in_bins(DELAYS_IN_BINS, length, pair=pair, reading=reading)
+        return frame.assign(access_delay=[ACCESS[flow - 1] for flow in frame["flow"]])
     return pd.concat([where(case, pair=pair, reading=reading) for case in (DELAYS, MORE_DELAYS)])
 
 
-def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate, Estimate]:
-    """Return the falls of rate and variance of both kinds, and their orders, at hopflow's packet level."""
+def _level(lower: str, upper: str) -> tuple[list[Estimate], list[Estimate], Estimate]:
+    """Return the falls of rate and variance of both kinds, and the order of the rates, at hopflow's packet level."""
     flows = level.Dumbbell((lower,) * len(ACCESS) + (upper,) * len(ACCESS), ACCESS * 2)
     frame = level.runs(flows).flows
     frame = frame.assign(access_delay=frame["flow"].map(lambda n: ACCESS[n % len(ACCESS)]))
     kinds = [frame[frame["kind"] == kind] for kind in (lower, upper)]
     falls = (
-        [_fall(by(each, "access_delay", column)) for each in kinds]
-        for column in ("rate", "rate_variance")
+        [_fall(by(each, "access_delay", name)) for each in kinds]
+        for name in ("rate", "rate_variance")
     )
-    return *falls, _above(frame, upper, lower), _smoother(frame, upper, lower)  # type: ignore[return-value]
+    return *falls, _above(frame, upper, lower)  # type: ignore[return-value]
 
 
 def _fall(found: dict[float, Estimate]) -> Estimate:
@@ -340,7 +385,7 @@ def _above(frame: pd.DataFrame, upper: str, lower: str) -> Estimate:
     return of_runs((rates[upper] / rates[lower] - 1.0).to_numpy())
 
 
-def _smoother(frame: pd.DataFrame, one: str, other: str) -> Estimate:
-    """Return by how much the variance of the other kind's rates exceeds that of the first's, relative to it."""
-    mean = frame.groupby(["seed", "kind"])["rate_variance"].mean().unstack()  # noqa: PD010
+def _smoother(frame: pd.DataFrame, one: str, other: str, column: str) -> Estimate:
+    """Return by how much a measure of the other kind's rates exceeds that of the first's, relative to it."""
+    mean = frame.groupby(["seed", "kind"])[column].mean().unstack()  # noqa: PD010
     return of_runs((mean[other] / mean[one] - 1.0).to_numpy())

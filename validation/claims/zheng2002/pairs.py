@@ -39,6 +39,17 @@ READINGS: dict[str, dict[str, Any]] = {
     "with background traffic": {"background": 5},
     EXCHANGED: {"reading": EXCHANGED},
 }
+BINS = "zheng2002/pairs-8x8-bins"
+"""The rates of seeds 1 to 110 of the default reading in longer bins."""
+LENGTHS = {f"rates in bins of {length:g} s": length for length in (2.5, 10.0)}
+"""Readings of how long a packet counts as sent at the rate of its bin, which the paper does not state, s; by default half a second."""
+VARIANCE, COEFFICIENT = "variance", "rough"
+"""Measures of smoothness: the variance of the rate, and its deviation over its mean."""
+MEASURES = {
+    VARIANCE: "smoothness by the variance of the rate",
+    COEFFICIENT: "smoothness by the deviation of the rate over its mean",
+}
+"""Readings of smoothness, each where the other is the default one."""
 VALUES = {"TCP(1/5,1/8)": (1 / 5, 1 / 8), "TCP(3/7,1/4)": (3 / 7, 1 / 4)}
 """a and b of the gentle rules."""
 GENTLE, QUARTER, TCP, TFRC = "TCP(1/5,1/8)", "TCP(3/7,1/4)", "TCP(1,1/2)", "TFRC"
@@ -49,6 +60,17 @@ EACH = 8
 def kinds(cases: tuple[str, ...], **chosen: Any) -> pd.DataFrame:
     """Return rate, variation over time, and variation over the flows, by seed and kind."""
     return _by_kind(pd.concat([where(case, **chosen) for case in cases]))
+
+
+def in_bins(case: str, length: float, **chosen: Any) -> pd.DataFrame:
+    """Return the flows of a case with their rates in bins of a length in s."""
+    frame = where(case, bin=length, **chosen)
+    return frame.assign(rate_cov=frame["rate_variance"] ** 0.5 / frame["rate"])
+
+
+def pair_in_bins(one: str, other: str, length: float) -> pd.DataFrame:
+    """Return the kinds of a pair in the default reading, with rates in longer bins."""
+    return _by_kind(in_bins(BINS, length, pair=f"{one} with {other}"))
 
 
 def at_packet_level(one: str, other: str) -> pd.DataFrame | None:
@@ -62,8 +84,8 @@ def _by_kind(frame: pd.DataFrame) -> pd.DataFrame:
     groups = frame[frame["kind"] != "background"].groupby(["seed", "kind"])
     found = {
         "rate": groups["rate"].mean(),
-        "rough": groups["rate_cov"].mean(),
-        "variance": groups["rate_variance"].mean(),
+        COEFFICIENT: groups["rate_cov"].mean(),
+        VARIANCE: groups["rate_variance"].mean(),
         "apart": groups["rate"].std() / groups["rate"].mean(),
     }
     wide: Any = pd.DataFrame(found).unstack()  # noqa: PD010
@@ -105,30 +127,49 @@ def ratio(found: pd.DataFrame, one: str, other: str) -> Estimate:
     return of_runs(found["rate"][one] / found["rate"][other])
 
 
-def smoother(found: pd.DataFrame, one: str, other: str) -> Estimate:
-    """Return by how much one kind is smoother than the other, by the measure that the paper has for the pair.
-
-    Beside TCP the variance of the rate, beside TFRC that over its mean squared, by its root; relative
-    to that of the first kind.
-    """
-    measure = found["rough" if other == TFRC else "variance"]
-    return of_runs(measure[other] / measure[one] - 1.0)
+def measure_of(other: str) -> str:
+    """Return the measure of smoothness that the paper has beside a kind: by the mean beside TFRC alone."""
+    return COEFFICIENT if other == TFRC else VARIANCE
 
 
-def smoother_by_law(one: str, other: str, reading: str) -> float:
+def smoother(found: pd.DataFrame, one: str, other: str, measure: str | None = None) -> Estimate:
+    """Return by how much one kind is smoother than the other, relative to the first; None: by `measure_of` the other."""
+    values = found[measure or measure_of(other)]
+    return of_runs(values[other] / values[one] - 1.0)
+
+
+def smoother_by_law(one: str, other: str, reading: str, measure: str | None = None) -> float:
     """Return the same by the square-root law of both kinds at the same loss, with independent losses."""
     b = None if one == TFRC else values_of(one, reading)[1]
     apart = variation(other) / variation(one, b=b)
-    return apart - 1.0 if other == TFRC else (apart / derived(one, reading)) ** 2 - 1.0
+    if (measure or measure_of(other)) == COEFFICIENT:
+        return apart - 1.0
+    return (apart / derived(one, reading)) ** 2 - 1.0
 
 
-def rougher(quarter: pd.DataFrame, gentle: pd.DataFrame) -> Estimate:
-    """Return by how much the rate of TCP(3/7,1/4) varies more, over its mean, than that of TCP(1/5,1/8), both beside TCP."""
-    return difference(of_runs(quarter["rough"][QUARTER]), of_runs(gentle["rough"][GENTLE]))
+def rougher(quarter: pd.DataFrame, gentle: pd.DataFrame, measure: str = COEFFICIENT) -> Estimate:
+    """Return by how much the rate of TCP(3/7,1/4) varies more than that of TCP(1/5,1/8), both beside TCP."""
+    return difference(of_runs(quarter[measure][QUARTER]), of_runs(gentle[measure][GENTLE]))
+
+
+def rougher_by_law(reading: str, measure: str = COEFFICIENT) -> float:
+    """Return the same by the square-root law; variances in those of TCP's rate squared."""
+    quarter, gentle = (
+        (variation(rule, b=values_of(rule, reading)[1]), derived(rule, reading))
+        for rule in (QUARTER, GENTLE)
+    )
+    if measure == COEFFICIENT:
+        return quarter[0] - gentle[0]
+    return math.prod(quarter) ** 2 - math.prod(gentle) ** 2
 
 
 def levelled(
-    said: dict[str, Statement], one: str, other: str, share: float, sign: int
+    said: dict[str, Statement],
+    one: str,
+    other: str,
+    share: float,
+    sign: int,
+    measure: str | None = None,
 ) -> dict[str, Statement]:
     """Return statements with the same quantities at hopflow's packet level."""
     own, gentle = at_packet_level(one, other), at_packet_level(GENTLE, TCP)
@@ -137,11 +178,11 @@ def levelled(
     mine = ratio(own, one, other)
     found = {
         "share": deviation(mine, share),
-        "smooth": combine((smoother(own, one, other),), (sign,)),
+        "smooth": combine((smoother(own, one, other, measure),), (sign,)),
         "more": difference(mine, ratio(gentle, GENTLE, TCP)),
     }
     if one == QUARTER:
-        found["rougher"] = rougher(own, gentle)
+        found["rougher"] = rougher(own, gentle, measure or COEFFICIENT)
     own_level: dict[str, Decided] = {key: (each,) for key, each in found.items()}
     own_level["fairly"] = _between(mine)
     return {key: replace(each, level=own_level[key]) for key, each in said.items()}
@@ -166,17 +207,19 @@ def derived(one: str, reading: str = "1-b") -> float:
     return math.sqrt(a * (2.0 - b) / (2.0 * b) / 1.5)
 
 
-@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER), equal=True)
-@effects("Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, SENSITIVITY), equal=True)
-@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, LAST, OTHER), equal=True)
-@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, LAST, OTHER), equal=True)
+@effects("Z06", GENTLE, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, BINS), equal=True)
+@effects(
+    "Z07", QUARTER, TCP, HALF, 1, cases=(CASE, LATER, LAST, OTHER, SENSITIVITY, BINS), equal=True
+)
+@effects("Z08", GENTLE, TFRC, HALF, -1, cases=(CASE, LATER, LAST, OTHER, BINS), equal=True)
+@effects("Z09", QUARTER, TFRC, HALF, -1, cases=(CASE, LATER, LATEST, LAST, OTHER, BINS), equal=True)
 @effects(
     "Z10",
     TFRC,
     TCP,
     SAME,
     1,
-    cases=(CASE, LATER, LAST, SENSITIVITY),
+    cases=(CASE, LATER, LAST, SENSITIVITY, BINS),
     equal=True,
     also={"factor": FACTOR},
 )
@@ -184,14 +227,17 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
     """Measure the share of one kind beside another, and which of them is smoother."""
 
     def statements(
-        found: pd.DataFrame, gentle: pd.DataFrame | None, how: str = "1-b"
+        found: pd.DataFrame,
+        gentle: pd.DataFrame | None,
+        how: str = "1-b",
+        measure: str | None = None,
     ) -> dict[str, Statement]:
         mine, law = ratio(found, one, other), Estimate(derived(one, how), 0.0)
         said = {
             "share": Statement((deviation(mine, share),), (deviation(law, share),), equal=True),
             "smooth": Statement(
-                (combine((smoother(found, one, other),), (sign,)),),
-                (Estimate(sign * smoother_by_law(one, other, how), 0.0),),
+                (combine((smoother(found, one, other, measure),), (sign,)),),
+                (Estimate(sign * smoother_by_law(one, other, how, measure), 0.0),),
             ),
         }
         if other == TCP:
@@ -200,11 +246,19 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             more = derived(QUARTER, how) - derived(GENTLE, how)
             less = difference(mine, ratio(gentle, GENTLE, TCP))
             said["more"] = Statement((less,), (Estimate(round(more, 9), 0.0),))
-            apart = [variation(rule, b=values_of(rule, how)[1]) for rule in (QUARTER, GENTLE)]
+            by = measure or COEFFICIENT
             said["rougher"] = Statement(
-                (rougher(found, gentle),), (Estimate(apart[0] - apart[1], 0.0),)
+                (rougher(found, gentle, by),), (Estimate(rougher_by_law(how, by), 0.0),)
             )
         return said
+
+    def in_longer_bins(length: float) -> dict[str, Statement]:
+        """Return the statements with rates in longer bins, of which the law says nothing."""
+        binned = pair_in_bins(one, other, length)
+        other_pair = None if gentle() is None else pair_in_bins(GENTLE, TCP, length)
+        longer = statements(binned, other_pair)
+        smooth = {key: replace(longer[key], model=None) for key in SMOOTHNESS if key in longer}
+        return statements(found, gentle()) | smooth
 
     def gentle(**reading: Any) -> pd.DataFrame | None:
         return pair(GENTLE, TCP, **reading) if (one, other) == (QUARTER, TCP) else None
@@ -216,6 +270,12 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
         )
         for name, reading in READINGS.items()
         if not (TFRC in one and "reading" in reading)
+    }
+    measure = VARIANCE if other == TFRC else COEFFICIENT
+    by_measure = {
+        MEASURES[measure]: levelled(
+            statements(found, gentle(), measure=measure), one, other, share, sign, measure
+        )
     }
     rates, rough = (
         [of_runs(found[column][kind]) for kind in (one, other)] for column in ("rate", "rough")
@@ -236,9 +296,30 @@ def share_beside(one: str, other: str, share: float, sign: int) -> Effects:
             **in_other_readings(one, other),
             "settings": settings(one, other),
             "switched": switched() if (one, other) == (TFRC, TCP) else {},
+            "longer": {
+                length: [of_runs(table[COEFFICIENT][kind]) for kind in (one, other)] +
+                    [smoother(table, one, other)]
+                for length, table in ((n, pair_in_bins(one, other, n)) for n in LENGTHS.values())
+            },
+            "shorter": smoother(found, one, other), "slip": {} if one == TFRC else slip(),
         },
-        readings=others,
+        readings=others | by_measure | {name: in_longer_bins(n) for name, n in LENGTHS.items()},
+        level_readings=tuple(by_measure) if own is not None else (),
     )  # fmt: skip
+
+
+SMOOTHNESS = ("smooth", "rougher")
+"""The statements that the bins and the measure of smoothness bear on."""
+
+
+def slip() -> dict[str, tuple[Estimate, float]]:
+    """Return, by pair, the ratio of the rates with a and b exchanged in ns-2 and by the law: near one half in all four."""
+    return {
+        f"{one} with {other}": (
+            ratio(pair(one, other, reading=EXCHANGED), one, other), derived(one, EXCHANGED),
+        )
+        for one in VALUES for other in (TCP, TFRC)
+    }  # fmt: skip
 
 
 def _ratios(
@@ -258,6 +339,8 @@ def _ratios(
         found["hopflow's packets"] = Curve((DEFAULT,), level=[ratio(own, one, other)])
     return found
 
+
+share_beside.constants_of(level)
 
 DEFAULT = "as read here"
 """The name of the default reading."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,8 +12,18 @@ import pandas as pd
 from validation.claims.effect_claims import by, effects, where
 from validation.claims.effect_statements import Curve, Effects, Statement, beyond
 from validation.claims.zheng2002 import level
+from validation.claims.zheng2002.level import BIN
 from validation.claims.zheng2002.one_kind import VISIBLE
-from validation.claims.zheng2002.pairs import GENTLE, QUARTER, TCP
+from validation.claims.zheng2002.pairs import (
+    GENTLE,
+    LENGTHS,
+    MEASURES,
+    QUARTER,
+    TCP,
+    TFRC,
+    VARIANCE,
+    in_bins,
+)
 from validation.claims.zheng2002.red import (
     LOW_THRESHOLDS,
     RATES,
@@ -26,6 +37,8 @@ from validation.networks.further_seeds import CASE as OWN_SEEDS
 from validation.statistics import Estimate, difference, of_runs
 
 CASE, ECN = "zheng2002/red-droptail", "zheng2002/ecn"
+BINS = f"{CASE}-bins"
+"""The default reading with 40 seeds, and its rates in longer bins."""
 LOW, ECN_LOW = f"{CASE}-low-thresholds", f"{ECN}-low-thresholds"
 """With ns-2's own thresholds of RED, 5 and 15 packets."""
 KINDS = tuple(RATES)
@@ -33,8 +46,6 @@ SHORT = 50
 """ns-2's own buffer, packets."""
 FLOWS = 8
 """Of each kind."""
-SEEDS = 8
-"""Runs at hopflow's packet level: three leave open whether utilisations differ by `VISIBLE`."""
 PHASE = 0.0005
 """Largest random time before a packet is sent, s, which keeps phase effects away."""
 READINGS: dict[str, dict[str, Any]] = {
@@ -51,6 +62,13 @@ def _chosen(name: str | None = None, **reading: Any) -> pd.DataFrame:
     return where(case, name, **({"reading": "1-b"} | default | reading))
 
 
+def _rates(**reading: Any) -> pd.DataFrame:
+    """Return the flows of a reading; the default one and those with a ``bin`` in s have further seeds, of `BINS`."""
+    if set(reading) <= {"bin"}:
+        return in_bins(BINS, reading.get("bin", BIN))
+    return _chosen(**reading)
+
+
 def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estimate]:
     """Return RED's value less DropTail's, or the reverse, seed by seed, of every kind and pair."""
     keys = [key for key in ("pair", "kind") if key in frame]
@@ -63,51 +81,75 @@ def _compared(frame: pd.DataFrame, column: str, sign: float) -> dict[str, Estima
 
 
 @functools.cache
-def _both(name: str, **link: float) -> pd.DataFrame:
-    """Return a table of the pairs of TCP with both queues at hopflow's packet level."""
+def _both(name: str, seeds: int = level.SEEDS, **link: float) -> pd.DataFrame:
+    """Return a table of the pairs of TCP with both queues at hopflow's packet level; ``seeds`` as of `level.runs`."""
     tables = []
     for one, queue in itertools.product((GENTLE, QUARTER), ("RED", "DropTail")):
         flows = level.pair(one, TCP, FLOWS, SLOW._replace(**link), queue)._replace(jitter=PHASE)
-        table = getattr(level.runs(flows, SEEDS), name)
+        table = getattr(level.runs(flows, seeds), name)
         tables.append(table.assign(pair=f"{one} with {TCP}", queue=queue))
     both: pd.DataFrame = pd.concat(tables)
     return both
 
 
-def _smoother(found: dict[str, Estimate]) -> list[str]:
-    """Return the kinds of flow whose rates vary less with RED."""
-    return [name for name, gain in found.items() if gain.value > 0]
+CASES = {"tcp": f"{GENTLE} with {TCP}", "tfrc": f"{GENTLE} with {TFRC}"}
+"""The pairs of kinds of Figs. 22 and 23, case 1, and of Figs. 24 and 25, case 2, by statement."""
 
 
-@effects("Z15", cases=(CASE, LOW, OWN_SEEDS))
+def _of_pair(quantities: dict[str, Estimate], pair: str) -> dict[str, Estimate]:
+    """Return those of the quantities of `_compared` that are of one pair."""
+    return {name: value for name, value in quantities.items() if name.startswith(f"{pair}, ")}
+
+
+@effects("Z15", cases=(CASE, BINS, LOW, OWN_SEEDS))
 def smoother_with_red() -> Effects:
     """Measure the variation of the rates over time with both queues."""
 
-    def statement(**reading: Any) -> Statement:
-        model = (variation(kind, periodic=True) - variation(kind) for kind in KINDS)
-        return Statement(
-            tuple(_compared(_chosen(**reading), "rate_cov", -1.0).values()),
-            tuple(Estimate(each, 0.0) for each in model),
-            level=tuple(_compared(_both("flows"), "rate_cov", -1.0).values()),
-        )
+    def statements(column: str = "rate_cov", **reading: Any) -> dict[str, Statement]:
+        measured = _compared(_rates(**reading), column, -1.0)
+        return {
+            key: Statement(tuple(_of_pair(measured, pair).values())) for key, pair in CASES.items()
+        }
 
-    found = _compared(_chosen(), "rate_cov", -1.0)
+    def own_packets(column: str) -> dict[str, Estimate]:
+        return _of_pair(_compared(_both("flows"), column, -1.0), CASES["tcp"])
+
+    def with_level(judged: dict[str, Statement], column: str) -> dict[str, Statement]:
+        level = tuple(own_packets(column).values())
+        return judged | {"tcp": replace(judged["tcp"], level=level)}
+
+    by_variance = MEASURES[VARIANCE]
+    own, every = own_packets("rate_cov"), _compared(_rates(), "rate_cov", -1.0)
+    shown = {name: fall for pair in CASES.values() for name, fall in _of_pair(every, pair).items()}
     return Effects(
-        {"smooth": statement()},
-        {"ns-2": Curve(list(found), list(found.values()))},
+        with_level(statements(), "rate_cov"),
+        {
+            "ns-2": Curve(list(shown), list(shown.values())),
+            "hopflow's packet level": Curve(list(own), level=list(own.values())),
+        },
         ("pair of kinds, and the kind", "fall of the variation with RED"),
         values={
-            "smoother": _smoother(found),
-            "low": [
-                _smoother(_compared(_chosen(buffer=n), "rate_cov", -1.0))
-                for n in (SLOW.buffer, SHORT)
-            ],
-            "all": found,
-            "own": -_compared(_both("flows"), "rate_cov", -1.0)[f"{QUARTER} with {TCP}, {QUARTER}"],
+            "shown": shown,
+            "own": own,
+            "other": {name: fall for name, fall in every.items() if name not in shown},
+            "longer": {
+                length: {
+                    name: fall
+                    for name, fall in _compared(_rates(bin=length), "rate_cov", -1.0).items()
+                    if name in shown
+                }
+                for length in LENGTHS.values()
+            },
             "model": {kind: (variation(kind), variation(kind, periodic=True)) for kind in KINDS},
         },
-        readings={name: {"smooth": statement(**reading)} for name, reading in READINGS.items()},
+        readings={name: statements(**reading) for name, reading in READINGS.items()}
+        | {name: statements(bin=length) for name, length in LENGTHS.items()}
+        | {by_variance: with_level(statements("rate_variance"), "rate_variance")},
+        level_readings=(by_variance,),
     )
+
+
+smoother_with_red.constants_of(level)
 
 
 @effects("Z18", cases=(CASE, LOW, OWN_SEEDS), least=VISIBLE)
@@ -131,7 +173,7 @@ def throughput_with_red() -> Effects:
         {"better": statement()},
         {name: Curve(list(found), list(found.values())) for name, found in curves.items()},
         ("pair of kinds", "utilisation (1)"),
-        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE)},
+        values={"used": curves, "full": _gain({}), "empty": _gain(SMALL_QUEUE, SMALL_QUEUE_SEEDS)},
         readings={name: {"better": statement(**reading)} for name, reading in READINGS.items()},
     )
 
@@ -142,11 +184,13 @@ SMALL_QUEUE: dict[str, float] = {
     "buffer": 30.0,
 }
 """Thresholds and buffer of a sixth."""
+SMALL_QUEUE_SEEDS = 8
+"""Runs at hopflow's packet level with `SMALL_QUEUE`, of which none are bundled."""
 
 
-def _gain(link: dict[str, float]) -> Estimate:
+def _gain(link: dict[str, float], seeds: int = level.SEEDS) -> Estimate:
     """Return RED's utilisation less DropTail's at hopflow's packet level, of TCP(1/5,1/8) with TCP."""
-    return _compared(_both("link", **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
+    return _compared(_both("link", seeds, **link), "utilisation", 1.0)[f"{GENTLE} with {TCP}"]
 
 
 def _marked(one: str, other: str, number: int, link: Link = SLOW) -> float:

@@ -14,16 +14,30 @@ from validation import evidence
 from validation.claims.kaneko2007.beside_reno import (
     FAST_LINKS,
     FAST_LINKS_NS2,
+    MODEL_SEEDS,
     SMALL_BDP,
+    SMALLER_BDP,
     VARIANTS,
     WINDOWS,
 )
 from validation.claims.kaneko2007.level import settings
-from validation.claims.kaneko2007.one_rule import ADDED, ALONE, LARGEST_DELAY, LONG_RTTS, RTTS
+from validation.claims.kaneko2007.one_rule import (
+    ADDED,
+    ALONE,
+    LARGEST_DELAY,
+    LONG_RTTS,
+    RTT_SEEDS,
+    RTTS,
+)
 from validation.claims.kaneko2007.rule_pairs import CASES as PAIR_CASES
 from validation.claims.kaneko2007.rule_pairs import LONGER
-from validation.claims.kaneko2007.runs import FRIENDLY, RULES
-from validation.claims.kaneko2007.under_loss import LARGE_LOSS_RATES, LOSSES, SMALL_LOSS_RATES
+from validation.claims.kaneko2007.runs import FRIENDLY, RULES, SEEDS, ModelSetting, model_settings
+from validation.claims.kaneko2007.under_loss import (
+    FEW_SEEDS,
+    LARGE_LOSS_RATES,
+    LOSSES,
+    SMALL_LOSS_RATES,
+)
 from validation.claims.malhotra2005 import level as tandem
 from validation.claims.malhotra2005.level import Bridges
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS
@@ -119,6 +133,36 @@ def of_kaneko2007() -> Iterator[Asked]:
             yield "kaneko2007.level.two_flows", setting, seeds
 
 
+def of_kaneko2007_model() -> Iterator[Asked]:
+    """Yield the settings of the window model of kaneko2007, those of its checks."""
+    everything, few, found = tuple(RULES), SMALL_LOSS_RATES, dict[ModelSetting, int]()
+    for case, query, seeds, options in (
+        (LOSSES, "", SEEDS, {}),  # K02
+        (LOSSES, f"rule == 'fusion' and loss_rate in {few}", FEW_SEEDS, {}),
+        (LOSSES, f"rule == 'fusion' and loss_rate in {few}", SEEDS, {"overshoot": True}),
+        (PAIR_CASES["ns-3"][0], "", SEEDS, {}),  # K03
+        (PAIR_CASES["ns-3"][0], "", SEEDS, {"inclusive": True}),
+        (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", RTT_SEEDS, {"rules": everything}),  # K05
+        (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", RTT_SEEDS, {"rules": everything}),
+        (RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", SEEDS, {"overshoot": True}),
+        (SMALL_BDP["ns-3"][0], "", SEEDS, {}),  # K06
+        (SMALL_BDP["ns-3"][0], "rule == 'areno'", SEEDS, {"inclusive": True}),
+        (SMALLER_BDP["ns-3"], "", SEEDS, {}),
+        (FAST_LINKS[0], "", SEEDS, {}),  # K07
+        (FAST_LINKS[1], "", SEEDS, {}),
+        (FAST_LINKS[0], "rule == 'fusion'", MODEL_SEEDS, {}),
+        (FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", MODEL_SEEDS, {}),
+        (ADDED[0], "", SEEDS, {}),  # K08
+        (ALONE[0], "", SEEDS, {}),  # K09
+        (WINDOWS["ns-3"], "", SEEDS, {}),  # K12
+        (WINDOWS["ns-3"], "", SEEDS, {"overshoot": True}),
+        (WINDOWS["ns-3"], "rule == 'areno'", SEEDS, {"inclusive": True}),
+    ):  # fmt: skip
+        for _, setting in model_settings(case, query, **options):
+            found[setting] = max(seeds, found.get(setting, 0))
+    yield from (("kaneko2007.runs.two_in_model", *each) for each in found.items())
+
+
 def of_malhotra2005() -> Iterator[Asked]:
     """Yield the settings of malhotra2005: as many seeds as decide M05, M11, M12 and M14, and those of a check."""
     endless, files = "malhotra2005.level.endless_run", "malhotra2005.level.files_run"
@@ -177,6 +221,7 @@ def asked() -> Iterator[Asked]:
     yield from of_malhotra2005()
     yield from of_others()
     yield from of_kaneko2007()
+    yield from of_kaneko2007_model()
 
 
 def runs() -> Iterator[Run]:
@@ -212,6 +257,7 @@ SECONDS: Mapping[str, Callable[..., float]] = {
     "zheng2002.level.run_of": lambda _: 90.0,
     "yang2001.load.shares_of": max,
     "kaneko2007.level.two_flows": lambda *setting: setting[3][0],
+    "kaneko2007.runs.two_in_model": lambda *setting: setting[3][0],
 }
 """Simulated time of a seed of each function by its arguments, s; that of goyal2022's Poisson arrivals in the mean."""
 
@@ -243,6 +289,7 @@ CASES = (
                 "at the means and deviations of the seeds that were run until then, unless that is above 300; else those of a check."
             ),
             "The first seed of each function is run again when a claim is checked, and compared.",
+            "kaneko2007.runs.two_in_model has the runs of the window model, seeds from 0 on; they decide about no simulator.",
         ),
     ),
 )

@@ -61,9 +61,10 @@ def make(
     *,
     reading: str = "1-b",
     series: bool = False,
+    bins: Sequence[float] = (),
     options: Mapping[str, float | str] | None = None,
 ) -> Run:
-    """Build a run: the columns that identify it, its flows, and its non-default options."""
+    """Build a run: the columns that identify it, its flows, the further bins of its rates in s, and its non-default options."""
     chosen = {**DEFAULTS, **(options or {})}
     chosen["kinds"] = ",".join(spec(kind, number, reading) for kind, number in kinds)
     return {
@@ -72,13 +73,25 @@ def make(
         "options": chosen | {"seed": seed},
         "seed": seed,
         "series": series,
+        **({"bins": list(bins)} if bins else {}),
     }
 
 
-def tables(factors: Mapping[str, Column], *, series: str = "") -> dict[str, Table]:
-    """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one."""
+def tables(
+    factors: Mapping[str, Column], *, series: str = "", bins: bool = False
+) -> dict[str, Table]:
+    """Tables of a case whose runs differ in ``factors``; ``series`` describes those with one.
+
+    ``bins``: the case has the rates in further bins and nothing else.
+    """
     keys = {**factors, "seed": COLUMNS["seed"]}
     flow = {**keys, "kind": COLUMNS["kind"], "flow": COLUMNS["flow"]}
+    if bins:
+        return {
+            "bins": Table(
+                flow | columns(TABLES["bins"]["index"]), columns(TABLES["bins"]["values"])
+            )
+        }
     chosen = {
         "flows": Table(flow, columns(TABLES["flows"])),
         "link": Table(keys, columns(TABLES["link"])),
@@ -119,11 +132,17 @@ def changes(names: Sequence[str], words: Sequence[str]) -> dict[str, float]:
     return {**{name: after[name] - before[name] for name in names if name != "queued"}, **queued}
 
 
+def moments(departures: Sequence[float], length: float = BIN) -> tuple[float, float]:
+    """Return mean and sample variance of the rates in bins of a length in s, from the departures after each `BIN`."""
+    ends = departures[:: round(length / BIN)]
+    bins = [(b - a) / length for a, b in itertools.pairwise(ends)]
+    mean = sum(bins) / len(bins)
+    return mean, sum((rate - mean) ** 2 for rate in bins) / (len(bins) - 1)
+
+
 def rates(departures: Sequence[float]) -> dict[str, float | None]:
     """Return the variance of the rates in the bins, from the departures so far, and their coefficient of variation."""
-    bins = [(b - a) / BIN for a, b in itertools.pairwise(departures)]
-    mean = sum(bins) / len(bins)
-    variance = sum((rate - mean) ** 2 for rate in bins) / (len(bins) - 1)
+    mean, variance = moments(departures)
     cov = short(variance**0.5 / mean) if mean > 0 else None
     return {"rate_variance": short(variance), "rate_cov": cov}
 
@@ -190,6 +209,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
     first = next(m for m, row in enumerate(counts) if row[0] > warm - BIN / 2)
     flows: Rows = []
     series: Rows = []
+    binned: Rows = []
     numbers: Counter[str] = Counter()
     for words in lines(folder, "flows.txt"):
         fid = int(words[0])
@@ -198,6 +218,12 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
         column = [row[fid] for row in counts]
         row = flow_row(run, kind, numbers[kind], words, times.get(words[0], []))
         flows.append(key | row | rates(column[first:]))
+        for length in run.get("bins", ()):
+            mean, variance = map(short, moments(column[first:], length))
+            binned.append(
+                key | {"kind": kind, "flow": numbers[kind], "bin": length}
+                | {"rate": mean, "rate_variance": variance}
+            )  # fmt: skip
         if run["series"]:
             about = {"kind": kind, "flow": numbers[kind]}
             series += [
@@ -206,7 +232,7 @@ def read(run: Run, folder: Path, printed: Sequence[str]) -> dict[str, Rows]:  # 
             ]
     link = link_row(run["options"], lines(folder, "link.txt")[0])
     check(link, flows)
-    return {"flows": flows, "link": [key | link], "series": series}
+    return {"flows": flows, "link": [key | link], "series": series, "bins": binned}
 
 
 def check(link: Mapping[str, float], flows: Rows) -> None:

@@ -30,6 +30,7 @@ def a_run(about: About, factors: About, seed: int) -> Run:
         seed,
         reading=factors.get("reading", "1-b"),
         series="series" in about and seed in about.get("series_seeds", [seed]),
+        bins=about.get("bins", ()),
         options={**about.get("options", {}), **chosen, **setting},
     )  # fmt: skip
 
@@ -42,7 +43,9 @@ def a_case(about: About) -> Case:
         runs.append(a_run(about, factors, seed))
     factors = {name: COLUMNS[name] for name in about["factors"]}
     factors |= columns(about.get("columns", {}))
-    return DRIVER.case(about, runs, tables(factors, series=about.get("series", "")))
+    return DRIVER.case(
+        about, runs, tables(factors, series=about.get("series", ""), bins="bins" in about)
+    )
 
 
 CASES = [a_case(about) for about in TABLES["cases"]]

@@ -46,6 +46,20 @@ def test_the_kernel_selects_the_version_of_the_file(rule):
         assert isinstance(each, rule)
 
 
+@pytest.mark.slow  # cycles ACK by ACK
+def test_rates_of_both_kernels() -> None:
+    """Rates at p = 1e-3 and 40 ms, packets/s, as in the changelog; of delays on 8333 packets/s."""
+    by_loss = (LinuxBIC, LinuxCUBIC, LinuxHTCP, LinuxScalable)
+    by_delay = (LinuxIllinois, LinuxVegas)
+    for kernel, expected in (
+        ("6.12", (1218, 949, 1001, 2100, 6755, 950)),
+        ("2.6.22", (1177, 968, 1061, 3671, 6784, 685)),
+    ):
+        rates = [rule(kernel=kernel).rate(1e-3, 0.04) for rule in by_loss]
+        rates += [rule(kernel=kernel).rate(1e-3, 0.04, bandwidth=8333.0) for rule in by_delay]
+        assert tuple(np.round(rates)) == expected
+
+
 def grown(rule, state, event=None):
     """Packets that an ACK adds."""
     return rule.on_ack(state, rule.params, event).cwnd - state.cwnd

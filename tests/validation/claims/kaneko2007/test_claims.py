@@ -15,9 +15,15 @@ from hopflow.intervals import reach
 from responsefn import BIC
 from tests.surface import for_each
 from validation import Verdict
+from validation.claims.effect_claims import judging
 from validation.claims.effect_statements import Effects
-from validation.claims.kaneko2007 import level, random_loss
-from validation.claims.kaneko2007.beside_reno import SMALL_BDP, _deviation
+from validation.claims.kaneko2007 import level, random_loss, runs
+from validation.claims.kaneko2007.beside_reno import (
+    SMALL_BDP,
+    _deviation,
+    small_buffers,
+    windows_beside_reno,
+)
 from validation.claims.kaneko2007.decreases import share_ratio
 from validation.claims.kaneko2007.identical_flows import assigned, fits, printed_splits
 from validation.claims.kaneko2007.runs import (
@@ -55,6 +61,33 @@ from validation.statistics import PART, Estimate
 def test_deviations_from_half_are_relative() -> None:
     (found,) = _deviation(Estimate(0.55, 0.01))
     assert (found.value, found.error) == pytest.approx((0.1, 0.02))
+
+
+# The two versions of ARENO's rule: the packet per round trip of its probe beside Reno's, or one in all.
+
+
+def test_a_reading_of_areno_has_its_own_share_and_no_runs_of_simulators() -> None:
+    other = runs.INCLUSIVE_NAME
+    found = windows_beside_reno()
+    default, reading = found.statements["areno"], found.readings[other]["areno"]
+    assert not reading.quantities
+    for source in ("model", "level"):
+        as_read, changed = (getattr(each, source)[0].value for each in (default, reading))
+        assert changed < as_read - 0.1  # twice the difference of the shares: 0.69 and 0.59
+    assert default.judged_level(0.01, runs.FAIR) is C
+    assert reading.judged_level(0.01, runs.FAIR) is N
+    judges = judging({"level": 0.01, "margin": runs.FAIR})
+    assert judges.level_in_readings(found) == {other: judges.packet_level(found) | {"areno": N}}
+
+
+@pytest.mark.slow
+def test_on_the_short_path_the_version_of_areno_decides() -> None:
+    found = small_buffers()
+    sides = [
+        each["areno"].judged(0.01, runs.FAIR).model
+        for each in (found.statements, found.readings[runs.INCLUSIVE_NAME])
+    ]
+    assert sides == [C, R]
 
 
 # The decrease RTTmin/RTT.

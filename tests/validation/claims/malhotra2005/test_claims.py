@@ -133,6 +133,31 @@ def test_no_low_threshold_of_the_runs_is_slight(monkeypatch, found, low: int) ->
         assert low_threshold.same_process(found)["slightly"] is Verdict.CONTRADICTED
 
 
+def test_the_round_trip_time_decides_whether_the_cost_is_slight(found) -> None:
+    """Fig. 5 states none: up to 0.3 s the chain, and at 1 s TCP in ns-3 and at hopflow's packet level, uphold the claim."""
+    judged = low_threshold.readings(found)
+    at = {rtt: judged[f"RTT {rtt:g} s"] for rtt in low_threshold.READ_RTTS}
+    assert [at[rtt]["slightly"].model for rtt in at] == [R, R, C, C]
+    assert [at[rtt]["slightly"].packets for rtt in low_threshold.TWO_RTTS] == [R, C]
+    own = low_threshold.at_packet_level_in_readings(found)
+    assert [each["slightly"] for each in own.values()] == [R, C]
+    finding = subjects()["M05"].in_all_readings(found, {})
+    for source, rtts in {"model": (0.1, 0.3), "ns-3": (1.0,), "level": (1.0,)}.items():
+        assert list(finding.turned(source)) == [f"RTT {rtt:g} s" for rtt in rtts]
+
+
+def test_a_reading_of_the_round_trip_time_follows_its_runs(found) -> None:
+    """Costs of 5 % at 1 s, and a goodput that grows as T2 falls at 5 s, turn what those readings say."""
+    dear = {
+        low: dataclasses.replace(rate, value=rate.value * (0.95 if low == 9 else 1.0))
+        for low, rate in found.tcp[1.0].items()
+    }
+    grows = dict(zip(found.tcp[5.0], reversed(found.tcp[5.0].values()), strict=True))
+    judged = low_threshold.readings(dataclasses.replace(found, tcp={1.0: dear, 5.0: grows}))
+    assert judged["RTT 1 s"]["slightly"].packets is C
+    assert judged["RTT 5 s"]["falls"].packets is C
+
+
 # What mu2 stands for, and messages by the threshold.
 
 

@@ -65,6 +65,16 @@ def test_counts_that_no_packet_size_makes_are_noticed(monkeypatch) -> None:
     assert found["counts"].model is Verdict.CONTRADICTED
 
 
+def test_packets_on_five_hops_make_both_counts_true(monkeypatch) -> None:
+    """10 Mb/s x 0.1 s x 0.5 x 5 / 12,000 bit = 208, and 2.08 million at 100 Gb/s; on four hops or one link they are too few."""
+    found = control_delay.measure.measure()
+    assert found.path_counts == pytest.approx((625 / 3, 6.25e6 / 3))
+    one, five = control_delay.readings(found).values()
+    assert (one["counts"].model, five["counts"].model) == (C, R)
+    monkeypatch.setattr(control_delay, "HOPS", 4)
+    assert list(control_delay.readings(found).values())[1]["counts"].model is C
+
+
 def test_another_delay_is_noticed(monkeypatch) -> None:
     monkeypatch.setattr(control_delay, "LIGHT_IN_FIBRE", 3e8)
     found = control_delay.judge(control_delay.measure.measure())
@@ -692,3 +702,12 @@ def test_renos_runs_of_scenario_4_end_where_ns2s_do() -> None:
     pairs = apart.max(axis=2).min(axis=1) < 0.01
     assert pairs.mean() >= 0.9
     assert np.ptp(fluid[:, 0]) > 0.1  # there are several
+
+
+# D20: ns-3's DFC is hopflow's own program.
+
+
+def test_instants_of_our_own_program_are_no_packets_of_the_protocol() -> None:
+    finding = find("D20").check()
+    assert finding.simulation is Verdict.NOT_APPLICABLE
+    assert (finding.model, finding.process) == (Verdict.HOLDS, Verdict.HOLDS)

@@ -21,9 +21,9 @@ from validation.claims.yang2001.parameters import (
     _total_times,
     _violated,
 )
-from validation.claims.yang2001.queueing import _against
+from validation.claims.yang2001.queueing import _against, _ranked
 from validation.claims.yang2001.sharing import CAPACITY, SIZE, transfer_times, turns
-from validation.claims.yang2001.spreads import FEW_SLOTS, _last_step, _spread_at
+from validation.claims.yang2001.spreads import FEW_SLOTS, _in_most_runs, _last_step, _spread_at
 from validation.records import rows
 
 # Transfers of best effort.
@@ -118,6 +118,41 @@ def test_the_best_discipline_is_ahead_of_each_other_and_not_behind() -> None:
     assert len(_against(frame, first, 1.0)) == len(tables.DISCIPLINES) - 1
 
 
+def test_a_model_that_gives_two_disciplines_equal_times_does_not_rank_them() -> None:
+    """FCFS and RED, and DRR and SFQ, are identical in the fluid; a last digit of difference is enough to judge."""
+    frame = pd.DataFrame(
+        {"FCFS": [9.0, 9.0], "DRR": [8.0, 8.0], "RED": [9.0, 9.0], "SFQ": [7.0, 7.0]}
+    )
+    assert _ranked((frame, "SFQ", 1.0)) is Verdict.NOT_APPLICABLE
+    apart = frame.assign(RED=9.0 + 1e-12)
+    assert min(e.value for e in _ranked((apart, "SFQ", 1.0))) > 0.0
+    assert _ranked((apart, "SFQ", 1.0), (frame, "SFQ", 1.0)) is Verdict.NOT_APPLICABLE
+    model = {p.statement: p.model for p in find("Y12").check().parts}
+    judged = [text for text, verdict in model.items() if verdict is not Verdict.NOT_APPLICABLE]
+    assert judged == ["under DRR every class takes less time with ts than with cc"]
+
+
+def test_the_model_is_judged_in_the_readings_of_table_4() -> None:
+    """It has no queues, so that their length changes nothing; where each flow counts once, classes with more flows weigh more."""
+    kinds = [k for k in sharing.kinds("cc/cc", 81) if k.name == "UDP3"]
+    assert {k.number for k in kinds} == {10}
+    usual, by_flow = (
+        f("cc/cc", "FCFS")["cc", "UDP3"].iloc[0]
+        for f in (sharing.modelled, sharing.modelled_by_flow)
+    )
+    times = [
+        (kind.number, time)
+        for n in sharing.RATIOS
+        for kind, time in transfer_times("cc/cc", "FCFS", n).items()
+        if kind.name == "UDP3"
+    ]
+    assert usual == pytest.approx(np.mean([time for _, time in times]))
+    weights, values = zip(*times, strict=True)
+    assert by_flow == pytest.approx(np.average(values, weights=weights))
+    for reading in find("Y11").check().readings:
+        assert [part.model for part in reading.parts] == [Verdict.HOLDS, Verdict.CONTRADICTED]
+
+
 # The fluid model of priorities and turns.
 
 
@@ -169,6 +204,33 @@ def test_short_turns_leave_no_class_a_spread_of_its_own() -> None:
 def test_the_last_class_scatters_more_where_acknowledgements_are_lost() -> None:
     step = ("TCP4", "TCP3")
     assert _last_step("lost", step).value > _last_step(None, step).value
+
+
+@pytest.mark.parametrize(
+    ("seeds", "verdict"), [(2, "inconclusive"), (6, "inconclusive"), (7, "contradicted")]
+)
+def test_cells_of_one_seed_are_no_independent_runs(seeds: int, verdict: str) -> None:
+    """Twenty-four cells that all say no count once for each seed: seven seeds are the fewest at one per cent."""
+    cells = pd.DataFrame(np.zeros((seeds, 24), dtype=bool))
+    assert str(_in_most_runs(cells)({"level": 0.01})) == verdict
+    assert str(_in_most_runs(~cells)({"level": 0.01})) == verdict.replace("contradicted", "holds")
+
+
+def test_two_seeds_at_all_ratios_decide_nothing() -> None:
+    for id in ("Y13", "Y18"):
+        finding = find(id).check()
+        assert {p.simulation for p in finding.parts if not p.minor} == {Verdict.INCONCLUSIVE}
+
+
+def test_a_seed_upholds_that_udp_is_first_at_all_its_sizes_or_not_at_all(doctor, judged) -> None:
+    """Late UDP at one size of twenty seeds is 20 of 25 seeds, not 20 of 65 runs."""
+
+    def late(frame: pd.DataFrame) -> pd.DataFrame:
+        rows = (frame["size"] == 1_000_000) & (frame["protocol"] == "UDP")
+        return frame.assign(transfer_time=frame["transfer_time"].where(~rows, 1e6))
+
+    doctor("yang2001/transfer-times-seeds", late)
+    assert judged("Y01")["before"].packets is Verdict.CONTRADICTED
 
 
 def test_the_table_has_the_deviation_over_the_ratios() -> None:

@@ -13,6 +13,7 @@ import sympy as sp
 import responsefn
 from responsefn import AIMD, independent_constant
 from responsefn.closed_forms.symbolic import a, b, p
+from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_claims import where
 from validation.claims.zheng2002 import (
@@ -20,23 +21,37 @@ from validation.claims.zheng2002 import (
     level,
     loss_sweeps,
     precise_form,
+    queues,
     responses_to_change,
 )
 from validation.claims.zheng2002.level import Dumbbell, of_link, runs
 from validation.claims.zheng2002.like_flows import without_timeouts
 from validation.claims.zheng2002.loss_sweeps import INDEPENDENT, PERIODIC, REFERENCE, RULES, Points
-from validation.claims.zheng2002.more_flows import by_delay, gap, modelled
+from validation.claims.zheng2002.more_flows import (
+    DELAYS,
+    DELAYS_IN_BINS,
+    by_delay,
+    gap,
+    modelled,
+)
 from validation.claims.zheng2002.one_kind import LOW_THRESHOLD_CASE, ONE_KIND, _grows, _losses
 from validation.claims.zheng2002.pairs import (
+    BINS,
     CASE,
+    COEFFICIENT,
     GENTLE,
+    MEASURES,
     QUARTER,
     TCP,
     TFRC,
+    VARIANCE,
     at_packet_level,
     derived,
     pair,
+    pair_in_bins,
     ratio,
+    share_beside,
+    slip,
     smoother,
 )
 from validation.claims.zheng2002.queues import KINDS, _marked
@@ -51,7 +66,8 @@ from validation.claims.zheng2002.red import (
     variation,
 )
 from validation.generate.packets.red_dumbbells import FLOWS, SEEDS
-from validation.statistics import difference, of_runs
+from validation.judgements.verdicts import Sides
+from validation.statistics import difference, everywhere, of_runs
 from validation.statistics import ratio as quotient
 
 # Two kinds of flow, in growing numbers and at growing distances.
@@ -173,6 +189,31 @@ NA = Verdict.NOT_APPLICABLE
 
 def test_statements_are_as_found(judged) -> None:
     assert list(judged("Z02").values()) == [(R, NA), (R, NA), (R, R), (R, R)]
+
+
+# Z15 is judged on the pairs of Figs. 22 to 25.
+
+
+def rougher_with_red(pair: str):
+    """Return a change that gives flows of a pair a far larger variation behind RED."""
+
+    def change(frame):
+        rows = (frame["pair"] == pair) & (frame["queue"] == "RED")
+        return frame.assign(rate_cov=frame["rate_cov"] + 5.0 * rows)
+
+    return change
+
+
+def test_pairs_that_the_figures_do_not_have_do_not_enter(doctor, judged) -> None:
+    usual = judged("Z15")
+    doctor("zheng2002/red-droptail", rougher_with_red("TFRC with TCP(1,1/2)"))
+    assert judged("Z15") == usual
+    doctor("zheng2002/red-droptail", rougher_with_red("TCP(1/5,1/8) with TFRC"))
+    assert judged("Z15") == usual | {"tfrc": Sides(NA, C)}
+
+
+def test_a_model_that_assumes_the_order_does_not_judge_it(judged) -> None:
+    assert {sides.model for sides in judged("Z15").values()} == {NA}
 
 
 # Ratios of rates, their intervals, and tolerances in steps.
@@ -310,6 +351,77 @@ def test_the_packet_level_has_pairs_of_windows_only() -> None:
     for measure in (ratio, smoother):
         apart = difference(measure(own, GENTLE, TCP), measure(seen, GENTLE, TCP))
         assert abs(apart.value) < apart.half_width
+
+
+# Smoothness: the length of the bins and the measure are readings.
+
+
+@for_each(
+    [
+        (queues.BINS, queues.CASE, {"jitter": queues.PHASE}),
+        (BINS, CASE, {}),
+        (DELAYS_IN_BINS, DELAYS, {}),
+    ]
+)
+def test_runs_in_longer_bins_are_those_of_the_default_ones(binned, case, chosen) -> None:
+    """The same seeds give the same mean rates, and in bins of half a second the same variances."""
+    keys = ["pair", "seed", "kind", "flow", *(["queue"] if "jitter" in chosen else [])]
+    seeds = {"reading": "1-b", **chosen}
+    own = where(case, **seeds)
+    own = own[own["background"] == 0] if "background" in own else own
+    own = own.set_index(keys)["rate"].sort_index()
+    for length, frame in where(binned).groupby("bin"):
+        rates = frame.set_index(keys)["rate"].sort_index()
+        assert own.index.isin(rates.index).all()
+        assert rates[own.index].to_numpy() == pytest.approx(own.to_numpy(), rel=2e-6), length
+    if 0.5 in set(where(binned)["bin"]):
+        variance = where(binned, bin=0.5).set_index(keys)["rate_variance"].sort_index()
+        before = where(case, **seeds).set_index(keys)["rate_variance"].sort_index()
+        assert variance[before.index].to_numpy() == pytest.approx(before.to_numpy())
+
+
+def test_red_is_smoother_by_long_bins_and_not_by_short_ones() -> None:
+    """The pairs of Figs. 22 to 25, of TCP(1/5,1/8), over forty seeds."""
+    verdicts = []
+    for length in (0.5, 2.5, 10.0):
+        falls = queues._compared(queues._rates(bin=length), "rate_cov", -1.0)
+        shown = [fall for name, fall in falls.items() if name.startswith(GENTLE)]
+        assert len(shown) == 4
+        verdicts.append(everywhere(shown, 0.01))
+    assert verdicts == [C, C, R]
+
+
+def test_tcp_is_no_rougher_beside_a_gentle_rule_in_long_bins() -> None:
+    """By variance TCP's is 2.8 times that of TCP(1/5,1/8) in bins of half a second, and the same in bins of ten."""
+    short, long = (
+        smoother(pair(GENTLE, TCP), GENTLE, TCP),
+        smoother(pair_in_bins(GENTLE, TCP, 10.0), GENTLE, TCP),
+    )
+    assert short.value > 1.5
+    assert abs(long.value) < long.half_width
+    readings = share_beside(GENTLE, TCP, 0.5, 1).readings
+    judged = {name: each["smooth"].judged(0.01, 0.1) for name, each in readings.items()}
+    assert judged["rates in bins of 2.5 s"] == (NA, R)
+    assert judged["rates in bins of 10 s"] == (NA, N)
+
+
+def test_the_other_measure_is_a_reading_with_its_own_quantities() -> None:
+    for one, other, name in ((QUARTER, TCP, COEFFICIENT), (QUARTER, TFRC, VARIANCE)):
+        found, seen = share_beside(one, other, 0.5, 1 if other == TCP else -1), pair(one, other)
+        (changed,) = found.readings[MEASURES[name]]["smooth"].packets
+        values = seen[name]
+        apart = (values[other] / values[one] - 1.0).mean() * (1 if other == TCP else -1)
+        assert changed.value == pytest.approx(apart)
+        assert changed != found.statements["smooth"].packets[0]
+        assert found.level_readings == ((MEASURES[name],) if other == TCP else ())
+
+
+def test_one_slip_explains_all_four_halves() -> None:
+    """With a and b exchanged in ns-2 no pair is farther from one half than 0.1; as defined all are by more than 0.35."""
+    assert all(abs(seen.value - 0.5) < 0.1 for seen, _ in slip().values())
+    assert len(slip()) == 4
+    for name in slip():
+        assert ratio(pair(*name.split(" with ")), *name.split(" with ")).value > 0.85
 
 
 # What timeouts explain of the differences of like flows.

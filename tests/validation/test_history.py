@@ -1,0 +1,309 @@
+"""What git says of the data and the ledger: a small repository in which files are changed with and without a commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hopflow.errors import DamagedDataError
+from tests.surface import invoke
+from validation import evidence, manifest, row_checks
+from validation import history as module
+from validation.commands import bundled_data
+from validation.history import History, read_history
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+EXPECTED = "claim,statement,statistic,threshold,model,packet level\n"
+PLACE = "validation/data/zheng2002/ecn"
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git without the settings of the user."""
+    who = {
+        f"GIT_{role}_{what}": "x" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    environment = os.environ | who | {"GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", *words], cwd=folder, env=environment, check=True, capture_output=True)
+
+
+def write(folder: Path, files: dict[str, str], *, commit: str = "") -> None:
+    """Write files of a repository, and commit all, if there is a message."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    if commit:
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", commit)
+
+
+def record(**changed: Any) -> str:
+    """Return a record of a simulator's tables."""
+    columns = {"p": {"unit": "1", "meaning": "loss"}}
+    about = {"tool": "ns-2", "seeds": [1], "files": {"link.csv": {"rows": 1, "columns": columns}}}
+    return json.dumps(about | changed)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a repository of a few files of the package, committed once."""
+    monkeypatch.setattr(module, "PACKAGE", tmp_path / "validation")
+    git(tmp_path, "init", "-q", "-b", "main")
+    rows = "A1,x,above zero,none,holds,holds\nA1,y,undecidable,none,holds,undecidable\n"
+    tables = dict.fromkeys((*module.LEDGER, *module.EXPECTATIONS), "id,claim,statement,case\n")
+    tables |= {
+        "fabric_expectations.csv": EXPECTED + rows,
+        "paraphrases.csv": "id,paraphrase\nA1,smoother\nA2,b\n",
+    }
+    files = {f"validation/published/{name}": text for name, text in tables.items()}
+    files |= {f"{PLACE}/provenance.json": record(), f"{PLACE}/link.csv": "p\n0.5\n"}
+    write(tmp_path, files | {"validation/manifest.py": ""}, commit="first")
+    return tmp_path
+
+
+def edit(folder: Path, name: str, old: str, new: str, *, commit: str = "") -> None:
+    path = folder / "validation" / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    write(folder, {f"validation/{name}": text.replace(old, new)}, commit=commit)
+
+
+def test_an_untouched_repository_is_clean(repository: Path) -> None:
+    about = read_history()
+    assert about.is_clean
+    assert not about.missing
+    assert not about.rows
+    assert {name: commit.subject for name, commit in about.first.items()} == {
+        "A1 x": "first",
+        "A1 y": "first",
+    }
+
+
+@pytest.mark.parametrize("commit", ["", "typo"])
+def test_a_cell_that_changes_without_its_record_is_named(repository: Path, commit: str) -> None:
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
+    (table,) = read_history().without_record
+    assert table.startswith(f"{PLACE}/link.csv in ")
+    assert bool(read_history().uncommitted) is not bool(commit)
+    assert not read_history().is_clean
+
+
+@pytest.mark.parametrize("commit", ["", "typo"])
+def test_a_renewed_checksum_and_another_date_are_no_record(repository: Path, commit: str) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(date="2026-01-01", sha256="0")})
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit=commit)
+    assert len(read_history().without_record) == 1
+
+
+def test_runs_made_again_with_other_seeds_are_no_forgery(repository: Path) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(seeds=[1, 2])})
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="more seeds")
+    assert read_history().is_clean
+
+
+def test_own_packets_change_with_the_code(repository: Path) -> None:
+    write(repository, {f"{PLACE}/provenance.json": record(tool="hopflow")}, commit="own")
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="run again")
+    assert read_history().is_clean
+
+
+@pytest.mark.parametrize("commit", ["", "wording"])
+@pytest.mark.parametrize(
+    "change", [("none,holds,holds", "none,holds,contradicted"), ("above", "below")]
+)
+def test_an_expectation_that_changes_is_named_with_both_commits(repository, change, commit) -> None:
+    edit(repository, "published/fabric_expectations.csv", *change, commit=commit)
+    ((table, row, first, last),) = read_history().expectations
+    assert (table, row, first.subject, last.subject) == (
+        "fabric_expectations.csv",
+        "A1 x",
+        "first",
+        commit,
+    )
+    assert not read_history().is_clean
+
+
+def test_an_expectation_changed_to_and_fro_is_as_it_was(repository: Path) -> None:
+    for old, new in (("above", "below"), ("below", "above")):
+        edit(repository, "published/fabric_expectations.csv", old, new, commit=new)
+    assert not read_history().expectations
+
+
+def test_an_expectation_may_follow_what_was_undecidable_once(repository: Path) -> None:
+    name = "published/fabric_expectations.csv"
+    edit(
+        repository,
+        name,
+        "y,undecidable,none,holds,undecidable",
+        "y,t test,least 1,holds,holds",
+        commit="now",
+    )
+    assert read_history().is_clean
+    assert read_history().first["A1 y"].subject == "now"
+    edit(repository, name, "least 1", "least 2", commit="later")
+    assert [change.row for change in read_history().expectations] == ["A1 y"]
+
+
+@pytest.mark.parametrize("commit", ["", "wording"])
+def test_a_paraphrase_turned_round_is_named(repository: Path, commit: str) -> None:
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher", commit=commit)
+    ((table, row, first, last),) = read_history().rows
+    assert (table, row, first.subject, last.subject) == ("paraphrases.csv", "A1", "first", commit)
+    assert read_history().is_clean is bool(commit)
+
+
+def test_a_merge_that_changes_a_cell_is_named(repository: Path) -> None:
+    """Neither parent has the number."""
+    git(repository, "checkout", "-q", "-b", "other")
+    write(repository, {"a.txt": "a"}, commit="a")
+    git(repository, "checkout", "-q", "main")
+    write(repository, {"b.txt": "b"}, commit="b")
+    git(repository, "merge", "-q", "--no-commit", "--no-ff", "other")
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="merge")
+    assert len(read_history().without_record) == 1
+
+
+def test_files_that_runs_write_and_code_are_not_protected(repository: Path) -> None:
+    names = ("published/verdicts.csv", "claims/a.py", "published/SOURCES.md", "claims/a.md")
+    write(repository, {f"validation/{name}": "x" for name in names})
+    assert read_history().uncommitted == (
+        "validation/claims/a.md",
+        "validation/published/SOURCES.md",
+    )
+
+
+def test_without_git_or_a_repository_it_says_so(tmp_path, repository, monkeypatch) -> None:
+    write(repository, {"validation/a.txt": "a"}, commit="second")
+    git(
+        repository, "clone", "-q", "--depth", "1", f"file://{repository}", str(tmp_path / "shallow")
+    )
+    monkeypatch.setattr(module, "PACKAGE", tmp_path / "shallow" / "validation")
+    assert "shallow" in read_history().missing
+    (repository / "copy" / "validation").mkdir(parents=True)
+    monkeypatch.setattr(module, "PACKAGE", repository / "copy" / "validation")
+    assert read_history().missing == "this copy is not of a git checkout"
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    shutil.rmtree(repository / ".git")
+    assert "not a git repository" in read_history().missing
+    monkeypatch.setenv("PATH", "")
+    assert read_history() == History("there is no git")
+
+
+# What the command prints.
+
+
+@pytest.fixture
+def verify(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return a function that runs the command on what it gets for the history, without the rows."""
+    monkeypatch.setattr(bundled_data.row_checks, "verify", lambda: 3)
+
+    def run(about: History, *words: str) -> Any:
+        monkeypatch.setattr(bundled_data, "read_history", lambda: about)
+        return invoke(["data", "verify", *words], env={"COLUMNS": "200"})
+
+    return run
+
+
+def test_the_command_prints_the_commit_of_each_expectation(repository: Path, verify) -> None:
+    done = verify(read_history())
+    assert done.exit_code == 0, done.output
+    assert "first held 2 expectations, of A1." in done.output
+    about = json.loads(verify(read_history(), "--json").stdout)
+    assert set(about["history"]["first"]) == {"A1 x", "A1 y"}
+
+
+def test_the_command_ends_with_1_and_names_what_is_not_as_committed(repository, verify) -> None:
+    edit(repository, "published/fabric_expectations.csv", "above", "below")
+    edit(repository, "data/zheng2002/ecn/link.csv", "0.5", "0.6", commit="both")
+    edit(repository, "published/paraphrases.csv", "smoother", "rougher")
+    done = verify(read_history())
+    assert done.exit_code == 1
+    assert "EXPECTATION CHANGED: A1 x in fabric_expectations.csv, by " in done.output
+    assert f"CHANGED WITHOUT ITS RECORD: {PLACE}/link.csv in " in done.output
+    assert "NOT AS COMMITTED: validation/published/paraphrases.csv." in done.output
+    assert verify(read_history(), "--json").exit_code == 1
+
+
+def test_the_command_says_that_there_is_no_history(verify) -> None:
+    done = verify(History("there is no git"))
+    assert done.exit_code == 0
+    assert "History not compared: there is no git." in done.output
+
+
+# Identities between columns.
+
+
+@pytest.fixture
+def one_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Path]:
+    """Return a function that copies the table of a case, whose checksums are then those of the copy."""
+
+    def copy(case: str, file: str) -> Path:
+        (tmp_path / case).mkdir(parents=True)
+        for name in (file, "provenance.json"):
+            shutil.copy(manifest.DATA / case / name, tmp_path / case / name)
+        about = json.loads((tmp_path / case / "provenance.json").read_text())
+        about["files"] = {file: about["files"][file]}
+        (tmp_path / case / "provenance.json").write_text(json.dumps(about))
+        monkeypatch.setattr(manifest, "DATA", tmp_path)
+        monkeypatch.setattr(evidence, "cases", lambda: (case,))
+        monkeypatch.setattr(manifest, "read", lambda name: (tmp_path / name).read_bytes())
+        return tmp_path / case / file
+
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("case", "file", "column"),
+    [
+        ("zheng2002/ecn", "link.csv", "loss"),
+        ("zheng2002/ecn", "link.csv", "mean_queue"),
+        ("zheng2002/ecn", "link.csv", "queued_after"),
+        ("zheng2002/window-sweep", "flows.csv", "rate"),
+        ("zheng2002/window-sweep", "flows.csv", "rate_cov"),
+        ("zheng2002/window-sweep", "flows.csv", "rate_variance"),
+        ("zheng2002/periodic-loss", "rates.csv", "goodput"),
+        ("kaneko2007/buffers-ns3", "flows.csv", "acked"),
+        ("kaneko2007/buffers-ns3", "links.csv", "utilisation"),
+        ("malhotra2005/fixed-levels", "measures.csv", "throughput"),
+        ("malhotra2005/fixed-levels", "measures.csv", "loss_rate_2"),
+        ("malhotra2005/tcp-clock", "measures.csv", "goodput"),
+        ("takano2006/dfc-370-two-stacks", "flows.csv", "received"),
+    ],
+)
+def test_a_cell_larger_by_two_per_cent_does_not_add_up(one_case, case, file, column) -> None:
+    """With all checksums renewed."""
+    path = one_case(case, file)
+    assert row_checks.verify() == 1
+    frame = evidence.table(case)
+    row = np.nanargmax(frame[column].to_numpy(dtype=float))
+    frame[column] = frame[column].astype(float)
+    frame.loc[row, column] *= 1.02
+    frame.to_csv(path, index=False)
+    with pytest.raises(
+        DamagedDataError, match=rf"{path.name}: 1 of {len(frame)} rows do not add up"
+    ):
+        row_checks.verify()
+
+
+@pytest.mark.slow
+def test_all_rows_add_up() -> None:
+    assert row_checks.verify() > 200
+
+
+def test_every_identity_has_tables() -> None:
+    tables = [
+        set(about["columns"])
+        for case in evidence.cases()
+        for about in evidence.provenance(case)["files"].values()
+    ]
+    unused = [
+        each for each in row_checks.IDENTITIES if not any(each.columns() <= own for own in tables)
+    ]
+    assert not unused
