@@ -396,11 +396,12 @@ def test_it_shows_the_readings_and_takes_one() -> None:
 
 
 def test_it_says_where_nothing_turns() -> None:
-    """Z16 is contradicted in ns-2 by statements that no one threshold changes."""
+    """No threshold changes the verdict of Z16's model, and no smallest difference that of ns-2."""
     said = judge("Z16")
-    assert "from 9.8e-06 to 0.45 the verdict stays: model, ns-2\n" in said
+    assert "below 1.268e-05: ns-2 contradicted -> depends" in said
+    assert "from 9.8e-06 to 0.45 the verdict stays: model\n" in said
     assert "from 9.8e-07 to 1 the verdict stays: model, ns-2\n" in said
-    assert "below 0.001146: packet level contradicted -> inconclusive" in said
+    assert "below 0.001146: packet level depends -> inconclusive" in said
 
 
 def test_it_leaves_out_seeds() -> None:
