@@ -185,7 +185,7 @@ def _responsefn() -> dict[str, dict[str, Any]]:
 
     pair = {"p": 0.015625, "rtt": 0.125}
     one = {"rule": Reno(), **pair}
-    alone = {"bandwidth": None, "buffer": None, "method": "auto", "seed": 0, "unit_check": True}
+    alone = {"options": responsefn.DirectSimulation(method="auto", seed=0)}
     return {
         "Corrected": {"rule": AIMD()},
         "aggressiveness": {"rule": AIMD()},
