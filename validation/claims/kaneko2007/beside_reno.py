@@ -72,7 +72,7 @@ def _inclusive(
 ) -> tuple[dict[str, dict[str, Estimate]], Estimate, Estimate]:
     """Return the shares of the simulators, which have no ARENO of `runs.INCLUSIVE`, and its share in the model and at hopflow's packet level."""
     changed = runs.INCLUSIVE
-    model = runs.modelled(case, "rule == 'areno'", inclusive=True)
+    model = runs.modelled(case, "rule == 'areno'", version="inclusive areno")
     level = levelled(case, "rule == 'areno'", seeds=INCLUSIVE_SEEDS, changed=changed)
     own, packets = (runs.share(frame, 1, column) for frame in (model, level))
     return {**found, "areno": {}}, own, packets

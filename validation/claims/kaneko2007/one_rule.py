@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
+from responsefn import BIC
 from validation.claims.effect_claims import by, effects
 from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
@@ -53,6 +54,15 @@ def other_round_trips() -> Effects:
     frames = {tool: runs.of_cases(*cases) for tool, cases in ALL_RTTS.items()}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
     model, level = _by_model_and_level(shares)
+    chosen = f"rule == 'bic' and long_rtt in {LONG_RTTS}"
+    of_linux = (
+        runs.modelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, version="bic of 2.6.15"),
+        levelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, changed=(runs.VERSIONS["bic of 2.6.15"],)),
+    )  # fmt: skip
+    linux_model, linux_level = (
+        found | {"bic": {rtt: runs.share(table, 2, rule="bic", long_rtt=rtt) for rtt in LONG_RTTS}}
+        for found, table in zip((model, level), of_linux, strict=True)
+    )
 
     wild = runs.modelled(
         RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", overshoot=True
@@ -101,8 +111,31 @@ def other_round_trips() -> Effects:
             },
             "model": {runs.NAMES[rule]: each[last] for rule, each in model.items()},
             "least": {rtt: least_fair(shares["ns-2"], rtt) for rtt in LONG_RTTS},
+            "linux": [linux_model["bic"][rtt] for rtt in LONG_RTTS],
+            "constants": [runs.LINUX_BIC.b, runs.LINUX_BIC.largest, BIC().largest],
+            "article": [model["bic"][rtt] for rtt in LONG_RTTS],
+            "highspeed": [model["highspeed"][rtt] for rtt in LONG_RTTS],
+            "by_level": [found[rule][rtt] for found, rule in ((linux_level, "bic"), (level, "highspeed")) for rtt in LONG_RTTS],
         },
+        readings={
+            LINUX_BIC: {
+                "fairest": Statement(
+                    each(lambda found: _order(found, "cubic", "")), _order(linux_model, "cubic", ""),
+                    level=_order(linux_level, "cubic", ""),
+                ),
+                "least": Statement(
+                    each(lambda found: _order(found, "", "highspeed")), _order(linux_model, "", "highspeed"),
+                    level=_order(linux_level, "", "highspeed"),
+                ),
+                "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
+            }
+        },
+        level_readings=(LINUX_BIC,),
     )  # fmt: skip
+
+
+LINUX_BIC = "BIC as in the slides' Linux 2.6.15"
+"""The reading whose BIC has that kernel's constants in the model and at hopflow's packet level. ns-2 has a module of Linux in any case."""
 
 
 def _by_model_and_level(shares: dict[str, Shares]) -> tuple[Shares, Shares]:

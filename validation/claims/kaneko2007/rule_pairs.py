@@ -172,7 +172,7 @@ def pairs() -> Effects:
             runs.INCLUSIVE_NAME: {
                 "equal": Statement(
                     model=_equal(
-                        cells(runs.modelled(friendly, inclusive=True).assign(case=friendly))
+                        cells(runs.modelled(friendly, version="inclusive areno").assign(case=friendly))
                     ),
                     equal=True,
                     level=_equal(inclusive),

@@ -27,10 +27,15 @@ NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno
 """The rules as the slides name them."""
 Changed = tuple[tuple[str, WindowRule], ...]
 """Other rules by name, in place of those of `RULES`."""
-INCLUSIVE: Changed = (("areno", ARENO(inclusive=1)),)
-"""ARENO whose probe grows by one packet per round trip in all, Reno's included."""
-WITH_VARIANT = RULES | {"inclusive areno": ARENO(inclusive=1)}
-"""The rules, and that one by a name of its own."""
+LINUX_BIC = BIC(b=0.2, largest=16.0)
+VERSIONS: dict[str, tuple[str, WindowRule]] = {
+    "inclusive areno": ("areno", ARENO(inclusive=1)),
+    "bic of 2.6.15": ("bic", LINUX_BIC),
+}
+"""Other versions of rules, by names of their own: ARENO whose probe grows by one packet per round trip in all, Reno's included; BIC
+with the constants of the kernel that the slides name, Linux 2.6.15 (net/ipv4/tcp_bic.c: ``beta`` 819/1024, ``max_increment`` 16)."""
+WITH_VERSIONS = RULES | {name: rule for name, (_, rule) in VERSIONS.items()}
+INCLUSIVE: Changed = (VERSIONS["inclusive areno"],)
 INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
 """The reading of ARENO's rule that has these."""
 SEEDS, PACKET_BITS = 8, 12000
@@ -50,18 +55,18 @@ def modelled(
     overshoot: bool = False,
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
-    inclusive: bool = False,
+    version: str = "",
 ) -> pd.DataFrame:
     """Return the rows of a case as `dfcmodel.coexist` has them, of runs with these rules only.
 
     Rules, rates, buffers, losses, round-trip times, starts, durations and the end of the first slow
     start are those of the bundled runs of the first seed; the columns are those that identify a row,
     ``flow_rule``, ``goodput_bits`` and ``mean_cwnd``. ``query`` chooses rows. With ``overshoot`` the
-    first slow start ends at the first loss; ``inclusive`` takes that version of ARENO (`INCLUSIVE`).
+    first slow start ends at the first loss; ``version`` takes one of `VERSIONS` for its rule.
     """
     found = []
     for group, setting in model_settings(
-        case, query, overshoot=overshoot, rules=rules, inclusive=inclusive
+        case, query, overshoot=overshoot, rules=rules, version=version
     ):
         runs = two_in_model(*setting, base=range(seeds))[:seeds]
         for seed, (goodput, window) in enumerate(runs):
@@ -76,7 +81,7 @@ ModelSetting = tuple[
     tuple[float, float, tuple[float, ...]],
     float | None,
 ]
-"""Rules, by their names in `WITH_VARIANT`, and round-trip times in s of the flows; rate in bit/s, buffer in packets and loss rate of the
+"""Rules, by their names in `WITH_VERSIONS`, and round-trip times in s of the flows; rate in bit/s, buffer in packets and loss rate of the
 link; the end, the warm-up and the starts of the flows in s; where the first slow start ends, in packets, None: at the first loss."""
 
 
@@ -86,14 +91,14 @@ def model_settings(
     *,
     overshoot: bool = False,
     rules: tuple[str, ...] = tuple(FRIENDLY),
-    inclusive: bool = False,
+    version: str = "",
 ) -> Iterator[tuple[pd.DataFrame, ModelSetting]]:
     """Yield the flows of each setting of `modelled`, and the setting."""
     for group, link in settings_of(case, query, rules):
         begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
         names = tuple(group["flow_rule"])
-        if inclusive:
-            names = tuple("inclusive areno" if name == "areno" else name for name in names)
+        if version:
+            names = tuple(version if name == VERSIONS[version][0] else name for name in names)
         yield (
             group,
             (
@@ -140,7 +145,7 @@ def two_in_model(
     """Return goodput in bit/s and mean window in packets of each flow of a `ModelSetting` by `dfcmodel.coexist`."""
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     run = coexist(
-        [WITH_VARIANT[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
+        [WITH_VERSIONS[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,
         duration=seconds, warm_up=warm_up, starts=np.array(starts), ssthresh=ssthresh, seed=seed,
     )  # fmt: skip
     return (rate / run.bandwidth * run.goodput).tolist(), run.mean_window.tolist()

@@ -141,12 +141,12 @@ def of_kaneko2007_model() -> Iterator[Asked]:
         (LOSSES, f"rule == 'fusion' and loss_rate in {few}", FEW_SEEDS, {}),
         (LOSSES, f"rule == 'fusion' and loss_rate in {few}", SEEDS, {"overshoot": True}),
         (PAIR_CASES["ns-3"][0], "", SEEDS, {}),  # K03
-        (PAIR_CASES["ns-3"][0], "", SEEDS, {"inclusive": True}),
+        (PAIR_CASES["ns-3"][0], "", SEEDS, {"version": "inclusive areno"}),
         (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", RTT_SEEDS, {"rules": everything}),  # K05
         (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", RTT_SEEDS, {"rules": everything}),
         (RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", SEEDS, {"overshoot": True}),
         (SMALL_BDP["ns-3"][0], "", SEEDS, {}),  # K06
-        (SMALL_BDP["ns-3"][0], "rule == 'areno'", SEEDS, {"inclusive": True}),
+        (SMALL_BDP["ns-3"][0], "rule == 'areno'", SEEDS, {"version": "inclusive areno"}),
         (SMALLER_BDP["ns-3"], "", SEEDS, {}),
         (FAST_LINKS[0], "", SEEDS, {}),  # K07
         (FAST_LINKS[1], "", SEEDS, {}),
@@ -156,7 +156,7 @@ def of_kaneko2007_model() -> Iterator[Asked]:
         (ALONE[0], "", SEEDS, {}),  # K09
         (WINDOWS["ns-3"], "", SEEDS, {}),  # K12
         (WINDOWS["ns-3"], "", SEEDS, {"overshoot": True}),
-        (WINDOWS["ns-3"], "rule == 'areno'", SEEDS, {"inclusive": True}),
+        (WINDOWS["ns-3"], "rule == 'areno'", SEEDS, {"version": "inclusive areno"}),
     ):  # fmt: skip
         for _, setting in model_settings(case, query, **options):
             found[setting] = max(seeds, found.get(setting, 0))

@@ -129,7 +129,7 @@ def test_a_model_that_gives_two_disciplines_equal_times_does_not_rank_them() -> 
     assert _ranked((apart, "SFQ", 1.0), (frame, "SFQ", 1.0)) is Verdict.NOT_APPLICABLE
     model = {p.statement: p.model for p in find("Y12").check().parts}
     judged = [text for text, verdict in model.items() if verdict is not Verdict.NOT_APPLICABLE]
-    assert judged == ["under DRR every class takes less time with ts than with cc"]
+    assert judged == ["under DRR the classes of ts take less time on average than those of cc"]
 
 
 def test_the_model_is_judged_in_the_readings_of_table_4() -> None:
