@@ -95,7 +95,7 @@ def _groups_of_flows(times: tables.Times) -> dict[str, pd.DataFrame]:
 
 def _faster_under_drr(slower: str, faster: str, times: tables.Times) -> Estimate:
     """Return by how much the mean time of the classes of cc exceeds that of ts under DRR."""
-    cc, ts = times(slower, "DRR")["cc"], times(faster, "DRR")["ts"]
+    cc, ts = tables.under(times(slower, "DRR"), "cc"), tables.under(times(faster, "DRR"), "ts")
     means = (frame[list(tables.CLASSES)].mean(axis=1) for frame in (cc, ts))
     return of_runs(tables.relative(*means))
 
