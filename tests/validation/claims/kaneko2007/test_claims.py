@@ -165,7 +165,7 @@ def test_reno_is_below_the_product_for_two_sevenths_of_the_time() -> None:
     windows = np.arange(0.75 * one_rule.BDP, 1.5 * one_rule.BDP)
     round_trips = np.maximum(windows / one_rule.BDP, 1.0)
     below = round_trips[windows < one_rule.BDP].sum() / round_trips.sum()
-    assert one_rule.RENO_BELOW == pytest.approx(below, abs=2e-3)
+    assert below == pytest.approx(one_rule.RENO_BELOW, abs=2e-3)
 
 
 # Flows over several bottlenecks, with reverse traffic.
