@@ -223,6 +223,14 @@ def test_one_certain_rise_of_tcps_gain_contradicts_whatever_the_slope() -> None:
     assert slope_of(list(rising.values()), LOADS).value < 0.0
 
 
+# M06: the fall from T1 = 17 to 19 in other readings of the rules.
+
+
+def test_the_collapse_is_not_at_every_round_trip_in_other_readings_of_the_rules() -> None:
+    found = {r.name: r.parts[0].model for r in find("M06").check().readings}
+    assert [found[chain.reading(key)] for key in chain.READINGS[1:]] == [C, C, C]
+
+
 # Judgements of malhotra2005 notice bundled runs that were changed.
 
 
