@@ -395,6 +395,12 @@ def test_it_shows_the_readings_and_takes_one() -> None:
     assert {each["statement"] for each in about["statements"]}
 
 
+def test_it_names_the_statements_that_a_reading_does_not_judge() -> None:
+    """M04 has one round-trip time in a reading, of which there is a gain but no range over the times."""
+    said = judge("M04")
+    assert "RTT 0.1 s: model holds; statement 2 not judged in this reading, ns-3" in said
+
+
 def test_it_says_where_nothing_turns() -> None:
     """No threshold changes the verdict of Z16's model, and no smallest difference that of ns-2."""
     said = judge("Z16")

@@ -123,13 +123,11 @@ def _about(found: Rejudged, *, seeds: bool) -> dict[str, Any]:
         "turns": turns,
         "unturned": {name: each for name, each in unturned.items() if each["sources"]},
         "readings": {
-            reading.name: _named(
-                {
-                    source: before.in_reading(reading, source)
-                    for source in before.verdicts
-                    if any(part.by(source) is not Verdict.NOT_APPLICABLE for part in reading.parts)
-                }
-            )
+            reading.name: {
+                TITLES.get(source, source): before.words_in_reading(reading, source)
+                for source in before.verdicts
+                if any(part.by(source) is not Verdict.NOT_APPLICABLE for part in reading.parts)
+            }
             for reading in before.readings
         },
         "without_seed": {str(seed): _named(verdicts) for seed, verdicts in found.without_a_seed()}

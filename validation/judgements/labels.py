@@ -142,7 +142,7 @@ def held(verdicts: Iterable[Verdict]) -> tuple[int, int]:
     return seen.count(Verdict.HOLDS), len(seen)
 
 
-def in_words(default: Verdict, turned: Mapping[str, Verdict]) -> str:
+def in_words(default: Verdict, turned: Mapping[str, str]) -> str:
     """Return a verdict with its direction: what it is by default, and under which readings it is not.
 
     Parameters
@@ -150,7 +150,7 @@ def in_words(default: Verdict, turned: Mapping[str, Verdict]) -> str:
     default
         The verdict in the default reading.
     turned
-        The verdicts in the readings that turn it, by name.
+        The verdicts in the readings that turn it, or how far it was judged in them, by name.
 
     Examples
     --------
@@ -163,8 +163,8 @@ def in_words(default: Verdict, turned: Mapping[str, Verdict]) -> str:
     """
     clauses = [str(default)]
     for verdict in dict.fromkeys(turned.values()):
-        names = [name for name, other in turned.items() if other is verdict]
-        word = "not judged" if verdict is Verdict.NOT_APPLICABLE else str(verdict)
+        names = [name for name, other in turned.items() if other == verdict]
+        word = "not judged" if verdict == Verdict.NOT_APPLICABLE else verdict
         some = len(names) <= MAX_NAMED_READINGS
         where = f"if {' or '.join(names)}" if some else f"in {len(names)} other readings"
         clauses.append(f"{word} {where}")

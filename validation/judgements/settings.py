@@ -121,9 +121,9 @@ def _results(readings: str, finding: Finding) -> Iterator[str]:
     for reading in finding.readings:
         if parts and reading.name.startswith(parts):
             verdicts = {
-                names.get(source, source): verdict
+                names.get(source, source): finding.words_in_reading(reading, source)
                 for source in sources
-                if (verdict := finding.in_reading(reading, source)) is not Verdict.NOT_APPLICABLE
+                if finding.in_reading(reading, source) is not Verdict.NOT_APPLICABLE
             }
             words = ", ".join(f"{source} {verdict}" for source, verdict in verdicts.items())
             yield f"{reading.name}: {words or 'not judged'}"

@@ -65,6 +65,10 @@ def packets_only(verdict: Verdict) -> Sides[Verdict]:
     return Sides(Verdict.NOT_APPLICABLE, verdict)
 
 
+NOT_JUDGED = "not judged in this reading"
+"""Of a statement that a source judges in the default reading only."""
+
+
 @dataclass(frozen=True)
 class Part:
     """One statement of a claim, with its verdicts in the default reading.
@@ -223,18 +227,44 @@ class Finding:
 
     def in_reading(self, reading: Reading, source: str) -> Verdict:
         """Return the verdict of a source on the whole claim in one of its readings."""
-        pairs = [
-            (own.by(source), new.by(source))
-            for own, new in zip(self.parts, reading.parts, strict=True)
-        ]
-        minor = [bool(part.minor) for part in self.parts]
+        judged = self.label_in_reading(reading, source)
+        unjudged = self.unjudged_in_reading(reading, source)
+        return Verdict.INCONCLUSIVE if judged is Verdict.HOLDS and unjudged else judged
+
+    def label_in_reading(self, reading: Reading, source: str) -> Verdict:
+        """Return the label of the statements that a source judges in a reading."""
+        pairs = zip(self.parts, reading.parts, strict=True)
+        return label((new.by(source), bool(own.minor)) for own, new in pairs)
+
+    def unjudged_in_reading(self, reading: Reading, source: str) -> tuple[int, ...]:
+        """Return the numbers, from 1, of statements that decide and that a source judges by default, not in a reading."""
         none = Verdict.NOT_APPLICABLE
-        judged = label((new, less) for (_, new), less in zip(pairs, minor, strict=True))
-        missing = any(
-            new is none is not own and not less
-            for (own, new), less in zip(pairs, minor, strict=True)
+        return tuple(
+            n
+            for n, (own, new) in enumerate(zip(self.parts, reading.parts, strict=True), start=1)
+            if new.by(source) is none is not own.by(source) and not own.minor
         )
-        return Verdict.INCONCLUSIVE if judged is Verdict.HOLDS and missing else judged
+
+    def words_in_reading(self, reading: Reading, source: str) -> str:
+        """Return the verdict of a source in a reading, with the statements that were not judged in it.
+
+        Examples
+        --------
+        >>> no, none = Verdict.CONTRADICTED, Verdict.NOT_APPLICABLE
+        >>> short = Reading("RTT 0.1 s", (Part("", Verdict.HOLDS, none), Part("", none, none)))
+        >>> finding = Finding((Part("", no, none), Part("", no, none)), "", readings=(short,))
+        >>> finding.words_in_reading(short, "model")
+        'holds; statement 2 not judged in this reading'
+        >>> finding.words("model")
+        'contradicted; judged in part if RTT 0.1 s'
+        """
+        judged = self.label_in_reading(reading, source)
+        if judged is Verdict.NOT_APPLICABLE:
+            return NOT_JUDGED if self.by_default(source) is not judged else str(judged)
+        unjudged = self.unjudged_in_reading(reading, source)
+        numbers = " and ".join(map(str, unjudged))
+        noun = "statement" if len(unjudged) == 1 else "statements"
+        return f"{judged}; {noun} {numbers} {NOT_JUDGED}" if unjudged else str(judged)
 
     def verdict(self, source: str) -> Verdict:
         """Return the verdict of a source: DEPENDS where a reading turns it."""
@@ -250,7 +280,14 @@ class Finding:
         >>> Finding((part,), "", readings=(hosts,)).words("model")
         'holds; contradicted if direct hosts'
         """
-        return in_words(self.by_default(source), self.turned(source))
+        by_name = {reading.name: reading for reading in self.readings}
+        turned: dict[str, str] = {
+            name: "judged in part"
+            if self.label_in_reading(by_name[name], source) is Verdict.HOLDS is not verdict
+            else str(verdict)
+            for name, verdict in self.turned(source).items()
+        }
+        return in_words(self.by_default(source), turned)
 
     def held(self, source: str, *, minor: bool | None = None) -> tuple[int, int]:
         """Return how many statements hold by a source in the default reading, and how many it judges.

@@ -282,8 +282,14 @@ windows_alone.constants_of(runs)
 
 WARM_UP = 20.0
 """Seconds of the windows' series that are left out."""
-RENO_BELOW = 1.0 / 3.0
-"""Part of the time that Reno's saw tooth is below the BDP with a buffer of half of it: it falls from 1.5 to 0.75 of it."""
+RENO_BELOW = 2.0 / 7.0
+"""Part of the time that Reno's saw tooth is below the BDP with a buffer of half of it, without random losses.
+
+The window grows by one packet in each round trip, from 0.75 to 1.5 BDP. A round trip takes the base round-trip time below
+the BDP and window / BDP times that above it, as the queue adds its delay. In units of BDP and base round-trip time, the time
+below is 1 - 0.75 = 1/4 and the time above is the integral of w from 1 to 1.5, 5/8: the part is (1/4) / (7/8) = 2/7.
+Random losses halve the window earlier and lengthen the time below, so this is the minimum of Reno's part.
+"""
 
 
 def _below() -> dict[str, dict[str, Estimate]]:

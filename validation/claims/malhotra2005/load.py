@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -41,9 +41,13 @@ PANELS = {
 }
 OWN_LOADS = (25.0, 35.0, 100.0)
 """Rates of link A at hopflow's packet level, those of M10 from the default on, packets/s."""
-LAST_TCP = 5.0
-"""The longest round-trip time of the TCP runs over the load, s."""
+TCP_RTTS = RUN_RTTS[:3]
+"""Round-trip times of the TCP runs over the load, s."""
+RANDOM_LOADS, RANDOM_RTTS = (20.0, 25.0, 35.0, 50.0), (1.0, 5.0)
+"""Rates of link A, packets/s, and round-trip times, s, that were run with exponential think times."""
 USUAL = next(iter(PANELS))
+Gains: TypeAlias = Mapping[tuple[float, float], Estimate]
+"""Gains by load and round-trip time, per cent."""
 
 
 @dataclass(frozen=True)
@@ -84,66 +88,69 @@ class GainByLoad:
         return {rtt: bool(np.all(np.diff(values) < 0)) for rtt, values in self.curves.items()}
 
     @property
+    def events(self) -> Gains:
+        """Gains of the packet runs of the chain's own events."""
+        return {
+            (load, rtt): value
+            for rtt, values in self.gains.items()
+            for load, value in zip(LOADS, values, strict=True)
+        }
+
+    @property
     def steps(self) -> list[Estimate]:
-        """By how much the packets' gain falls at every step of the load."""
-        return [step for rtt in RUN_RTTS for step in bundled.falls(self.gains[rtt])]
+        """By how much the gain of the chain's own events falls at every step of the load."""
+        return falls(self.events, LOADS, RUN_RTTS)
 
     @property
     def rise(self) -> Estimate:
-        """The clearest rise of the packets' gain at a step of the load."""
+        """The clearest rise of that gain at a step of the load."""
         return -weakest(self.steps)
 
     @property
-    def apart(self) -> list[Estimate]:
-        """The packets' gain at 20 s less that at 0.1 s, by load."""
-        return list(map(difference, self.gains[20.0], self.gains[0.1]))
-
-    @property
-    def trend(self) -> Estimate:
-        """The slope of that difference per unit of log(lambda1)."""
-        return slope(self.apart, np.log(LOADS))
-
-    @property
     def trends(self) -> dict[float, Estimate]:
-        """The slope of the packets' gain per unit of log(lambda1), by round-trip time."""
-        return {rtt: slope(values, np.log(LOADS)) for rtt, values in self.gains.items()}
+        """The slope of that gain per unit of log(lambda1), by round-trip time."""
+        return {rtt: slope_of(values, LOADS) for rtt, values in self.gains.items()}
 
     @property
-    def tcp_trend(self) -> Estimate:
-        """The same slope of TCP behind a link A of `LOADS`, RTT 1 s."""
-        return self.trend_of_tcp(1.0)
+    def ranges(self) -> dict[tuple[float, ...], list[float]]:
+        """Ranges of the chain's gain over the round-trip times of packet runs, by load: all of them, and those of TCP."""
+        return {
+            rtts: [float(np.ptp(column)) for column in np.array([self.curves[r] for r in rtts]).T]
+            for rtts in (RUN_RTTS, TCP_RTTS)
+        }
+
+    @property
+    def tcp_ranges(self) -> list[Estimate]:
+        """Ranges of TCP's gain over the round-trip time, at each of `LOADS`."""
+        return ranges(self.tcp, LOADS, TCP_RTTS)
 
     @property
     def tcp_loads(self) -> list[float]:
         """All rates of link A that were run with TCP, packets/s."""
         return sorted({load for load, _ in self.tcp})
 
-    def trend_of_tcp(self, rtt: float, loads: Sequence[float] = LOADS) -> Estimate:
-        """Return the slope of TCP's gain per unit of log(link A) at a round-trip time."""
-        return slope([self.tcp[load, rtt] for load in loads], np.log(loads))
+    @property
+    def tcp_trends(self) -> dict[float, Estimate]:
+        """The slope of TCP's gain per unit of log(link A), by round-trip time."""
+        return {rtt: slope_of([self.tcp[load, rtt] for load in LOADS], LOADS) for rtt in TCP_RTTS}
 
     @property
-    def tcp_spread(self) -> Estimate:
-        """The slope of TCP's gain at 5 s less that at 0.1 s."""
-        apart = [difference(self.tcp[load, LAST_TCP], self.tcp[load, 0.1]) for load in LOADS]
-        return slope(apart, np.log(LOADS))
+    def jumps(self) -> list[Estimate]:
+        """Growth of TCP's gain from a link A of 20 to 25 packets/s at 5 s: with fixed and with exponential think times."""
+        return [
+            difference(gains[LOADS[1], TCP_RTTS[-1]], gains[LOADS[0], TCP_RTTS[-1]])
+            for gains in (self.tcp, self.random)
+        ]
 
     @property
-    def own_trend(self) -> Estimate:
-        """The slope at 1 s at hopflow's packet level."""
-        return slope([self.own[load, 1.0] for load in OWN_LOADS], np.log(OWN_LOADS))
+    def own_ranges(self) -> list[Estimate]:
+        """Ranges of the gain over the round-trip time at hopflow's packet level, at each of `OWN_LOADS`."""
+        return ranges(self.own, OWN_LOADS, TCP_RTTS)
 
     @property
-    def own_spread(self) -> Estimate:
-        """The slope of the gain at 5 s less that at 0.1 s at hopflow's packet level."""
-        apart = [difference(self.own[load, LAST_TCP], self.own[load, 0.1]) for load in OWN_LOADS]
-        return slope(apart, np.log(OWN_LOADS))
-
-    @property
-    def random_trend(self) -> Estimate:
-        """The slope at 1 s with exponential think times."""
-        kept = [load for load, rtt in self.random if rtt == 1.0]
-        return slope([self.random[load, 1.0] for load in kept], np.log(kept))
+    def event_ranges(self) -> list[Estimate]:
+        """Ranges of the gain of the chain's own events over the round-trip time, at each of `LOADS`."""
+        return ranges(self.events, LOADS, RUN_RTTS)
 
     @property
     def best(self) -> dict[float, float]:
@@ -158,6 +165,25 @@ class GainByLoad:
     def won_back(self, load: float, rtt: float) -> float:
         """Return how much of the unused capacity pausing recovers, in per cent."""
         return 100.0 * gain(at(load, rtt)) / self.unused(load, rtt)
+
+
+def falls(gains: Gains, loads: Sequence[float], rtts: Sequence[float]) -> list[Estimate]:
+    """Return by how much a gain falls from each load to the next, at each round-trip time, percentage points."""
+    return [fall for rtt in rtts for fall in bundled.falls([gains[load, rtt] for load in loads])]
+
+
+def ranges(gains: Gains, loads: Sequence[float], rtts: Sequence[float]) -> list[Estimate]:
+    """Return the range of a gain over the round-trip times, by load, percentage points.
+
+    It is the difference of the largest and the smallest mean, which noise widens where gains are nearly equal.
+    """
+    by_load = [sorted((gains[load, rtt] for rtt in rtts), key=lambda e: e.value) for load in loads]
+    return [difference(values[-1], values[0]) for values in by_load]
+
+
+def slope_of(values: Sequence[Estimate], loads: Sequence[float]) -> Estimate:
+    """Return the slope of estimates per unit of log(load)."""
+    return slope(values, np.log(loads))
 
 
 def at(load: float, rtt: float, base: Setting | None = None) -> Setting:
@@ -210,21 +236,29 @@ def measure() -> GainByLoad:
 measure.constants_of(chain)
 
 
+def judge_steps(
+    gains: Gains, loads: Sequence[float], rtts: Sequence[float], level: float
+) -> dict[str, Verdict]:
+    """Return whether gain and range fall at every step of the load, by statement."""
+    return {
+        "gain": everywhere(falls(gains, loads, rtts), level),
+        "influence": everywhere(bundled.falls(ranges(gains, loads, rtts)), level),
+    }
+
+
 @measure.judge
 def judge(found: GainByLoad, *, level: float = LEVEL) -> Judgement:
-    """Judge whether the gain, and the influence of the RTT on it, fall with the load."""
-    gains = Verdict.of(all(found.falls.values()))
+    """Judge whether the gain, and the influence of the RTT on it, fall at every step of the load."""
+    tcp = judge_steps(found.tcp, LOADS, TCP_RTTS, level)
     return {
-        "gain": Sides(gains, everywhere([-found.tcp_trend], level)),
-        "influence": Sides(
-            monotone(-np.diff(found.influences)), everywhere([-found.tcp_spread], level)
-        ),
+        "gain": Sides(Verdict.of(all(found.falls.values())), tcp["gain"]),
+        "influence": Sides(monotone(-np.diff(found.influences)), tcp["influence"]),
     }
 
 
 @measure.readings
 def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]:
-    """Judge other readings of the rules (at 1 s), and exponential think times."""
+    """Judge other readings of the rules (at 1 s), of the round-trip times, loads and think times, and of the statistic."""
     rules = {
         chain.reading(key): {
             "gain": model_only(monotone(-np.diff(found.readings[key]))),
@@ -232,37 +266,57 @@ def readings(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Judgement]
         }
         for key in chain.READINGS[1:]
     }
-    think = {"gain": packets_only(everywhere([-found.random_trend], level))}
-    all_loads = {
-        "gain": packets_only(everywhere([-found.trend_of_tcp(1.0, found.tcp_loads)], level))
+    tcp = judge(found, level=level)
+    short = {
+        "gain": Sides(Verdict.of(all(found.falls[r] for r in TCP_RTTS)), tcp["gain"].packets),
+        "influence": Sides(monotone(-np.diff(found.ranges[TCP_RTTS])), tcp["influence"].packets),
     }
     at_rtts = {
         f"RTT {rtt:g} s": {
             "gain": Sides(
-                Verdict.of(found.falls[rtt]), everywhere([-found.trend_of_tcp(rtt)], level)
+                Verdict.of(found.falls[rtt]), everywhere(falls(found.tcp, LOADS, (rtt,)), level)
             )
         }
-        for rtt in (0.1, LAST_TCP)
+        for rtt in TCP_RTTS
     }
-    return rules | {"exponential think times": think, "all rates of link A": all_loads} | at_rtts
+    others = {
+        "exponential think times": judge_steps(found.random, RANDOM_LOADS, RANDOM_RTTS, level),
+        "all rates of link A": judge_steps(found.tcp, found.tcp_loads, TCP_RTTS, level),
+    }
+    exact = [[Estimate(v, 0.0) for v in values] for values in found.curves.values()]
+    spread = [Estimate(v, 0.0) for v in found.influences]
+    trend = {
+        "gain": Sides(
+            everywhere([-slope_of(values, LOADS) for values in exact], level),
+            everywhere([-e for e in found.tcp_trends.values()], level),
+        ),
+        "influence": Sides(
+            everywhere([-slope_of(spread, LOADS)], level),
+            everywhere([-slope_of(found.tcp_ranges, LOADS)], level),
+        ),
+    }
+    return (
+        rules
+        | {f"RTT up to {TCP_RTTS[-1]:g} s, those of TCP": short}
+        | at_rtts
+        | {
+            name: {key: packets_only(verdict) for key, verdict in verdicts.items()}
+            for name, verdicts in others.items()
+        }
+        | {"the slope over the loads, not each step": trend}
+    )
 
 
 @measure.packet_level
 def at_packet_level(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge TCP at hopflow's packet level."""
-    return {
-        "gain": everywhere([-found.own_trend], level),
-        "influence": everywhere([-found.own_spread], level),
-    }
+    return judge_steps(found.own, OWN_LOADS, TCP_RTTS, level)
 
 
 @measure.same_process
 def same_process(found: GainByLoad, *, level: float = LEVEL) -> dict[str, Verdict]:
     """Judge the chain's own events."""
-    return {
-        "gain": everywhere(found.steps, level),
-        "influence": everywhere([-found.trend], level),
-    }
+    return judge_steps(found.events, LOADS, RUN_RTTS, level)
 
 
 @measure.draw

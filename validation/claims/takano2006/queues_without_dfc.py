@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from validation import evidence
 from validation.checks import claim
-from validation.claims.takano2006 import queues, studies
+from validation.claims.takano2006 import own_links, queues, studies
 from validation.claims.takano2006.queues import (
     BUFFER,
     FIFO,
@@ -18,8 +19,10 @@ from validation.claims.takano2006.queues import (
     without_dfc,
 )
 from validation.display.drawing import BLUE, label, panels
-from validation.judgements.verdicts import Judgement, Sides, Verdict
-from validation.statistics import LEVEL, mostly
+from validation.judgements.judges import ByReading
+from validation.judgements.verdicts import Judgement, Sides, Verdict, packets_only
+from validation.networks.own_links import KINDS
+from validation.statistics import LEVEL, Values, mostly
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,16 +31,30 @@ ALONE = 0.95
 """Share of all stored packets above which they count as being at one node."""
 MAJORITY = 0.5
 """Part of the target's losses above which most of them are at a node."""
+OWN_LINKS = {f"hosts with links of their own, {kind}": kind for kind in KINDS}
+"""Names of the readings in which hosts have links of their own, with the kinds of their runs."""
 EMPTY = 0.01
 """Part of the buffer below which a queue has drained."""
 
 
 @dataclass(frozen=True)
 class AtNode15:
-    """The queues of every run without DFC, and of those at hopflow's packet level."""
+    """The queues of every run without DFC, and of those at hopflow's packet level.
+
+    Attributes
+    ----------
+    after_start, lost_after_start
+        Part of the target's packets that ns-2 loses after 0.1 s at node 15, by run, and their number in all runs.
+    own_links
+        Part of the target's lost packets that node 15 drops at hopflow's packet level where hosts have links of their own,
+        by kind of run (`validation.networks.own_links.KINDS`) and run; runs without losses are left out.
+    """
 
     runs: Runs
     level: list[Queues]
+    after_start: Values
+    lost_after_start: int
+    own_links: dict[str, Values]
 
     @property
     def late(self) -> list[float]:
@@ -50,10 +67,28 @@ class AtNode15:
         return [run.share_of(0) for run in self.level if run.share_of_merge <= ALONE]
 
 
-@claim("D10", cases=(FIFO,))
+@claim("D10", cases=(FIFO, own_links.CASE))
 def measure() -> AtNode15:
     """Return the queues without DFC."""
-    return AtNode15(without_dfc(), at_packet_level())
+    losses = evidence.table(FIFO, "losses")
+    late = losses[(losses["flow"] == "target") & (losses["time"] > studies.START)]
+    by_node = late.pivot_table("dropped", "seed", "node", aggfunc="sum")
+    lost = by_node.sum(axis=1)
+    return AtNode15(
+        without_dfc(),
+        at_packet_level(),
+        (by_node[MERGE + 1] / lost)[lost > 0].to_numpy(float),
+        int(lost.sum()),
+        {kind: _at_merge(kind) for kind in KINDS},
+    )
+
+
+def _at_merge(kind: str) -> Values:
+    """Return the part of the target's lost packets that are lost where both flows meet, by run with losses."""
+    flows = own_links.rows("4", kind, "flows", dfc=False)
+    target = flows[(flows["flow"] == "target") & (flows["dropped"] > 0)]
+    part: Values = (target["dropped_at_merge"] / target["dropped"]).to_numpy(float)
+    return part
 
 
 measure.constants_of(studies, queues)
@@ -80,6 +115,26 @@ def judge(
     return {
         key: Sides(Verdict.of(all(map(holds, fluid))), mostly(map(holds, packets), level))
         for key, holds in statements.items()
+    }
+
+
+@measure.readings
+def readings(
+    found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL
+) -> dict[str, Judgement]:
+    """Judge the cause by losses after the background starts, and where hosts have links of their own (packet level only)."""
+    after = packets_only(mostly(found.after_start > most, level))
+    return {"losses after 0.1 s": {"cause": after}} | {name: {} for name in OWN_LINKS}
+
+
+@measure.level_in_readings
+def level_in_readings(
+    found: AtNode15, *, most: float = MAJORITY, level: float = LEVEL
+) -> ByReading:
+    """Judge the cause at hopflow's packet level where hosts have links of their own."""
+    return {
+        name: {"cause": mostly(found.own_links[kind] > most, level)}
+        for name, kind in OWN_LINKS.items()
     }
 
 

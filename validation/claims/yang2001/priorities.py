@@ -13,7 +13,7 @@ from validation.claims.effect_statements import EQUAL, Curve, Effects, Estimates
 from validation.claims.yang2001 import tables
 from validation.claims.yang2001.sharing import RATIOS, modelled, transfer_times, turns
 from validation.judgements.verdicts import Verdict
-from validation.statistics import Estimate, average, of_runs
+from validation.statistics import LEVEL, Estimate, average, of_runs
 
 CONTROL = "yang2001/sensitivity-control"
 TURNS = "yang2001/slots-per-turn"
@@ -49,18 +49,31 @@ def order_of_cc() -> Effects:
         for d in tables.DISCIPLINES
     }
 
+    others = _other_controls()
+    controls = {name: each[-1] for name, each in others.items()}
+
     def statements(times: tables.Times) -> dict[str, Estimates]:
         return {"ordered": tables.everywhere_in(("cc/cc",), tables.ordered, times)}
 
     return Effects(
         tables.both(statements) | {"cells": Statement(tables.against_table(("cc/cc",)), equal=True)},
         curves, AXES,
-        values={"udp": {d: each[-1] for d, each in found.items()}, "curves": curves},
-        readings=_other_controls() | tables.in_readings(statements),
+        values={
+            "udp": {d: each[-1] for d, each in found.items()}, "curves": curves,
+            "equal": {name: e for name, e in controls.items() if abs(e.value) + e.half_width < EQUAL},
+            "open": {
+                name: e for name, e in controls.items()
+                if abs(e.value) + e.half_width >= EQUAL and e.p_positive() >= LEVEL
+            },
+            "tcp": all(e.p_positive() < LEVEL for each in others.values() for e in each[:-1]),
+        },
+        readings={
+            name: {"ordered": Statement(each)} for name, each in others.items()
+        } | tables.in_readings(statements),
     )  # fmt: skip
 
 
-def _other_controls() -> dict[str, dict[str, Statement]]:
+def _other_controls() -> dict[str, Estimates]:
     """Return the order in runs with other values of the unpublished parameters of cc."""
     frame = tables.classes(CONTROL).reset_index()
     settings = frame[["parameter", "value"]].droplevel(1, axis=1).drop_duplicates()
@@ -68,7 +81,7 @@ def _other_controls() -> dict[str, dict[str, Statement]]:
     for parameter, value in settings.to_numpy().tolist():
         runs = frame[(frame["parameter"] == parameter) & (frame["value"] == value)]
         if parameter != "default":
-            readings[f"{parameter} = {value}"] = {"ordered": Statement(tables.ordered(runs, "cc"))}
+            readings[f"{parameter} = {value}"] = tables.ordered(runs, "cc")
     return readings
 
 

@@ -205,7 +205,8 @@ def number_of_tcp_flows() -> Effects:
         values={
             "used": used, "lost": lost, "own": own_by_number(RULES[0])[1],
             "ends": {case: _ends(case) for case in (ONE_KIND, LOW_THRESHOLD_CASE, LATE_TIMER_CASE)},
-            "late": late, "next": min(n for n in late if n > PEAK),
+            "late": late, "next": min(n for n in late if n > PEAK), "fall": _fall_after_the_peak(),
+            "certain": beyond(_fall_after_the_peak(), VISIBLE),
             "small": [_by_number(SMALL_WINDOW_CASE, "1-b", RULES[0], c) for c in ("utilisation", "loss")],
         },
         readings={
@@ -214,6 +215,12 @@ def number_of_tcp_flows() -> Effects:
             SMALL_WINDOWS: statements(SMALL_WINDOW_CASE),
         },
     )  # fmt: skip
+
+
+def _fall_after_the_peak() -> Estimate:
+    """Return by how much less is used at the first number of flows above the peak, with late timers."""
+    used = _by_number(LATE_TIMER_CASE, "1-b", RULES[0], "utilisation")
+    return difference(used[PEAK], used[min(n for n in used if n > PEAK)])
 
 
 def _after_the_peak(lost: dict[int, Estimate]) -> tuple[Estimate, ...]:

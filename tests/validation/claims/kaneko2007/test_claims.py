@@ -17,7 +17,7 @@ from tests.surface import for_each
 from validation import Verdict
 from validation.claims.effect_claims import judging
 from validation.claims.effect_statements import Effects
-from validation.claims.kaneko2007 import level, random_loss, runs
+from validation.claims.kaneko2007 import level, one_rule, random_loss, runs
 from validation.claims.kaneko2007.beside_reno import (
     SMALL_BDP,
     _deviation,
@@ -155,6 +155,17 @@ def share_of_link(value: float, half: float) -> Estimate:
 )
 def test_first_is_who_has_more_than_every_other(fusion, other, verdict) -> None:
     assert random_loss.first({"fusion": fusion, "reno": other}, 0.005) is verdict
+
+
+# Reno's saw tooth alone, behind a buffer of half the bandwidth-delay product.
+
+
+def test_reno_is_below_the_product_for_two_sevenths_of_the_time() -> None:
+    # Growth by one packet in each round trip from 3/4 of the product to the full buffer.
+    windows = np.arange(0.75 * one_rule.BDP, 1.5 * one_rule.BDP)
+    round_trips = np.maximum(windows / one_rule.BDP, 1.0)
+    below = round_trips[windows < one_rule.BDP].sum() / round_trips.sum()
+    assert below == pytest.approx(one_rule.RENO_BELOW, abs=2e-3)
 
 
 # Flows over several bottlenecks, with reverse traffic.

@@ -29,6 +29,7 @@ from validation.claims.malhotra2005.chain import LIGHT, THREE, Setting
 from validation.claims.malhotra2005.delayed import DelayedPause, throughput
 from validation.claims.malhotra2005.endless_files import FAR, IDLE, _far, lost_part
 from validation.claims.malhotra2005.laws import chain_law
+from validation.claims.malhotra2005.load import LOADS, judge_steps, ranges, slope_of
 from validation.claims.malhotra2005.low_threshold import RUN_LOWS, TCP_LOWS
 from validation.claims.malhotra2005.signalling import FITTED, _instant, fitted, pauses
 from validation.judgements.verdicts import Judgement
@@ -203,6 +204,38 @@ def test_a_general_trend_holds_in_the_mean_and_not_at_every_rate() -> None:
         "RTT from 0.1 to 1 s",
         "window 10 packets",
     }
+
+
+# M04: gain and range over the round-trip time, at every step of the load.
+
+
+def test_the_range_over_round_trips_is_that_of_the_extreme_gains() -> None:
+    gains = {(20.0, 0.1): 3.0, (20.0, 1.0): -2.0, (20.0, 5.0): 1.0, (25.0, 0.1): 4.0,
+             (25.0, 1.0): 4.5, (25.0, 5.0): 4.0}  # fmt: skip
+    estimates = {point: Estimate(value, 0.1) for point, value in gains.items()}
+    found = ranges(estimates, (20.0, 25.0), (0.1, 1.0, 5.0))
+    assert [e.value for e in found] == [5.0, 0.5]
+
+
+def test_up_to_the_longest_round_trip_of_tcp_the_range_of_the_chains_gain_grows_first() -> None:
+    found = find("M04").check()
+    short = next(r for r in found.readings if r.name == "RTT up to 5 s, those of TCP")
+    assert found.parts[1].model is Verdict.HOLDS
+    assert short.parts[1].model is Verdict.CONTRADICTED
+
+
+def test_one_certain_rise_of_tcps_gain_contradicts_whatever_the_slope() -> None:
+    rising = {(w, 5.0): Estimate(g, 0.5) for w, g in zip(LOADS, (5, 27, -8, 2, 3, 4), strict=True)}
+    assert judge_steps(rising, LOADS, (5.0,), 0.01)["gain"] is Verdict.CONTRADICTED
+    assert slope_of(list(rising.values()), LOADS).value < 0.0
+
+
+# M06: the fall from T1 = 17 to 19 in other readings of the rules.
+
+
+def test_the_collapse_is_not_at_every_round_trip_in_other_readings_of_the_rules() -> None:
+    found = {r.name: r.parts[0].model for r in find("M06").check().readings}
+    assert [found[chain.reading(key)] for key in chain.READINGS[1:]] == [C, C, C]
 
 
 # Judgements of malhotra2005 notice bundled runs that were changed.

@@ -22,6 +22,7 @@ from validation.claims.takano2006 import (
     limit,
     loaded_node,
     queues,
+    queues_without_dfc,
     scenario_6,
     studies,
     unequal_delays,
@@ -713,3 +714,16 @@ def test_instants_of_our_own_program_are_no_packets_of_the_protocol() -> None:
     finding = find("D20").check()
     assert finding.simulation is Verdict.NOT_APPLICABLE
     assert (finding.model, finding.process) == (Verdict.HOLDS, Verdict.HOLDS)
+
+
+# D10: where the target loses its packets.
+
+
+def test_the_target_loses_its_late_packets_and_all_with_links_of_their_own_at_node_15() -> None:
+    found = queues_without_dfc.measure()
+    assert found.lost_after_start == 116
+    assert np.all(found.after_start == 1.0)
+    assert all(np.all(part == 1.0) for part in found.own_links.values())
+    assert {kind: len(part) for kind, part in found.own_links.items()} == {
+        "departures first": 4, "as in ns-2": 8, "clocks": 8,
+    }  # fmt: skip

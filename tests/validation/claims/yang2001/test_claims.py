@@ -9,6 +9,7 @@ import pytest
 from responsefn import PFTK
 from validation import Verdict, evidence
 from validation.claims import find
+from validation.claims.effect_statements import EQUAL
 from validation.claims.yang2001 import load, priorities, sharing, tables
 from validation.claims.yang2001.best_effort import QUEUES, times_alone
 from validation.claims.yang2001.mechanisms import between
@@ -25,6 +26,7 @@ from validation.claims.yang2001.queueing import _against, _ranked
 from validation.claims.yang2001.sharing import CAPACITY, SIZE, transfer_times, turns
 from validation.claims.yang2001.spreads import FEW_SLOTS, _in_most_runs, _last_step, _spread_at
 from validation.records import rows
+from validation.statistics import LEVEL
 
 # Transfers of best effort.
 
@@ -277,3 +279,11 @@ def test_where_each_flow_counts_once_ratios_with_more_flows_weigh_more() -> None
     weighted = (sizes["mean"] * sizes["size"]).sum() / sizes["size"].sum()
     assert tables.by_flow("be/be", "FCFS")["be", "UDP3"].loc[2] == pytest.approx(weighted)
     assert weighted != pytest.approx(tables.by_seed(case)["be", "UDP3"].loc[2], rel=0.01)
+
+
+def test_udp_is_equal_within_the_margin_in_four_settings_of_cc_and_tcp_in_order_in_all() -> None:
+    controls = priorities._other_controls()
+    udp = {name: each[-1] for name, each in controls.items()}
+    equal = {name for name, e in udp.items() if abs(e.value) + e.half_width < EQUAL}
+    assert equal == {"acks = lost", "check = 1", "finished = sent", "hold = 0.25"}
+    assert all(e.p_positive() < LEVEL for each in controls.values() for e in each[:-1])
