@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from responsefn import BIC, CTCP, WindowRule
 from validation.claims.effect_claims import effects
 from validation.claims.effect_statements import Curve, Effects, Estimates, Statement, beyond
 from validation.claims.kaneko2007 import runs
@@ -71,9 +70,8 @@ def _inclusive(
     case: str, found: dict[str, dict[str, Estimate]], column: str = "goodput_bits"
 ) -> tuple[dict[str, dict[str, Estimate]], Estimate, Estimate]:
     """Return the shares of the simulators, which have no ARENO of `runs.INCLUSIVE`, and its share in the model and at hopflow's packet level."""
-    changed = runs.INCLUSIVE
-    model = runs.modelled(case, "rule == 'areno'", version="inclusive areno")
-    level = levelled(case, "rule == 'areno'", seeds=INCLUSIVE_SEEDS, changed=changed)
+    model = runs.modelled(case, "rule == 'areno'", version=runs.INCLUSIVE)
+    level = levelled(case, "rule == 'areno'", seeds=INCLUSIVE_SEEDS, version=runs.INCLUSIVE)
     own, packets = (runs.share(frame, 1, column) for frame in (model, level))
     return {**found, "areno": {}}, own, packets
 
@@ -132,8 +130,8 @@ def small_buffers() -> Effects:
             "inclusive": areno, "exclusive": [model["areno"], level["areno"]],
             "changed": {
                 name: runs.share(levelled(case, f"rule == {name!r}", rules=tuple(runs.RULES),
-                                     changed=((name, rule),)), 1)
-                for name, rule in LIKE_RENO.items()
+                                     version=f"{name} like Reno"), 1)
+                for name in ("bic", "compound")
             }
             | {"areno": areno[1]},
         },
@@ -186,11 +184,6 @@ def _modelled_with_buffer(size: float) -> dict[str, Estimate]:
 
 PRODUCT, HSTCP_LEAVES_RENO = 50, 38
 """The bandwidth-delay product of the short path, and RFC 3649's Low_Window, from which HSTCP grows faster than Reno; packets."""
-LIKE_RENO: dict[str, WindowRule] = {
-    "bic": BIC(low_window=1e6), "compound": CTCP(gamma=1.0),
-}  # fmt: skip
-"""Two rules without what they have beyond Reno: BIC's search, and CTCP's window by the delay, which gives way as soon as a packet of its
-own waits. That of ARENO is the packet per round trip by which its probe grows (`runs.INCLUSIVE`)."""
 
 
 @effects(

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
 from dfcmodel import Flow, Link, Packets, Scenario, simulate
 from hopflow.units import mbps
-from responsefn import WindowRule
-from validation.claims.kaneko2007.runs import (
-    FRIENDLY,
-    PACKET_BITS,
-    RULES,
-    Changed,
-    settings_of,
-    slow_start_of,
-)
-from validation.judgements.keeping import kept
+from validation.claims.kaneko2007.runs import FRIENDLY, PACKET_BITS, WITH_VERSIONS, settings
 from validation.networks.further_seeds import over_seeds
 
 SEEDS = 3
@@ -37,54 +27,20 @@ def levelled(
     rules: tuple[str, ...] = tuple(FRIENDLY),
     seeds: int = SEEDS,
     longer: float = 1.0,
-    changed: Changed = (),
+    version: str = "",
 ) -> pd.DataFrame:
     """Return the rows of a case as `runs.modelled` does, of hopflow's packet level.
 
-    ``longer`` multiplies the time measured, ``changed`` are other rules by name.
+    ``longer`` multiplies the time measured, ``version`` takes one of `runs.VERSIONS` for its rule.
     """
     found = []
-    for group, setting in settings(case, query, rules, longer):
-        base = range(1, seeds + 1)
-        if changed:
-            runs = [with_other_rules(seed, setting, changed) for seed in base]
-        else:
-            runs = two_flows(*setting, base=base)
+    for group, setting in settings(case, query, rules, longer=longer, version=version):
+        runs = two_flows(*setting, base=range(1, seeds + 1))
         rates, windows = (np.ravel([run[n] for run in runs]) for n in (0, 1))
         every = pd.concat([group] * len(runs), ignore_index=True)
         numbers = np.repeat(np.arange(len(runs)), len(group))
         found.append(every.assign(goodput_bits=rates, mean_cwnd=windows, seed=numbers))
     return pd.concat(found)
-
-
-Setting = tuple[
-    tuple[str, ...],
-    tuple[float, ...],
-    tuple[float, int, float],
-    tuple[float, float, tuple[float, ...]],
-    float,
-]
-"""Rules and round-trip times in s of the flows; rate in bit/s, buffer in packets and loss rate of the link; the end, the
-warm-up and the starts of the flows in s; the end of the first slow start in packets."""
-
-
-def settings(
-    case: str, query: str, rules: Collection[str], longer: float = 1.0
-) -> Iterator[tuple[pd.DataFrame, Setting]]:
-    """Yield the flows of each setting of a case (`runs.settings_of`), and the setting."""
-    for group, link in settings_of(case, query, rules):
-        first = group.iloc[0]
-        begin = float(first["begin"])
-        yield (
-            group,
-            (
-                tuple(group["flow_rule"]),
-                tuple(group["base_rtt"].tolist()),
-                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
-                (begin + longer * float(first["duration"]), begin, tuple(group["start"].tolist())),
-                slow_start_of(group, link),
-            ),
-        )
 
 
 @over_seeds(range(1, SEEDS + 1))
@@ -94,25 +50,13 @@ def two_flows(
     rtts: tuple[float, ...],
     link: tuple[float, int, float],
     times: tuple[float, float, tuple[float, ...]],
-    slow_start: float,
+    slow_start: float | None,
 ) -> tuple[list[float], list[float]]:
-    """Return goodput in bit/s and mean window in packets of each flow of a `Setting`."""
-    return run_of(seed, (rules, rtts, link, times, slow_start), RULES)
+    """Return goodput in bit/s and mean window in packets of each flow of a `runs.Setting`.
 
-
-@kept
-def with_other_rules(
-    seed: int, setting: Setting, changed: Changed
-) -> tuple[list[float], list[float]]:
-    """Return the same of a run with other rules by name."""
-    return run_of(seed, setting, RULES | dict(changed))
-
-
-def run_of(
-    seed: int, setting: Setting, known: Mapping[str, WindowRule]
-) -> tuple[list[float], list[float]]:
-    """Return the same with other rules by name; each packet waits up to the time of one, so that no order of arrivals repeats."""
-    rules, rtts, (bits, buffer, loss), (end, begin, starts), slow_start = setting
+    Each packet waits up to the time of one, so that no order of arrivals repeats.
+    """
+    (bits, buffer, loss), (end, begin, starts) = link, times
     rate = mbps(bits / 1e6)
     links, flows = [Link("left", "right", rate, min(rtts) / 4, buffer)], []
     for n, (name, rtt, start) in enumerate(zip(rules, rtts, starts, strict=True)):
@@ -123,7 +67,7 @@ def run_of(
         ]
         path = (f"s{n}", "left", "right", f"d{n}")
         largest = WINDOW * max(1.0, bits / 1e8)
-        flows.append(Flow(f"{n}", path, known[name], largest, start, ssthresh=slow_start))
+        flows.append(Flow(f"{n}", path, WITH_VERSIONS[name], largest, start, ssthresh=slow_start))
     scenario = Scenario("one bottleneck", tuple(links), tuple(flows), duration=end)
     method = Packets(recovery="sack", loss={"left->right": loss} if loss else None)
     sample = math.gcd(round(1e3 * begin), round(1e3 * end)) / 1e3 / SAMPLES

@@ -54,11 +54,11 @@ def other_round_trips() -> Effects:
     frames = {tool: runs.of_cases(*cases) for tool, cases in ALL_RTTS.items()}
     shares: dict[str, Shares] = {tool: _by_rtt(frame) for tool, frame in frames.items()}
     model, level = _by_model_and_level(shares)
-    chosen = f"rule == 'bic' and long_rtt in {LONG_RTTS}"
+    chosen, linux = f"rule == 'bic' and long_rtt in {LONG_RTTS}", "bic of 2.6.15"
     of_linux = (
-        runs.modelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, version="bic of 2.6.15"),
-        levelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, changed=(runs.VERSIONS["bic of 2.6.15"],)),
-    )  # fmt: skip
+        runs.modelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, version=linux),
+        levelled(RTTS["ns-2"], chosen, rules=("bic",), seeds=RTT_SEEDS, version=linux),
+    )
     linux_model, linux_level = (
         found | {"bic": {rtt: runs.share(table, 2, rule="bic", long_rtt=rtt) for rtt in LONG_RTTS}}
         for found, table in zip((model, level), of_linux, strict=True)
@@ -75,9 +75,8 @@ def other_round_trips() -> Effects:
     def least_fair(found: Shares, rtt: float) -> str:
         return runs.NAMES[min(found, key=lambda rule: found[rule][rtt].value)]
 
-    first, last = LONG_RTTS
-    return Effects(
-        {
+    def statements(model: Shares, level: Shares) -> dict[str, Statement]:
+        return {
             "fairest": Statement(
                 each(lambda found: _order(found, "cubic", "")), _order(model, "cubic", ""),
                 level=_order(level, "cubic", ""),
@@ -87,7 +86,11 @@ def other_round_trips() -> Effects:
                 level=_order(level, "", "highspeed"),
             ),
             "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
-        },
+        }  # fmt: skip
+
+    first, last = LONG_RTTS
+    return Effects(
+        statements(model, level),
         {
             f"{runs.NAMES[rule]}, {tool}": Curve(
                 [1e3 * rtt for rtt in LONG_RTTS],
@@ -117,19 +120,7 @@ def other_round_trips() -> Effects:
             "highspeed": [model["highspeed"][rtt] for rtt in LONG_RTTS],
             "by_level": [found[rule][rtt] for found, rule in ((linux_level, "bic"), (level, "highspeed")) for rtt in LONG_RTTS],
         },
-        readings={
-            LINUX_BIC: {
-                "fairest": Statement(
-                    each(lambda found: _order(found, "cubic", "")), _order(linux_model, "cubic", ""),
-                    level=_order(linux_level, "cubic", ""),
-                ),
-                "least": Statement(
-                    each(lambda found: _order(found, "", "highspeed")), _order(linux_model, "", "highspeed"),
-                    level=_order(linux_level, "", "highspeed"),
-                ),
-                "as_reno": Statement(each(_as_reno), _as_reno(model), equal=True, level=_as_reno(level)),
-            }
-        },
+        readings={LINUX_BIC: statements(linux_model, linux_level)},
         level_readings=(LINUX_BIC,),
     )  # fmt: skip
 

@@ -119,7 +119,7 @@ def pairs() -> Effects:
             [
                 levelled(
                     c, "first == 'areno' or second == 'areno'", rules=tuple(runs.RULES), seeds=PAIR_SEEDS,
-                    changed=runs.INCLUSIVE,
+                    version=runs.INCLUSIVE,
                 ).assign(case=c)
                 for c in CASES["ns-3"][:2]
             ]
@@ -172,7 +172,7 @@ def pairs() -> Effects:
             runs.INCLUSIVE_NAME: {
                 "equal": Statement(
                     model=_equal(
-                        cells(runs.modelled(friendly, version="inclusive areno").assign(case=friendly))
+                        cells(runs.modelled(friendly, version=runs.INCLUSIVE).assign(case=friendly))
                     ),
                     equal=True,
                     level=_equal(inclusive),

@@ -25,19 +25,20 @@ RULES: dict[str, WindowRule] = {**FRIENDLY, "highspeed": HSTCP(), "bic": BIC(), 
 NAMES = {"fusion": "Fusion", "areno": "ARENO", "compound": "CTCP", "reno": "Reno",
          "highspeed": "HSTCP", "bic": "BIC", "cubic": "CUBIC", "fast": "FAST"}  # fmt: skip
 """The rules as the slides name them."""
-Changed = tuple[tuple[str, WindowRule], ...]
-"""Other rules by name, in place of those of `RULES`."""
 LINUX_BIC = BIC(b=0.2, largest=16.0)
 VERSIONS: dict[str, tuple[str, WindowRule]] = {
     "inclusive areno": ("areno", ARENO(inclusive=1)),
     "bic of 2.6.15": ("bic", LINUX_BIC),
+    "bic like Reno": ("bic", BIC(low_window=1e6)),
+    "compound like Reno": ("compound", CTCP(gamma=1.0)),
 }
 """Other versions of rules, by names of their own: ARENO whose probe grows by one packet per round trip in all, Reno's included; BIC
-with the constants of the kernel that the slides name, Linux 2.6.15 (net/ipv4/tcp_bic.c: ``beta`` 819/1024, ``max_increment`` 16)."""
+with the constants of the kernel that the slides name, Linux 2.6.15 (net/ipv4/tcp_bic.c: ``beta`` 819/1024, ``max_increment`` 16); and two
+without what they have beyond Reno: BIC's search, and CTCP's window by the delay, which gives way as soon as a packet of its own waits."""
 WITH_VERSIONS = RULES | {name: rule for name, (_, rule) in VERSIONS.items()}
-INCLUSIVE: Changed = (VERSIONS["inclusive areno"],)
+INCLUSIVE = "inclusive areno"
 INCLUSIVE_NAME = "ARENO's packet per round trip includes Reno's"
-"""The reading of ARENO's rule that has these."""
+"""The reading of ARENO's rule that has it."""
 SEEDS, PACKET_BITS = 8, 12000
 """Runs of the model; bits of a packet."""
 
@@ -65,16 +66,14 @@ def modelled(
     first slow start ends at the first loss; ``version`` takes one of `VERSIONS` for its rule.
     """
     found = []
-    for group, setting in model_settings(
-        case, query, overshoot=overshoot, rules=rules, version=version
-    ):
+    for group, setting in settings(case, query, rules, overshoot=overshoot, version=version):
         runs = two_in_model(*setting, base=range(seeds))[:seeds]
         for seed, (goodput, window) in enumerate(runs):
             found.append(group.assign(goodput_bits=goodput, mean_cwnd=window, seed=seed))
     return pd.concat(found)
 
 
-ModelSetting = tuple[
+Setting = tuple[
     tuple[str, ...],
     tuple[float, ...],
     tuple[float, int, float],
@@ -85,36 +84,19 @@ ModelSetting = tuple[
 link; the end, the warm-up and the starts of the flows in s; where the first slow start ends, in packets, None: at the first loss."""
 
 
-def model_settings(
+def settings(
     case: str,
-    query: str = "",
+    query: str,
+    rules: Collection[str],
     *,
+    longer: float = 1.0,
     overshoot: bool = False,
-    rules: tuple[str, ...] = tuple(FRIENDLY),
     version: str = "",
-) -> Iterator[tuple[pd.DataFrame, ModelSetting]]:
-    """Yield the flows of each setting of `modelled`, and the setting."""
-    for group, link in settings_of(case, query, rules):
-        begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
-        names = tuple(group["flow_rule"])
-        if version:
-            names = tuple(version if name == VERSIONS[version][0] else name for name in names)
-        yield (
-            group,
-            (
-                names,
-                tuple(group["base_rtt"].tolist()),
-                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
-                (begin + duration, begin, tuple(group["start"].tolist())),
-                None if overshoot else slow_start_of(group, link),
-            ),
-        )
+) -> Iterator[tuple[pd.DataFrame, Setting]]:
+    """Yield the flows of each setting of a case with these rules only, of its first seed, and the setting.
 
-
-def settings_of(
-    case: str, query: str, rules: Collection[str]
-) -> Iterator[tuple[pd.DataFrame, Any]]:
-    """Yield the flows and the link of each setting of a case with these rules only, of its first seed."""
+    ``longer`` multiplies the time measured; the others are those of `modelled`.
+    """
     record = evidence.provenance(case)["files"]["flows.csv"]
     keys = [column for column in record["index"] if column not in ("seed", "flow")]
     flows, links = evidence.table(case), evidence.table(case, "links")
@@ -122,9 +104,22 @@ def settings_of(
         flows = flows.query(query)
     seed = flows["seed"].min()
     flows, links = flows[flows["seed"] == seed], links[links["seed"] == seed].set_index(keys)
+    replaced = VERSIONS[version][0] if version else ""
     for key, group in flows.groupby(keys if len(keys) > 1 else keys[0]):
-        if set(group["flow_rule"]) <= set(rules):
-            yield group, links.loc[key]
+        if not set(group["flow_rule"]) <= set(rules):
+            continue
+        link: Any = links.loc[key]
+        begin, duration = float(group["begin"].iloc[0]), float(group["duration"].iloc[0])
+        yield (
+            group,
+            (
+                tuple(version if name == replaced else name for name in group["flow_rule"]),
+                tuple(group["base_rtt"].tolist()),
+                (float(link["rate"]), round(float(link["buffer"])), float(link["loss"])),
+                (begin + longer * duration, begin, tuple(group["start"].tolist())),
+                None if overshoot else slow_start_of(group, link),
+            ),
+        )
 
 
 def slow_start_of(group: pd.DataFrame, link: Any) -> float:
@@ -142,7 +137,7 @@ def two_in_model(
     times: tuple[float, float, tuple[float, ...]],
     ssthresh: float | None,
 ) -> tuple[list[float], list[float]]:
-    """Return goodput in bit/s and mean window in packets of each flow of a `ModelSetting` by `dfcmodel.coexist`."""
+    """Return goodput in bit/s and mean window in packets of each flow of a `Setting` by `dfcmodel.coexist`."""
     (rate, buffer, loss), (seconds, warm_up, starts) = link, times
     run = coexist(
         [WITH_VERSIONS[rule] for rule in rules], np.array(rtts), mbps(rate / 1e6), buffer, loss=loss,

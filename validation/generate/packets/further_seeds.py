@@ -20,7 +20,6 @@ from validation.claims.kaneko2007.beside_reno import (
     VARIANTS,
     WINDOWS,
 )
-from validation.claims.kaneko2007.level import settings
 from validation.claims.kaneko2007.one_rule import (
     ADDED,
     ALONE,
@@ -31,7 +30,7 @@ from validation.claims.kaneko2007.one_rule import (
 )
 from validation.claims.kaneko2007.rule_pairs import CASES as PAIR_CASES
 from validation.claims.kaneko2007.rule_pairs import LONGER
-from validation.claims.kaneko2007.runs import FRIENDLY, RULES, SEEDS, ModelSetting, model_settings
+from validation.claims.kaneko2007.runs import FRIENDLY, INCLUSIVE, RULES, SEEDS, Setting, settings
 from validation.claims.kaneko2007.under_loss import (
     FEW_SEEDS,
     LARGE_LOSS_RATES,
@@ -129,38 +128,40 @@ def of_kaneko2007() -> Iterator[Asked]:
         (WINDOWS["ns-3"], "rule == 'reno'", few, 1.0, 3),
         (WINDOWS["ns-3"], "rule in ('fusion', 'compound')", few, 1.0, 3),  # 639 and 539 would decide
     ):  # fmt: skip
-        for _, setting in settings(case, query, rules, longer):
+        for _, setting in settings(case, query, rules, longer=longer):
             yield "kaneko2007.level.two_flows", setting, seeds
 
 
 def of_kaneko2007_model() -> Iterator[Asked]:
     """Yield the settings of the window model of kaneko2007, those of its checks."""
-    everything, few, found = tuple(RULES), SMALL_LOSS_RATES, dict[ModelSetting, int]()
-    for case, query, seeds, options in (
-        (LOSSES, "", SEEDS, {}),  # K02
-        (LOSSES, f"rule == 'fusion' and loss_rate in {few}", FEW_SEEDS, {}),
-        (LOSSES, f"rule == 'fusion' and loss_rate in {few}", SEEDS, {"overshoot": True}),
-        (PAIR_CASES["ns-3"][0], "", SEEDS, {}),  # K03
-        (PAIR_CASES["ns-3"][0], "", SEEDS, {"version": "inclusive areno"}),
-        (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", RTT_SEEDS, {"rules": everything}),  # K05
-        (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", RTT_SEEDS, {"rules": everything}),
-        (RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", SEEDS, {"overshoot": True}),
-        (SMALL_BDP["ns-3"][0], "", SEEDS, {}),  # K06
-        (SMALL_BDP["ns-3"][0], "rule == 'areno'", SEEDS, {"version": "inclusive areno"}),
-        (SMALLER_BDP["ns-3"], "", SEEDS, {}),
-        (FAST_LINKS[0], "", SEEDS, {}),  # K07
-        (FAST_LINKS[1], "", SEEDS, {}),
-        (FAST_LINKS[0], "rule == 'fusion'", MODEL_SEEDS, {}),
-        (FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", MODEL_SEEDS, {}),
-        (ADDED[0], "", SEEDS, {}),  # K08
-        (ALONE[0], "", SEEDS, {}),  # K09
-        (WINDOWS["ns-3"], "", SEEDS, {}),  # K12
-        (WINDOWS["ns-3"], "", SEEDS, {"overshoot": True}),
-        (WINDOWS["ns-3"], "rule == 'areno'", SEEDS, {"version": "inclusive areno"}),
+    everything, few = tuple(RULES), tuple(FRIENDLY)
+    small = f"rule == 'fusion' and loss_rate in {SMALL_LOSS_RATES}"
+    seeds_of = dict[Setting, int]()
+    for case, query, rules, seeds, overshoot, version in (
+        (LOSSES, "", few, SEEDS, False, ""),  # K02
+        (LOSSES, small, few, FEW_SEEDS, False, ""),
+        (LOSSES, small, few, SEEDS, True, ""),
+        (PAIR_CASES["ns-3"][0], "", few, SEEDS, False, ""),  # K03
+        (PAIR_CASES["ns-3"][0], "", few, SEEDS, False, INCLUSIVE),
+        (RTTS["ns-3"], f"long_rtt in {LONG_RTTS}", everything, RTT_SEEDS, False, ""),  # K05
+        (RTTS["ns-2"], f"long_rtt in {LONG_RTTS} and rule in ('highspeed', 'bic')", everything, RTT_SEEDS, False, ""),
+        (RTTS["ns-3"], f"rule in ('reno', 'fusion') and long_rtt in {LONG_RTTS}", few, SEEDS, True, ""),
+        (SMALL_BDP["ns-3"][0], "", few, SEEDS, False, ""),  # K06
+        (SMALL_BDP["ns-3"][0], "rule == 'areno'", few, SEEDS, False, INCLUSIVE),
+        (SMALLER_BDP["ns-3"], "", few, SEEDS, False, ""),
+        (FAST_LINKS[0], "", few, SEEDS, False, ""),  # K07
+        (FAST_LINKS[1], "", few, SEEDS, False, ""),
+        (FAST_LINKS[0], "rule == 'fusion'", few, MODEL_SEEDS, False, ""),
+        (FAST_LINKS_NS2, "rule == 'reno' and link_rate < 1e9", few, MODEL_SEEDS, False, ""),
+        (ADDED[0], "", few, SEEDS, False, ""),  # K08
+        (ALONE[0], "", few, SEEDS, False, ""),  # K09
+        (WINDOWS["ns-3"], "", few, SEEDS, False, ""),  # K12
+        (WINDOWS["ns-3"], "", few, SEEDS, True, ""),
+        (WINDOWS["ns-3"], "rule == 'areno'", few, SEEDS, False, INCLUSIVE),
     ):  # fmt: skip
-        for _, setting in model_settings(case, query, **options):
-            found[setting] = max(seeds, found.get(setting, 0))
-    yield from (("kaneko2007.runs.two_in_model", *each) for each in found.items())
+        for _, setting in settings(case, query, rules, overshoot=overshoot, version=version):
+            seeds_of[setting] = max(seeds, seeds_of.get(setting, 0))
+    yield from (("kaneko2007.runs.two_in_model", *each) for each in seeds_of.items())
 
 
 def of_malhotra2005() -> Iterator[Asked]:
